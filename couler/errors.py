@@ -25,6 +25,7 @@
     ├── GroupingError (ValueError)       steps cannot share pods so; carries all that is wrong
     ├── PlacementError (ValueError)      tasks cannot be placed so; carries all that is wrong
     │   └── UnplaceableError             no node of the cluster can run some tasks
+    ├── TuningError (ValueError)         cards, a search space or what came of them are wrong
     ├── ConfigurationError               a setting is wrong or an extra is missing
     │   └── IsolationError               programs that nobody trusts cannot be built on this system
     ├── EngineError                      an engine or its API refused or failed
@@ -83,6 +84,7 @@ __all__ = [
     "SeveralWorkflowsError",
     "StateError",
     "StoreError",
+    "TuningError",
     "UnplaceableError",
     "UnsupportedFeatureError",
     "WireError",
@@ -311,6 +313,20 @@ class BenchmarkError(CoulerError, ValueError):
     """A benchmark of texts for workflows, or the results of an evaluation of it, cannot be read."""
 
     exit_code = 2
+
+
+class TuningError(CoulerError, ValueError):
+    """A card or a search space is wrong, or hyperparameters cannot be chosen by them.
+
+    Attributes
+    ----------
+    problems
+        Each by itself, in words.
+    """
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        self.problems = tuple(problems) or (message,)
+        super().__init__("\n".join([message, *(f"  {one}" for one in problems)]))
 
 
 class ConfigurationError(CoulerError):

@@ -15,7 +15,7 @@ import pytest
 from couler.ir.serialize import read_json
 from couler.llm.fake import ScriptedServer
 from tests.cli.conftest import Outcome
-from tests.generation.test_schema_mode import WHOLE
+from tests.generation.test_schema_mode import WHOLE as FORM
 
 Couler = Callable[..., Outcome]
 Serve = Callable[..., ScriptedServer]
@@ -23,6 +23,8 @@ Serve = Callable[..., ScriptedServer]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "from_english"
 
 KEY = "sk-secret-of-these-tests-0123456789"
+
+WHOLE = ("--whole", "--no-calibration")
 
 SOUND = """\
 import couler
@@ -110,16 +112,16 @@ def test_without_a_destination_the_program_goes_to_standard_output(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
     serve([program(SOUND)])
-    outcome = couler("generate", "Print 1.", "--whole", "--no-calibration", "--no-lake")
+    outcome = couler("generate", "Print 1.", *WHOLE, "--no-lake")
     assert (outcome.code, outcome.out) == (0, SOUND)
     assert "verify    the workflow is verified" in outcome.err
     assert nothing_written(folder)
-    quiet = couler("generate", "Print 1.", "--whole", "--no-calibration", "--no-lake", "-q")
+    quiet = couler("generate", "Print 1.", *WHOLE, "--no-lake", "-q")
     assert (quiet.out, quiet.err) == (SOUND, "")
 
 
 def test_a_form_becomes_a_workflow_that_runs(couler: Couler, serve: Serve) -> None:
-    serve([{"when": {"prompt": "sketch"}, "reply": json_reply(WHOLE)}])
+    serve([{"when": {"prompt": "sketch"}, "reply": json_reply(FORM)}])
     assert couler("generate", "Sum.", "--mode", "schema", "-o", "made.json").code == 0
     outcome = couler("run", "made.json")
     assert outcome.code == 0
@@ -189,9 +191,7 @@ def test_what_cannot_be_mended_ends_with_1_and_writes_nothing(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
     serve([program("import os\n"), program("import os\n", "mend")])
-    outcome = couler(
-        "generate", "Print 1.", "--whole", "--no-calibration", "-o", "made.py", "--max-repairs", "1"
-    )
+    outcome = couler("generate", "Print 1.", *WHOLE, "-o", "made.py", "--max-repairs", "1")
     assert outcome.code == 1
     assert outcome.out == ""
     assert "CLR603" in outcome.err
@@ -204,15 +204,13 @@ def test_a_setting_that_is_missing_is_not_asked_of_the_model(
 ) -> None:
     kept = SOUND.replace('name="a")', 'name="a", output={"f": couler.File("f")}, working_dir=".")')
     server = serve([program(kept)])
-    outcome = couler(
-        "generate", "Keep it.", "--whole", "--no-calibration", "-e", "airflow", "-o", "made.py"
-    )
+    outcome = couler("generate", "Keep it.", *WHOLE, "-e", "airflow", "-o", "made.py")
     assert outcome.code == 3
     assert "files_claim=NAME" in outcome.err
     assert len(server.requests) == 1
     assert nothing_written(folder)
     assert couler(
-        *("generate", "Keep it.", "--whole", "--no-calibration", "-e", "airflow", "-o", "made.py"),
+        *("generate", "Keep it.", *WHOLE, "-e", "airflow", "-o", "made.py"),
         *("--option", "files_claim=shared"),
     ).code == 0  # fmt: skip
 
@@ -335,11 +333,9 @@ def test_files_are_replaced_on_request_and_empty_folders_filled(
     serve([program(SOUND)])
     (folder / "a.py").write_text("x = 1\n")
     (folder / "empty").mkdir()
-    assert (
-        couler("generate", "x", "--whole", "--no-calibration", "-o", "a.py", "--replace").code == 0
-    )
+    assert couler("generate", "x", *WHOLE, "-o", "a.py", "--replace").code == 0
     assert (folder / "a.py").read_text() == SOUND
-    assert couler("generate", "x", "--whole", "--no-calibration", "-o", "empty").code == 0
+    assert couler("generate", "x", *WHOLE, "-o", "empty").code == 0
     assert {one.name for one in (folder / "empty").iterdir()} == {
         *("workflow.py", "workflow.json", "workflow.svg", "plan.txt")
     }
@@ -350,11 +346,11 @@ def test_a_dialogue_is_recorded_and_replayed(
     couler: Couler, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve([program(SOUND)])
-    first = couler("generate", "Print 1.", "--whole", "--no-calibration", "--record", "talk.jsonl")
+    first = couler("generate", "Print 1.", *WHOLE, "--record", "talk.jsonl")
     server.close()
     for name in server.environment:
         monkeypatch.delenv(name)
-    again = couler("generate", "Print 1.", "--whole", "--no-calibration", "--replay", "talk.jsonl")
+    again = couler("generate", "Print 1.", *WHOLE, "--replay", "talk.jsonl")
     assert (again.code, again.out) == (0, first.out)
 
 
@@ -364,7 +360,7 @@ def test_users_show_the_model_their_own_programs(
     server = serve([program(SOUND)])
     (folder / "own").mkdir()
     (folder / "own" / "ledger.py").write_text('"""Reconcile the ledger."""\nMARK = 1\n')
-    couler("generate", "Reconcile the ledger.", "--whole", "--no-calibration", "--lake", "own")
+    couler("generate", "Reconcile the ledger.", *WHOLE, "--lake", "own")
     assert "MARK = 1" in server.requests[0].messages[0][1]
 
 
@@ -372,6 +368,6 @@ def test_control_characters_of_a_model_reach_no_terminal(couler: Couler, serve: 
     rule = program(SOUND)
     rule["reply"]["json"]["explanation"] = "red \x1b[31m and\nrepair    lies"
     serve([rule])
-    outcome = couler("generate", "Print 1.", "--whole", "--no-calibration", "--no-lake")
+    outcome = couler("generate", "Print 1.", *WHOLE, "--no-lake")
     assert "\x1b" not in outcome.err
     assert "\nrepair    lies" not in outcome.err

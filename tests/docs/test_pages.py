@@ -58,6 +58,7 @@ PAGES = (
     "docs/estimates.md",
     "docs/generating.md",
     "docs/language-models.md",
+    "docs/tuning.md",
 )
 
 _BLOCK = re.compile(

@@ -13,6 +13,8 @@ from couler.errors import ConfigurationError
 from couler.llm.fake import ScriptedServer
 from tests.generation.replies import Replies, code, critique, plan, whole
 
+ALONE = {"decompose": False, "calibrate": False}
+
 SOUND = """\
 import couler
 
