@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 
+from couler.backends.base import Target
 from couler.errors import ConfigurationError
+from couler.evaluation.targets import TARGETS
+from couler.generation import GenerateOptions, generate_workflow
 from couler.llm import LanguageModel, render_prompt
-
-GENERATION = "couler.generation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,41 +101,33 @@ class OwnGenerator:
 
     def _generated(self, question: Question, model: LanguageModel) -> str | None:
         ablation = question.ablation
-        generation = import_module(GENERATION)
-        repairs = {} if ablation.repair else {"max_repairs": 0}
-        options = generation.GenerateOptions(
-            mode="code",
-            engine=question.engine,
+        engine = question.engine
+        options = GenerateOptions(
+            targets={engine: TARGETS.get(engine, Target())},
             temperature=question.temperature,
             seed=question.seed,
             use_card=ablation.use_card,
             use_lake=ablation.use_lake,
             calibrate=ablation.calibrate,
             decompose=ablation.decompose,
-            **repairs,
         )
-        made = generation.generate_workflow(question.description, model, options)
-        program: str | None = made.program
-        return program
+        if not ablation.repair:
+            options = replace(options, max_repairs=0)
+        return generate_workflow(question.description, model, options).program
 
 
 def check_ablations(names: t.Iterable[str]) -> None:
-    """Refuse ablations that are none, or that this installation cannot do.
+    """Refuse ablations that are none.
 
     Raises
     ------
     ConfigurationError
-        It has no `couler.generation`, which all but `plain` take.
+        One is none.
     """
     for name in names:
         if name not in ABLATIONS:
             raise ConfigurationError(
                 f'there is no ablation "{name}"; there are: {", ".join(ABLATIONS)}'
-            )
-        if ABLATIONS[name] != PLAIN and find_spec(GENERATION) is None:
-            raise ConfigurationError(
-                f'the ablation "{name}" takes couler.generation, which this installation has not; '
-                "give --ablations plain"
             )
 
 

@@ -13,12 +13,12 @@ from functools import cache
 from pathlib import Path
 
 import couler
-from couler.backends.base import Target
 from couler.box import Built, build_program
 from couler.evaluation.aspects import aspects_for
 from couler.evaluation.comparison import differences
 from couler.evaluation.items import Course, Item
 from couler.evaluation.runner import Ran, Runner
+from couler.evaluation.targets import TARGETS
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 from couler.stages import diagnose
@@ -50,9 +50,6 @@ OUTCOMES: Mapping[Outcome, str] = {
     "no-answer": "is no program at all",
 }
 """What an answer can come to, the first that holds of those after `right`."""
-
-TARGETS: Mapping[str, Target] = {"airflow": Target(options={"files_claim": "files"})}
-"""Settings without which an engine has no place for files."""
 
 _SYNTAX = "CLR601"
 _NAMES = frozenset(("CLR603", "CLR605", "CLR606"))

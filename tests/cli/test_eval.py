@@ -72,6 +72,33 @@ def test_end_to_end(ask, folder):
 
 
 @needs_box
+def test_all_ablations(couler, monkeypatch):
+    """Each part of the generation alone, and all of them: the same answers, the same shares."""
+    monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
+    names = ("card", "lake", "calibration", "all")
+    chosen = plan("diamond", samples=2, temperatures=(0.2,), ablations=names)
+
+    def first(key):
+        return "right" if key.sample == 0 else "unknown-api"
+
+    with ScriptedServer(script(chosen, first)) as server:
+        told = couler(
+            *("eval", "nl", "--benchmark", str(FOLDER), "--items", "diamond", "--no-run"),
+            *("--descriptions", "1", "--samples", "2", "--temperatures", "0.2", "--k", "1"),
+            *("--ablations", ",".join(names), "--format", "json"),
+            *("--base-url", server.base_url, "--model", "scripted"),
+        )
+        asked = [one.prompt for one in server.requests]
+    assert told.code == 0, told.err
+    best = {one["ablation"]: one["pass"] for one in told.json["best"]}
+    assert best == dict.fromkeys(names, 0.5)
+    assert asked.count("decompose") == 2
+    assert asked.count("critique-program") == 1
+    assert asked.count("critique") == 1
+    assert asked.count("repair") == 3  # of the wrong answer, where compilers' findings go back
+
+
+@needs_box
 def test_is_gone_on_with_within_the_budget(ask, folder):
     chosen = plan("diamond")
     with ScriptedServer(script(chosen, schedule)) as server:

@@ -199,8 +199,7 @@ def prompt_files():
     package = Path(couler.__file__).parent
     root = package.parent
     found = [file for file in package.glob("**/prompts/**/*") if file.is_file()]
-    found += [file for file in (package / "generation").glob("lake*") if file.is_file()]
-    found += [file for file in (package / "generation").glob("**/lake*/**/*") if file.is_file()]
+    found += (package / "generation" / "snippets").glob("*.py")
     found += (root / "examples").glob("**/*.py")
     found += [root / "docs" / name for name in ("writing-workflows.md", "step-zoo.md")]
     found += (package / "steps").glob("*.py")
