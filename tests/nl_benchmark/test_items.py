@@ -26,9 +26,6 @@ BENCHMARK = read_benchmark(Path(__file__).parent)
 ITEMS = BENCHMARK.items
 RUNNING = [item for item in ITEMS if item.run is not None]
 
-REFUSED_BY_THE_GATE = {"database_password", "zoo_loans", "zoo_katib"}
-"""References with what the docs show and the gate of `couler.box` does not know yet."""
-
 QUICK = ("hello", "quality_gate", "image_model_selection")
 """What is built in the box by default; `slow` builds all."""
 
@@ -60,8 +57,7 @@ def test_reference_is_right(item):
     workflow = reference_workflow(item)
     assert diagnosed(workflow, item.engines) == ()
     assert Judge(NoRunner("")).judge_workflow(item, workflow).is_right
-    if item.name not in REFUSED_BY_THE_GATE:
-        assert check_program(item.reference) == ()
+    assert check_program(item.reference) == ()
 
 
 def test_references_differ():
@@ -168,9 +164,6 @@ def marked(items, quick):
 @needs_box
 @pytest.mark.parametrize("item", marked(ITEMS, QUICK), ids=str)
 def test_reference_builds_in_the_box(item):
-    if check_program(item.reference):
-        assert item.name in REFUSED_BY_THE_GATE
-        pytest.skip("the gate does not know all that the docs show")
     built = build_program(item.reference)
     assert built.is_sound
     assert differences(reference_workflow(item), built.workflow, aspects(item)) == ()
