@@ -91,6 +91,7 @@ MODULES: dict[str, frozenset[str]] = {
     "couler.argo": _DSL | {"steps", "operations"},
     "couler.steps": frozenset({"STATIC", *_ZOO}),
     "couler.operations": frozenset(_OPERATIONS),
+    "couler.ir.storage": frozenset({"ConfigKey", "SecretKey"}),
     **{f"couler.steps.{name}": frozenset(names) for name, names in _ZOO.items()},
     **{f"couler.operations.{name}": frozenset(names) for name, names in _OPERATIONS.items()},
     **{name: frozenset(names) for name, names in _ANCESTORS.items()},
@@ -160,7 +161,15 @@ HANDLES = frozenset(
         # enumerations
         *("Always", "Error", "Failed", "IfNotPresent", "Never", "Succeeded"),
         # ready-made steps and estimates of work
-        *("best_metrics", "best_parameters", "best_trial", "ended", "fit", "hyperparameters"),
+        *(
+            "best_metrics",
+            "best_parameters",
+            "best_trial",
+            "best_value",
+            "ended",
+            "fit",
+            "hyperparameters",
+        ),
         *("kind", "metrics", "model", "model_path", "predicting", "reason", "score"),
         *("set_hyperparameters", "started", "training", "trials"),
     }
@@ -177,6 +186,7 @@ _INSIDE = "it leads into the interpreter"
 REFUSED = {
     **dict.fromkeys(("compile", "diagnostics", "plan", "show", "submit", "to_ir"), _BUILT),
     **dict.fromkeys(("reveal_secrets", "reveal"), "it gives out secrets"),
+    **dict.fromkeys(("parse_file", "parse_raw"), "it reads files, or what is no data"),
     **dict.fromkeys(("fn", "func", "function", "keywords"), _BODY),
     **dict.fromkeys(("format", "format_map"), "a template may reach whatever its values lead to"),
     **dict.fromkeys(

@@ -32,7 +32,6 @@ REFUSED_PROGRAMS = {
     "git_source.py": "reads the environment",
     "names_and_environment.py": "a submitter of its own",
     "notebook.py": "submitters of its own, and an error that it raises",
-    "oss_dataset.py": "imports the IR",
     "star_import.py": "imports names by *",
     "started_anyhow.py": "a submitter of its own",
     "ten_mistakes.py": "reads an output that nobody names: one of its ten mistakes",
@@ -66,6 +65,17 @@ def test_examples_pass(path: Path) -> None:
 def test_programs_of_others_pass_without_their_submitters(path: Path) -> None:
     found = check_program(without_submitters(path.read_text(encoding="utf-8")))
     assert bool(found) is (path.name in REFUSED_PROGRAMS), found
+
+
+@pytest.mark.checkout
+def test_the_programs_of_the_guide_pass() -> None:
+    page = (ROOT / "docs" / "writing-workflows.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^(?:<!-- (.*?) -->\n)?```python\n(.*?)^```$", page, re.M | re.S)
+    program = ""
+    for words, text in blocks:
+        program = f"{program}\n\n{text}" if "continues" in words else text
+        assert check_program(program) == (), program
+    assert len(blocks) > 20
 
 
 def test_a_submitter_is_refused_with_what_to_do() -> None:
@@ -139,6 +149,9 @@ def test_what_workflows_are_written_with_passes(source: str) -> None:
         ("x = ''.__class__", "CLR606"),
         ("x = ''._private", "CLR606"),
         ("x = ''.encode", "CLR606"),
+        ("def f(**k): ...\nf(_inner=1)\nx = ''._inner", "CLR606"),
+        ("x = dict(gi_frame=1)\ny = (one for one in x).gi_frame", "CLR606"),
+        ("x = {'fn': 1, 'format': 2}\ny = x.fn", "CLR606"),
         ("import couler\nwf = couler.Workflow('x')\nwf.to_ir()", "CLR606"),
         ("import couler\nwf = couler.Workflow('x')\nf = wf.run", "CLR606"),
         ("class A:\n    x = 1", "CLR607"),
