@@ -144,6 +144,8 @@ class ObservedAttempt:
     finished: datetime | None = None
     exit_code: int | None = None
     message: str | None = None
+    node: str | None = None
+    """Name of the machine that it ran on, where the engine tells."""
 
 
 @dataclass(frozen=True, slots=True)

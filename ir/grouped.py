@@ -21,11 +21,14 @@ __all__ = [
     "DEFINITION",
     "GROUPED",
     "REPORT",
+    "REPORT_VERSION",
     "InnerEnd",
+    "Report",
     "inner_name",
     "inner_names",
     "lines_of",
     "read_report",
+    "unbegun",
 ]
 
 GROUPED = "group"
@@ -34,15 +37,23 @@ GROUPED = "group"
 REPORT = "couler-group: "
 """Begins the line that tells how they ended."""
 
+REPORT_VERSION = 1
+"""That of its JSON. Another one may mean something else by the same words."""
+
 DEFINITION = "GROUP"
 """What the definition of the steps inside is called in the script."""
+
+
+_State: t.TypeAlias = t.Literal["succeeded", "failed", "skipped", "omitted"]
+
+_STATES = t.get_args(_State)
 
 
 class InnerEnd(t.NamedTuple):
     """How a step inside of another one ended."""
 
     name: str
-    state: t.Literal["succeeded", "failed", "omitted"]
+    state: _State
     attempts: int = 0
     exit_code: int | None = None
     message: str | None = None
@@ -50,24 +61,49 @@ class InnerEnd(t.NamedTuple):
     finished: datetime | None = None
 
 
-def read_report(lines: Iterable[str]) -> tuple[InnerEnd, ...]:
+class Report(t.NamedTuple):
+    """What a log tells of the steps inside.
+
+    Attributes
+    ----------
+    ends
+        How they ended; none if that is not known.
+    problem
+        Why it is not known although a line tells of it; None if it is known, or no line does.
+    """
+
+    ends: tuple[InnerEnd, ...] = ()
+    problem: str | None = None
+
+
+def read_report(lines: Iterable[str]) -> Report:
     """Return how the steps inside ended, by the last line of a log that tells of it.
 
     Examples
     --------
     >>> log = 'a | hi', 'couler-group: {"version": 1, "steps": [{"name": "a", "state": "failed"}]}'
-    >>> [end] = read_report(log)
+    >>> [end] = read_report(log).ends
     >>> end.name, end.state
     ('a', 'failed')
+    >>> read_report(['couler-group: {"version": 9, "ends": {"a": "failed"}}']).problem
+    'its report is of version 9, of which version 1 is known here'
     """
     last = next((line for line in reversed(list(lines)) if line.startswith(REPORT)), None)
     if last is None:
-        return ()
+        return Report()
     try:
-        steps = json.loads(last.removeprefix(REPORT))["steps"]
-        return tuple(_end(step) for step in steps)
-    except (ValueError, KeyError, TypeError):  # cut off, or of another version
-        return ()
+        told = json.loads(last.removeprefix(REPORT))
+    except (ValueError, RecursionError):
+        return Report(problem="its report is cut off, or no JSON")
+    version = told.get("version") if isinstance(told, dict) else None
+    if version != REPORT_VERSION or isinstance(version, bool):
+        said = "no version" if version is None else f"version {str(version)[:20]}"
+        known = f"of which version {REPORT_VERSION} is known here"
+        return Report(problem=f"its report is of {said}, {known}")
+    try:
+        return Report(tuple(_end(step) for step in told["steps"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Report(problem="its report is not what its version says")
 
 
 def lines_of(name: str, lines: Iterable[str]) -> Iterator[str]:
@@ -108,15 +144,49 @@ def inner_name(workflow: Workflow, place: str, asked: str) -> str | None:
 
 def inner_names(step: Step) -> tuple[str, ...]:
     """Return the names of the steps that a step runs inside, as its script defines them."""
+    return tuple(name for name, _ in _defined(step))
+
+
+def unbegun(step: Step, state: str, message: str | None = None) -> tuple[InnerEnd, ...]:
+    """Return how the steps inside ended where the one that runs them has not begun.
+
+    They have what is said of it in common: its condition, and what they wait for outside. So they
+    are skipped or omitted with it; and if its condition cannot be evaluated, those that wait for no
+    other one inside fail, and the others are omitted.
+
+    Parameters
+    ----------
+    step
+        The one that runs them.
+    state, message
+        How it ended, and why.
+    """
+    if state in ("skipped", "omitted"):
+        common: _State = "skipped" if state == "skipped" else "omitted"
+        return tuple(InnerEnd(name, common, message=message) for name in inner_names(step))
+    if state != "failed":
+        return ()
+    return tuple(
+        InnerEnd(name, "omitted") if after else InnerEnd(name, "failed", message=message)
+        for name, after in _defined(step)
+    )
+
+
+def _defined(step: Step) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the names of the steps inside, each with those inside that it waits for."""
     if step.origin != GROUPED or not isinstance(step.action, Script):
         return ()
     for node in ast.parse(step.action.source).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == DEFINITION:
-            return tuple(inner["name"] for inner in ast.literal_eval(node.value)["steps"])
+            steps = ast.literal_eval(node.value)["steps"]
+            return tuple((inner["name"], tuple(inner["after"])) for inner in steps)
     return ()
 
 
 def _end(step: dict[str, t.Any]) -> InnerEnd:
+    is_end = isinstance(step["name"], str) and isinstance(step.get("attempts", 0), int)
+    if not is_end or step["state"] not in _STATES:
+        raise ValueError(f"{step!r} is no end of a step")
     times = {
         name: datetime.fromisoformat(step[name])
         for name in ("started", "finished")

@@ -21,3 +21,17 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     ('1 step', '1,200 steps', '0 entries')
     """
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def power_text(number: float) -> str:
+    """Return a number in the short form that people write.
+
+    Examples
+    --------
+    >>> power_text(1.2e9), power_text(3e12), power_text(500.0), power_text(0.0)
+    ('1.2e9', '3e12', '500', '0')
+    """
+    if number < 1e4:
+        return f"{number:.4g}"
+    digits, _, power = f"{number:.3e}".partition("e")
+    return f"{float(digits):g}e{int(power)}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 
 from pydantic import Field as ModelField
 
 from couler.cluster.model import Cluster
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.policies import Profile
+from couler.ir.policies import Placement, Profile
 from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
 
@@ -31,6 +31,31 @@ class Measured(Profile):
 
 History: t.TypeAlias = Callable[[], Mapping[str, Profile]]
 """Gives what was measured of steps in earlier runs of the workflow, by their paths."""
+
+
+class Timed(t.NamedTuple):
+    """A step that says what it computes, as it ran once, whatever the workflow."""
+
+    model: str
+    """The kind of its model."""
+    operations: float
+    """Of one item."""
+    seconds: float
+    """How long it took, as its engine tells."""
+    node: str | None
+    """The machine that it ran on; None where nobody knows."""
+    placement: Placement | None
+    """By what its engine chose the machine; None where it ran here, on the only one there is."""
+    has_gpus: bool = False
+    """Whether it asked for GPUs."""
+
+
+Timings: t.TypeAlias = Callable[[], Sequence[Timed]]
+"""Gives what was measured in earlier runs of any workflow, the latest first."""
+
+
+Kept: t.TypeAlias = Callable[[Workflow], Collection[str]]
+"""Gives the paths of steps that keep their ends if a run is taken up with a workflow."""
 
 
 Machines: t.TypeAlias = Callable[[], Cluster | None]
@@ -56,8 +81,13 @@ class PassContext:
         Gives what the engine refuses; None without an engine.
     history
         Gives what earlier runs took; None where nobody is to be asked for it.
+    timings
+        Gives how long what steps compute took in earlier runs of any workflow; None likewise.
     cluster
         Gives the machines that steps can run on; None where nobody is to be asked for them.
+    kept
+        Gives which steps do not run again in a run elsewhere that is taken up; None for one that
+        begins.
 
     Attributes
     ----------
@@ -71,6 +101,8 @@ class PassContext:
         Those of them that are foreachs with an item for each of the others, in that order.
     gave_up
         What the pass said that it could not do.
+    facts
+        What it went by, as JSON values by name.
 
     Examples
     --------
@@ -91,7 +123,9 @@ class PassContext:
         parts_are_barriers: bool | None = None,
         refusals: Refusals | None = None,
         history: History | None = None,
+        timings: Timings | None = None,
         cluster: Machines | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self.engine = engine
         self.profile = profile
@@ -99,12 +133,15 @@ class PassContext:
         self.parts_are_barriers = parts_are_barriers
         self.refusals = refusals
         self.history = history
+        self.timings = timings
+        self.kept = kept
         self._cluster = cluster
         self.reason = ""
         self.step_reasons: dict[str, str] = {}
         self.derived: dict[str, tuple[str, ...]] = {}
         self.item_steps: set[str] = set()
         self.gave_up: list[str] = []
+        self.facts: dict[str, t.Any] = {}
 
     @cached_property
     def cluster(self) -> Cluster | None:

@@ -67,6 +67,8 @@ class PassRecord:
         Those of `derived` that are foreachs with an item for each of their sources, in that order.
     gave_up
         Those sentences of the reason that say what it could not do.
+    facts
+        What it went by, as JSON values by name.
     """
 
     name: str
@@ -82,6 +84,7 @@ class PassRecord:
     defaults: frozenset[str] = frozenset()
     item_steps: frozenset[str] = frozenset()
     gave_up: tuple[str, ...] = ()
+    facts: Mapping[str, t.Any] = field(default_factory=dict)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -140,6 +143,7 @@ class PassRecord:
                 for change, why in ((one, self.reason_of(one)) for one in self.changes)
             ],
             "step_reasons": dict(self.step_reasons),
+            "facts": dict(self.facts),
             "sources": {
                 path: list(sources) for path, sources in self.sources.items() if sources != (path,)
             },

@@ -12,10 +12,12 @@ from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import (
     History,
+    Kept,
     Machines,
     Pass,
     PassContext,
     Refusals,
+    Timings,
     Weigh,
     defaults_of,
     options_of,
@@ -63,7 +65,9 @@ class Pipeline:
         parts_are_barriers: bool | None = None,
         refusals: Refusals | None = None,
         history: History | None = None,
+        timings: Timings | None = None,
         cluster: Machines | None = None,
+        kept: Kept | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
         """Run the passes, and verify before the first and after each.
@@ -74,7 +78,7 @@ class Pipeline:
             The workflow to rewrite.
         engine, profile
             What the result is for; None for any.
-        weigh, parts_are_barriers, refusals, history, cluster
+        weigh, parts_are_barriers, refusals, history, timings, cluster, kept
             What the passes are told of the engine, earlier runs and machines (`PassContext`).
         verified
             The caller has verified the workflow, so it need not be verified again.
@@ -109,7 +113,9 @@ class Pipeline:
                 parts_are_barriers=parts_are_barriers,
                 refusals=refusals,
                 history=history,
+                timings=timings,
                 cluster=cluster,
+                kept=kept,
             )
             record = _run_one(pass_, workflow, context)
             records.append(record)
@@ -150,6 +156,7 @@ def _run_one(pass_: Pass, workflow: Workflow, context: PassContext) -> PassRecor
         reason=context.reason,
         derived=context.derived,
         gave_up=tuple(context.gave_up),
+        facts=context.facts,
         before=workflow,
         after=after,
         step_reasons=context.step_reasons,

@@ -49,6 +49,7 @@ def attempts_of(tries: Sequence[Node], stopped: bool) -> tuple[ObservedAttempt, 
             finished=node.finished if node.has_ended else None,
             exit_code=node.exit_code,
             message=None if node.phase == "Succeeded" else told(node, stopped),
+            node=node.host,
         )
         for number, node in enumerate(begun, start=1)
     )

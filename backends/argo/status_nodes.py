@@ -142,6 +142,11 @@ class Node:
         return read_time(self.tree.get("finishedAt"))
 
     @property
+    def host(self) -> str | None:
+        """Name of the machine that its pod ran on; None before it has one."""
+        return self.tree.get("hostNodeName") or None
+
+    @property
     def has_ended(self) -> bool:
         """Whether nothing more happens to it."""
         return self.phase not in ("Pending", "Running")

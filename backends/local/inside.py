@@ -23,9 +23,12 @@ async def tell_inside(attempt: Attempt, bound: Bound, place: Place, number: int)
     """Return an attempt with how the steps inside ended, which its message names if some failed."""
     if bound.step.origin != GROUPED:
         return attempt
-    from couler.state.inside import read_inside
+    from couler.state.inside import read_inside, unknown_ends
 
-    inside = await asyncio.to_thread(read_inside, place.log(bound.path), number)
+    report = await asyncio.to_thread(read_inside, place.log(bound.path), number)
+    inside = report.ends
+    if report.problem is not None:  # what is not known of them has the state of the group
+        return replace(attempt, message=unknown_ends(report.problem, attempt.message))
     failed = [one for one in inside if one.state == "failed"]
     if not failed or attempt.kind != "failure" or attempt.exit_code is None:
         return replace(attempt, inside=inside)

@@ -47,6 +47,7 @@ from couler.ir.evaluation.values import (
     View,
     holds,
 )
+from couler.ir.grouped import unbegun
 from couler.ir.locks import Lock, locks_of
 from couler.ir.paths import StepPath
 from couler.ir.policies import Foreach, Loop
@@ -145,13 +146,16 @@ class Interpreter:
 
     def end_at_once(self, instance: Instance, state: State, why: str) -> End:
         """Record the end of an instance that does not start."""
-        end = End(state, readable_defaults(instance), why)
+        inside = unbegun(instance.step, state, why)
+        end = End(state, readable_defaults(instance), why, inside=inside)
         self._recorder.ended(instance, end, None)
         return end
 
     def cut_off(self, instance: Instance, limits: Limits) -> End:
         """Record that an instance does not start any more; what is known of it stays known."""
-        end = End("omitted", readable_defaults(instance), too_late(limits))
+        why = too_late(limits)
+        inside = unbegun(instance.step, "omitted", why)
+        end = End("omitted", readable_defaults(instance), why, inside=inside)
         is_known = self._reuse.earlier.has_succeeded(str(instance.path))
         self._recorder.ended(instance, end, None, stays_known=is_known)
         return end

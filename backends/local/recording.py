@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import typing as t
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -78,6 +79,8 @@ class Recorder:
     objects_of: Callable[[Instance, End], Iterable[str]] = lambda _instance, _end: ()
     results: dict[str, StepResult] = field(default_factory=dict)
     warned_of: set[str] = field(default_factory=set)
+    host: str = field(default_factory=socket.gethostname)
+    """Name of this machine."""
     ordinal: int = 0
     """That of the last end that is recorded."""
     failure: asyncio.Future[t.NoReturn] = field(
@@ -190,7 +193,9 @@ class Recorder:
         log = self.log_of(bound.path) if isinstance(bound.step.action, Container | Script) else None
         size = None if log is None or number == 1 else _size(log)
         path = str(bound.path)
-        self.journal.attempt_started(path, number, started=now(), log=log, log_from=size)
+        self.journal.attempt_started(
+            path, number, started=now(), log=log, log_from=size, node=self.host
+        )
         if log is None:  # the start of a process waits for a commit; a pause is seen soon as well
             self._write_soon()
 

@@ -8,7 +8,7 @@ import textwrap
 import time
 import typing as t
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -206,14 +206,21 @@ def _last_lines(log: Path, inside: str | None) -> Iterator[str]:
     """Yield the last lines of a log, or those of one step inside of the one whose log it is."""
     last: deque[str] = deque(maxlen=_LOG_LINES)
     count = 0
-    with log.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines if inside is None else lines_of(inside, lines):
+    # A name begins what ends with a newline, and not what a progress bar writes anew.
+    ends = None if inside is None else "\n"
+    with log.open(encoding="utf-8", errors="replace", newline=ends) as lines:
+        for line in lines if inside is None else _lines_inside(inside, lines):
             last.append(line.rstrip("\n"))
             count += 1
     if count > _LOG_LINES:
         yield f"  | ... {count - _LOG_LINES:,} lines before"
     for line in last:
         yield f"  | {shorten(line, 500) if len(line) > 500 else line}"
+
+
+def _lines_inside(inside: str, lines: Iterable[str]) -> Iterator[str]:
+    for line in lines_of(inside, lines):
+        yield from line.rstrip("\r\n").split("\r")
 
 
 def _is_inside(path: str, outer: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from couler.errors import CoulerError
 
 if t.TYPE_CHECKING:
     from couler.ir.policies import Profile
+    from couler.optimizers.base import Timed
     from couler.stages.history import EarlierRuns
     from couler.state import Database, Home, RunRecord
 
@@ -102,14 +103,17 @@ def open_existing(session: Session, flag: Path | None) -> Iterator[tuple[Databas
 
 def history_of(session: Session, flag: Path | None) -> EarlierRuns:
     """Return what tells of earlier runs; the database is opened when it is first asked."""
+    from couler.stages.history import EarlierRuns, earlier_runs
 
     def profiles(workflow: str, engine: str | None) -> Mapping[str, Profile]:
-        from couler.stages.history import earlier_runs
-
         with open_existing(session, flag) as found:
-            return {} if found is None else earlier_runs(*found)(workflow, engine)
+            return {} if found is None else earlier_runs(*found).profiles(workflow, engine)
 
-    return profiles
+    def timings() -> Sequence[Timed]:
+        with open_existing(session, flag) as found:
+            return () if found is None else earlier_runs(*found).timings()
+
+    return EarlierRuns(profiles, timings)
 
 
 def _has_database(home: Home) -> bool:

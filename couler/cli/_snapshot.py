@@ -61,6 +61,8 @@ class StepView:
         Largest memory of one of its processes.
     source_run
         The run that its outputs are taken from, if it is cached.
+    node
+        The machine that its last attempt ran on, where the engine tells.
     asks
         Names of the values that a person must enter, if it waits for one.
     """
@@ -77,6 +79,7 @@ class StepView:
     cpu_s: float | None = None
     peak_bytes: int | None = None
     source_run: str | None = None
+    node: str | None = None
     asks: tuple[str, ...] = ()
 
     def elapsed_s(self, now: datetime) -> float | None:
@@ -104,6 +107,7 @@ class StepView:
             "cpu_s": self.cpu_s,
             "peak_bytes": self.peak_bytes,
             "source_run": self.source_run,
+            "node": self.node,
         }
 
 
@@ -178,7 +182,7 @@ def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
         steps_of,
         workflow_of,
     )
-    from couler.state.inside import inner_records
+    from couler.state.inside import with_inside
 
     run = find_run(database, run_id)
     status = shown_status(run)
@@ -187,7 +191,7 @@ def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
     records = tuple(steps_of(database, run.id))
     session = max((one.number for one in sessions_of(database, run.id)), default=1)
     workflow = read_json(workflow_of(database, run.id))
-    records += inner_records(workflow, records)
+    records = with_inside(workflow, records)
     source_map = source_map_of(database, run.id)
     reader = _Reader(workflow, home, status, session, source_map)
     views = tuple(reader.views(records, attempts))
@@ -270,6 +274,7 @@ class _Reader:
                 log=tried[-1].log,
                 cpu_s=sum(spent) if spent else None,
                 peak_bytes=max(peaks, default=None),
+                node=tried[-1].node,
             )
         if record is None or (tried and tried[-1].session > record.session):
             return self._view_tried(known, tried)

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from couler.cli._cluster import find_cluster_file
+from couler.cli._format import aligned
 from couler.cli._options import engine_option, target_option
-from couler.cli._runs import FORMATS, format_option
+from couler.cli._runs import FORMATS, format_option, history_of, home_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cluster.kubernetes_nodes import GROUP_LABEL, read_live_nodes
 from couler.cluster.reading import CLUSTER_FILE, read_cluster_file
@@ -22,6 +23,8 @@ if t.TYPE_CHECKING:
     from couler.backends.remote import Connection
     from couler.cluster.kubernetes_nodes import LiveNodes
     from couler.cluster.model import Cluster
+
+SPEED_FORMATS = ("text", "json", "yaml")
 
 
 @click.group()
@@ -45,18 +48,62 @@ def show(session: Session, file: Path | None, format_: str | None) -> None:
     """
     from couler.cli._cluster_table import cluster_json, show_cluster, totals
 
-    found = find_cluster_file(session, file)
-    if found is None:
-        raise click.UsageError(
-            f"no cluster is described. Give FILE, set cluster in [tool.couler], or write "
-            f"{CLUSTER_FILE}, with `couler cluster import` or by hand"
-        )
+    found = _described(session, file)
     cluster = read_cluster_file(found)
     if session.settings.choose("format", format_, FORMATS) == "json":
         _echo_json({"file": str(found), **cluster_json(cluster)})
         return
     show_cluster(session, cluster)
     session.info(totals(cluster))
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path), metavar="[FILE]", required=False)
+@click.option("--format", "format_", type=click.Choice(SPEED_FORMATS), help="How to show them.")
+@click.option(
+    "--group-label",
+    default="",
+    metavar="KEY",
+    help="The label of nodes that names their group, as place{group_label=KEY} has it.",
+)
+@home_option
+@session_options
+@pass_session
+def speeds(
+    session: Session, file: Path | None, format_: str | None, group_label: str, home: Path | None
+) -> None:
+    """Show how fast machines compute: as stated, and as earlier runs have shown.
+
+    That is what the pass place goes by. FILE is by default the setting cluster, else cluster.yaml
+    in this folder. As yaml, what is learned takes the place of what is stated, to be pasted.
+    """
+    from couler.cli._cluster_speeds import speed_cells, speed_rows, with_learned
+    from couler.cluster.writing import speeds_to_yaml
+    from couler.optimizers.passes.place import Place
+    from couler.optimizers.placement.learning import learn_speeds
+    from couler.optimizers.placement.selecting import Selectors
+
+    found = _described(session, file)
+    cluster = read_cluster_file(found)
+    learned = learn_speeds(
+        history_of(session, home).timings(),
+        Selectors(cluster, group_label).labelled(cluster),
+        gpu_models=Place().gpu_models,
+    )
+    rows = speed_rows(cluster, learned)
+    chosen = session.settings.choose("format", format_, SPEED_FORMATS)
+    if chosen == "json":
+        _echo_json({"file": str(found), "speeds": [row.to_json() for row in rows]})
+        return
+    if not rows:
+        session.info("no speeds are stated, and no earlier run has shown any on these machines")
+    elif chosen == "yaml":
+        click.echo(speeds_to_yaml(with_learned(cluster, learned)), nl=False)
+    else:
+        for line in aligned(speed_cells(rows), right={2, 3}):
+            click.echo(line)
+        if not learned:
+            session.info("no earlier run has shown any on these machines")
 
 
 @command.command("import")
@@ -124,6 +171,16 @@ def schema() -> None:
     from couler.cluster.schema import json_schema
 
     click.echo(json.dumps(json_schema(), ensure_ascii=False, indent=2))
+
+
+def _described(session: Session, file: Path | None) -> Path:
+    found = find_cluster_file(session, file)
+    if found is None:
+        raise click.UsageError(
+            f"no cluster is described. Give FILE, set cluster in [tool.couler], or write "
+            f"{CLUSTER_FILE}, with `couler cluster import` or by hand"
+        )
+    return found
 
 
 def _check_key(group_label: str) -> None:

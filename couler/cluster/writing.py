@@ -10,7 +10,7 @@ from itertools import groupby
 from couler.cluster.model import BANDWIDTH_BYTES_PER_S, Cluster, ClusterNode, Gpus, Speed, Taint
 from couler.ir.yaml_writer import dump
 
-__all__ = ["memory_text", "to_tree", "to_yaml"]
+__all__ = ["memory_text", "speeds_to_yaml", "to_tree", "to_yaml"]
 
 Json: t.TypeAlias = t.Any
 
@@ -43,6 +43,19 @@ def to_yaml(cluster: Cluster) -> str:
       memory: 1000
     """
     return dump(to_tree(cluster))
+
+
+def speeds_to_yaml(cluster: Cluster) -> str:
+    """Return what a cluster states of speeds as `cluster.yaml` has it, and nothing else.
+
+    Examples
+    --------
+    >>> print(speeds_to_yaml(Cluster((), speeds=(Speed(2e9, "low"),))), end="")
+    speeds:
+    - group: low
+      operations_per_s: 2000000000.0
+    """
+    return dump({"speeds": [_speed(speed) for speed in cluster.speeds]})
 
 
 def to_tree(cluster: Cluster) -> dict[str, Json]:

@@ -121,12 +121,15 @@ class Attempts:
             finished=finished,
             exit_code=attempt.exit_code,
             message=attempt.message,
+            node=attempt.node or (None if before is None else before.node),
         )
 
     def _write(self, record: AttemptRecord, before: AttemptRecord | None) -> None:
         self.known[record.path][record.number] = record
         if before is None or before.started != record.started or record.status == "running":
-            self.journal.attempt_started(record.path, record.number, started=record.started)
+            self.journal.attempt_started(
+                record.path, record.number, started=record.started, node=record.node
+            )
         if record.status != "running":
             self.journal.attempt_ended(
                 record.path,
@@ -135,6 +138,7 @@ class Attempts:
                 finished=record.finished or record.started,
                 exit_code=record.exit_code,
                 message=record.message,
+                node=record.node,
             )
 
 

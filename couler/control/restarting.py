@@ -21,6 +21,7 @@ from couler.control.restart import Past, RestartPlan, plan_restart
 from couler.control.submission import UNCONFIRMED, as_place, parameter_record
 from couler.errors import (
     ConfigurationError,
+    CoulerError,
     EngineError,
     LostRunError,
     RefusedError,
@@ -28,6 +29,7 @@ from couler.errors import (
 )
 from couler.ir.base import FrozenDict
 from couler.ir.parameters import parameter_texts
+from couler.ir.paths import StepPath, without_places
 from couler.ir.serialize import read_json, write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.workflow import Workflow
@@ -138,6 +140,22 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     has_ended_badly = run.status in ("failed", "cancelled")
     is_around = has_ended_badly and all(step.status != "failed" for step in ended)
     return Prepared(plan, after, texts, standing, is_around, names)
+
+
+def kept_steps(run: RunRecord, database: Database, changes: Changes) -> frozenset[str]:
+    """Return the paths of steps that keep their ends as a whole, without items and rounds.
+
+    What is wrong with the changes is for `prepare` to tell: none keep theirs then.
+    """
+    try:
+        planned = prepare(run, database, changes).plan.steps
+    except CoulerError:
+        return frozenset()
+    verdicts: dict[str, set[str]] = {}
+    for step in planned:
+        path = str(without_places(StepPath.parse(step.path)))
+        verdicts.setdefault(path, set()).add(step.verdict)
+    return frozenset(path for path, found in verdicts.items() if found <= {"reused", "cached"})
 
 
 def holding(

@@ -13,7 +13,7 @@ from couler.errors import WireError
 from couler.ir.serialize import read_json
 from couler.ir.wire import decode, dump_json, is_file
 from couler.state.database import Database
-from couler.state.inside import inner_records
+from couler.state.inside import with_inside
 from couler.state.records import Json, StepRecord
 from couler.state.results import RunEnd, RunResult, StepResult, StepResults
 from couler.state.runs import find_run, sessions_of, steps_of, workflow_of
@@ -44,7 +44,7 @@ def result_of(
     steps = tuple(steps_of(database, run_id))
     source_map = source_map_of(database, run.id)
     if source_map:
-        steps += inner_records(read_json(workflow_of(database, run_id)), steps)
+        steps = with_inside(read_json(workflow_of(database, run_id)), steps)
     ends = {step.path: _step_result(step, run.engine, step.path in reused) for step in steps}
     finished = run.finished or datetime.now(UTC)
     return RunResult(

@@ -13,7 +13,7 @@ from couler.cluster.model import Cluster
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError, fold
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
-from couler.optimizers.base import Machines, Pass
+from couler.optimizers.base import Kept, Machines, Pass
 from couler.optimizers.estimate import Estimate, Figure, Prices
 from couler.optimizers.log import PassLog, Size, measure
 from couler.optimizers.log_text import Row, known_text, log_text, rows_of, table_text
@@ -186,6 +186,7 @@ def plan(
     keep_refusal: bool = False,
     history: EarlierRuns | None = None,
     cluster: Cluster | Machines | None = None,
+    kept: Kept | None = None,
 ) -> Plan:
     """Check a workflow and run the passes over it.
 
@@ -213,6 +214,8 @@ def plan(
     cluster
         The machines that steps can run on (`couler.cluster`), for passes that choose among them; or
         what gives them if a pass asks.
+    kept
+        Gives which steps do not run again in a run elsewhere that is taken up.
 
     Raises
     ------
@@ -241,6 +244,7 @@ def plan(
         on_pass=on_pass,
         history=history,
         cluster=cluster,
+        kept=kept,
     )
     refusal: InvalidWorkflowError | UnsupportedFeatureError | None = None
     if backend is not None:  # after the passes: they may take away what an engine cannot do

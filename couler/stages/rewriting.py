@@ -13,7 +13,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.storages import fill_locations
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
-from couler.optimizers.base import Machines, Pass, fits_engine
+from couler.optimizers.base import Kept, Machines, Pass, fits_engine
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
@@ -56,6 +56,7 @@ def rewrite(
     on_pass: Callback | None = None,
     history: EarlierRuns | None = None,
     cluster: Cluster | Machines | None = None,
+    kept: Kept | None = None,
 ) -> tuple[Workflow, PassLog]:
     """Run passes over a verified workflow without defaults.
 
@@ -77,8 +78,10 @@ def rewrite(
         weigh=weigher(backend, target),
         parts_are_barriers=parts_are_barriers(backend, target),
         refusals=refusals(backend, target),
-        history=None if history is None else partial(history, workflow.name, engine),
+        history=None if history is None else partial(history.profiles, workflow.name, engine),
+        timings=None if history is None else history.timings,
         cluster=(lambda: cluster) if isinstance(cluster, Cluster) else cluster,
+        kept=kept,
         verified=True,
     )
 

@@ -11,6 +11,7 @@ from couler.backends.remote import Connection, KeepsSecrets
 from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
 from couler.ir.serialize import read_json
+from couler.ir.workflow import Workflow
 from couler.optimizers.base import Machines, Pass
 from couler.stages.artifacts import compile
 from couler.stages.history import EarlierRuns, earlier_runs
@@ -170,11 +171,15 @@ def prepare_restart(
         It is not known whether the engine has the run, or there is no such step.
     """
     from couler.control.connecting import recorded_connection
-    from couler.control.restarting import Changes, prepare
+    from couler.control.restarting import Changes, kept_steps, prepare
 
     if workflow is None:
         return prepare(run, database, Changes(None, parameters, from_step))
     target = recorded_connection(run).target
+
+    def kept(rewritten: Workflow) -> frozenset[str]:
+        return kept_steps(run, database, Changes(rewritten, parameters, from_step))
+
     planned = plan(
         workflow,
         engine=run.engine,
@@ -182,6 +187,7 @@ def prepare_restart(
         passes=passes,
         history=history,
         cluster=cluster,
+        kept=kept,
     )
     changes = Changes(planned.workflow, parameters, from_step, planned.source_map)
     return prepare(run, database, changes)

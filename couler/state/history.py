@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from couler.state.database import Database
 from couler.state.records import Json, StepStatus
-from couler.state.tables import attempts, runs, steps
+from couler.state.tables import attempts, runs, sessions, steps, workflows
 
-__all__ = ["End", "Instance", "list_ends", "list_instances"]
+__all__ = ["End", "Instance", "Try", "list_ends", "list_instances", "list_tries", "workflows_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,104 @@ class End:
     status: StepStatus
     seconds: float | None
     outputs: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """An attempt of a step that succeeded.
+
+    Attributes
+    ----------
+    workflow_digest
+        The workflow that ran.
+    path
+        The instance.
+    is_here
+        Whether it ran on this machine, and not where its workflow says.
+    seconds
+        How long it took.
+    node
+        The machine that it ran on; None if its engine does not tell.
+    """
+
+    workflow_digest: str
+    path: str
+    is_here: bool
+    seconds: float
+    node: str | None
+
+
+def list_tries(database: Database, *, runs_at_most: int, latest: int, at_most: int) -> list[Try]:
+    """Return attempts that succeeded, of workflows that state operations, the latest first.
+
+    Parameters
+    ----------
+    database
+        The database.
+    runs_at_most
+        How many runs of such workflows count, the latest.
+    latest
+        How many attempts of one step of a workflow on one machine count.
+    at_most
+        How many there are altogether.
+    """
+    # What no step states of its operations nobody can divide by its seconds.
+    wanted = (
+        sa.select(runs.c.id, runs.c.target)
+        .join(workflows, workflows.c.digest == runs.c.workflow_digest)
+        .where(workflows.c.ir.contains('"operations"', autoescape=True))
+        .order_by(runs.c.created.desc(), runs.c.id)
+        .limit(runs_at_most)
+        .subquery()
+    )
+    of_session = sa.and_(
+        sessions.c.run_id == attempts.c.run_id, sessions.c.number == attempts.c.session
+    )
+    of_step = sa.and_(steps.c.run_id == attempts.c.run_id, steps.c.path == attempts.c.path)
+    order = (attempts.c.finished.desc(), wanted.c.id, attempts.c.path, attempts.c.number.desc())
+    number = sa.func.row_number().over(
+        partition_by=(
+            *(sessions.c.workflow_digest, steps.c.name, attempts.c.node),
+            wanted.c.target.is_(None),
+        ),
+        order_by=order,
+    )
+    found = (
+        sa.select(
+            *(wanted.c.id, wanted.c.target, sessions.c.workflow_digest),
+            *(attempts.c.path, attempts.c.number, attempts.c.node),
+            *(attempts.c.started, attempts.c.finished, number.label("place_in_time")),
+        )
+        .join(attempts, attempts.c.run_id == wanted.c.id)
+        .join(sessions, of_session)
+        .join(steps, of_step)
+        .where(attempts.c.status == "succeeded", attempts.c.finished.is_not(None))
+        .subquery()
+    )
+    query = (
+        sa.select(found)
+        .where(found.c.place_in_time <= latest)
+        .order_by(found.c.finished.desc(), found.c.id, found.c.path, found.c.number.desc())
+        .limit(at_most)
+    )
+    with database.read() as connection:
+        return [
+            Try(
+                workflow_digest=row.workflow_digest,
+                path=row.path,
+                is_here=row.target is None,
+                seconds=(row.finished - row.started).total_seconds(),
+                node=row.node,
+            )
+            for row in connection.execute(query)
+        ]
+
+
+def workflows_of(database: Database, digests: Iterable[str]) -> dict[str, str]:
+    """Return the IR, as JSON, of workflows by their digests."""
+    query = sa.select(workflows.c.digest, workflows.c.ir).where(workflows.c.digest.in_(digests))
+    with database.read() as connection:
+        return {row.digest: row.ir for row in connection.execute(query)}
 
 
 def list_ends(database: Database, engine: str, *, latest: int) -> list[End]:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from couler.ir.grouped import GROUPED, InnerEnd, read_report
+from couler.ir.grouped import GROUPED, InnerEnd, Report, read_report, unbegun
 from couler.ir.paths import StepPath, without_places
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Workflow
 from couler.state.records import StepRecord
 
-__all__ = ["inner_records", "read_inside", "record_of"]
+__all__ = ["read_inside", "record_of", "unknown_ends", "with_inside"]
 
 _TAIL_BYTES = 8 << 20
 """How much of a log is looked through for its last line."""
 
 
-def read_inside(log: str | Path, attempt: int = 1) -> tuple[InnerEnd, ...]:
+def read_inside(log: str | Path, attempt: int = 1) -> Report:
     """Return how the steps inside ended, as the log of an attempt tells; nothing if it does not.
 
     Parameters
@@ -33,7 +34,7 @@ def read_inside(log: str | Path, attempt: int = 1) -> tuple[InnerEnd, ...]:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
             text = file.read().decode(errors="replace")
     except OSError:  # what nobody can read tells nothing
-        return ()
+        return Report()
     if attempt > 1:
         text = text.rpartition(f"--- attempt {attempt} ---\n")[2]
     return read_report(text.split("\n"))
@@ -58,8 +59,19 @@ def record_of(inner: InnerEnd, outer: StepRecord, ordinal: int) -> StepRecord:
     )
 
 
-def inner_records(workflow: Workflow, records: Iterable[StepRecord]) -> tuple[StepRecord, ...]:
-    """Return records of the steps inside of others that are not recorded, from logs that are kept.
+def unknown_ends(problem: str, message: str | None) -> str:
+    """Return a message of a step that also says why it is not known how those inside ended."""
+    told = f"how its steps ended is not known: {problem}"
+    if message is None or told in message:
+        return message or told
+    return f"{message}; {told}"
+
+
+def with_inside(workflow: Workflow, records: Iterable[StepRecord]) -> tuple[StepRecord, ...]:
+    """Return records with those of the steps inside of others that are not recorded.
+
+    They come from logs that are kept, and of what did not run from that. Where a log cannot be
+    understood, the record of the step that ran them says so.
 
     Parameters
     ----------
@@ -68,14 +80,24 @@ def inner_records(workflow: Workflow, records: Iterable[StepRecord]) -> tuple[St
     records
         What is recorded of it.
     """
-    groups = {path for path, step in steps_by_path(workflow) if step.origin == GROUPED}
-    if not groups:
-        return ()
     known = {record.path: record for record in records}
-    found = [
-        record_of(inner, record, record.ordinal)
-        for record in known.values()
-        if record.log is not None and str(without_places(StepPath.parse(record.path))) in groups
-        for inner in read_inside(record.log, record.attempts)
-    ]
-    return tuple(record for record in found if record.path not in known)
+    groups = {path: step for path, step in steps_by_path(workflow) if step.origin == GROUPED}
+    if not groups:
+        return tuple(known.values())
+    found: dict[str, StepRecord] = {}
+    for record in tuple(known.values()):
+        step = groups.get(str(without_places(StepPath.parse(record.path))))
+        if step is None:
+            continue
+        ends: tuple[InnerEnd, ...] = ()
+        if record.log is not None:
+            ends, problem = read_inside(record.log, record.attempts)
+            if problem is not None:
+                told = unknown_ends(problem, record.message)
+                known[record.path] = replace(record, message=told)
+        elif record.status in ("skipped", "omitted"):
+            ends = unbegun(step, record.status, record.message)
+        for inner in ends:
+            made = record_of(inner, record, record.ordinal)
+            found[made.path] = made
+    return tuple({**found, **known}.values())

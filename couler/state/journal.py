@@ -127,6 +127,7 @@ class Journal:
         started: datetime,
         log: str | None = None,
         log_from: int | None = None,
+        node: str | None = None,
     ) -> None:
         """Note that a step is about to be tried.
 
@@ -142,9 +143,14 @@ class Journal:
             Where what it writes goes.
         log_from
             How long that is already, in bytes.
+        node
+            The machine that it is to run on.
         """
-        record = AttemptRecord(path, number, self.session, started, log=log, log_from=log_from)
-        self._note_attempt(record)
+        self._note_attempt(
+            AttemptRecord(
+                path, number, self.session, started, log=log, log_from=log_from, node=node
+            )
+        )
 
     def attempt_spawned(
         self,
@@ -191,8 +197,12 @@ class Journal:
         message: str | None = None,
         cpu_s: float | None = None,
         peak_bytes: int | None = None,
+        node: str | None = None,
     ) -> None:
-        """Note how an attempt ended: one of this session, or one that a dead session left."""
+        """Note how an attempt ended: one of this session, or one that a dead session left.
+
+        Where it ran stays as it was noted if `node` is None.
+        """
         end = {
             "status": status,
             "finished": finished,
@@ -201,6 +211,8 @@ class Journal:
             "cpu_s": cpu_s,
             "peak_bytes": peak_bytes,
         }
+        if node is not None:
+            end["node"] = node
         record = self._open_attempts.get((path, number))
         if record is None:
             self._foreign_ends[path, number] = end

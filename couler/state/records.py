@@ -226,6 +226,8 @@ class AttemptRecord:
         them, in seconds since 1970, by their numbers; None for none.
     log_from
         How long the log was when it began, in bytes; None for the first attempt.
+    node
+        Name of the machine that it ran on; None if its engine does not tell.
     """
 
     path: str
@@ -242,6 +244,7 @@ class AttemptRecord:
     log: str | None = None
     processes: Mapping[str, float] | None = None
     log_from: int | None = None
+    node: str | None = None
 
     def begun(self) -> dict[int, datetime]:
         """Return when its processes began, by their numbers; all of them lead sessions."""

@@ -127,6 +127,8 @@ attempts = sa.Table(
     sa.Column("log", Sentence),
     sa.Column("processes", JsonText),
     sa.Column("log_from", sa.BigInteger),
+    # The machine that it ran on, as its engine calls it.
+    sa.Column("node", Sentence),
 )
 
 signals = sa.Table(

@@ -73,7 +73,7 @@ def choose(
     """
     problem = given.problem
     solution = group_operators(problem, method)
-    sets = _sets(solution, problem, graph, read, strict)
+    sets = _sets(solution, given, graph, read, strict)
     pieces = [piece for some in sets for piece in _cut(some, given, most, graph, read, strict)]
     chosen = _worth(problem, pieces)
     grouping = _grouping(problem, chosen)
@@ -87,11 +87,13 @@ def choose(
 
 
 def _sets(
-    solution: Solution, problem: Problem, graph: Graph, read: frozenset[str], strict: bool
+    solution: Solution, given: ScopeProblem, graph: Graph, read: frozenset[str], strict: bool
 ) -> list[tuple[str, ...]]:
     many = [group.operators for group in solution.grouping if len(group.operators) > 1]
     if strict:
-        return [found for members in many for found in closed_sets(graph, members, read)]
+        return [
+            found for members in many for found in closed_sets(graph, members, read, given.apart)
+        ]
     # Steps that are no part of the problem can wait between those of a group.
     names = list(graph.predecessors)
     whole = Problem(
@@ -129,7 +131,7 @@ def _cut(
         left -= given.sizes[name]
     found = [tuple(piece) for piece in pieces]
     if strict:
-        found = [one for piece in found for one in closed_sets(graph, piece, read)]
+        found = [one for piece in found for one in closed_sets(graph, piece, read, given.apart)]
     return [one for one in found if len(one) > 1]
 
 

@@ -4,12 +4,14 @@ Such a set is *closed*:
 
 - each step of it waits, directly or through others of it, for all that any of it waits for outside:
   so none has begun when what is outside fails, as none of the one step has;
-- one step of it, the *exit*, is all that others wait for or read, and all steps of it lead there;
-  or there is no such step, and nothing outside waits for or reads any of it: so whatever fails of
-  it, others see the one step fail as they would have seen its exit fail or be omitted.
+- all steps of it lead to one of it, the *exit*, and what waits for another one of it also waits for
+  the exit to succeed, directly or through others: so whatever fails of it, others are omitted or
+  fail as they would have been without the exit; or nothing outside waits for any of it;
+- nothing but the exit is read from outside of the scope, where nobody waits.
 
-A closed set is convex: a path that left it would begin at the exit, to which all of it leads. Two
-closed sets never wait for each other: all of one waits for all that it waits for outside.
+A closed set is convex: what waits for a step of it waits for the exit, and the exit waits for all
+of it. Closed sets never wait for each other in a circle: all of one waits for all that any of it
+waits for outside, so that a circle of sets would be one of steps.
 """
 
 from __future__ import annotations
@@ -25,7 +27,17 @@ _MOST_LOOKS = 200_000
 """After so many looks at steps, no more sets of steps to wait for are tried for an exit."""
 
 
-def closed_sets(graph: Graph, among: Iterable[str], read: frozenset[str]) -> list[tuple[str, ...]]:
+_MOST_BELOW = 2_000_000
+"""After so many looks at steps behind exits, others are taken to wait for no exit of which it is
+not plain."""
+
+
+def closed_sets(
+    graph: Graph,
+    among: Iterable[str],
+    read: frozenset[str],
+    apart: frozenset[str] = frozenset(),
+) -> list[tuple[str, ...]]:
     """Return disjoint closed sets of two steps or more, each in a topological order.
 
     Parameters
@@ -36,6 +48,8 @@ def closed_sets(graph: Graph, among: Iterable[str], read: frozenset[str]) -> lis
         The steps that may be in a set.
     read
         Those that are read from outside of the scope.
+    apart
+        Those of whose end others ask more than that it be a success.
 
     Notes
     -----
@@ -53,21 +67,33 @@ def closed_sets(graph: Graph, among: Iterable[str], read: frozenset[str]) -> lis
     [('a', 'b', 'c', 'd')]
     >>> closed_sets(diamond, "abc", frozenset())
     []
+    >>> closed_sets(Graph({"a": (), "b": ("a",), "c": ("a", "b")}), "ab", frozenset())
+    [('a', 'b')]
     """
-    return _Search(graph, among, read).run()
+    return _Search(graph, among, read, _Below(graph, apart)).run()
 
 
-def is_closed(graph: Graph, members: Sequence[str], read: frozenset[str]) -> bool:
+def is_closed(
+    graph: Graph,
+    members: Sequence[str],
+    read: frozenset[str],
+    apart: frozenset[str] = frozenset(),
+) -> bool:
     """Return whether a set of steps, given in a topological order, is closed."""
     inside = set(members)
-    ends = [
+    shown = [
         name for name in members if name in read or not inside.issuperset(graph.successors[name])
     ]
-    if len(ends) > 1:
-        return False
     stops = [name for name in members if inside.isdisjoint(graph.successors[name])]
-    if ends and stops != ends:
+    if shown and len(stops) > 1:
         return False
+    if shown:
+        below = _Below(graph, apart).of(stops[0])
+        for name in shown:
+            if name == stops[0]:
+                continue
+            if name in read or not below.issuperset(set(graph.successors[name]) - inside):
+                return False
     waits = frozenset(
         before for name in members for before in graph.predecessors[name] if before not in inside
     )
@@ -78,9 +104,35 @@ def is_closed(graph: Graph, members: Sequence[str], read: frozenset[str]) -> boo
     return found == inside
 
 
+class _Below:
+    """Finds the steps that run only if another one has succeeded, as they wait for that."""
+
+    def __init__(self, graph: Graph, apart: frozenset[str]) -> None:
+        self.graph, self.apart = graph, apart
+        self.looks = 0
+
+    def of(self, end: str) -> set[str]:
+        """Return those that wait for one step, directly or through others, to succeed."""
+        found: set[str] = set()
+        if self.looks > _MOST_BELOW:
+            return found
+        waiting = [end]
+        for name in waiting:  # grows while it is read: a queue
+            if name in self.apart:  # who waits for its end need not wait for its success
+                continue
+            for after in self.graph.successors[name]:
+                if after not in found:
+                    found.add(after)
+                    waiting.append(after)
+        self.looks += len(waiting)
+        return found
+
+
 class _Search:
-    def __init__(self, graph: Graph, among: Iterable[str], read: frozenset[str]) -> None:
-        self.graph, self.read = graph, read
+    def __init__(
+        self, graph: Graph, among: Iterable[str], read: frozenset[str], below: _Below
+    ) -> None:
+        self.graph, self.read, self.below = graph, read, below
         self.place = {name: number for number, name in enumerate(graph.topological_order)}
         self.free = set(among)
         self.looks = 0
@@ -99,7 +151,8 @@ class _Search:
 
     def _largest(self, end: str | None) -> tuple[str, ...]:
         """Return the largest closed set with some exit, or with none."""
-        start = self._leading_to(end)
+        below = set[str]() if end is None else self.below.of(end)
+        start = self._leading_to(end, below)
         if len(start) < 2:
             return ()
         entries: dict[frozenset[str], list[str]] = {}
@@ -108,15 +161,18 @@ class _Search:
         best: list[str] = []
         self.looks = 0
         for waits, first in entries.items():
-            inside = self._closed(waits, first, start, end)
+            inside = self._closed(waits, first, start, end, below)
             if len(inside) > len(best):
                 best = inside
             if len(best) == len(start) or self.looks > _MOST_LOOKS:
                 break
         return tuple(best)
 
-    def _leading_to(self, end: str | None) -> set[str]:
-        """Return the steps that lead to an exit alone; without one, to the end of the scope."""
+    def _leading_to(self, end: str | None, below: set[str]) -> set[str]:
+        """Return the steps that lead to an exit, and else to what is below it alone.
+
+        Without an exit it is those that lead to the end of the scope.
+        """
         graph = self.graph
         if end is not None:
             inside, waiting = {end}, [end]
@@ -129,13 +185,18 @@ class _Search:
             for before in graph.predecessors[name]:
                 if before not in self.free or before in inside or before in self.read:
                     continue
-                if inside.issuperset(graph.successors[before]):
+                if all(after in inside or after in below for after in graph.successors[before]):
                     inside.add(before)
                     waiting.append(before)
         return inside
 
     def _closed(
-        self, waits: frozenset[str], first: list[str], among: set[str], end: str | None
+        self,
+        waits: frozenset[str],
+        first: list[str],
+        among: set[str],
+        end: str | None,
+        below: set[str],
     ) -> list[str]:
         """Return the largest closed set that waits for some steps; in a topological order."""
         graph = self.graph
@@ -152,7 +213,8 @@ class _Search:
             kept = set[str]()
             for name in sorted(inside, key=self.place.__getitem__, reverse=True):
                 behind = graph.successors[name]
-                if name == end or ((behind or end is None) and kept.issuperset(behind)):
+                leads = end is None or not kept.isdisjoint(behind)
+                if name == end or (leads and all(one in kept or one in below for one in behind)):
                     kept.add(name)
             if len(kept) == len(inside):
                 return sorted(kept, key=self.place.__getitem__)

@@ -14,12 +14,14 @@ from couler.ir.wire import is_file
 from couler.ir.workflow import Container, Output, Script, Step
 from couler.optimizers.grouped.needs import PodNeeds, pod_needs
 from couler.optimizers.grouped.reading import Reading
+from couler.optimizers.grouped.run_group import BY_PROCESSORS
 from couler.optimizers.grouped.script import literal, script_of
 from couler.optimizers.grouped.sharing import PYTHONS, Kinds, program_of
 
 __all__ = ["Grouped", "definition_bytes", "lower"]
 
 _SHARED = (
+    "when",
     "mounts",
     "env_from",
     "placement",
@@ -78,7 +80,7 @@ def lower(
     read_outside
         Step and output of what others read of them.
     at_once
-        How many of them run at the same time at most.
+        How many of them run at the same time at most; None for as many as what they ask for allows.
     limits
         Of the pod, see `couler.optimizers.grouped.needs.pod_needs`.
     """
@@ -96,6 +98,8 @@ def lower(
     group: dict[str, t.Any] = {"name": name}
     if at_once is not None:
         group["max_parallel"] = at_once
+    elif needs.is_silent and len(steps) > 2:
+        group["max_parallel"] = BY_PROCESSORS
     if needs.room:
         group["room"] = dict(needs.room)
     group["steps"] = [
@@ -186,7 +190,7 @@ def _definition(
 def _input(given: t.Any, reading: Reading) -> dict[str, t.Any]:
     found: dict[str, t.Any] = {"name": given.name, "type": given.type}
     found["value"] = reading.file(given) if is_file(given.type) else reading.value(given.value)
-    for field in ("path", "optional", "mode", "recurse_mode"):
+    for field in ("path", "optional", "many", "mode", "recurse_mode"):
         if getattr(given, field) not in (None, False):
             found[field] = getattr(given, field)
     return found

@@ -12,7 +12,10 @@ from couler.ir.policies import Profile, Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.workflow import Step
 
-__all__ = ["PodNeeds", "cpu_of", "gpus_of", "memory_of", "pod_needs"]
+__all__ = ["SILENT_CPU", "PodNeeds", "cpu_of", "gpus_of", "memory_of", "pod_needs"]
+
+SILENT_CPU = 1
+"""What a step that does not say takes where processors are shared out."""
 
 
 def cpu_of(step: Step) -> float:
@@ -44,12 +47,15 @@ class PodNeeds:
         What is shared out among its steps while they run, by name; nothing where all fit.
     steps
         How much of that each step takes, by its name.
+    is_silent
+        Whether no step says how many processors it takes.
     """
 
     resources: Resources | None
     profile: Profile | None
     room: Mapping[str, float]
     steps: Mapping[str, Mapping[str, float]]
+    is_silent: bool = False
 
 
 def pod_needs(
@@ -80,7 +86,9 @@ def pod_needs(
     that is the largest step, and else the sum of all bounds it, and `at_once` times the largest.
     The runner lets no more begin than fit, by what they ask for or, if that is more, by their
     limits. So the limit of the container, stated if each step states one, is reached by a step that
-    would have reached its own. GPUs are given to one step at a time: the most that a step asks for,
+    would have reached its own. A step that asks for no processors takes one, or all where there is
+    less; if no step asks for any, neither does the pod, and the runner looks how many there are.
+    GPUs are given to one step at a time: the most that a step asks for,
     of which each sees all. Storage is the sum, as files stay.
     """
     is_row = all(before.name in after[step.name] for before, step in itertools.pairwise(steps))
@@ -97,10 +105,16 @@ def pod_needs(
     asked: dict[str, object] = {}
     for name, write in _WRITERS.items():
         requests, bounds = ([_amount(step, field) for step in steps] for field in _fields(name))
+        held = list(map(max, requests, bounds))
+        if name == "cpu" and any(held):
+            limit = limits.get(name)
+            there = max(held) if limit is None else Decimal(str(limit))
+            held = [one or min(Decimal(SILENT_CPU), there) for one in held]
+            if limit is not None and any(requests):  # a pod that may have more has it for these too
+                requests = [one or other for one, other in zip(requests, held, strict=True)]
         for field, amounts in zip(_fields(name), (requests, bounds), strict=True):
             if any(amounts) and (field == name or all(amounts)):
                 asked[field] = write(most(name, amounts), steps, field)
-        held = list(map(max, requests, bounds))
         if width > 1 and most(name, held) < sum(held):
             room[name] = float(most(name, held))
             for step, amount in zip(steps, held, strict=True):
@@ -122,6 +136,7 @@ def pod_needs(
         _profile(steps, after, width, room, needs),
         room,
         {name: some for name, some in needs.items() if some},
+        is_silent=not any(_amount(step, field) for step in steps for field in _fields("cpu")),
     )
 
 

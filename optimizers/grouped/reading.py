@@ -59,7 +59,7 @@ class Reading:
         assert given.value is not None, "what lies outside of the workflow is refused"
         if isinstance(given.value, StepRef) and given.value.step in self._members:
             return self.value(given.value)
-        return self._given(given.value, given.type, optional=given.optional)
+        return self._given(given.value, given.type, optional=given.optional, many=given.many)
 
     def value(self, value: Value) -> Definition:
         """Return a value as the pod reads it.
@@ -91,10 +91,13 @@ class Reading:
                 return {"first": [self.value(option) for option in options]}
         raise TypeError(f"a value of the kind {value.kind} is no part of a group")
 
-    def _given(self, value: Value, kind: ValueType, *, optional: bool = False) -> Definition:
-        key = f"{optional} {kind} {value.model_dump_json()}"
+    def _given(
+        self, value: Value, kind: ValueType, *, optional: bool = False, many: bool = False
+    ) -> Definition:
+        key = f"{optional} {many} {kind} {value.model_dump_json()}"
         name = self._names.get(key)
         if name is None:
             name = self._names[key] = f"in_{len(self.inputs)}"
-            self.inputs.append(Input(name=name, value=value, type=kind, optional=optional))
+            made = Input(name=name, value=value, type=kind, optional=optional, many=many)
+            self.inputs.append(made)
         return {"given": name, "type": kind}

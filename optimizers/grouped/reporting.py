@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from couler.ir.walk import Scope
 from couler.ir.wording import counted
 from couler.optimizers.base import PassContext
@@ -12,7 +14,7 @@ from couler.optimizers.grouped.scope_rewrite import ScopeRewrite
 __all__ = ["Report"]
 
 _LISTED = 5
-"""How many groups, and steps that are left alone, the reason names."""
+"""How many groups, steps of a group and steps that are left alone a reason names."""
 
 
 class Report:
@@ -56,7 +58,7 @@ class Report:
             within = sum(one in inside for name in members for one in after.get(name, ()))
             pods = len(members) - 1
             self.context.explain(
-                f"{', '.join(members)} run in one pod of {image}: {counted(pods, 'pod')} less at "
+                f"{_first_of(members)} run in one pod of {image}: {counted(pods, 'pod')} less at "
                 f"{costs.group:g}, and {counted(within, 'edge')} within it at {costs.intra:g} in "
                 f"place of {costs.inter:g}.",
                 step=path,
@@ -67,10 +69,9 @@ class Report:
     def finish(self, costs: str, *, keeps_failures: bool) -> None:
         """Tell of all together."""
         if self.made:
-            more = f" and {len(self.made) - _LISTED:,} more" if len(self.made) > _LISTED else ""
             self.context.explain(
                 f"{self.inside:,} steps run in {counted(len(self.made), 'pod')}: "
-                f"{', '.join(self.made[:_LISTED])}{more}."
+                f"{_first_of(self.made)}."
             )
             bound = sum(one or 0.0 for one in self.bounds)
             known = f"; no grouping costs less than {bound:g}" if None not in self.bounds else ""
@@ -88,3 +89,9 @@ class Report:
             self.context.explain(
                 "If a step of a group fails, what waits for another one of it is omitted, too."
             )
+
+
+def _first_of(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more

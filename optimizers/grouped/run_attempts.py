@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from couler.optimizers.grouped.run_values import (
     MissingError,
     UnreadableError,
     as_type,
+    check_text,
     read_value,
     resolve,
     to_text,
@@ -62,7 +64,10 @@ class Log:
         with self.lock:
             try:
                 while text:
-                    text = text[os.write(self.descriptor, text) :]
+                    try:
+                        text = text[os.write(self.descriptor, text) :]
+                    except BlockingIOError:  # a program that has it too does not want to wait
+                        select.select([], [self.descriptor], [])
             except OSError as error:  # what steps write has to be drained still
                 if not isinstance(error, BrokenPipeError):
                     self.fault = str(error)
@@ -127,6 +132,17 @@ class Running:
         with self.lock:
             self.processes.discard(process)
         send(process, signal.SIGKILL)
+        if os.getpid() == 1:
+            self.reap()
+
+    def reap(self) -> None:
+        """Take the ends of processes whose parents have gone, which the first process gets."""
+        with self.lock:
+            own = {process.pid for process in self.processes}
+            for pid in orphans():
+                if pid not in own:
+                    with contextlib.suppress(ChildProcessError):
+                        os.waitpid(pid, os.WNOHANG)
 
     def stop(self, grace_s: float) -> None:
         """Ask all processes to end, end them by force later, and start no others."""
@@ -134,15 +150,33 @@ class Running:
             self.stopped.set()
             processes = list(self.processes)
         send_all(processes, signal.SIGTERM)
-        timer = threading.Timer(grace_s, send_all, (processes, signal.SIGKILL))
+        timer = threading.Timer(grace_s, self.kill)
         timer.daemon = True
         timer.start()
+
+    def kill(self) -> None:
+        """End by force what has not ended; the number of what has may be that of another one."""
+        with self.lock:
+            send_all(list(self.processes), signal.SIGKILL)
 
 
 def send(process: subprocess.Popen[bytes], number: int) -> None:
     """Send a signal to a process and all that it has started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+def orphans() -> list[int]:
+    """Return the processes that have ended and that the first process of a pod is to wait for."""
+    found = []
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                with open(f"/proc/{int(name)}/stat", "rb") as file:
+                    state, parent = file.read().rpartition(b")")[2].split()[:2]
+                if (state, parent) == (b"Z", b"1"):
+                    found.append(int(name))
+    return found
 
 
 def send_all(processes: list[subprocess.Popen[bytes]], number: int) -> None:
@@ -160,6 +194,7 @@ def bind(step: dict[str, Any], outputs: dict[str, dict[str, tuple[str, str]]]) -
         One of them cannot be worked out.
     """
     texts: dict[str, str] = {}
+    hidden: dict[str, str] = {}
     files: dict[str, str | None] = {}
     for given in step.get("inputs", ()):
         name = given["name"]
@@ -179,7 +214,10 @@ def bind(step: dict[str, Any], outputs: dict[str, dict[str, tuple[str, str]]]) -
         if "hidden" not in variable:
             texts[variable["name"]] = to_text(resolve(variable["value"], outputs))
         elif variable["hidden"] in os.environ:
-            texts[variable["name"]] = os.environ[variable["hidden"]]
+            hidden[variable["name"]] = os.environ[variable["hidden"]]
+    for text in (*words, *texts.values()):
+        check_text(text)
+    texts.update(hidden)  # bytes of any kind, as they came
     return {"words": words, "texts": texts, "files": files}
 
 
@@ -274,7 +312,10 @@ def begin_in(step: dict[str, Any], work: str) -> str:
         start = os.getcwd()
         return work if os.path.realpath(start) == os.path.realpath(group_work()) else start
     path = os.path.join(work, wanted)
-    if not os.path.isabs(wanted):
+    if os.path.isabs(wanted):
+        with contextlib.suppress(OSError):  # as the runtime of a container does, which may do more
+            os.makedirs(path, exist_ok=True)
+    else:
         os.makedirs(path, exist_ok=True)
     return path
 
@@ -294,11 +335,14 @@ def put_file(given: dict[str, Any], source: str | None, place: str) -> None:
     """
     try:
         os.makedirs(os.path.dirname(place), exist_ok=True)
-        if source is None or not os.path.exists(source):
+        if given.get("many") and (source is None or not os.path.exists(source)):
+            os.mkdir(place)  # of no files at all there need be no folder
+        elif source is None or not os.path.exists(source):
             if given.get("optional"):
                 return
             raise AttemptError("", f'the file of its input "{given["name"]}" is not there')
-        copy_all(source, place)
+        else:
+            copy_all(source, place)
         mode = given.get("mode")
         if mode is None:
             return

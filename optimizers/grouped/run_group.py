@@ -14,8 +14,10 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
+import math
 import os
 import queue
+import shutil
 import signal
 import threading
 import time
@@ -36,6 +38,11 @@ REPORT = "couler-group: "
 STOP_S = 1.0
 """How long processes have to end if the pod is asked to; engines wait for 2 seconds."""
 
+BY_PROCESSORS = "processors"
+"""In place of a number: as many steps at the same time as there are processors."""
+
+LEAST_PLACES = 2
+
 
 class Room:
     """What of the pod is free: places, and amounts of what steps need.
@@ -47,6 +54,7 @@ class Room:
         self.changed = threading.Condition()
         self.places = places
         self.amounts = dict(amounts)
+        self.inside: list[dict[str, float]] = []
         self.waiting: list[tuple[int, dict[str, float]]] = []
 
     def enter(self, index: int, needs: dict[str, float]) -> None:
@@ -58,23 +66,23 @@ class Room:
             while next((at for at, some in self.waiting if self._fits(some)), None) != index:
                 self.changed.wait()
             self.waiting = [one for one in self.waiting if one[0] != index]
-            self._add(needs, -1)
+            self.inside.append(needs)
+            self.changed.notify_all()
 
     def leave(self, needs: dict[str, float]) -> None:
         """Give back what was taken."""
         with self.changed:
-            self._add(needs, 1)
-
-    def _add(self, needs: dict[str, float], sign: int) -> None:
-        if self.places is not None:
-            self.places += sign
-        for name in self.amounts:
-            self.amounts[name] += sign * needs.get(name, 0)
-        self.changed.notify_all()
+            self.inside.remove(needs)
+            self.changed.notify_all()
 
     def _fits(self, needs: dict[str, float]) -> bool:
-        has_place = self.places is None or self.places > 0
-        return has_place and all(needs.get(name, 0) <= self.amounts[name] for name in self.amounts)
+        if self.places is not None and len(self.inside) >= self.places:
+            return False
+        # Summed up anew: what is taken off and put back is not what it was, of floats.
+        return all(
+            math.fsum(one.get(name, 0) for one in (*self.inside, needs)) <= amount * (1 + 1e-9)
+            for name, amount in self.amounts.items()
+        )
 
 
 class Runner:
@@ -83,7 +91,10 @@ class Runner:
     def __init__(self, group: dict[str, Any], log: Log) -> None:
         self.group, self.log = group, log
         self.running = Running()
-        self.room = Room(group.get("max_parallel"), group.get("room", {}))
+        places = group.get("max_parallel")
+        if places == BY_PROCESSORS:
+            places = max(LEAST_PLACES, processors())
+        self.room = Room(places, group.get("room", {}))
         self.outputs: dict[str, dict[str, tuple[str, str]]] = {}
         self.ends: dict[str, dict[str, Any]] = {}
         self.ended: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
@@ -171,6 +182,8 @@ class Runner:
                 raise failure
             told = f"{failure}; it is tried again" + (f" in {wait_s:g} s" if wait_s else "")
             self.log.line(step["name"], told.encode(), b"!")
+            # The pod asks for room for what each step writes once.
+            shutil.rmtree(folder, ignore_errors=True)
             if self.running.stopped.wait(wait_s):
                 raise failure
 
@@ -220,6 +233,23 @@ def seconds_left(retry: dict[str, Any], begun: float) -> float | None:
     """Return how long all attempts together may still take; None for without end."""
     most_s = retry.get("max_duration_s")
     return None if most_s is None else max(0.0, begun + most_s - time.monotonic())
+
+
+def processors() -> int:
+    """Return how many processors the pod can use: those of the machine, within its limit."""
+    found = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        found = len(os.sched_getaffinity(0))
+    for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        with contextlib.suppress(OSError, ValueError, ZeroDivisionError):
+            words: list[str] = []
+            for name in files:
+                with open("/sys/fs/cgroup/" + name) as file:
+                    words += file.read().split()
+            quota, period = map(int, words)
+            if quota > 0:
+                found = min(found, math.ceil(quota / period))
+    return found
 
 
 def link(source: str, place: str) -> None:

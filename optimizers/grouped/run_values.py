@@ -131,6 +131,20 @@ def as_type(stored: tuple[str, str], kind: str) -> tuple[str, str]:
     return (dump(stored[0]) if stored[1] in TEXTS else stored[0]), "json"
 
 
+def check_text(text: str) -> None:
+    """Refuse a text that no process can be given.
+
+    Raises
+    ------
+    UnreadableError
+        It has half a character, which JSON can name.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UnreadableError(f"it reads {text[:60]!a}, which is no text: {error}") from None
+
+
 def pick(value: Any, path: list[Any]) -> Any:
     """Return a part of a JSON value; a text is read as JSON first.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from couler.ir.graph import Graph
 from couler.ir.workflow import Container, Script, Step
 from couler.optimizers.grouped.lowering import definition_bytes
-from couler.optimizers.grouped.needs import cpu_of, gpus_of, memory_of
+from couler.optimizers.grouped.needs import SILENT_CPU, cpu_of, gpus_of, memory_of
 from couler.optimizers.grouped.sharing import PYTHONS, Kinds, key_of, program_of, why_not
 from couler.optimizers.grouping import Costs, Edge, Image, Limits, Operator, Problem
 
@@ -16,7 +16,7 @@ __all__ = ["RUNNER_BYTES", "Images", "ScopeProblem", "images_of", "scope_problem
 
 _PYTHON = "python"
 
-RUNNER_BYTES = 24 << 10
+RUNNER_BYTES = 28 << 10
 """At least what the runner takes in the script of a group."""
 
 
@@ -62,6 +62,8 @@ class ScopeProblem:
         How many bytes each of the others takes in the script of a group at most.
     script_bytes
         How many all of a group may take.
+    apart
+        Steps of whose end others ask more than that it be a success.
     """
 
     problem: Problem
@@ -69,6 +71,7 @@ class ScopeProblem:
     refused: Mapping[str, str]
     sizes: Mapping[str, int]
     script_bytes: int
+    apart: frozenset[str] = frozenset()
 
 
 def scope_problem(
@@ -112,7 +115,7 @@ def scope_problem(
             Operator(
                 step.name,
                 needs | {f"pod {number}"},
-                cpu=cpu_of(step),
+                cpu=cpu_of(step) or min(SILENT_CPU, limits.cpu or SILENT_CPU),
                 memory_bytes=memory_of(step),
                 gpus=gpus_of(step),
                 seconds=(step.profile and step.profile.seconds) or 0.0,
@@ -133,7 +136,7 @@ def scope_problem(
     )
     problem = Problem(tuple(operators), made, edges, costs, limits, "batch")
     stands_for = {name: image for name, (_, image) in named.items()}
-    return ScopeProblem(problem, stands_for, refused, sizes, room)
+    return ScopeProblem(problem, stands_for, refused, sizes, room, apart)
 
 
 def _image_of(step: Step) -> str:

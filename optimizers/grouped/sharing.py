@@ -38,11 +38,26 @@ class Kinds(t.NamedTuple):
     parameters: Mapping[str, Kind]
     steps: Mapping[str, Mapping[str, Kind]]
     """Of outputs, by step and name."""
+    typed: frozenset[str] = frozenset()
+    """The steps that look at what they give, and fail if it is not of its type."""
 
     @classmethod
     def of(cls, steps: tuple[Step, ...], parameters: Mapping[str, Kind]) -> Kinds:
         """Return the types of what steps and parameters give."""
-        return cls(parameters, {step.name: output_kinds(step) for step in steps})
+        typed = (
+            step.name for step in steps if isinstance(step.action, Script) and step.action.function
+        )
+        return cls(parameters, {step.name: output_kinds(step) for step in steps}, frozenset(typed))
+
+    def is_certain(self, value: StepRef | ParamRef) -> bool:
+        """Return whether what is read can always be read as one of its type.
+
+        A text always can. That is no matter for single values, which come into the pod of a group
+        as they were written, but for lists of a foreach, whose items an engine has to read.
+        """
+        return self.of_value(value).type == "str" or (
+            isinstance(value, StepRef) and value.step in self.typed
+        )
 
     def of_value(self, value: Value) -> Kind:
         """Return the type as which a value that is read directly travels."""
@@ -66,14 +81,16 @@ def program_of(step: Step) -> str | None:
 def key_of(step: Step) -> str:
     """Return what steps must have in common to share a pod, besides an image.
 
-    It is what belongs to the pod as a whole: where it is placed, its volumes, account and limits of
-    security, labels, and the packages that are installed in it.
+    It is what belongs to the pod as a whole: the condition on which there is one, where it is
+    placed, its volumes, account and limits of security, labels, and the packages that are installed
+    in it.
     """
     program = program_of(step)
     gpu = None if step.resources is None else step.resources.gpu
     shared = step.model_dump(
         mode="json",
         include={
+            "when",
             "mounts",
             "env_from",
             "placement",
@@ -124,7 +141,6 @@ def _policies(step: Step) -> Iterator[str]:
     for name, what in (
         ("foreach", "it is a foreach"),
         ("loop", "it is a loop"),
-        ("when", "it has a condition of its own"),
         ("cache", "it has a cache"),
         ("daemon", "it is a daemon"),
         ("hooks", "it has hooks"),
@@ -164,9 +180,6 @@ def _files(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> Iterator[s
             yield f'"{one.name}" lies outside of the workflow'
         if one.path is not None and (one.path.startswith("/") or ".." in one.path.split("/")):
             yield f'"{one.name}" lies at {one.path}, which is not in its own folder'
-    for given in inputs:
-        if given.many:
-            yield f'its input "{given.name}" is a list of a foreach'
     for output in outputs:
         if output.removal is not None:
             yield f'its output "{output.name}" is removed at a time of its own'
@@ -177,7 +190,8 @@ def _values(step: Step, kinds: Kinds, strict: bool) -> Iterator[str]:
     for given in step.inputs:
         if is_file(given.type) and not _is_plain_file(given, kinds):
             yield f'its input "{given.name}" is chosen among several files'
-    for value in own_values(step):
+    inside = step if step.when is None else step.model_copy(update={"when": None})
+    for value in own_values(inside):  # the condition is that of the group, unchanged
         if id(value) not in direct:
             yield from _parts(value, kinds, strict)
 
@@ -186,7 +200,7 @@ def _is_plain_file(given: Input, kinds: Kinds) -> bool:
     value = given.value
     return (
         isinstance(value, StepRef | ParamRef)
-        and kinds.of_value(value) == Kind(given.type)
+        and kinds.of_value(value) == Kind(given.type, given.many)
         and not (isinstance(value, ParamRef) and given.optional)
     )
 
@@ -201,8 +215,11 @@ def _parts(value: Value, kinds: Kinds, strict: bool) -> Iterator[str]:
             kind = kinds.of_value(part)
             if is_file(kind.type):
                 yield "it reads a file otherwise than as an input"
-            elif kind.many and strict and kind.type != "str":
-                yield "it reads the list of a foreach, which may fail it alone"
+            elif kind.many and strict and not kinds.is_certain(part):
+                yield (
+                    f"it reads a list of {kind.type}, and an item that is none fails it alone, as "
+                    "only typed steps look at what they give"
+                )
         elif isinstance(part, OrElse | FirstOf):
             read = {one.step for one in walk(part) if isinstance(one, StepRef)}
             nested = [one for one in walk(part) if one.kind in ("field", "range")]

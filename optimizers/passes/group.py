@@ -39,15 +39,15 @@ class Group:
     variables, time limit and retries. What they give each other stays in the pod. Steps share a pod
     if their images are equal, or an image is declared that has what both have; if the image has
     Python; and if all that belongs to the pod is equal: placement, volumes, account, labels,
-    packages.
+    packages; and their conditions, which are then that of the group.
 
     Left alone are steps of other kinds than containers and scripts, containers without a command,
-    steps of exit handlers, and steps with a foreach, loop, condition, cache, lock, hook, metric,
-    other containers or files outside of the workflow.
+    steps of exit handlers, and steps with a foreach, loop, cache, lock, hook, metric, other
+    containers or files outside of the workflow.
 
     With `failures="keep"` every run comes to what it came to, also if steps fail: all steps of a
-    group wait for the same steps outside, and only the last one, to which all others lead, is
-    waited for or read. With `failures="whole"` groups are larger, and if a step fails, what waits
+    group wait for the same steps outside and lead to the last one, and what waits for any of them
+    waits for that. With `failures="whole"` groups are larger, and if a step fails, what waits
     for any other one of its group is omitted as well.
 
     Attributes
@@ -71,11 +71,13 @@ class Group:
         together runs in turn. Without them a pod asks for what its largest step asks for.
     max_parallel
         How many steps of a group run at the same time at most. Where the workflow or a group around
-        has such a bound, it is one.
+        has such a bound, it is one. Without it as many as the processors that the pod asks for
+        allow, of which a step that asks for none takes one; if no step asks for any, as many as the
+        pod has, and at least two.
     max_steps
         Most steps in a group.
     script_bytes
-        Most bytes of the script of a group, the runner (24 KiB) and the definitions of its steps;
+        Most bytes of the script of a group, the runner (28 KiB) and the definitions of its steps;
         engines have limits of their own.
     images
         What images have: texts such as `python:3.12 = python` and `ml:2 = python torch`. An image

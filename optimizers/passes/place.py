@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from couler.cluster.model import Cluster, ClusterNode
+from couler.cluster.model import Cluster
 from couler.errors import ConfigurationError, InvalidWorkflowError, UnplaceableError
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.walk import all_steps
+from couler.ir.wording import power_text
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
+from couler.optimizers.placement.learning import Learned, learn_speeds
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.selecting import Selectors
 from couler.optimizers.placement.simulation import simulate
+from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategy import PlacementStrategy, Rules
 from couler.optimizers.placement.workload import (
-    HOSTNAME_LABEL,
-    OS_LABEL,
     Workload,
     speeds_of,
     workload_of,
@@ -69,12 +72,16 @@ class Place:
     urgent_class
         The name of a priority class for the pods of steps without which all would end later, so
         that Kubernetes gives them room first; none if it is empty.
+    learn
+        Whether speeds that earlier runs have shown go before those that `cluster.yaml` states.
+    least
+        In so many measurements a speed must have shown, at least 1.
 
     Examples
     --------
     >>> from couler.ir.policies import Profile
     >>> from couler.ir.workflow import Container, Step
-    >>> from couler.cluster.model import Gpus, Speed
+    >>> from couler.cluster.model import ClusterNode, Gpus, Speed
     >>> gib = 2**30
     >>> cluster = Cluster(
     ...     (ClusterNode("c1", 8, 32 * gib, "cpu", labels={"group": "cpu"}),
@@ -99,6 +106,8 @@ class Place:
     gpu_models: tuple[str, ...] = ("dense-network", "convolutional-network")
     tolerate: tuple[str, ...] = ()
     urgent_class: str = ""
+    learn: bool = True
+    least: int = 1
 
     def __post_init__(self) -> None:
         """Refuse a strategy that there is not.
@@ -107,8 +116,12 @@ class Place:
         ------
         EngineOptionError
             The text names no strategy, or gives it wrong options.
+        ValueError
+            `least` is less than 1.
         """
         read_strategy(self.strategy)
+        if self.least < 1:
+            raise ValueError(f"least is at least 1, not {self.least}")
 
     def run(self, workflow: Workflow, context: PassContext) -> Workflow:
         """Return the workflow with a placement for each step that runs in a pod.
@@ -128,18 +141,24 @@ class Place:
                 "Write cluster.yaml (`couler cluster import` does), or name its file by --cluster"
             )
         selectors = Selectors(context.cluster, self.group_label)
-        nodes = [_with_known_labels(node, selectors) for node in context.cluster.nodes]
-        cluster = replace(context.cluster, nodes=tuple(nodes))
+        cluster = selectors.labelled(context.cluster)
+        learned = self._learned(workflow, cluster, context)
+        done = frozenset(() if context.kept is None else context.kept(workflow))
         strategy = _without_margin(read_strategy(self.strategy))
         _check_prices(strategy, cluster)
         before = _refused(workflow, context)
         for gpu_models in (self.gpu_models, ()):
             workload = workload_of(
-                workflow, cluster=cluster, gpu_models=gpu_models, tolerate=self.tolerate
+                workflow,
+                cluster=cluster,
+                gpu_models=gpu_models,
+                tolerate=self.tolerate,
+                learned=learned,
+                done=done,
             )
             if not workload.pipeline.tasks:
                 return workflow
-            report, chosen_by = self._planned(workflow, workload, cluster, strategy)
+            report, chosen_by = self._planned(workflow, workload, cluster, strategy, learned, done)
             writer = PlacementWriter(
                 cluster,
                 selectors,
@@ -162,7 +181,28 @@ class Place:
             context.explain(reason, step=path)
         context.explain(writer.summary(self.strategy))
         context.explain(chosen_by)
+        if done:
+            rest = (
+                "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
+            )
+            context.explain(f"{len(done):,} {rest} not placed.")
+        if learned:
+            _tell_learned(context, workload, learned)
         return made
+
+    def _learned(self, workflow: Workflow, cluster: Cluster, context: PassContext) -> Learned:
+        """Return what earlier runs tell of what the workflow computes."""
+        profiles = (step.profile for step in all_steps(workflow) if step.profile is not None)
+        models = {one.model for one in profiles if one.model and one.operations}
+        if not self.learn or context.timings is None or not models:
+            return {}
+        return learn_speeds(
+            context.timings(),
+            cluster,
+            models=models,
+            gpu_models=self.gpu_models,
+            least=self.least,
+        )
 
     def _planned(
         self,
@@ -170,16 +210,19 @@ class Place:
         workload: Workload,
         cluster: Cluster,
         strategy: PlacementStrategy,
+        learned: Learned,
+        done: Collection[str],
     ) -> tuple[Report, str]:
         """Return what is chosen, and say how long that takes, and without the pass."""
-        report = _plan(workload, cluster, strategy)
+        speeds = speeds_of(cluster, learned)
+        report = _plan(workload, cluster, strategy, speeds)
         told = f"All ends after {_seconds(report.total_s)} by what is known of the steps"
         if len(report.spans) > _MOST_COMPARED:
             return report, f"{told}."
         scoring = read_strategy("kubernetes{memory_margin=1.0}")
-        usual = workload_of(workflow, cluster=cluster)
+        usual = workload_of(workflow, cluster=cluster, learned=learned, done=done)
         try:
-            by_itself = simulate([usual.pipeline], cluster, scoring, speeds_of(cluster), _RULES)
+            by_itself = simulate([usual.pipeline], cluster, scoring, speeds, _RULES)
         except UnplaceableError:
             return report, f"{told}; without the pass Kubernetes would find no machine for some."
         return report, (
@@ -193,28 +236,22 @@ def _without_margin(strategy: PlacementStrategy) -> PlacementStrategy:
     return replace(value, memory_margin=1.0) if hasattr(value, "memory_margin") else strategy
 
 
-def _with_known_labels(node: ClusterNode, selectors: Selectors) -> ClusterNode:
-    """Return a node with the labels that it has in any cluster, beside those that are stated."""
-    named = {} if node.pool else {HOSTNAME_LABEL: node.name}
-    known = {OS_LABEL: "linux", **named, **selectors.labels_of(node.name)}
-    return replace(node, labels=known)
-
-
 def _check_prices(strategy: PlacementStrategy, cluster: Cluster) -> None:
     if getattr(strategy, "objective", None) != "cost":
         return
     missing = [node.name for node in cluster.nodes if node.price_usd_per_h is None]
     if missing:
-        names = ", ".join(missing[:3]) + (f" and {len(missing) - 3:,} more" if missing[3:] else "")
         raise ConfigurationError(
-            f"the cost is to be least, and prices of machines are not known: {names}. State "
-            "price_usd_per_h in cluster.yaml, or choose another objective"
+            f"the cost is to be least, and prices of machines are not known: {_few(missing)}. "
+            "State price_usd_per_h in cluster.yaml, or choose another objective"
         )
 
 
-def _plan(workload: Workload, cluster: Cluster, strategy: PlacementStrategy) -> Report:
+def _plan(
+    workload: Workload, cluster: Cluster, strategy: PlacementStrategy, speeds: Speeds
+) -> Report:
     try:
-        return simulate([workload.pipeline], cluster, strategy, speeds_of(cluster), _RULES)
+        return simulate([workload.pipeline], cluster, strategy, speeds, _RULES)
     except UnplaceableError as error:
         reasons: dict[str, str] = {}
         for one in error.tasks:
@@ -235,6 +272,44 @@ def _plan(workload: Workload, cluster: Cluster, strategy: PlacementStrategy) -> 
                 for path, reason in reasons.items()
             ],
         ) from error
+
+
+def _tell_learned(context: PassContext, workload: Workload, learned: Learned) -> None:
+    """Say what earlier runs tell of speeds, and of which steps that is not used."""
+    left_out = workload.unlearned
+    used = {task.model for task in workload.pipeline.tasks if task.operations}
+    context.facts["speeds"] = [
+        {
+            "model": model,
+            "group": place,
+            "operations_per_s": rate.ops_per_s,
+            "measurements": rate.measurements,
+            "is_used": model in used,
+        }
+        for (model, place), rate in learned.items()
+    ]
+    told = [
+        f"{model} on {place} {power_text(rate.ops_per_s)}/s ({rate.source})"
+        for (model, place), rate in learned.items()
+        if model in used
+    ]
+    if told:
+        context.explain(f"Speeds by earlier runs: {', '.join(told)}.")
+    steps: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for path, places in left_out.items():
+        profile = workload.steps[path].profile
+        model = "" if profile is None or profile.model is None else profile.model
+        steps.setdefault((model, places), []).append(path)
+    for (model, places), paths in steps.items():
+        context.explain(
+            f"What earlier runs tell of {model} is not used for {_few(paths)}: nothing tells how "
+            f"fast it is on {_few(places)}, which can run it as well."
+        )
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} more"
 
 
 def _refused(workflow: Workflow, context: PassContext) -> set[tuple[str, str | None]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from couler.ir.policies import Profile
 from couler.ir.rewrite import map_scopes
 from couler.ir.walk import Scope
+from couler.ir.wording import power_text
 from couler.ir.workflow import Group, Step, Suspend, Workflow
 from couler.optimizers.base import Measured, PassContext
 
@@ -112,7 +113,8 @@ class FillProfiles:
         elif own.operations is not None:
             seconds = own.operations / self.throughput_ops_per_s
             update["seconds"] = seconds
-            rate = f"{_power(own.operations)} operations at {_power(self.throughput_ops_per_s)}/s"
+            per_s = power_text(self.throughput_ops_per_s)
+            rate = f"{power_text(own.operations)} operations at {per_s}/s"
             source, reason = _OPERATIONS, f"{_seconds(seconds)} by {rate}"
         else:
             source, reason = _UNKNOWN, "Neither a profile nor an earlier run tells its seconds"
@@ -161,20 +163,6 @@ def _median(measured: Profile) -> str:
     if not isinstance(measured, Measured):
         return _RUNS
     return "1 run" if measured.runs == 1 else f"the median of {measured.runs:,} runs"
-
-
-def _power(number: float) -> str:
-    """Return a number in the short form that people write.
-
-    Examples
-    --------
-    >>> _power(1.2e9), _power(3e12), _power(500.0), _power(0.0)
-    ('1.2e9', '3e12', '500', '0')
-    """
-    if number < 1e4:
-        return f"{number:.4g}"
-    digits, _, power = f"{number:.3e}".partition("e")
-    return f"{float(digits):g}e{int(power)}"
 
 
 def _summary(sources: Counter[str]) -> str:

@@ -129,7 +129,7 @@ class Compiled:
                     able[shape] = [refusal(task, node, margin) is None for node in samples]
                 self.seconds.append(
                     [
-                        min(_LONGEST_S, state.speeds.seconds(task, node)) if can else math.inf
+                        _takes(task, node, state) if can else math.inf
                         for node, can in zip(samples, able[shape], strict=True)
                     ]
                 )
@@ -236,3 +236,13 @@ def next_poll(time: float, poll_s: float) -> float:
         return time
     # Sums of seconds are off by less than this: a node that is free at a poll is found then.
     return max(time, math.ceil(time / poll_s - 1e-9) * poll_s)
+
+
+def _takes(task: Task, node: ClusterNode, state: ClusterState) -> float:
+    """Return how long a task computes on a node.
+
+    Speeds are checked for nodes that can run it. Where `margin` lets others seem so, nothing need
+    be known of them: nobody places it there.
+    """
+    found = state.speeds.known_seconds(task, node)
+    return _LONGEST_S if found is None else min(_LONGEST_S, found)

@@ -8,14 +8,14 @@ import re
 import typing as t
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from couler.cluster.model import Cluster, ClusterNode
 from couler.cluster.values import check_label_key
 from couler.errors import EngineOptionError
 from couler.ir.policies import Toleration
 from couler.optimizers.placement.requirements import tolerates
-from couler.optimizers.placement.workload import ARCHITECTURE_LABEL, HOSTNAME_LABEL
+from couler.optimizers.placement.workload import ARCHITECTURE_LABEL, HOSTNAME_LABEL, OS_LABEL
 
 __all__ = ["GROUP_LABEL", "Selection", "Selectors", "tolerations_for"]
 
@@ -164,6 +164,15 @@ class Selectors:
     def labels_of(self, node: str) -> Mapping[str, str]:
         """Return the labels of a node, with those that need not be stated."""
         return self._labels[node]
+
+    def labelled(self, cluster: Cluster) -> Cluster:
+        """Return a cluster whose nodes have the labels that they have in any, beside the stated."""
+        nodes = []
+        for node in cluster.nodes:
+            named = {} if node.pool else {HOSTNAME_LABEL: node.name}
+            known = {OS_LABEL: "linux", **named, **self._labels[node.name]}
+            nodes.append(replace(node, labels=known))
+        return replace(cluster, nodes=tuple(nodes))
 
     def _by_names(self, wanted: Sequence[str]) -> Selection | None:
         if not all(self._is_told_by_name(name) for name in wanted):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from couler.cluster.model import ClusterNode
 from couler.errors import PlacementError
 from couler.optimizers.placement.problem import Pipeline, Task
+from couler.optimizers.placement.requirements import refusal, shape_of
 
 __all__ = ["Speeds", "check_speeds"]
 
@@ -61,6 +62,13 @@ class Speeds:
         PlacementError
             Nothing says how fast the node is.
         """
+        found = self.known_seconds(task, node)
+        if found is None:
+            raise PlacementError("speeds are missing:", [_missing(task, node)])
+        return found
+
+    def known_seconds(self, task: Task, node: ClusterNode) -> float | None:
+        """Return how long a task computes on a node; None if nothing says how fast that is."""
         known = task.seconds
         if known:
             for place in (node.name, node.group, ""):
@@ -69,9 +77,7 @@ class Speeds:
         if not task.operations:
             return self.start_s
         rate = self.rate(task.model, node)
-        if rate is None:
-            raise PlacementError("speeds are missing:", [_missing(task, node)])
-        return self.start_s + task.operations / rate
+        return None if rate is None else self.start_s + task.operations / rate
 
     def rate(self, model: str, node: ClusterNode) -> float | None:
         """Return the operations per second of a model on a node; None if nothing says that."""
@@ -90,7 +96,7 @@ class Speeds:
 def check_speeds(
     speeds: Speeds, pipelines: Sequence[Pipeline], nodes: Iterable[ClusterNode]
 ) -> None:
-    """Refuse speeds that are none, or that are missing for a model and a node.
+    """Refuse speeds that are none, or that are missing for a model and a node that can run it.
 
     Raises
     ------
@@ -109,17 +115,18 @@ def check_speeds(
     for what, amount in (("latency_s", speeds.latency_s), ("start_s", speeds.start_s)):
         if not amount >= 0:
             problems.append(f"{what} must be at least 0, not {amount}")
-    samples: dict[tuple[str, frozenset[str]], Task] = {}
+    samples: dict[object, Task] = {}
     for pipeline in pipelines:
         for task in pipeline.tasks:
             if task.operations and "" not in task.seconds:
-                samples.setdefault((task.model, frozenset(task.seconds)), task)
+                shape = task.model, frozenset(task.seconds), *shape_of(task)
+                samples.setdefault(shape, task)
     told: dict[str, None] = {}
     for node in nodes:
         for task in samples.values():
             if node.name in task.seconds or node.group in task.seconds:
                 continue
-            if speeds.rate(task.model, node) is None:
+            if speeds.rate(task.model, node) is None and refusal(task, node, 1.0) is None:
                 told[_missing(task, node)] = None
     if problems or told:
         raise PlacementError("speeds are wrong or missing:", [*problems, *told])

@@ -85,6 +85,14 @@ def test_a_run_in_which_a_step_inside_fails(couler: Call, orders: str) -> None:
     assert "0 reused" in again.err
 
 
+def test_the_last_lines_of_a_step_that_tells_how_far_it_is(couler: Call, write: Write) -> None:
+    bar = """print("10%\\r90%\\rfull\\r")"""
+    file = write("orders.py", ORDERS.replace('print("adding")', bar))
+    told = couler("run", file, "--pass", "group", "-p", "expected=7")
+    lines = [" ".join(line.split()) for line in told.err.splitlines()]
+    assert [line for line in lines if "%" in line or "full" in line] == ["| 10%", "| 90%", "| full"]
+
+
 def test_the_planning_task(couler: Call, orders: str, folder: Path) -> None:
     told = couler("plan", orders, "--emit", "pddl")
     assert told.code == 0
@@ -152,3 +160,103 @@ def test_a_run_elsewhere(couler: Call, orders: str, engine: Engine) -> None:
     assert told.code == 0, told.err
     [call] = engine.calls("restart")
     assert call["again"] == ["load-to-add", "say"]
+
+
+def test_a_report_of_another_version_elsewhere(couler: Call, orders: str, engine: Engine) -> None:
+    failed = {
+        "path": "load-to-add",
+        "status": "failed",
+        "exit_code": 1,
+        "attempts": [{"status": "failed", "exit_code": 1}],
+    }
+    engine.play({"status": "failed", "steps": [failed, {"path": "say", "status": "omitted"}]})
+    (engine.folder / "logs").mkdir()
+    log = LOG.replace('"version": 1', '"version": 2').replace('"failed"', '"succeeded"')
+    (engine.folder / "logs" / "load-to-add").write_text(log)
+    options = ("--pass", "group", "--target", "away", "--name", "mine", "--watch")
+    assert couler("submit", orders, *options).code == 1
+    assert_state_of_the_group(couler("status", "mine", "--format", "json").json)
+
+
+def test_a_report_of_another_version_here(
+    couler: Call, orders: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("couler.ir.grouped.REPORT_VERSION", 2)
+    told = couler("run", orders, "--pass", "group", "-p", "expected=7")
+    assert told.code == 1
+    assert "its report is of version 1, of which version 2 is known here" in told.err
+    assert_state_of_the_group(couler("status", "latest", "--format", "json").json)
+    told = couler("run", orders, "--pass", "group")
+    assert told.code == 0
+
+
+def assert_state_of_the_group(status: t.Any) -> None:
+    assert {one["path"]: one["status"] for one in status["steps"]} == {
+        "load-to-add": "failed",
+        "say": "omitted",
+    }
+    assert {one["path"]: one["status"] for one in status["source_map"]} == {
+        "load": "failed",
+        "add": "failed",
+    }
+    message = status["steps"][0]["message"]
+    assert message.count("how its steps ended is not known: its report is of version") == 1
+
+
+CONDITION = """
+import couler
+
+
+@couler.step(image="python:3.12-slim")
+def size(text: str) -> str:
+    return text
+
+
+@couler.step(image="python:3.12-slim")
+def load() -> int:
+    return 3
+
+
+@couler.step(image="python:3.12-slim")
+def double(number: int) -> int:
+    return 2 * number
+
+
+with couler.Workflow("large", text="5") as wf:
+    with couler.when(size(wf.params.text) > 10):
+        doubled = double(load())
+    couler.run_container("busybox", ["echo"], args=[couler.or_else(doubled, 0)], step_name="say")
+    wf.output("doubled", couler.or_else(doubled, 0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "ends"),
+    [
+        ("11", 6, ("succeeded", "succeeded", "succeeded")),
+        ("5", 0, ("skipped", "skipped", "skipped")),
+        ("x", None, ("failed", "failed", "omitted")),
+    ],
+)
+def test_a_condition(
+    couler: Call, write: Write, text: str, output: int | None, ends: tuple[str, ...]
+) -> None:
+    file = write("large.py", CONDITION)
+    told = couler("run", file, "--pass", "group", "-p", f"text={text}", "--format", "json")
+    assert told.json["outputs"] == ({} if output is None else {"doubled": output})
+    status = couler("status", "latest", "--format", "json").json
+    seen = {one["path"]: one["status"] for one in status["steps"]}
+    assert tuple(seen[name] for name in ("load-to-double", "load", "double")) == ends
+    assert {one["path"]: one["status"] for one in status["source_map"]} == {
+        "load": ends[1],
+        "double": ends[2],
+    }
+
+
+def test_a_condition_that_cannot_be_evaluated_is_told_of_the_step(
+    couler: Call, write: Write
+) -> None:
+    file = write("large.py", CONDITION)
+    told = couler("run", file, "--pass", "group", "-p", "text=x")
+    assert 'step "load" failed: its condition: ' in told.err
+    assert 'step "load-to-double" failed' not in told.err

@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -154,8 +155,10 @@ def test_json_of_status_has_what_that_of_run_has(couler: Callable, greet: str) -
         "cpu_s",
         "peak_bytes",
         "source_run",
+        "node",
     }
     assert of_step["cpu_s"] >= 0
+    assert of_step["node"] == socket.gethostname()
     for one, other in zip(told["steps"], ran["steps"], strict=True):
         assert {name: one[name] for name in ("path", "status", "attempts", "outputs", "log")} == {
             name: other[name] for name in ("path", "status", "attempts", "outputs", "log")

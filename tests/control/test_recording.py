@@ -169,6 +169,20 @@ def test_a_run_is_recorded_as_it_goes(database: Database, watch: Callable[..., W
     assert (run.status, run.message, run.finished) == ("failed", "a step failed", at(5))
 
 
+def test_where_an_attempt_ran_is_recorded_once_it_is_told(
+    database: Database, watch: Callable[..., Watch]
+) -> None:
+    one = watch()
+    one.see(going("a"))
+    assert [it.node for it in attempts_of(database, "r1")] == [None]
+    one.see(going("a", attempts=(attempt(1, 1, None, node="n1"),)))
+    assert [it.node for it in attempts_of(database, "r1")] == ["n1"]
+    one.see(good("a"))  # an engine that has forgotten it
+    other = watch()
+    other.see(good("a"), good("b", attempts=(attempt(1, 1, 2, status="succeeded", node="n2"),)))
+    assert [(it.path, it.node) for it in attempts_of(database, "r1")] == [("a", "n1"), ("b", "n2")]
+
+
 def test_events_are_what_the_table_of_local_runs_takes(watch: Callable[..., Watch]) -> None:
     event = Event("started", StepPath.parse("a"), "r1")
     fields: RunEvent = event

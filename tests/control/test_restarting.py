@@ -10,7 +10,7 @@ from couler.backends.remote import Observation
 from couler.control import restarting
 from couler.control.ending import cancel
 from couler.control.following import follow
-from couler.control.restarting import Changes, prepare, restart
+from couler.control.restarting import Changes, kept_steps, prepare, restart
 from couler.control.results import result_of
 from couler.control.submission import submit
 from couler.control.watching import Watch, watch
@@ -94,6 +94,17 @@ def test_what_has_changed_runs_again(failed: RunRecord, database: Database) -> N
     assert prepare(failed, database, Changes(parameters={"depth": 9})).plan.again == {"tell"}
     with pytest.raises(ParameterError, match=r'parameter "depth"'):
         prepare(failed, database, Changes(parameters={"depth": "deep"}))
+
+
+def test_steps_that_keep_their_ends_are_known_before_the_plan_is_made(
+    failed: RunRecord, database: Database
+) -> None:
+    assert kept_steps(failed, database, Changes(WORKFLOW)) == {"fit"}
+    assert kept_steps(failed, database, Changes(_other_fit())) == frozenset()
+    assert kept_steps(failed, database, Changes(WORKFLOW, from_step="fit")) == frozenset()
+    # What is wrong is told when the plan is there.
+    assert kept_steps(failed, database, Changes(WORKFLOW, from_step="fitt")) == frozenset()
+    assert kept_steps(failed, database, Changes(WORKFLOW, {"depth": "deep"})) == frozenset()
 
 
 def test_a_run_that_goes_on_is_not_taken_up(

@@ -9,9 +9,18 @@ from couler.errors import ConfigurationError, EngineOptionError, InvalidWorkflow
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.pods import PodSettings
 from couler.ir.policies import Gpu, Placement, Profile, Resources, Retry, Toleration
-from couler.ir.values import Literal
+from couler.ir.values import Literal, StepRef
 from couler.ir.walk import all_steps
-from couler.ir.workflow import Container, Foreach, Group, Step, Suspend, Workflow
+from couler.ir.workflow import (
+    Container,
+    Foreach,
+    Group,
+    Input,
+    Output,
+    Step,
+    Suspend,
+    Workflow,
+)
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.place import Place
 from couler.optimizers.pipeline import Pipeline
@@ -359,3 +368,44 @@ def test_what_the_engine_refuses_is_left_out_and_told() -> None:
     assert placement_of(made).node_selector == {"couler.io/group": "cpu"}
     assert "No step states a priority, as the engine has none." in context.reason
     assert "No step is given a GPU, as the engine would refuse it." in context.reason
+
+
+def test_what_is_done_in_a_run_that_is_taken_up_needs_no_machine() -> None:
+    """No machine has that much memory any more, and each has room for one of the others alone."""
+    gone = step("load", resources=Resources(memory="9Ti"), profile=Profile(seconds=50))
+    each = step("fit", "load", resources=Resources(cpu="8"), profile=Profile(seconds=10))
+    cluster = Cluster((machine("c1", "cpu"), machine("m1", "memory")))
+    with pytest.raises(InvalidWorkflowError, match="no machine can run"):
+        placed(gone, each, cluster=cluster)
+    asked: list[Workflow] = []
+
+    def kept(workflow: Workflow) -> list[str]:
+        asked.append(workflow)
+        return ["load"]
+
+    workflow = Workflow(name="w", steps=(gone, each))
+    context = PassContext(cluster=lambda: cluster, kept=kept)
+    made = Place().run(workflow, context)
+    assert asked == [workflow]
+    assert made.steps[0] is gone
+    assert made.steps[1].placement is not None
+    assert "1 step keeps its end and is not placed." in context.reason
+    assert "All ends after 10 s by what is known of the steps, and after 10 s" in context.reason
+    context = PassContext(cluster=lambda: cluster, kept=lambda _: ["load", "fit"])
+    assert Place().run(workflow, context) == workflow
+    assert "2 steps keep their ends and are not placed." in context.reason
+
+
+def test_what_is_done_has_left_its_data_as_far_from_one_machine_as_from_another() -> None:
+    big = Profile(seconds=1, output_bytes=10**12)
+    load = step("load", profile=big, placement=Placement(node_selector={"couler.io/group": "cpu"}))
+    read = Input(name="x", value=StepRef(step="load"))
+    fit = step("fit", profile=Profile(operations=1e12), inputs=(read,))
+    load = load.model_copy(update={"outputs": (Output(name="result"),)})
+    cluster = Cluster(
+        (machine("c1", "cpu"), machine("m1", "memory")), speeds=(Speed(1e9), Speed(2e9, "memory"))
+    )
+    for done, group in (((), "cpu"), (("load",), "memory")):
+        context = PassContext(cluster=lambda: cluster, kept=lambda _, done=done: done)
+        made = Place().run(Workflow(name="w", steps=(load, fit)), context)
+        assert placement_of(made.steps[1]).node_selector == {"couler.io/group": group}

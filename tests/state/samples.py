@@ -70,6 +70,7 @@ ATTEMPT = AttemptRecord(
     cpu_s=0.1,
     peak_bytes=2**42,
     log="x.log",
+    node=HOSTILE,
 )
 
 DECISION = CacheDecision("fit", "b" * 64, "rejected", HOSTILE, NOON)

@@ -38,7 +38,9 @@ def step(path: str, ordinal: int = 1) -> StepRecord:
 
 
 def note_attempt(journal: Journal, attempt: AttemptRecord) -> None:
-    journal.attempt_started(attempt.path, attempt.number, started=attempt.started, log=attempt.log)
+    journal.attempt_started(
+        attempt.path, attempt.number, started=attempt.started, log=attempt.log, node=attempt.node
+    )
     assert attempt.pid is not None
     journal.attempt_spawned(attempt.path, attempt.number, attempt.pid)
     assert attempt.finished is not None
@@ -125,6 +127,22 @@ def test_an_attempt_is_the_same_however_often_it_is_flushed(
         "fit", 1, 1, NOON, "failed", finished=NOON, exit_code=3, pid=42, log="x.log"
     )
     assert attempts_of(database, "r1") == [expected]
+
+
+def test_the_node_of_an_attempt_may_be_known_at_its_end_alone(
+    database: Database, journal: Journal
+) -> None:
+    journal.attempt_started("fit", 1, started=NOON)
+    journal.attempt_started("load", 1, started=NOON, node="n1")
+    journal.flush()
+    journal.attempt_ended("fit", 1, status="succeeded", finished=NOON, node="n2")
+    journal.attempt_ended("load", 1, status="succeeded", finished=NOON)
+    journal.flush()
+    second = begin_session(database, "r1", pid=2, host="here", started=NOON)
+    with Journal(database, "r1", second) as successor:  # it knows of no attempt under way
+        successor.attempt_ended("load", 1, status="interrupted", finished=NOON)
+        successor.flush()
+    assert [one.node for one in attempts_of(database, "r1")] == ["n2", "n1"]
 
 
 def test_an_attempt_that_was_not_started_has_no_process(journal: Journal) -> None:

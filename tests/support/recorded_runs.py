@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
+from couler.ir.paths import StepPath
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.state import Database, Journal, begin_session, create_run
 from couler.state.records import StepStatus
@@ -31,6 +32,7 @@ class RecordedRuns:
         status: StepStatus = "succeeded",
         workflow: str = "train",
         ir: str = IR,
+        node: str | None = None,
     ) -> str:
         """Record a run with what its instances took, by path, and return its name.
 
@@ -44,6 +46,7 @@ class RecordedRuns:
             id=run_id,
             engine=engine,
             target=target,
+            created=began,
             workflow=workflow,
             workflow_digest=hashlib.sha256(ir.encode()).hexdigest(),
         )
@@ -52,12 +55,13 @@ class RecordedRuns:
         with Journal(self.database, run_id, session) as journal:
             for path, lasted in seconds.items():
                 ended = began + timedelta(seconds=lasted)
-                journal.attempt_started(path, 1, started=began)
+                journal.attempt_started(path, 1, started=began, node=node)
                 journal.attempt_ended(path, 1, status="succeeded", finished=ended)
                 journal.step_ended(
                     replace(
                         STEP,
                         path=path,
+                        name=StepPath.parse(path)[-1].name,
                         session=session,
                         started=began,
                         finished=ended,

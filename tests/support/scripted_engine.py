@@ -217,6 +217,7 @@ def _observed(step: Mapping[str, Any]) -> Observed:
                 finished=None if one["status"] == "running" else _BEGAN + timedelta(seconds=number),
                 exit_code=one.get("exit_code"),
                 message=one.get("message"),
+                node=one.get("node"),
             )
             for number, one in enumerate(attempts or (), 1)
         ),

@@ -4,5 +4,5 @@ A new revision imports `op` of Alembic, names the one before it, and becomes `HE
 `HEAD` the last one, and its outcome equal to `couler.state.tables`.
 """
 
-HEAD = "0009"
+HEAD = "0010"
 """The revision that this program works with; known here so that Alembic need not be loaded."""

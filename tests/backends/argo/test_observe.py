@@ -92,6 +92,7 @@ def test_attempts_and_exit_codes() -> None:
     seen = [(one.number, one.status, one.exit_code, one.message) for one in item.attempts]
     assert seen == [(1, "failed", 1, told), (2, "failed", 1, told)]
     assert all(one.started and one.finished for one in item.attempts)
+    assert {one.node for one in item.attempts} == {"this-machine"}
     assert step(observe("failed"), "check").attempts == ()
     assert step(observe("failed"), "check[0]").exit_code == 0
 

@@ -33,10 +33,21 @@ def graph(**edges: str) -> Graph:
         (graph(x="", a="x", b="x", c="ab", z="c"), "", "abc", True),
         (graph(x="", a="x", b="x", c="ab", z="b"), "", "abc", False),
         (graph(a="", x="a", b="x"), "", "ab", False),  # not convex
+        (graph(a="", b="a", c="ab"), "", "ab", True),  # c waits for b as well
+        (graph(a="", b="a", x="b", c="ax"), "", "ab", True),  # and through x
+        (graph(a="", b="a", x="b", c="ax"), "a", "ab", False),
     ],
 )
 def test_by_hand(made: Graph, read: str, members: str, expected: bool) -> None:
     assert is_closed(made, tuple(members), frozenset(read)) is expected
+
+
+def test_who_waits_for_an_end_need_not_wait_for_success() -> None:
+    """If b fails, c runs if it waits for the end of x; and it reads a."""
+    made = graph(a="", b="a", x="b", c="ax")
+    assert closed_sets(made, "ab", NONE) == [("a", "b")]
+    assert closed_sets(made, "ab", NONE, frozenset("x")) == []
+    assert not is_closed(made, ("a", "b"), NONE, frozenset("x"))
 
 
 def test_two_chains_and_what_joins_them() -> None:
@@ -86,12 +97,21 @@ def is_closed_by_words(made: Graph, members: tuple[str, ...], read: frozenset[st
     inside = set(members)
     outside = {b for name in members for b in made.predecessors[name]} - inside
     waits_for_all = all(outside <= through(made, name, inside) for name in members)
-    shown = {name for name in members if name in read or set(made.successors[name]) - inside}
-    if not shown:
+    if not any(name in read or set(made.successors[name]) - inside for name in members):
         return waits_for_all
-    [first, *others] = shown
-    leads = all(first in reached(made, name, inside) for name in members)
-    return waits_for_all and not others and leads
+    everything = set(made.predecessors)
+    exits = [
+        end
+        for end in members
+        if all(end in reached(made, name, inside) for name in members)
+        and not (set(members) - {end}) & read
+        and all(
+            after in reached(made, end, everything)
+            for name in members
+            for after in set(made.successors[name]) - inside
+        )
+    ]
+    return waits_for_all and bool(exits)
 
 
 def through(made: Graph, name: str, inside: set[str]) -> set[str]:

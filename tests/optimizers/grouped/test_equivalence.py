@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,8 @@ import pytest
 
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Retry
+from couler.ir.values import StepRef
+from couler.ir.verify import verify
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.log import PassLog
@@ -18,9 +20,20 @@ from couler.optimizers.passes.group import Group
 from couler.optimizers.pipeline import Pipeline
 from couler.state.results import RunResult
 from tests.corpus import Case, Expected, cases
-from tests.corpus.build import compare, flow, given, group, or_else, out, ref, sh
+from tests.corpus.build import (
+    compare,
+    flow,
+    given,
+    group,
+    on_completion,
+    or_else,
+    out,
+    ref,
+    sh,
+)
 from tests.support.dry_runs import Outcome
 from tests.support.equivalence import assert_same_outcome
+from tests.support.grouped_cases import CASES
 from tests.support.local_runs import run_here
 from tests.support.tangles import is_valid
 
@@ -36,8 +49,10 @@ def grouped(workflow: Workflow, pass_: Group = PASS) -> tuple[Workflow, PassLog]
     return (planned, log) if any(step.origin == "group" for step in all_steps(planned)) else None
 
 
-def grouped_cases(pass_: Group = PASS) -> Iterator[tuple[Case, Workflow, Workflow, PassLog]]:
-    for case in cases():
+def grouped_cases(
+    pass_: Group = PASS, among: Iterable[Case] | None = None
+) -> Iterator[tuple[Case, Workflow, Workflow, PassLog]]:
+    for case in cases() if among is None else among:
         workflow = resolve_defaults(case.workflow)
         if (found := grouped(workflow, pass_)) is not None:
             yield case, workflow, *found
@@ -48,11 +63,13 @@ def outcome_of(result: RunResult) -> Outcome:
     return Outcome(result.status, result.outputs, steps)
 
 
-def compare_corpus(folder: Path, most: int, pass_: Group = PASS) -> None:
+def compare_corpus(
+    folder: Path, most: int, pass_: Group = PASS, among: Iterable[Case] | None = None
+) -> None:
     """Compare runs of cases from all over the corpus, of which the pass keeps what they come to."""
     found = [
         one
-        for one in grouped_cases(pass_)
+        for one in grouped_cases(pass_, among)
         if pass_.keeps_failures
         or not {"failed", "omitted"}.intersection(one[0].expected.steps.values())
     ]
@@ -89,6 +106,21 @@ def test_whole_groups_keep_runs_in_which_all_is_well(tmp_path: Path) -> None:
     compare_corpus(tmp_path, MANY, whole)
 
 
+def test_the_cases_are_what_they_say(tmp_path: Path) -> None:
+    """Also without the pass."""
+    for case in CASES:
+        assert not [one for one in verify(case.workflow) if one.severity == "error"]
+        result = run_here(case, tmp_path / case.name)
+        assert {path: step.status for path, step in result.steps.items()} == case.expected.steps
+        assert result.status == case.expected.status
+
+
+@pytest.mark.parametrize("pass_", [PASS, replace(PASS, failures="whole")], ids=["keep", "whole"])
+def test_conditions_and_lists_of_a_foreach(pass_: Group, tmp_path: Path) -> None:
+    assert len(list(grouped_cases(pass_, CASES))) == len(CASES)
+    compare_corpus(tmp_path, MANY, pass_, CASES)
+
+
 def test_the_corpus_shows_something() -> None:
     found = list(grouped_cases())
     assert len(found) >= 20
@@ -113,15 +145,19 @@ def web(seed: int) -> Workflow:
 
 def _step(dice: random.Random, name: str, after: list[str]) -> Step:
     way = dice.random()
-    ends = dice.choice(("true", "true", "true", "exit 3", "exit 4"))
+    last = dice.choice(("true", "true", "true", "exit 3", "exit 4"))
     inputs = [given(f"v{n}", ref(one)) for n, one in enumerate(after) if dice.random() < 0.6]
     depends_on = [one for one in after if dice.random() < 0.7 or not inputs]
-    fields: dict[str, object] = {"inputs": inputs, "depends_on": depends_on}
-    if way < 0.15:
+    read = {one.value.step for one in inputs if isinstance(one.value, StepRef)}
+    ends = [
+        on_completion(one) if one not in read and dice.random() < 0.1 else one for one in depends_on
+    ]
+    fields: dict[str, object] = {"inputs": inputs, "depends_on": ends}
+    if way < 0.3:
         return sh(name, f"echo {name}", **fields, when=compare("a", "==", dice.choice("aab")))  # type: ignore[arg-type]  # of steps
     if way > 0.7:
         fields["retry"] = Retry(limit=1, exit_codes=dice.choice(((), (3,), (4,))))
-    says = f'cd "$COULER_WORK"; echo "{name} $COULER_INPUT_v0"; {ends}'
+    says = f'cd "$COULER_WORK"; echo "{name} $COULER_INPUT_v0"; {last}'
     return sh(name, says, **fields)  # type: ignore[arg-type]  # of steps
 
 

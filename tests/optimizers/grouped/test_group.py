@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import typing as t
 
 import pytest
@@ -13,12 +12,10 @@ from couler.ir.rewrite import map_scopes
 from couler.ir.storage import EnvVar, Mount, SecretKey
 from couler.ir.verify import verify
 from couler.ir.workflow import Container, Input, Script, Step, Workflow
-from couler.optimizers.base import PassContext
 from couler.optimizers.grouping import METHODS
 from couler.optimizers.passes.group import Group
 from couler.optimizers.registry import read_pass
 from tests.corpus.build import (
-    compare,
     flow,
     given,
     group,
@@ -33,27 +30,7 @@ from tests.corpus.build import (
     sh,
     words,
 )
-
-
-def names(workflow: Workflow) -> list[str]:
-    return [step.name for step in workflow.steps]
-
-
-def run(workflow: Workflow, **options: t.Any) -> tuple[Workflow, PassContext]:
-    context = PassContext()
-    return Group(**options).run(workflow, context), context
-
-
-def definition(step: Step) -> dict[str, t.Any]:
-    """Return what the script of a group says of its steps."""
-    assert isinstance(step.action, Script)
-    [made] = [
-        node.value
-        for node in ast.parse(step.action.source).body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "GROUP"
-    ]
-    found: dict[str, t.Any] = ast.literal_eval(made)
-    return found
+from tests.optimizers.grouped.flows import definition, names, run
 
 
 def chain(**fields: t.Any) -> Workflow:
@@ -96,7 +73,6 @@ def test_the_same_twice() -> None:
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"when": compare(1, "==", 1)}, "it has a condition of its own"),
         ({"foreach": [1]}, "it is a foreach"),
         ({"cache": Cache()}, "it has a cache"),
         ({"mutex": "m"}, "it holds a lock"),
@@ -193,45 +169,6 @@ def test_images_with_tags() -> None:
     assert read_pass('group{images=["tool:1 = python"]}') == Group(images=("tool:1 = python",))
 
 
-def test_what_the_pod_asks_for() -> None:
-    def asks(name: str, cpu: str, memory: str, *after: str, seconds: float = 1.0) -> Step:
-        return py(
-            name,
-            "1",
-            resources=Resources(cpu=cpu, memory=memory),
-            profile=Profile(seconds=seconds),
-            depends_on=after,
-        )
-
-    row = flow("w", asks("a", "500m", "1Gi"), asks("b", "2", "512Mi", "a", seconds=5))
-    [made] = run(row)[0].steps
-    assert (made.resources, made.profile) == (
-        Resources(cpu="2", memory="1Gi"),
-        Profile(seconds=6),
-    )
-    side = flow(
-        "w", asks("a", "500m", "1Gi"), asks("b", "2", "512Mi"), asks("c", "1", "1Gi", "a", "b")
-    )
-    [made] = run(side)[0].steps
-    assert made.resources == Resources(cpu="2", memory="1Gi")
-    assert definition(made)["room"] == {"cpu": 2.0, "memory": 2.0**30}
-    assert definition(made)["steps"][0]["needs"] == {"cpu": 0.5, "memory": 2.0**30}
-    [made] = run(side, cpu=3, memory_bytes=2**31)[0].steps
-    assert made.resources == Resources(cpu="3", memory="2Gi")
-    assert definition(made)["room"] == {"cpu": 3.0, "memory": 2.0**31}
-    [made] = run(side, cpu=8, memory_bytes=2**33)[0].steps
-    assert made.resources == Resources(cpu="3500m", memory="2560Mi")
-    assert "room" not in definition(made)
-    [made] = run(side, cpu=8, max_parallel=1)[0].steps
-    assert made.resources == Resources(cpu="2", memory="1Gi")
-    assert made.profile == Profile(seconds=3)
-    made_alone, context = run(side, cpu=1)
-    assert names(made_alone) == ["a", "b", "c"]
-    assert context.step_reasons["b"] == (
-        "It is in no group: it asks for 2 cpu, and a pod of a group has 1."
-    )
-
-
 def test_a_bound_around_holds_inside() -> None:
     workflow = chain().model_copy(update={"max_parallel": 3})
     assert definition(run(workflow)[0].steps[0])["max_parallel"] == 1
@@ -284,21 +221,6 @@ def test_secrets_are_given_to_the_step_that_asks() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("policies", "expected"),
-    [
-        ([Retry(limit=2), Retry(limit=3)], Retry(limit=2, on=("error",))),
-        ([Retry(limit=2), None], None),
-        ([Retry(limit=2), Retry(limit=2, on=("failure",))], None),
-        ([Retry(limit=2), Retry(limit=2, exit_codes=(3,))], None),
-    ],
-)
-def test_a_pod_that_is_lost(policies: list[Retry | None], expected: Retry | None) -> None:
-    steps = [py(f"s{n}", "1", retry=one) for n, one in enumerate(policies)]
-    [made] = run(flow("w", *steps))[0].steps
-    assert made.retry == expected
-
-
 def fork(**fields: t.Any) -> Workflow:
     return flow(
         "w",
@@ -342,8 +264,19 @@ def test_what_may_fail_the_reader_alone() -> None:
     )
     made, context = run(workflow)
     assert names(made) == ["list", "a", "b"]
-    assert "which may fail it alone" in context.step_reasons["a"]
+    assert context.step_reasons["a"] == (
+        "It is in no group: it reads a list of int, and an item that is none fails it alone, as "
+        "only typed steps look at what they give."
+    )
     assert names(run(workflow, failures="whole")[0]) == ["list", "a-to-b"]
+
+
+def test_a_reason_names_the_first_steps_of_a_large_group() -> None:
+    """The JSON of the plan has all, as what the group comes from."""
+    made, context = run(flow("w", *(py(f"s{n}", "1") for n in range(150))))
+    [name] = names(made)
+    assert context.step_reasons[name].startswith("s0, s1, s2, s3, s4 and 145 more run in one pod ")
+    assert len(context.derived[name]) == 150
 
 
 def test_costs_and_methods() -> None:
@@ -415,7 +348,7 @@ def test_scripts_have_a_bound(width: int) -> None:
     assert 3 < len(made.steps) < 12
     sizes = [len(step.action.source.encode()) for step in made.steps]  # type: ignore[union-attr]
     assert 48 << 10 < max(sizes) <= 96 << 10
-    made, context = run(flow("w", *steps[:2]), script_bytes=24_800)
+    made, context = run(flow("w", *steps[:2]), script_bytes=28_896)
     assert names(made) == names(flow("w", *steps[:2]))
     assert "bytes in a script, and a group has 224" in context.step_reasons["step-0"]
 
@@ -437,26 +370,3 @@ def test_every_method(method: str) -> None:
 def test_a_method_that_cannot() -> None:
     with pytest.raises(GroupingError, match="tree-dp cannot solve"):
         run(fork(), method="tree-dp")
-
-
-def test_limits_of_containers_are_not_reached_by_others() -> None:
-    def bounded(name: str, memory: str | None, limit: str | None) -> Step:
-        return py(name, "1", resources=Resources(memory=memory, memory_limit=limit))
-
-    [made] = run(flow("w", bounded("a", None, "1Gi"), bounded("b", "512Mi", "2Gi")))[0].steps
-    assert made.resources == Resources(memory="512Mi", memory_limit="2Gi")
-    assert definition(made)["room"] == {"memory": 2.0**31}
-    assert [one["needs"] for one in definition(made)["steps"]] == [
-        {"memory": 2.0**30},
-        {"memory": 2.0**31},
-    ]
-    [made] = run(flow("w", bounded("a", "1Gi", "1Gi"), bounded("b", "512Mi", None)))[0].steps
-    assert made.resources == Resources(memory="1Gi")
-
-
-def test_gpus_are_given_to_one_step_at_a_time() -> None:
-    steps = [py(f"s{n}", "1", resources=Resources(gpu=Gpu(count=n + 1))) for n in range(2)]
-    [made] = run(flow("w", *steps))[0].steps
-    assert made.resources == Resources(gpu=Gpu(count=2))
-    assert definition(made)["room"] == {"gpu": 1}
-    assert [one["needs"] for one in definition(made)["steps"]] == [{"gpu": 1.0}] * 2

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from couler.ir.grouped import InnerEnd, read_report
+from couler.optimizers.grouped.run_attempts import Running
+from couler.optimizers.grouped.scope_problem import RUNNER_BYTES
 from couler.optimizers.grouped.script import literal, script_of
 
 
@@ -49,9 +51,13 @@ def start(folder: Path, *steps: dict[str, t.Any], **fields: t.Any) -> subprocess
 
 
 def end_of(process: subprocess.Popen[str], folder: Path) -> Ran:
-    text, _ = process.communicate()
+    try:
+        text, _ = process.communicate(timeout=60)  # one that hangs fails
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     lines = text.splitlines()
-    ends = {end.name: end for end in read_report(lines)}
+    ends = {end.name: end for end in read_report(lines).ends}
     return Ran(process.returncode, lines, ends, folder / "work")
 
 
@@ -275,6 +281,137 @@ def test_no_more_run_than_there_is_room_for(tmp_path: Path, fields: dict[str, t.
     assert run(tmp_path, *steps, **fields).code == 0
 
 
+def test_room_that_is_given_back_is_whole(tmp_path: Path) -> None:
+    """In floats 1.0 - 0.3 - 0.1 + 0.3 + 0.1 is less than 1.0, which the last step needs."""
+    steps = [
+        sh("a", f"until test -e {tmp_path}/b; do sleep 0.01; done", needs={"cpu": 0.3}),
+        sh("b", f"touch {tmp_path}/b; sleep 0.5", needs={"cpu": 0.1}),
+        sh("c", "true", needs={"cpu": 1.0}),
+    ]
+    assert run(tmp_path, *steps, room={"cpu": 1.0}).code == 0
+
+
+def test_what_an_attempt_that_is_tried_again_wrote_is_gone(tmp_path: Path) -> None:
+    """The pod asks for what its steps ask for, each once."""
+    says = f'echo much > "$COULER_WORK/big"; echo >> {tmp_path}/n; test $(wc -l < {tmp_path}/n) = 3'
+    ran = run(tmp_path, sh("a", says, retry={"limit": 3, "on": ["failure"]}))
+    assert (ran.code, ran.ends["a"].attempts) == (0, 3)
+    assert [folder.name for folder in (ran.work / "steps").iterdir()] == ["0-3"]
+
+
+def test_half_a_character_is_a_value_that_cannot_be_worked_out(tmp_path: Path) -> None:
+    half = {"field": value_of("a"), "path": ["x"]}
+    ran = run(
+        tmp_path,
+        sh("a", r"""echo '{"x": "\ud800"}'""", outputs=RESULT),
+        {"name": "b", "after": ["a"], "words": ["echo", half]},
+        {"name": "c", "after": ["a"], "words": ["env"], "env": [{"name": "X", "value": half}]},
+    )
+    for name in ("b", "c"):
+        assert (ran.ends[name].state, ran.ends[name].attempts) == ("failed", 0)
+
+
+def test_a_log_that_does_not_block_loses_nothing(tmp_path: Path) -> None:
+    """A program that shares it may have set it so."""
+    (tmp_path / "work").mkdir()
+    says = "i=0; while [ $i -lt 3000 ]; do printf '%099d\\n' $i; i=$((i+1)); done"
+    script = tmp_path / "script.py"
+    script.write_text(script_of({"steps": [sh("a", says)], "outputs": []}, "a test"))
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        env={**os.environ, "COULER_WORK": str(tmp_path / "work")},
+        stdout=writing,
+    )
+    os.close(writing)
+    time.sleep(2)
+    with open(reading, "rb") as log:
+        lines = log.read().splitlines()
+    assert process.wait(60) == 0
+    assert len(lines) == 3001
+
+
+def test_a_working_directory_that_is_not_there(tmp_path: Path) -> None:
+    """As the runtime of a container makes it."""
+    place = tmp_path / "made" / "here"
+    ran = run(tmp_path, sh("a", "pwd", directory=str(place), outputs=RESULT))
+    assert ran.code == 0, ran.lines
+    assert ran.of("a") == [f"| {place}"]
+
+
+def test_only_what_still_runs_is_ended_by_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of a process that has ended may be that of another one by then."""
+    running = Running()
+    gone, stays = (running.start(["sleep", "60"]) for _ in range(2))
+    sent: list[tuple[int, int]] = []
+    send = os.killpg
+
+    def killpg(pid: int, number: int) -> None:
+        sent.append((pid, number))
+        send(pid, number)
+
+    monkeypatch.setattr(os, "killpg", killpg)
+    trapped = running.start(["sh", "-c", "trap '' TERM; echo on; while :; do sleep 0.1; done"])
+    assert trapped.stdout is not None
+    trapped.stdout.readline()
+    running.stop(0.5)
+    for process in (gone, stays):
+        process.wait(10)
+        running.close(process)
+    trapped.wait(10)
+    running.close(trapped)
+    for process in (gone, stays):
+        assert [number for pid, number in sent if pid == process.pid] == [
+            signal.SIGTERM,
+            signal.SIGKILL,  # of what it left behind, at once
+        ]
+    for process in (gone, stays, trapped):
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "-rpf", "--mount-proc", "true"], check=False).returncode != 0,
+    reason="no process can be the first one of a namespace here",
+)
+def test_the_first_process_of_a_pod_leaves_no_zombies(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    leaves = "for i in 1 2 3 4 5; do sleep 60 & done"
+    looks = "ps -e -o stat= | grep -c Z || true"
+    steps = [sh("a", leaves), sh("b", leaves, "a"), sh("c", "sleep 0.3", "b"), sh("d", looks, "c")]
+    script = tmp_path / "script.py"
+    script.write_text(script_of({"steps": steps, "outputs": []}, "a test"))
+    ran = subprocess.run(
+        ["unshare", "-rpf", "--mount-proc", sys.executable, str(script)],
+        env={**os.environ, "COULER_WORK": str(work)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert ran.stdout.splitlines()[0] == "d | 0"
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processors cannot be taken away")
+def test_as_many_run_as_there_are_processors_and_two_at_least(tmp_path: Path) -> None:
+    says = f"echo + >> {tmp_path}/log; sleep 0.1; echo - >> {tmp_path}/log"
+    steps = [sh(f"s{n}", says) for n in range(12)]
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})  # which the process begins with
+    try:
+        process = start(tmp_path, *steps, max_parallel="processors")
+    finally:
+        os.sched_setaffinity(0, before)
+    assert end_of(process, tmp_path).code == 0
+    at_once = most = 0
+    for sign in (tmp_path / "log").read_text().split():
+        at_once += 1 if sign == "+" else -1
+        most = max(most, at_once)
+    assert most == 2
+
+
 def test_steps_run_side_by_side(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     wait = "touch {}; until test -e {}; do sleep 0.01; done"
@@ -311,6 +448,7 @@ def test_a_link_out_of_the_work_folder_is_no_output(tmp_path: Path) -> None:
 
 def test_the_script_is_python_of_old_images() -> None:
     text = script_of({"steps": [], "outputs": []}, "title")
+    assert len(text.encode()) < RUNNER_BYTES
     ast.parse(text, feature_version=(3, 8))
     assert "import couler" not in text
     assert "from couler" not in text

@@ -117,3 +117,12 @@ def test_speeds_that_are_wrong_or_missing() -> None:
     )
     with pytest.raises(PlacementError, match='how fast model "RF"'):
         speeds.seconds(pipeline.tasks[0], NODE)
+
+
+def test_of_machines_that_cannot_run_a_task_no_speed_is_needed() -> None:
+    small = ClusterNode("s1", cpu=1, memory_bytes=2**30, group="small")
+    speeds = Speeds({("RF", "medium"): 1.0})
+    wide, narrow = (Task(f"t{cpu}", model="RF", operations=1, cpu=cpu) for cpu in (2, 1))
+    check_speeds(speeds, [Pipeline("p", (wide,))], [NODE, small])
+    with pytest.raises(PlacementError, match='how fast model "RF" is in group "small"'):
+        check_speeds(speeds, [Pipeline("p", (wide, narrow))], [NODE, small])

@@ -1,0 +1,179 @@
+"""How fast machines have done what steps compute, by earlier runs."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from couler.cluster.model import Cluster, ClusterNode
+from couler.ir.policies import Placement
+from couler.operations.throughput import Measurement, Rate, learn_throughput
+from couler.optimizers.base import Timed
+
+__all__ = ["Learned", "learn_speeds", "place_of"]
+
+Learned: t.TypeAlias = Mapping[tuple[str, str], Rate]
+"""Rates by the kind of model and the group, or the name of a machine that counts by itself."""
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def learn_speeds(
+    timed: Iterable[Timed],
+    cluster: Cluster,
+    *,
+    models: Collection[str] | None = None,
+    gpu_models: Collection[str] = (),
+    least: int = 1,
+) -> Learned:
+    """Return the speeds that earlier runs have shown, of the machines of a cluster.
+
+    Parameters
+    ----------
+    timed
+        What ran.
+    cluster
+        The machines, with the labels that they have in any cluster (`Selectors.labelled`).
+    models
+        The kinds of models that are asked for; None for all.
+    gpu_models
+        Kinds that use a GPU: what ran of these without, on a machine with GPUs, tells nothing.
+    least
+        So many measurements a rate needs, at least 1.
+
+    Notes
+    -----
+    What ran on a machine that the cluster names counts for the group of that, or for the machine
+    itself if it has no group or a speed is stated for it by its name. What ran on another one, or
+    nobody knows where, counts for the group of all machines that its selectors choose in the
+    cluster, if that is one; what ran here without being named counts for nothing, as selectors had
+    no part in it. What takes no longer than a pod takes to start tells nothing either: that is
+    taken off the seconds of engines elsewhere, as `Speeds.start_s` is added to what is expected.
+
+    O(n k) for n measurements and k machines at worst; placements that are equal are looked up once.
+
+    Examples
+    --------
+    >>> gib = 2**30
+    >>> cluster = Cluster((ClusterNode("c1", 4, 16 * gib, "low", labels={"team": "low"}),
+    ...                    ClusterNode("c2", 4, 16 * gib, "low", labels={"team": "low"}),
+    ...                    ClusterNode("big", 64, 256 * gib, labels={"team": "big"})))
+    >>> chosen = Placement(node_selector={"team": "low"})
+    >>> ran = [Timed("random-forest", 1e10, 5.0, "big", Placement()),
+    ...        Timed("random-forest", 1e10, 10.0, "c1", Placement()),
+    ...        Timed("random-forest", 1e10, 40.0, "ip-10-0-0-7", chosen),
+    ...        Timed("random-forest", 1e10, 1.0, "my-laptop", None)]
+    >>> for (model, place), rate in learn_speeds(ran, cluster).items():
+    ...     print(f"{model} on {place}: {rate.ops_per_s:.3g}/s ({rate.source})")
+    random-forest on big: 2e+09/s (median of 1 run)
+    random-forest on low: 6.25e+08/s (median of 2 runs)
+    """
+    groups = _Groups(cluster, gpu_models)
+    found = [
+        Measurement(one.operations, place, one.model, _seconds(one, cluster))
+        for one in timed
+        if (models is None or one.model in models)
+        if (place := groups.of(one)) is not None
+    ]
+    return learn_throughput(found, least=least).learned
+
+
+def place_of(node: ClusterNode, named: Collection[str]) -> str:
+    """Return by what a speed of a machine is known: its group, or its own name.
+
+    Parameters
+    ----------
+    node
+        The machine.
+    named
+        What speeds are stated for: a machine among them counts by itself.
+    """
+    return node.group if node.group and node.name not in named else node.name
+
+
+class _Groups:
+    """Finds what a measurement counts for."""
+
+    def __init__(self, cluster: Cluster, gpu_models: Collection[str]) -> None:
+        named = {speed.group for speed in cluster.speeds}
+        self._nodes = cluster.nodes
+        self._place = {node.name: place_of(node, named) for node in cluster.nodes}
+        self._by_name = {node.name: node for node in cluster.nodes}
+        self._gpu_models = frozenset(gpu_models)
+        self._selected: dict[Placement, Sequence[ClusterNode]] = {}
+
+    def of(self, one: Timed) -> str | None:
+        """Return the group, or the name of a machine; None if it tells nothing."""
+        nodes = self._where(one)
+        if one.model in self._gpu_models and not one.has_gpus and any(node.gpus for node in nodes):
+            return None
+        places = {self._place[node.name] for node in nodes}
+        return places.pop() if len(places) == 1 else None
+
+    def _where(self, one: Timed) -> Sequence[ClusterNode]:
+        if one.node in self._by_name:
+            return (self._by_name[one.node],)
+        if one.placement is None:
+            return ()
+        if one.placement not in self._selected:
+            self._selected[one.placement] = _selected(one.placement, self._nodes)
+        return self._selected[one.placement]
+
+
+def _seconds(one: Timed, cluster: Cluster) -> float:
+    start_s = 0.0 if one.placement is None else cluster.pod_start_s
+    return max(0.0, one.seconds - start_s)
+
+
+def _selected(placement: Placement, nodes: Iterable[ClusterNode]) -> Sequence[ClusterNode]:
+    """Return the machines that selectors choose; none if they choose nothing, or cannot be read."""
+    required = (placement.affinity.get("nodeAffinity") or {}).get(_REQUIRED) or {}
+    terms = required.get("nodeSelectorTerms") or ()
+    if not placement.node_selector and not terms:
+        return ()
+    chosen = []
+    for node in nodes:
+        if any(node.labels.get(key) != value for key, value in placement.node_selector.items()):
+            continue
+        is_in = _any([_meets(term, node) for term in terms]) if terms else True
+        if is_in is None:
+            return ()
+        if is_in:
+            chosen.append(node)
+    return chosen
+
+
+def _meets(term: Mapping[str, t.Any], node: ClusterNode) -> bool | None:
+    """Return whether a machine meets a term of an affinity; None where that is not known."""
+    found = [_has(one, node.labels) for one in term.get("matchExpressions") or ()]
+    found += [
+        _has(one, {"metadata.name": node.name} if not node.pool else {})
+        for one in term.get("matchFields") or ()
+    ]
+    if not found or False in found:
+        return False
+    return None if None in found else True
+
+
+def _has(expression: Mapping[str, t.Any], labels: Mapping[str, str]) -> bool | None:
+    """Return whether labels are as an expression wants them.
+
+    What a cluster file does not state of a machine it may have: that it has it not is not known.
+    """
+    value = labels.get(expression["key"])
+    match expression["operator"]:
+        case "In":
+            return value in expression["values"]
+        case "Exists":
+            return value is not None
+        case "NotIn" if value is not None:
+            return value not in expression["values"]
+        case "DoesNotExist" if value is not None:
+            return False
+    return None
+
+
+def _any(found: Sequence[bool | None]) -> bool | None:
+    if True in found:
+        return True
+    return None if None in found else False
