@@ -27,7 +27,7 @@ main()
 """
 _NEEDED = (
     *("couler", "pydantic", "pydantic_core", "annotated_types"),
-    *("typing_extensions", "typing_inspection", "cronsim"),
+    *("typing_extensions", "typing_inspection", "cronsim", "yaml"),
 )
 """What building imports beside Python's own modules."""
 

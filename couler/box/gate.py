@@ -10,7 +10,7 @@ from couler.box.calls import CallRules
 from couler.box.forms import FormRules
 from couler.box.syntax import ALLOWED, INSTEAD
 from couler.box.text_checks import RefusedTextError, parse
-from couler.box.words import BEST, BUILTINS, HANDLES, METHODS, MODULES, REFUSED, SETTABLE
+from couler.box.words import BUILTINS, HANDLES, METHODS, MODULES, REFUSED, SETTABLE
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 
@@ -139,7 +139,7 @@ class _Gate(CallRules, FormRules, ast.NodeVisitor):
             self.refuse(ATTRIBUTE, node, "run is called without arguments, or left out")
         elif not isinstance(node.ctx, ast.Load) and name not in SETTABLE:
             self.refuse(BINDING, node, f"the attribute {name} is set: build values with calls")
-        elif not {name, name.removeprefix(BEST)} & (self.bindings.declared | METHODS | HANDLES):
+        elif not self._is_known(name):
             hint = did_you_mean(name, METHODS | HANDLES | self.bindings.declared)
             self.refuse(
                 ATTRIBUTE,
@@ -148,6 +148,14 @@ class _Gate(CallRules, FormRules, ast.NodeVisitor):
                 f"Couler's handles and Python's values nor named by the program.{hint}",
             )
         self.visit(node.value)
+
+    def _is_known(self, name: str) -> bool:
+        """Return whether an attribute is one of Couler's or Python's values, or the program's.
+
+        A search for parameters gives the best of each by its name behind `best_`.
+        """
+        known = self.bindings.declared | METHODS | HANDLES
+        return name in known or name.removeprefix("best_") in self.bindings.declared
 
     def check_member(self, node: ast.AST, module: str, name: str) -> None:
         """Refuse what a module has and a program must not take."""

@@ -26,8 +26,10 @@ from couler.stages.programs import LoadError, load_program
 
 _ALSO = ("couler.argo", "couler.stages.programs")
 _PACKAGES = ("couler.core", "couler.dsl", "couler.operations", "couler.steps")
-_LATER = ("colorsys", "difflib", "json", "linecache", "traceback", "unicodedata", "zoneinfo")
-"""Modules of Python that are loaded when something is wrong, or late."""
+_LATER = (
+    *("colorsys", "difflib", "json", "linecache", "traceback", "unicodedata", "yaml", "zoneinfo"),
+)
+"""Modules that are loaded when something is wrong, or late: by jobs that are given as YAML."""
 
 
 def main() -> t.NoReturn:

@@ -25,7 +25,7 @@ class Limits:
         What the program may print, on both of its streams together.
     """
 
-    wall_s: float = 20.0
+    wall_s: float = 30.0
     cpu_s: float = 10.0
     memory_bytes: int = 768 << 20
     open_files: int = 64

@@ -165,15 +165,20 @@ HANDLES = frozenset(
         # enumerations
         *("Always", "Error", "Failed", "IfNotPresent", "Never", "Succeeded"),
         # ready-made steps and estimates of work
-        *("best_metrics", "best_parameters", "best_trial", "ended", "fit", "hyperparameters"),
+        *(
+            "best_metrics",
+            "best_parameters",
+            "best_trial",
+            "best_value",
+            "ended",
+            "fit",
+            "hyperparameters",
+        ),
         *("kind", "metrics", "model", "model_path", "predicting", "reason", "score"),
         *("set_hyperparameters", "started", "training", "trials"),
     }
 )
 """Attributes of what Couler gives a program."""
-
-BEST = "best_"
-"""How attributes of a tuned step begin; a name of a parameter of the program follows."""
 
 SETTABLE = frozenset({"model_path"})
 """Attributes that a program may set: of the estimator of the paper's listing 7."""
@@ -185,6 +190,7 @@ _INSIDE = "it leads into the interpreter"
 REFUSED = {
     **dict.fromkeys(("compile", "diagnostics", "plan", "show", "submit", "to_ir"), _BUILT),
     **dict.fromkeys(("reveal_secrets", "reveal"), "it gives out secrets"),
+    **dict.fromkeys(("parse_file", "parse_raw"), "it reads files, or what is no data"),
     **dict.fromkeys(("fn", "func", "function", "keywords"), _BODY),
     **dict.fromkeys(("format", "format_map"), "a template may reach whatever its values lead to"),
     **dict.fromkeys(

@@ -18,6 +18,7 @@ from couler.box.review import review
 from couler.box.walls import WallError, check_calls, check_files, system_calls
 from couler.cli._load import Source, load
 from couler.stages import diagnose
+from tests.box.test_gate import PROGRAMS, REFUSED_PROGRAMS, without_submitters
 
 ROOT = Path(__file__).parents[2]
 HELLO = (
@@ -53,23 +54,21 @@ def test_an_example_gives_the_workflow_that_it_gives_without_the_box(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", ["tests/programs", "tests/programs/ancestor"])
-def test_programs_give_the_same_with_and_without_the_box(
-    folder: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "path",
+    [one for one in sorted(PROGRAMS) if one.name not in REFUSED_PROGRAMS],
+    ids=lambda path: path.name,
+)
+def test_a_program_gives_the_same_with_and_without_the_box(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    needs = {"decided_now.py", "counting_loops.py", "git_source.py"}  # words, environment
-    notebooks = {"names_and_environment.py", "notebook.py"}  # several workflows, or none
-    for path in sorted(Path(folder).glob("*.py")):
-        if path.name in needs | notebooks:
-            continue
-        built = build_ungated(path.read_text(encoding="utf-8"), file=str(path))
-        if path.name == "ten_mistakes.py":
-            assert len(built.diagnostics) == len(diagnose(load(Source(str(path)))))
-            continue
-        loaded = load(Source(str(path)))
-        assert built.workflow == loaded.workflow, path
-        assert built.diagnostics == diagnose(loaded), path
+    monkeypatch.chdir(tmp_path)
+    source = without_submitters(path.read_text(encoding="utf-8"))
+    Path(path.name).write_text(source, encoding="utf-8")
+    loaded = load(Source(path.name))
+    built = build_program(source, file=path.name)
+    assert built.workflow == loaded.workflow
+    assert built.diagnostics == diagnose(loaded)
 
 
 def test_errors_of_the_program_have_the_codes_and_lines_of_validate(

@@ -67,6 +67,17 @@ def test_programs_of_others_pass_without_their_submitters(path: Path) -> None:
     assert bool(found) is (path.name in REFUSED_PROGRAMS), found
 
 
+@pytest.mark.checkout
+def test_the_programs_of_the_guide_pass() -> None:
+    page = (ROOT / "docs" / "writing-workflows.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^(?:<!-- (.*?) -->\n)?```python\n(.*?)^```$", page, re.M | re.S)
+    program = ""
+    for words, text in blocks:
+        program = f"{program}\n\n{text}" if "continues" in words else text
+        assert check_program(program) == (), program
+    assert len(blocks) > 20
+
+
 def test_a_submitter_is_refused_with_what_to_do() -> None:
     source = (
         "import couler\nfrom couler.argo_submitter import ArgoSubmitter\n"
@@ -138,6 +149,9 @@ def test_what_workflows_are_written_with_passes(source: str) -> None:
         ("x = ''.__class__", "CLR606"),
         ("x = ''._private", "CLR606"),
         ("x = ''.encode", "CLR606"),
+        ("def f(**k): ...\nf(_inner=1)\nx = ''._inner", "CLR606"),
+        ("x = dict(gi_frame=1)\ny = (one for one in x).gi_frame", "CLR606"),
+        ("x = {'fn': 1, 'format': 2}\ny = x.fn", "CLR606"),
         ("import couler\nwf = couler.Workflow('x')\nwf.to_ir()", "CLR606"),
         ("import couler\nwf = couler.Workflow('x')\nf = wf.run", "CLR606"),
         ("class A:\n    x = 1", "CLR607"),
