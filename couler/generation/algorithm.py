@@ -155,11 +155,10 @@ def _by_modules(dialogue: Dialogue) -> tuple[str, Verdict] | None:
             return None
         parts[module.name] = found.code
     program = assemble(dialogue.description, plan, parts)
-    return program.text, dialogue.judge(program.text)
+    return mend_program(dialogue, program.text, dialogue.judge(program.text))
 
 
 def _of_program(dialogue: Dialogue, text: str, verdict: Verdict) -> Generated:
-    text, verdict = mend_program(dialogue, text, verdict)
     return _ended(dialogue, verdict, program=text)
 
 

@@ -78,7 +78,7 @@ def revise_program(dialogue: Dialogue, program: str, feedback: str) -> tuple[str
     )
     answer = dialogue.ask(prompt, WholeProgram)
     dialogue.tell("revise", answer.explanation)
-    return answer.program, dialogue.judge(answer.program)
+    return mend_program(dialogue, answer.program, dialogue.judge(answer.program))
 
 
 def mend_program(dialogue: Dialogue, program: str, verdict: Verdict) -> tuple[str, Verdict]:
