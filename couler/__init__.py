@@ -32,6 +32,7 @@ __all__ = [
     "FileSettings",
     "Gauge",
     "GcsArtifact",
+    "GenerateOptions",
     "GitArtifact",
     "Gpu",
     "HdfsArtifact",
@@ -102,6 +103,7 @@ __all__ = [
     "exec_while",
     "failure",
     "first_of",
+    "generate",
     "get_secret",
     "get_step_output",
     "group",
@@ -252,6 +254,8 @@ if _t.TYPE_CHECKING:
     from couler.dsl.workflow import Workflow as Workflow
     from couler.errors import CoulerError as CoulerError
     from couler.errors import DefinitionError as DefinitionError
+    from couler.generation.from_python import generate as generate
+    from couler.generation.options import GenerateOptions as GenerateOptions
     from couler.steps.dataset import Dataset as Dataset
     from couler.submitters import AirflowSubmitter as AirflowSubmitter
     from couler.submitters import LocalSubmitter as LocalSubmitter
@@ -284,6 +288,7 @@ _EXPORTS: dict[str, str] = {
     "FileRemoval": "couler.dsl.locations",
     "FileSettings": "couler.dsl.locations",
     "GcsArtifact": "couler.dsl.locations",
+    "GenerateOptions": "couler.generation.options",
     "GitArtifact": "couler.dsl.locations",
     "Gpu": "couler.dsl.objects",
     "Histogram": "couler.dsl.metrics",
@@ -353,6 +358,7 @@ _EXPORTS: dict[str, str] = {
     "exec_while": "couler.dsl.loops",
     "failure": "couler.dsl.edges",
     "first_of": "couler.dsl.control",
+    "generate": "couler.generation.from_python",
     "get_secret": "couler.dsl.settings",
     "get_step_output": "couler.dsl.settings",
     "group": "couler.dsl.control",

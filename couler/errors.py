@@ -19,14 +19,20 @@
     │   ├── StoreError                   the store cannot be reached
     │   │   └── FilesLeftError           some files could not be removed; all others were
     │   └── LostArtifactError            what was stored is missing or altered
+    ├── BenchmarkError (ValueError)      a benchmark, or results of one, cannot be read
     ├── BudgetError (ValueError)         steps cannot be put into parts within a budget
     ├── EstimateError (ValueError)       what work takes cannot be told from what is said of it
     ├── GroupingError (ValueError)       steps cannot share pods so; carries all that is wrong
     ├── PlacementError (ValueError)      tasks cannot be placed so; carries all that is wrong
     │   └── UnplaceableError             no node of the cluster can run some tasks
+    ├── TuningError (ValueError)         cards, a search space or what came of them are wrong
     ├── ConfigurationError               a setting is wrong or an extra is missing
+    │   └── IsolationError               programs that nobody trusts cannot be built on this system
     ├── EngineError                      an engine or its API refused or failed
     │   └── ScheduleNotFoundError (LookupError)  it keeps no schedule of that name
+    ├── LanguageModelError               an endpoint of a language model cannot be used, or refused
+    │   ├── ModelAnswerError             it answered, but nothing that can be used
+    │   └── ModelBudgetError             a call could pass what a run may spend
     ├── StateError                       what is kept of runs cannot be read or written
     │   ├── RunBusyError                 another process works on the run
     │   ├── RunExistsError               a run of that name is recorded already
@@ -47,6 +53,7 @@ if t.TYPE_CHECKING:
 
 __all__ = [
     "ArtifactError",
+    "BenchmarkError",
     "BudgetError",
     "CacheEntryNotFoundError",
     "ConditionError",
@@ -60,8 +67,12 @@ __all__ = [
     "FilesLeftError",
     "GroupingError",
     "InvalidWorkflowError",
+    "IsolationError",
+    "LanguageModelError",
     "LostArtifactError",
     "MissingOutputError",
+    "ModelAnswerError",
+    "ModelBudgetError",
     "NoWorkflowError",
     "ParameterError",
     "PlacementError",
@@ -73,6 +84,7 @@ __all__ = [
     "SeveralWorkflowsError",
     "StateError",
     "StoreError",
+    "TuningError",
     "UnplaceableError",
     "UnsupportedFeatureError",
     "WireError",
@@ -297,10 +309,34 @@ class UnplaceableError(PlacementError):
         )
 
 
+class BenchmarkError(CoulerError, ValueError):
+    """A benchmark of texts for workflows, or the results of an evaluation of it, cannot be read."""
+
+    exit_code = 2
+
+
+class TuningError(CoulerError, ValueError):
+    """A card or a search space is wrong, or hyperparameters cannot be chosen by them.
+
+    Attributes
+    ----------
+    problems
+        Each by itself, in words.
+    """
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        self.problems = tuple(problems) or (message,)
+        super().__init__("\n".join([message, *(f"  {one}" for one in problems)]))
+
+
 class ConfigurationError(CoulerError):
     """A setting is wrong, or an optional part is not installed."""
 
     exit_code = 3
+
+
+class IsolationError(ConfigurationError):
+    """Programs that nobody trusts are not built on this system, which cannot shut them in."""
 
 
 class CachePolicyError(ConfigurationError):
@@ -325,6 +361,43 @@ class ScheduleNotFoundError(EngineError, LookupError):
     """The engine keeps no schedule of the name that was asked for."""
 
     exit_code = 2
+
+
+class LanguageModelError(CoulerError):
+    """An endpoint of a language model cannot be reached, refuses, or answers rubbish."""
+
+    exit_code = 4
+
+
+class ModelAnswerError(LanguageModelError):
+    """A model answered, but what it said cannot be used; to ask again may help.
+
+    Attributes
+    ----------
+    text
+        What it said.
+    finish_reason
+        Why it ended, such as `length`; empty where the endpoint did not say.
+    """
+
+    def __init__(self, message: str, *, text: str = "", finish_reason: str = "") -> None:
+        self.text = text
+        self.finish_reason = finish_reason
+        super().__init__(message)
+
+
+class ModelBudgetError(LanguageModelError):
+    """A call could pass the budget of a run, so it was not made or its answer was cut.
+
+    Attributes
+    ----------
+    spent
+        What was spent, of how much, and by which calls, in words.
+    """
+
+    def __init__(self, message: str, *, spent: str = "") -> None:
+        self.spent = spent
+        super().__init__(message)
 
 
 class StateError(CoulerError):

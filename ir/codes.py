@@ -227,5 +227,26 @@ CODES: dict[str, str] = {
     # 550-559: machines for steps
     "CLR550": "step that no machine can run",
     "CLR551": "machines that no label tells from others",
+    # 601-629: programs that nobody trusts: the gate, and the box that they are built in
+    "CLR601": "program that cannot be read",
+    "CLR602": "program that is too large or nested too deep",
+    "CLR603": "import that a generated program cannot have",
+    "CLR604": "syntax that a generated program cannot have",
+    "CLR605": "name that a generated program cannot use",
+    "CLR606": "attribute that a generated program cannot use",
+    "CLR607": "decorator or class that a generated program cannot have",
+    "CLR608": "text with holes that reach further than their values",
+    "CLR609": "number, text or list that may be huge",
+    "CLR610": "handing over by a generated program",
+    "CLR611": "new meaning for what is not the program's own",
+    "CLR612": "annotation that is no type",
+    "CLR620": "build that takes too long",
+    "CLR621": "build that takes too much memory",
+    "CLR622": "build that gives or prints too much",
+    "CLR623": "build that ended without a workflow",
+    "CLR624": "result of a build that is no workflow",
+    "CLR625": "something that is not in the box",
+    "CLR626": "body of a step that is run in the build",
+    "CLR640": "name that two modules define",
+    "CLR641": "form that is no workflow",
 }
-"""Code -> what it reports, in a few words."""

@@ -28,6 +28,8 @@ class Diagnostic:
         Where in the user's program it was written, if that is known.
     severity
         Errors stop a compilation, warnings do not.
+    of_target
+        Whether a setting of the target is missing, so that no change of the program is needed.
     """
 
     code: str
@@ -35,6 +37,7 @@ class Diagnostic:
     step: str | None = None
     source: SourceRef | None = None
     severity: Severity = "error"
+    of_target: bool = False
 
     def __str__(self) -> str:
         place = f"{self.source}  " if self.source is not None else ""

@@ -62,6 +62,26 @@ Machines: t.TypeAlias = Callable[[], Cluster | None]
 """Gives the machines of a cluster; None where nobody has described any."""
 
 
+@dataclasses.dataclass(frozen=True)
+class TunedParameters:
+    """Hyperparameters that tuning chose.
+
+    Attributes
+    ----------
+    parameters
+        Their values by name, as JSON has them.
+    why
+        Why they were chosen, in a few words.
+    """
+
+    parameters: Mapping[str, t.Any]
+    why: str
+
+
+Tuned: t.TypeAlias = Callable[[str], TunedParameters]
+"""Gives what tuning chose, by the name of the file that tells it."""
+
+
 class PassContext:
     """What a pass is told, and where it says what it did.
 
@@ -88,6 +108,8 @@ class PassContext:
     kept
         Gives which steps do not run again in a run elsewhere that is taken up; None for one that
         begins.
+    tuned
+        Gives outcomes of tuning; None where nobody is to be asked for them.
 
     Attributes
     ----------
@@ -126,6 +148,7 @@ class PassContext:
         timings: Timings | None = None,
         cluster: Machines | None = None,
         kept: Kept | None = None,
+        tuned: Tuned | None = None,
     ) -> None:
         self.engine = engine
         self.profile = profile
@@ -135,6 +158,7 @@ class PassContext:
         self.history = history
         self.timings = timings
         self.kept = kept
+        self.tuned = tuned
         self._cluster = cluster
         self.reason = ""
         self.step_reasons: dict[str, str] = {}

@@ -18,6 +18,7 @@ from couler.optimizers.base import (
     PassContext,
     Refusals,
     Timings,
+    Tuned,
     Weigh,
     defaults_of,
     options_of,
@@ -68,6 +69,7 @@ class Pipeline:
         timings: Timings | None = None,
         cluster: Machines | None = None,
         kept: Kept | None = None,
+        tuned: Tuned | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
         """Run the passes, and verify before the first and after each.
@@ -78,8 +80,9 @@ class Pipeline:
             The workflow to rewrite.
         engine, profile
             What the result is for; None for any.
-        weigh, parts_are_barriers, refusals, history, timings, cluster, kept
-            What the passes are told of the engine, earlier runs and machines (`PassContext`).
+        weigh, parts_are_barriers, refusals, history, timings, cluster, kept, tuned
+            What the passes are told of the engine, earlier runs, machines and outcomes of tuning
+            (`PassContext`).
         verified
             The caller has verified the workflow, so it need not be verified again.
 
@@ -116,6 +119,7 @@ class Pipeline:
                 timings=timings,
                 cluster=cluster,
                 kept=kept,
+                tuned=tuned,
             )
             record = _run_one(pass_, workflow, context)
             records.append(record)

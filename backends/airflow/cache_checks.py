@@ -30,6 +30,7 @@ def check_caches(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
                 f"the target {missing}, or leave the cache out",
                 path,
                 step.source,
+                of_target=True,
             )
 
 

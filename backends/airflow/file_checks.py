@@ -41,6 +41,7 @@ def check_files(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
                 "all nodes can write, or a storage and io_image=IMAGE",
                 step=path,
                 source=step.source,
+                of_target=True,
             )
         if options.io_image is None:
             yield from _out_of_reach(path, step, options)
@@ -61,6 +62,7 @@ def _out_of_reach(path: str, step: Step, options: Options) -> Iterator[Diagnosti
             "processes reaches it. Give the option io_image=IMAGE, an image with Couler",
             step=path,
             source=step.source,
+            of_target=True,
         )
 
 
@@ -102,6 +104,7 @@ def _unlisted(path: str, step: Step, action: ListFiles, options: Options) -> Ite
             f"{' and '.join(missing)}",
             step=path,
             source=step.source,
+            of_target=True,
         )
 
 

@@ -30,6 +30,7 @@ def check_listing(step: Step, path: str) -> Iterator[Diagnostic]:
             f"{action.at.kind} storage once for the target.",
             step=path,
             source=step.source,
+            of_target=True,
         )
 
 

@@ -45,7 +45,11 @@ COMMANDS = {
     "failures": "Show what failures of engines mean, and what helps.",
     "cache": "Show and clean what steps can reuse.",
     "cluster": "Show the machines that steps can be placed on.",
+    "tune": "Choose hyperparameters from a data card, a model card and a search space.",
     "zoo": "Show the ready-made steps that are installed.",
+    "eval": "Measure how well a language model writes workflows.",
+    "llm": "Check an endpoint of language models, or imitate one.",
+    "generate": "Make a workflow from TEXT, or check a program that was made.",
     "init": "Write an example workflow to begin with.",
     "completion": "Print a script that completes commands in a shell.",
 }

@@ -22,7 +22,8 @@ param_option = click.option(
     "params",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A parameter of the workflow, read as its declared type; can be given several times.",
+    help="A parameter of the workflow, read as its declared type, or @FILE with several; can be "
+    "given several times.",
 )
 
 
@@ -155,11 +156,24 @@ def home_flag() -> Path | None:
 
 
 def parse_params(params: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameters that `-p` gives; the engine reads the text as the declared type."""
-    given = {}
+    """Return the parameters that `-p` gives; the engine reads the text as the declared type.
+
+    `@FILE` stands for all parameters of a file: a table in YAML or JSON, or what `couler tune -o`
+    wrote, of which the chosen ones are taken.
+    """
+    given: dict[str, str] = {}
     for param in params:
+        if param.startswith("@"):
+            given |= _of_file(Path(param[1:]))
+            continue
         name, separator, value = param.partition("=")
         if not separator or not name:
             raise click.BadParameter(f"{param!r} is not NAME=VALUE", param_hint="-p")
         given[name] = value
     return given
+
+
+def _of_file(path: Path) -> dict[str, str]:
+    from couler.tuning.parameters import read_parameters  # who names no file needs none
+
+    return read_parameters(path)

@@ -24,6 +24,18 @@ NAMES = (
     "cache.budget",
     "cache.run-budget",
     "cache.policy",
+    "llm.base-url",
+    "llm.model",
+    "llm.api-key-env",
+    "llm.structured",
+    "llm.timeout",
+    "llm.max-retries",
+    "llm.temperature",
+    "llm.seed",
+    "llm.answer-tokens",
+    "llm.max-tokens-total",
+    "llm.max-cost",
+    "llm.currency",
 )
 """The settings that exist; each is text. What is before a dot is a table."""
 
@@ -41,7 +53,13 @@ PIPELINES = "pipelines"
 PRICES = "prices"
 """A setting that is a table: what compute costs."""
 
-_ALL = (*NAMES, STORAGE, TARGETS, PIPELINES, PRICES)
+LLM_PRICES = "llm.prices"
+"""A setting that is a table: what tokens of language models cost, by patterns of their names."""
+
+_ALL = (*NAMES, STORAGE, TARGETS, PIPELINES, PRICES, LLM_PRICES)
+
+_KEYS = ("llm.api-key", "llm.api_key", "llm.apikey", "llm.key", "llm.token")
+"""What no file may say, and no message shows."""
 
 _AMOUNTS = ("cpu_hour", "memory_gib_hour", "gpu_hour")
 _CURRENCY = "currency"
@@ -49,7 +67,13 @@ _CURRENCY = "currency"
 _NAMES_OF_OURS = ("default", "none")
 """Pipelines that are always there, so that none of the settings is called so."""
 
-_NUMBERS = ("jobs", "cache.budget", "cache.run-budget")
+_DECIMALS = ("llm.timeout", "llm.temperature", "llm.max-cost")
+"""Those that a file may write as a number with a fraction."""
+
+_NUMBERS = (
+    *("jobs", "cache.budget", "cache.run-budget", *_DECIMALS),
+    *("llm.max-retries", "llm.seed", "llm.answer-tokens", "llm.max-tokens-total"),
+)
 """Those that a file may write as a number."""
 
 _PATHS = ("home", "cluster")
@@ -88,6 +112,8 @@ class Settings:
     """Rows of passes, by their names."""
     prices: Mapping[str, t.Any] = field(default_factory=dict)
     """What compute costs: the fields of `couler.optimizers.estimate.Prices` that are stated."""
+    llm_prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What a million tokens cost, `prompt` and `completion`, by patterns of names of models."""
 
     def get(self, name: str, flag: str | None = None) -> str | None:
         """Return the flag if it is given, else the setting, else None."""
@@ -139,6 +165,7 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     targets: dict[str, Stated] = {}
     pipelines: dict[str, StatedPasses] = {}
     prices: dict[str, t.Any] = {}
+    llm_prices: dict[str, Mapping[str, float]] = {}
     for origin, base, table in _tables(folder, environment):
         if table.get("engine", _value(values, "engine")) != _value(values, "engine"):
             values.pop("profile", None)
@@ -155,6 +182,11 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
             if name == PRICES:
                 prices |= _read_prices(origin, value)
                 continue
+            if name == LLM_PRICES:
+                llm_prices |= dict(_read_llm_prices(origin, value))
+                continue
+            if name in _KEYS:
+                raise _refuse_key(origin)
             if name not in NAMES:
                 near = difflib.get_close_matches(name, _ALL, n=1)
                 hint = f' Did you mean "{near[0]}"?' if near else ""
@@ -162,7 +194,7 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
                     f'{origin}: there is no setting "{name}"; there are: {", ".join(_ALL)}.{hint}'
                 )
             values[name] = (_text(origin, base, name, value), origin)
-    return Settings(values, storages, targets, pipelines, prices)
+    return Settings(values, storages, targets, pipelines, prices, llm_prices)
 
 
 def _flat(origin: str, table: Mapping[str, t.Any]) -> Iterator[tuple[str, t.Any]]:
@@ -244,9 +276,39 @@ def _read_prices(origin: str, table: object) -> dict[str, t.Any]:
     return dict(table)
 
 
+def _read_llm_prices(origin: str, tables: object) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield the prices of language models; one takes the place of another of its pattern."""
+    for pattern, table in (tables if isinstance(tables, Mapping) else {"": tables}).items():
+        prices = dict(table) if isinstance(table, Mapping) else {}
+        if set(prices) != {"prompt", "completion"} or not all(map(_is_amount, prices.values())):
+            raise ConfigurationError(
+                f"{origin}: {LLM_PRICES} has a table for each model or pattern of names, such as "
+                f'[tool.couler.{LLM_PRICES}."small-*"] with prompt = 0.5 and completion = 1.5, '
+                f"numbers from 0 for a million tokens; not {f'{pattern} = ' * bool(pattern)}"
+                f"{table!r}"
+            )
+        yield pattern, {name: float(value) for name, value in prices.items()}
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+
+
+def _refuse_key(origin: str) -> ConfigurationError:
+    from couler.llm.reading import refuse_key
+
+    return refuse_key(origin)
+
+
 def _text(origin: str, base: Path | None, name: str, value: object) -> str:
     if name in _NUMBERS and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
+    if name in _DECIMALS and isinstance(value, float):
+        return str(value)
+    if name == "llm.api-key-env":  # it may be a key, which no message shows
+        from couler.llm.reading import check_variable_name
+
+        check_variable_name(origin, value if isinstance(value, str) else "")
     if not isinstance(value, str):
         kind = "number" if name in _NUMBERS else "text"
         raise ConfigurationError(f"{origin}: {name} must be a {kind}, not {value!r}")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import textwrap
 import time
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from couler.backends.base import Target
 from couler.cli._cluster import cluster_option, machines_of
+from couler.cli._diagnostics import text_lines
 from couler.cli._load import Source, load
 from couler.cli._options import (
     EngineType,
@@ -29,7 +29,6 @@ from couler.cli._program import LoadError
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.cli._targets import choose_target, connect_to
-from couler.errors import fold
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
 from couler.ir.wording import counted
@@ -183,34 +182,13 @@ def _check(
 
 
 def _report_text(session: Session, findings: Findings) -> None:
-    for line in _text_lines(session, findings.diagnostics):
+    for line in text_lines(session, findings.diagnostics):
         click.echo(line)
     errors, warnings = findings.count("error"), findings.count("warning")
     session.info(
         f"{counted(errors, 'error')}, {counted(warnings, 'warning')} "
         f"in {counted(findings.steps, 'step')} ({findings.seconds:.2f} s)"
     )
-
-
-def _text_lines(session: Session, diagnostics: Sequence[Diagnostic]) -> list[str]:
-    lines = []
-    width = session.width_of_terminal()
-    for one, more in fold(diagnostics):
-        place = f"{one.source}  " if one.source is not None else ""
-        lead = f"{place}{one.code} {one.severity}  "
-        text = lead + one.message
-        if width is not None and len(text) > width:
-            indent = " " * min(len(lead), width // 2)
-            text = textwrap.fill(
-                text, width, subsequent_indent=indent, break_long_words=False,
-                break_on_hyphens=False,
-            )  # fmt: skip
-        colour = "red" if one.severity == "error" else "yellow"
-        shown = session.style(one.severity, err=False, fg=colour)
-        lines.append(text.replace(f"{one.code} {one.severity}", f"{one.code} {shown}", 1))
-        if more:
-            lines.append(more)
-    return lines
 
 
 def _report_json(_session: Session, findings: Findings) -> None:

@@ -137,7 +137,8 @@ def checked_mapping(builder: Builder, what: str, value: object, step: str) -> Ma
 
 
 @functools.cache
-def _engines() -> tuple[str, ...]:
+def installed_engines() -> tuple[str, ...]:
+    """Return the names of the engines that are installed; they are looked for once."""
     from couler.plugins import find_plugins  # only now: it reads what is installed
 
     return tuple(find_plugins("couler.backends"))
@@ -146,11 +147,11 @@ def _engines() -> tuple[str, ...]:
 def warn_of_engines(builder: Builder, given: object) -> None:
     """Warn of settings for engines that are not installed; another machine may have them."""
     for name in given if isinstance(given, Mapping) else ():
-        if name not in _engines():
+        if name not in installed_engines():
             builder.report(
                 "CLR106",
                 f'engine: no engine "{name}" is installed, so nothing reads what it is told.'
-                f"{did_you_mean(str(name), _engines())}",
+                f"{did_you_mean(str(name), installed_engines())}",
                 severity="warning",
             )
 

@@ -408,6 +408,17 @@ def _prelude_names() -> frozenset[str]:
     return frozenset(part.defines for part in _prelude_parts())
 
 
+def own_text(script: str) -> str:
+    """Return a script without the parts of the prelude in it: what the program's author wrote.
+
+    Only what stands there word for word is left out.
+    """
+    for part in _prelude_parts():
+        if not part.is_import:
+            script = script.replace(f"\n\n\n{part.text}", "")
+    return script
+
+
 def _prelude_for(names: Iterable[str]) -> str:
     """Return the parts of the prelude that some names need, in their order."""
     parts = {part.defines: part for part in _prelude_parts()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 
 from couler.backends.base import Backend, Target
 from couler.cluster.model import Cluster
@@ -13,7 +14,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.storages import fill_locations
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
-from couler.optimizers.base import Kept, Machines, Pass, fits_engine
+from couler.optimizers.base import Kept, Machines, Pass, TunedParameters, fits_engine
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
@@ -82,8 +83,16 @@ def rewrite(
         timings=None if history is None else history.timings,
         cluster=(lambda: cluster) if isinstance(cluster, Cluster) else cluster,
         kept=kept,
+        tuned=_tuned,
         verified=True,
     )
+
+
+def _tuned(file: str) -> TunedParameters:
+    """Return what an outcome of `couler tune` tells."""
+    from couler.tuning.outcome import read_outcome  # who fills no hyperparameters needs none
+
+    return read_outcome(Path(file)).as_tuned()
 
 
 def _as_pass(one: Pass | str) -> Pass:

@@ -23,6 +23,7 @@ def train(
     *,
     model_path: t.Annotated[str, STATIC] = "model.joblib",
     scoring: str | None = None,
+    scale: t.Annotated[bool, STATIC] = False,
     **options: t.Unpack[FitOptions],
 ) -> ProcessHandle:
     """Train an estimator of scikit-learn.
@@ -45,6 +46,9 @@ def train(
         What judges the model on the rows held out: a scorer of scikit-learn, such as `f1_macro`; by
         default the share of right classes, or R squared. What is neither a classifier nor
         a regressor needs one.
+    scale
+        Whether columns are brought to mean 0 and variance 1 before, by the rows trained on: neural
+        networks and support vectors want that. The model that is written does it, too.
     packages
         What is installed before; by default what is needed, or nothing where an image is given.
     resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
@@ -78,7 +82,7 @@ def train(
         image=image,
         needs=("scikit-learn",),
         known=SKLEARN,
-        more={"estimator": estimator},
+        more={"estimator": estimator, **({"scale": True} if scale else {})},
         profile=expected_profile(estimator, hyperparameters, datasource),
         options=options,
     )

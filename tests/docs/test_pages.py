@@ -42,6 +42,7 @@ PAGES = (
     "docs/writing-workflows.md",
     "docs/from-couler-0.md",
     "docs/step-zoo.md",
+    "docs/generated-programs.md",
     "docs/airflow.md",
     "docs/argo.md",
     "docs/airflow-files.md",
@@ -55,6 +56,9 @@ PAGES = (
     "docs/clusters.md",
     "docs/placement.md",
     "docs/estimates.md",
+    "docs/generating.md",
+    "docs/language-models.md",
+    "docs/tuning.md",
 )
 
 _BLOCK = re.compile(

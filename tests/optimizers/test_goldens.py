@@ -19,6 +19,7 @@ from couler.optimizers.pipeline import Pipeline
 from couler.optimizers.registry import read_pass
 from tests.support.installed_passes import GOLDENS, own_passes
 from tests.support.sample_cluster import sample_cluster
+from tests.support.sample_outcome import sample_outcome
 
 FOLDER = GOLDENS
 _FILE = re.compile(r"# (?P<pass>.*?)\n.*?```yaml\n(?P<before>.*?)```\n", flags=re.DOTALL)
@@ -34,7 +35,7 @@ def test_golden(name: str, golden: Callable[[Path, str], None]) -> None:
     assert pass_.name == name
     before = read_yaml(match["before"], file=path.name)
     assert write_yaml(before) == match["before"], "the workflow is written as Couler writes it"
-    planned, log = Pipeline((pass_,)).run(before, cluster=sample_cluster)
+    planned, log = Pipeline((pass_,)).run(before, cluster=sample_cluster, tuned=sample_outcome)
     reason = log.records[0].reason
     sources = "".join(
         f"- `{path}` comes from {', '.join(f'`{one}`' for one in sources)}\n"

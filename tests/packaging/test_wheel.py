@@ -124,7 +124,8 @@ WITH_LATEST = [f"cli/test_{name}.py" for name in ("compile", "run", "submit", "t
 """Tests of use: the checkout has these versions as well."""
 
 WITH_LOWEST = [
-    *("cli", "control", "corpus", "dsl", "ir", "locations", "rest", "stages", "state", "store"),
+    *("cli", "control", "corpus", "dsl", "ir", "llm", "locations", "rest", "stages", "state"),
+    "store",
     *(
         f"backends/local/test_{name}.py"
         for name in (
@@ -170,6 +171,7 @@ def test_tests_pass_against_the_installed_wheel(
     """Some tests pass in an environment that has only the wheel, and nothing of the checkout."""
     sdist, wheel = built
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
     pins = lowest(project["dependencies"]) if versions == "lowest" else []
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
@@ -183,6 +185,8 @@ def test_tests_pass_against_the_installed_wheel(
     run(python, "-c", "import couler.ir, couler.optimizers, couler.backends", cwd=elsewhere)
     run(python, "-c", "from couler import *", cwd=elsewhere)
 
+    if versions == "lowest":  # the other major version of the SDK that can be installed
+        pins += lowest(extras["llm"])
     run(python, "-m", "pip", "install", "--quiet", f"{wheel}[test]", *pins, cwd=elsewhere)
     with tarfile.open(sdist) as archive:
         # An attribute and not an argument: Python before 3.11.4 has no filters.

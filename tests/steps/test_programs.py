@@ -224,3 +224,17 @@ def test_so_it_is_with_boosters(name: str, inputs: Given, message: str, train: T
     assert ended.code == 1
     assert "Traceback" not in ended.err
     assert message in ended.err.splitlines()[-1]
+
+
+def test_columns_are_scaled_by_the_rows_trained_on(train: Train, tmp_path: Path) -> None:
+    joblib = pytest.importorskip("joblib")
+    far = "a,b,kind\n" + "".join(
+        f"{1e6 + n % 7},{n % 3},{'x' if n % 3 else 'y'}\n" for n in range(60)
+    )
+    plain = train("sklearn", {}, table=far, estimator="SVC")
+    scaled = train("sklearn", {}, table=far, estimator="SVC", scale=True)
+    assert (plain.code, scaled.code) == (0, 0)
+    assert scaled.score == 1
+    scaler, _ = joblib.load(tmp_path / "out" / "m.joblib")
+    assert scaler.n_samples_seen_ == 48  # of 60, without those held out
+    assert abs(scaler.mean_[0] - 1e6) < 10

@@ -15,6 +15,8 @@ try:
     import joblib
     from sklearn.base import is_classifier, is_regressor
     from sklearn.metrics import get_scorer, get_scorer_names
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
     from sklearn.utils import all_estimators
 except ImportError:
     fail("scikit-learn is not installed where this step runs: pip install scikit-learn")
@@ -48,7 +50,8 @@ def make(name: str) -> Any:
     if "random_state" in known:
         options.setdefault("random_state", given("dataset").get("seed", 0))
     with telling(name):
-        return estimator(**options)
+        made = estimator(**options)
+    return make_pipeline(StandardScaler(), made) if given("scale", False) else made
 
 
 def scorer_of(name: str, model: Any) -> Callable[[Any, Any, Any], float]:

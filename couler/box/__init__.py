@@ -1,0 +1,15 @@
+"""Programs that nobody trusts yet: an allow-list, then a build behind walls, then data.
+
+`check_program` reads a program and says what it may not have; `build_program` builds what has
+passed in a process without files, network, processes and environment, and verifies what comes out.
+docs/generated-programs.md says what that promises, and what is left to the user.
+"""
+
+from couler.box.build import Built as Built
+from couler.box.build import Isolation as Isolation
+from couler.box.build import build_program as build_program
+from couler.box.build import isolation as isolation
+from couler.box.gate import check_program as check_program
+from couler.box.limits import Limits as Limits
+
+__all__ = ["Built", "Isolation", "Limits", "build_program", "check_program", "isolation"]

@@ -1,0 +1,33 @@
+"""How much a program may use while it is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one build; beyond one of them it ends, and a diagnostic says which.
+
+    Attributes
+    ----------
+    wall_s
+        Seconds that the build may take, start of Python included (> 0).
+    cpu_s
+        Seconds of processor time, rounded up to whole ones (> 0).
+    memory_bytes
+        Address space of the process; Python with Couler needs about 200 MiB of it.
+    open_files
+        File descriptors.
+    result_bytes
+        Length of the workflow as JSON.
+    output_bytes
+        What the program may print, on both of its streams together.
+    """
+
+    wall_s: float = 30.0
+    cpu_s: float = 10.0
+    memory_bytes: int = 768 << 20
+    open_files: int = 64
+    result_bytes: int = 8 << 20
+    output_bytes: int = 64 << 10

@@ -1,0 +1,224 @@
+"""Workflows from descriptions: what is asked, shown and written."""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing as t
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from couler.cli._diagnostics import text_lines
+from couler.cli._generated_files import Destination, clean, files_of
+from couler.cli._llm import LlmFlags, opened_model, usage_text
+from couler.cli._session import Session
+from couler.errors import ConfigurationError
+from couler.stages import SCHEMA_VERSION, plan, show
+
+if t.TYPE_CHECKING:
+    from couler.generation import CodeLake, Generated, GenerateOptions, Round
+    from couler.llm import LanguageModel
+
+_LONGEST_BYTES = 1 << 20
+_WIDTH_OF_KINDS = max(map(len, ("decompose", "generate", "critique", "retrieve")))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a call of `couler generate` asks for.
+
+    Attributes
+    ----------
+    text
+        The description; `-` for that of standard input.
+    options
+        How it is generated.
+    destination
+        Where it goes; None for standard output.
+    lake
+        Folders with snippets of the user.
+    interactive
+        Whether the user is asked what to change.
+    format
+        Of standard output: `text` or `json`.
+    """
+
+    text: str
+    options: GenerateOptions
+    destination: Destination | None
+    lake: tuple[Path, ...]
+    interactive: bool
+    format: str
+
+
+def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
+    """Generate a workflow, show it, and write it once it is verified.
+
+    Ends with 1 if nothing that the model wrote is sound; then nothing is written.
+
+    Raises
+    ------
+    ConfigurationError
+        A setting is missing or wrong, or the system gives no isolation.
+    LanguageModelError
+        The model cannot be asked, or its budget is reached.
+    """
+    description = _description(wanted.text)
+    _refuse_without_walls(wanted.options)
+    lake = _lake(wanted)
+    with ExitStack() as stack:
+        model = stack.enter_context(opened_model(session, flags, "generate"))
+        made = _Conversation(session, wanted, model, lake).run(description)
+    if not made.is_verified:
+        _tell_failure(session, made)
+        if wanted.format == "json":
+            click.echo(_json(made, ()))
+        click.get_current_context().exit(1)
+    for line in text_lines(session, made.diagnostics):
+        session.info(clean(line))
+    written = _written(session, wanted, made)
+    if wanted.format == "json":
+        click.echo(_json(made, written))
+    elif wanted.destination is None:
+        click.echo(_text_of(made), nl=False)
+    session.info(usage_text(made.usage, ""))
+
+
+class _Conversation:
+    """What is said between a user and a model about one workflow."""
+
+    def __init__(
+        self, session: Session, wanted: Wanted, model: LanguageModel, lake: CodeLake
+    ) -> None:
+        self.session = session
+        self.wanted = wanted
+        self.model = model
+        self.lake = lake
+
+    def run(self, description: str) -> Generated:
+        from couler.generation import generate_workflow, revise_workflow
+
+        options = self.wanted.options
+        given: dict[str, t.Any] = {"lake": self.lake, "listener": self._tell}
+        made = generate_workflow(description, self.model, options, **given)
+        self._show(made)
+        while self.wanted.interactive:
+            feedback = self._feedback()
+            if not feedback:
+                break
+            changed = revise_workflow(made, feedback, self.model, options, **given)
+            if changed.is_verified or not made.is_verified:
+                made = changed
+            else:
+                self.session.info("that could not be built, so it stays as it was:")
+            self._show(made)
+        return made
+
+    def _feedback(self) -> str:
+        """Ask what to change; nothing, or the end of the input, for no more."""
+        click.echo("What should change? (empty: nothing) ", nl=False, err=True)
+        return sys.stdin.readline().strip()
+
+    def _tell(self, ended: Round) -> None:
+        module = f" {ended.module}:" if ended.module else ""
+        kind = self.session.style(f"{ended.kind:<{_WIDTH_OF_KINDS}}", bold=True)
+        message = " ".join(clean(ended.message).split())
+        self.session.info(f"{kind} {module[1:]}{' ' if module else ''}{message}")
+
+    def _show(self, made: Generated) -> None:
+        """Show a workflow as a picture and a plan, and its program if it goes to a file."""
+        if not made.is_verified or made.workflow is None:
+            return
+        if self.wanted.interactive or self.wanted.destination is not None:
+            self.session.info(f"\n{clean(_text_of(made))}")
+        self.session.info(f"\n{clean(show(made.workflow))}\n")
+        engine, target = next(iter(self.wanted.options.targets.items()), (None, None))
+        self.session.info(clean(plan(made.workflow, engine=engine, target=target).to_text()))
+
+
+def _description(text: str) -> str:
+    if text != "-":
+        return text
+    content = sys.stdin.buffer.read(_LONGEST_BYTES)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"the description on standard input is no text in UTF-8: {error}"
+        ) from error
+
+
+def _refuse_without_walls(options: GenerateOptions) -> None:
+    """Refuse programs before any money is spent on them, where they cannot be built."""
+    from couler.box import isolation
+    from couler.errors import IsolationError
+
+    problem = isolation().problem if options.mode == "code" else None
+    if problem is not None:
+        raise IsolationError(problem)
+
+
+def _lake(wanted: Wanted) -> CodeLake:
+    from couler.generation import CodeLake, packaged_snippets, read_folder
+
+    if not wanted.options.use_lake:
+        return CodeLake(())
+    own = [snippet for folder in wanted.lake for snippet in read_folder(folder)]
+    return CodeLake([*packaged_snippets(), *own])
+
+
+def _tell_failure(session: Session, made: Generated) -> None:
+    for line in text_lines(session, made.diagnostics):
+        click.echo(clean(line), err=True)
+    session.info(
+        "no sound workflow came of it, and nothing was written. `couler llm log` shows what the "
+        "model was asked and said"
+    )
+
+
+def _written(session: Session, wanted: Wanted, made: Generated) -> Sequence[Path]:
+    if wanted.destination is None:
+        return ()
+    files = files_of(made, wanted.destination, wanted.options.targets)
+    written = wanted.destination.write(files)
+    for path in written:
+        session.info(f"wrote {path}")
+    return written
+
+
+def _text_of(made: Generated) -> str:
+    """Return the program; in schema mode the workflow as JSON."""
+    from couler.ir.serialize import write_json
+
+    if made.program is not None:
+        return made.program
+    assert made.workflow is not None, "only what is verified is shown"
+    return write_json(made.workflow)
+
+
+def _json(made: Generated, written: Sequence[Path]) -> str:
+    from couler.ir.serialize import to_tree
+
+    usage = made.usage
+    tree = {
+        "schema_version": SCHEMA_VERSION,
+        "description": made.description,
+        "is_verified": made.is_verified,
+        "program": made.program,
+        "workflow": None if made.workflow is None else to_tree(made.workflow),
+        "diagnostics": [one.to_json() for one in made.diagnostics],
+        "rounds": [one.to_json() for one in made.log],
+        "usage": {
+            "calls": usage.calls,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "seconds": round(usage.seconds, 3),
+            "cost": usage.cost,
+        },
+        "files": [str(path) for path in written],
+    }
+    return json.dumps(tree, indent=2)

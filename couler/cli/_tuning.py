@@ -1,0 +1,98 @@
+"""What `couler tune` writes and shows."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import typing as t
+from pathlib import Path
+
+import click
+
+from couler.cli._format import aligned
+from couler.cli._session import Session
+from couler.errors import ConfigurationError
+
+if t.TYPE_CHECKING:
+    from couler.tuning.outcome import Candidate, Outcome
+
+
+def check_place(output: Path) -> None:
+    """Refuse a place that cannot be written, before there is anything to write.
+
+    Raises
+    ------
+    click.UsageError
+        There is no such folder.
+    """
+    if not output.parent.is_dir():
+        raise click.UsageError(f"-o {output}: there is no folder {output.parent}")
+
+
+def write_whole(output: Path, text: str) -> None:
+    """Write a file at once: until all is written, what was there before stays.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot be written.
+    """
+    begun = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        begun.write_text(text, encoding="utf-8")
+        begun.replace(output)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            begun.unlink(missing_ok=True)
+        raise ConfigurationError(f"-o {output} cannot be written: {error.strerror}") from error
+
+
+def show_outcome(session: Session, outcome: Outcome, format_: str) -> None:
+    """Print an outcome."""
+    from couler.tuning.algorithm4 import as_text
+
+    if format_ == "json":
+        click.echo(outcome.to_json_text(), nl=False)
+        return
+    metric = outcome.metric
+    click.echo(f"chosen: {outcome.chosen} {as_text(outcome.parameters)}")
+    click.echo(f"why: {outcome.why}")
+    if outcome.best.reason:
+        click.echo(f"the model says: {one_line(outcome.best.reason)}")
+    click.echo()
+    is_trained = any(one.real is not None for one in outcome.candidates)
+    head = ("candidate", "round", "found", f"predicted {metric.name}")
+    more = (f"real {metric.name}", "from, to") if is_trained else ()
+    rows = [
+        (*_predicted(one), *(_real(one) if is_trained else ()), as_text(one.parameters))
+        for one in outcome.candidates
+    ]
+    for line in aligned((((*head, *more, "hyperparameters")), *rows)):
+        click.echo(line)
+    for one in outcome.candidates:
+        if one.problems:
+            click.echo(f"{one.name} left out: {one_line('; '.join(one.problems))}")
+        if one.real is not None and one.real.problem is not None:
+            click.echo(f"{one.name} not trained: {one_line(one.real.problem)}")
+    if is_trained:
+        correlation, count = outcome.rank_correlation
+        told = "not defined" if correlation is None else f"{correlation:.2f}"
+        click.echo(f"rank correlation of predicted and real (Spearman): {told}, n = {count}")
+
+
+def _predicted(one: Candidate) -> tuple[str, ...]:
+    value = "-" if one.predicted is None else f"{one.predicted:.4g}"
+    return (one.name, str(one.round), one.origin, value)
+
+
+def _real(one: Candidate) -> tuple[str, ...]:
+    if one.real is None or one.real.mean is None:
+        return ("-", "-")
+    low, high = min(one.real.scores), max(one.real.scores)
+    return (f"{one.real.mean:.4g}", f"{low:.4g}, {high:.4g}")
+
+
+def one_line(text: str) -> str:
+    """Return text of others in a line, without what could drive a terminal."""
+    return json.dumps(" ".join(text.split()), ensure_ascii=False)[1:-1][:500]

@@ -1,0 +1,148 @@
+"""`couler llm`: the endpoint of language models, a scripted one, and the log of calls."""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing as t
+from pathlib import Path
+
+import click
+
+from couler.cli._format import aligned
+from couler.cli._llm import LlmFlags, found_settings, llm_options, log_folder, opened_model
+from couler.cli._runs import FORMATS, format_option, home_option
+from couler.cli._session import Session, pass_session, session_options
+from couler.errors import ConfigurationError
+from couler.stages import SCHEMA_VERSION
+
+if t.TYPE_CHECKING:
+    from couler.llm.fake import Exchange, ScriptedServer
+
+
+@click.group()
+@session_options
+def command() -> None:
+    """Check an endpoint of language models, or imitate one."""
+
+
+@command.command()
+@llm_options
+@format_option
+@session_options
+@pass_session
+def check(session: Session, llm: LlmFlags, format_: str | None) -> None:
+    """Show the settings, make one tiny call, and find out which forms of answers work.
+
+    The key is not shown, only where it comes from.
+    """
+    from couler.cli._llm_check import check_endpoint, rows_of, settings_json
+
+    found = found_settings(session, llm)
+    is_json = session.settings.choose("format", format_, FORMATS) == "json"
+    if not is_json:
+        for line in aligned(rows_of(found)):
+            click.echo(line)
+    with opened_model(session, llm, "check", found=found) as model:
+        outcome = check_endpoint(model)
+    if is_json:
+        report = {
+            "schema_version": SCHEMA_VERSION,
+            "settings": settings_json(found),
+            **outcome.to_json(),
+        }
+        click.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        return
+    for line in outcome.lines(found.settings):
+        click.echo(line)
+
+
+@command.command()
+@click.argument("script", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Where it listens on 127.0.0.1; by default on a free port.",
+)
+@session_options
+@pass_session
+def fake(session: Session, script: Path, program: tuple[str, ...], port: int) -> None:
+    """Answer as a language model does, from a script.
+
+    Prints the variables that make other commands use it, and answers until Ctrl-C. With a
+    COMMAND behind --, runs that with these variables set, and ends as it ends.
+    """
+    from couler.cli._llm_fake import run_beside, started
+
+    def tell(exchange: Exchange) -> None:
+        by = "no rule" if exchange.rule is None else f"rule {exchange.rule}"
+        text = f"{exchange.asked}: {exchange.status} by {by}"
+        (session.detail if program else session.info)(text)
+
+    with started(script, port, tell) as server:
+        if program:
+            raise SystemExit(run_beside(program, server, session.environment))
+        _serve(session, server)
+
+
+def _serve(session: Session, server: ScriptedServer) -> None:
+    import threading
+
+    for name, value in server.environment.items():
+        click.echo(f"export {name}={value}")
+    sys.stdout.flush()
+    session.info("Answering until Ctrl-C")
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        count = len(server.exchanges)
+        session.info(f"{count} request{'s' * (count != 1)} answered")
+
+
+@command.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.option("--prompt", metavar="NAME", help="Only calls of that prompt.")
+@click.option("-b", "--brief", is_flag=True, help="A line for each call.")
+@home_option
+@format_option
+@session_options
+@pass_session
+def log(
+    session: Session,
+    file: Path | None,
+    prompt: str | None,
+    brief: bool,
+    home: Path | None,
+    format_: str | None,
+) -> None:
+    """Show the calls of a log: what was asked, answered and spent.
+
+    FILE is by default the latest log.
+    """
+    from couler.cli._llm_log import brief_lines, full_text
+    from couler.llm.call_log import read_log
+
+    file = file or _latest(log_folder(session, home))
+    calls = [one for one in read_log(file) if prompt in (None, one["prompt"]["name"])]
+    session.info(f"{file}: {len(calls)} call{'s' * (len(calls) != 1)}")
+    if session.settings.choose("format", format_, FORMATS) == "json":
+        report = {"schema_version": SCHEMA_VERSION, "file": str(file), "calls": calls}
+        click.echo(json.dumps(report, ensure_ascii=False, indent=2))
+    elif brief:
+        for line in brief_lines(calls):
+            click.echo(line)
+    else:
+        click.echo(full_text(calls), nl=False)
+
+
+def _latest(folder: Path) -> Path:
+    logs = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+    if not logs:
+        raise ConfigurationError(
+            f"there is no log of language models in {folder}: none has been asked yet. A log "
+            "elsewhere is named as FILE, or its folder by --home"
+        )
+    return logs[-1]

@@ -1,0 +1,269 @@
+"""`couler tune`: hyperparameters from cards, by predicted logs, and by real training if asked."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import click
+
+from couler.cli._llm import LlmFlags, llm_options, opened_model
+from couler.cli._runs import FORMATS, chosen_home, format_option, home_option
+from couler.cli._session import Session, pass_session, session_options
+from couler.cli._tuning import check_place, one_line, show_outcome, write_whole
+
+if t.TYPE_CHECKING:
+    from couler.tuning.cards import DataCard, ModelCard
+    from couler.tuning.outcome import Outcome
+
+SOURCES = ("given", "grid", "random", "proposed")
+
+_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--data-card", type=_file, metavar="FILE", help="What is known of the data.")
+@click.option("--model-card", type=_file, metavar="FILE", help="What is known of the model.")
+@click.option("--space", type=_file, metavar="FILE", help="The hyperparameters and their values.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 20),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Rounds of candidates; later ones see the logs of earlier ones.",
+)
+@click.option(
+    "--candidates",
+    type=click.IntRange(1, 100),
+    default=6,
+    show_default=True,
+    metavar="N",
+    help="New candidates of a round, besides the default; of a list or grid all are taken.",
+)
+@click.option(
+    "--source", type=click.Choice(SOURCES), help="Where candidates come from; as the space says."
+)
+@click.option(
+    "--validate",
+    "top",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Train the best K and the default on this machine, and choose by that.",
+)
+@click.option(
+    "--splits",
+    type=click.IntRange(1, 50),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Divisions of the rows that each of them is trained on.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, 2),
+    metavar="T",
+    help="Of the language model; as its settings say.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="OUT",
+    help="Write the outcome, as YAML or as .json; the pass tune and -p @OUT read it.",
+)
+@llm_options
+@format_option
+@home_option
+@session_options
+@click.pass_context
+def command(
+    context: click.Context,
+    data_card: Path | None,
+    model_card: Path | None,
+    space: Path | None,
+    rounds: int,
+    candidates: int,
+    source: t.Any,
+    top: int | None,
+    splits: int,
+    seed: int,
+    temperature: float | None,
+    output: Path | None,
+    llm: LlmFlags,
+    format_: str | None,
+    home: Path | None,
+) -> None:
+    """Choose hyperparameters from a data card, a model card and a search space.
+
+    A language model predicts a training log for each candidate, and the best by its log is chosen.
+    With --validate the best are really trained, and what that comes to decides.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if data_card is None or model_card is None or space is None:
+        raise click.UsageError("--data-card, --model-card and --space are needed")
+    session = context.ensure_object(Session)
+    from couler.tuning.algorithm4 import TuneOptions, tune
+    from couler.tuning.cards import read_data_card, read_model_card
+    from couler.tuning.space import read_space
+
+    if output is not None:
+        check_place(output)
+    data, model = read_data_card(data_card), read_model_card(model_card)
+    read = read_space(space)
+    if top is not None:
+        _check_trainable(session, data, model, home)
+    options = TuneOptions(
+        rounds=rounds,
+        candidates=candidates,
+        source=source,
+        seed=seed,
+        temperature=temperature,
+    )
+
+    def tell(text: str) -> None:
+        session.info(one_line(text))
+
+    with opened_model(session, llm, "tune", home=home) as language_model:
+        outcome = tune(data, model, read, language_model, options, tell=tell)
+    if top is not None:
+        outcome = _validated(session, outcome, data, model, top, splits, seed, home)
+    if output is not None:
+        is_json = output.suffix == ".json"
+        write_whole(output, outcome.to_json_text() if is_json else outcome.to_yaml())
+        session.info(f"wrote {output}")
+    show_outcome(session, outcome, session.settings.choose("format", format_, FORMATS))
+
+
+def _check_trainable(session: Session, data: DataCard, model: ModelCard, home: Path | None) -> None:
+    """Find out before the first prediction is paid whether training can work."""
+    from couler.tuning.validation import check_trainable
+
+    check_trainable(data, model, chosen_home(session, home))
+
+
+def _validated(
+    session: Session,
+    outcome: Outcome,
+    data: DataCard,
+    model: ModelCard,
+    top: int,
+    splits: int,
+    seed: int,
+    home: Path | None,
+) -> Outcome:
+    from couler.backends.base import RunOptions
+    from couler.tuning.validation import ValidateOptions, trials_of, validate
+
+    names = [one.name for one in trials_of(outcome, top)]
+    session.info(f"training {', '.join(names)} on {splits} divisions of the rows each")
+
+    def tell(event: t.Any) -> None:
+        if event.kind == "finished":
+            session.detail(f"  {event.path} {event.status}")
+
+    options = ValidateOptions(
+        top=top,
+        splits=splits,
+        seed=seed,
+        run=RunOptions(home=chosen_home(session, home)),
+    )
+    return validate(outcome, data, model, options, on_event=tell)
+
+
+@command.group()
+@session_options
+def card() -> None:
+    """Draw cards from what is there: data, READMEs, steps of the zoo."""
+
+
+_card_output = click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="OUT",
+    help="The file to write; standard output by default.",
+)
+
+
+@card.command("data")
+@click.argument("file", type=_file, metavar="[FILE]", required=False)
+@click.option("--set", "set_", metavar="NAME", help="A set of scikit-learn, such as digits.")
+@click.option("--label", metavar="COLUMN", help="The column of the labels; the last by default.")
+@click.option("--name", metavar="NAME", help="What the data are called; as the file by default.")
+@click.option("--metric", metavar="NAME", help="What models are judged by.")
+@click.option("--delimiter", metavar="CHAR", help="Between the columns of CSV.")
+@_card_output
+@session_options
+@pass_session
+def draw_data(
+    session: Session,
+    file: Path | None,
+    set_: str | None,
+    label: str | None,
+    name: str | None,
+    metric: str | None,
+    delimiter: str | None,
+    output: Path | None,
+) -> None:
+    """Draw a data card.
+
+    FILE is a CSV file with a header, an npz file with the arrays X and y, or a README with YAML
+    front matter, as Hugging Face has it. Nothing in it is run.
+    """
+    from couler.tuning.drawing import draw_data_card, draw_set_card
+    from couler.tuning.readme import data_card_of_readme
+
+    if (file is None) == (set_ is None):
+        raise click.UsageError("give FILE or --set NAME")
+    if set_ is not None:
+        _put(session, draw_set_card(set_, metric=metric), output)
+    elif file is not None and file.suffix.lower() == ".md":
+        drawn = data_card_of_readme(file, metric=metric)
+        _tell_unknown(session, drawn.unknown)
+        _put(session, drawn.card, output)
+    elif file is not None:
+        made = draw_data_card(file, label=label, name=name, metric=metric, delimiter=delimiter)
+        _put(session, made, output)
+
+
+@card.command("model")
+@click.argument("file", type=_file, metavar="[README]", required=False)
+@click.option("--step", default="sklearn.train", show_default=True, help="A step of the zoo.")
+@click.option("--estimator", metavar="NAME", help="What it trains, such as MLPClassifier.")
+@_card_output
+@session_options
+@pass_session
+def draw_model(
+    session: Session, file: Path | None, step: str, estimator: str | None, output: Path | None
+) -> None:
+    """Draw a model card, from a README or of what a step of the zoo trains."""
+    from couler.tuning.estimators import draw_model_card
+    from couler.tuning.readme import model_card_of_readme
+
+    if (file is None) == (estimator is None):
+        raise click.UsageError("give README or --estimator NAME")
+    if estimator is not None:
+        _put(session, draw_model_card(step, estimator), output)
+    elif file is not None:
+        drawn = model_card_of_readme(file)
+        _tell_unknown(session, drawn.unknown)
+        _put(session, drawn.card, output)
+
+
+def _tell_unknown(session: Session, unknown: tuple[str, ...]) -> None:
+    if unknown:
+        session.info(f"note: not in the card: {', '.join(unknown)}")
+
+
+def _put(session: Session, made: DataCard | ModelCard, output: Path | None) -> None:
+    from couler.tuning.cards import write_card
+
+    if output is None:
+        click.echo(write_card(made), nl=False)
+        return
+    check_place(output)
+    write_whole(output, write_card(made.seen_from(output.parent)))
+    session.info(f"wrote {output}")

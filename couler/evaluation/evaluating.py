@@ -1,0 +1,243 @@
+"""Running an evaluation: every task is asked for some times, and every answer is judged."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import islice, product
+
+from couler.errors import LanguageModelError, ModelAnswerError, ModelBudgetError
+from couler.evaluation.generating import ABLATIONS, Generator, Question
+from couler.evaluation.items import Benchmark, Item
+from couler.evaluation.judging import Judge, reference_workflow
+from couler.evaluation.records import Key, Records, Sample
+from couler.llm import Answer, LanguageModel, Parsed, Prompt, Usage
+from couler.llm.dialogue import M
+
+TEMPERATURES = (0.2, 0.6, 0.8)
+"""Those of the Couler paper, section VI-D1."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked for.
+
+    Attributes
+    ----------
+    benchmark
+        The items.
+    samples
+        How many answers to each task at each temperature (n).
+    temperatures
+        At which temperatures.
+    ablations
+        With which parts of the generation, by their names.
+    descriptions
+        How many descriptions of each item are tasks; None for all.
+    seed
+        Of the evaluation; each sample has a seed of its own that follows from it.
+    """
+
+    benchmark: Benchmark
+    samples: int = 5
+    temperatures: tuple[float, ...] = TEMPERATURES
+    ablations: tuple[str, ...] = tuple(ABLATIONS)
+    descriptions: int | None = None
+    seed: int = 0
+
+    def tasks(self) -> Iterator[tuple[Item, int]]:
+        """Yield the tasks: items, each with the number of a description."""
+        for item in self.benchmark.items:
+            for number in range(len(item.descriptions[: self.descriptions])):
+                yield item, number
+
+    def asked(self) -> Iterator[tuple[Item, Key]]:
+        """Yield all samples; first samples of all tasks come before second ones."""
+        tasks = list(self.tasks())
+        numbers = range(self.samples)
+        for sample, ablation, temperature in product(numbers, self.ablations, self.temperatures):
+            for item, number in tasks:
+                yield item, Key(item.name, number, ablation, temperature, sample)
+
+
+@dataclass
+class Result:
+    """What an evaluation came to.
+
+    Attributes
+    ----------
+    plan
+        What was asked for.
+    samples
+        All answers that there are, those of an interrupted evaluation before it included.
+    stopped
+        Why it ended before its end, if it did.
+    """
+
+    plan: Plan
+    samples: list[Sample] = field(default_factory=list)
+    stopped: LanguageModelError | None = None
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether any answer came from a script; then no figure says anything of a model."""
+        return any(sample.is_scripted for sample in self.samples)
+
+    @property
+    def missing(self) -> int:
+        """How many answers are still to come."""
+        return sum(1 for _ in self.plan.asked()) - len(self.samples)
+
+
+def evaluate(
+    plan: Plan,
+    model: LanguageModel,
+    generator: Generator,
+    judge: Judge,
+    records: Records,
+    *,
+    jobs: int = 1,
+    tell: Callable[[Sample], None] | None = None,
+) -> Result:
+    """Ask for all samples that are not there yet, and judge them.
+
+    Parameters
+    ----------
+    plan
+        What is asked for.
+    model
+        The model; its budget is that of the whole evaluation.
+    generator, judge
+        What makes programs of descriptions, and what judges them.
+    records
+        What is there already; gets each sample as soon as it is judged.
+    jobs
+        How many samples are worked on at the same time.
+    tell
+        Is given each new sample.
+
+    Returns
+    -------
+    Result
+        A budget that is used up, or an endpoint that cannot be used any more, ends the evaluation;
+        what was judged by then is in it.
+    """
+    wanted = {key: item for item, key in plan.asked()}
+    waiting = iter([(item, key) for key, item in wanted.items() if key not in records.samples])
+    for item in plan.benchmark.items:  # before there are threads: programs are run one at a time
+        reference_workflow(item)
+    stopped: LanguageModelError | None = None
+
+    def work(item: Item, key: Key) -> Sample:
+        return sample_of(item, key, plan.seed, model, generator, judge)
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        running: set[Future[Sample]] = set()
+        while True:
+            if stopped is None:
+                more = islice(waiting, jobs - len(running))
+                running |= {pool.submit(work, item, key) for item, key in more}
+            if not running:
+                break
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                try:
+                    sample = future.result()
+                except LanguageModelError as error:
+                    stopped = stopped or error
+                    continue
+                records.add(sample)
+                if tell is not None:
+                    tell(sample)
+    found = [sample for key, sample in sorted(records.samples.items()) if key in wanted]
+    return Result(plan, found, stopped)
+
+
+def sample_of(
+    item: Item, key: Key, seed: int, model: LanguageModel, generator: Generator, judge: Judge
+) -> Sample:
+    """Ask for one sample, and judge it.
+
+    Raises
+    ------
+    LanguageModelError
+        The endpoint cannot be used, or the budget is used up; an answer that is no use is none of
+        these but a sample that is wrong.
+    """
+    own = sample_seed(seed, key)
+    question = Question(
+        item.descriptions[key.description],
+        item.engines[0],
+        ABLATIONS[key.ablation],
+        key.temperature,
+        own,
+    )
+    watched = WatchedModel(model)
+    try:
+        program = generator.program(question, watched)
+    except ModelBudgetError:
+        raise
+    except ModelAnswerError:
+        program = None
+    verdict = judge.judge(item, program)
+    return Sample.of(key, own, verdict, program, watched.name, watched.usage)
+
+
+def sample_seed(seed: int, key: Key) -> int:
+    """Return the seed of a sample, which follows from that of the evaluation; below 2**31."""
+    text = repr((seed, *key)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest()) & 0x7FFFFFFF
+
+
+class WatchedModel:
+    """A model of which is counted what one sample took."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._lock = threading.Lock()
+        self._usage = Usage()
+        self._name = ""
+
+    @property
+    def usage(self) -> Usage:
+        """What the calls of the sample took so far."""
+        return self._usage
+
+    @property
+    def name(self) -> str:
+        """What the endpoint calls the model that answered."""
+        return self._name
+
+    def ask(
+        self, prompt: Prompt, *, temperature: float | None = None, seed: int | None = None
+    ) -> Answer:
+        """Return what the model answers."""
+        answer = self._model.ask(prompt, temperature=temperature, seed=seed)
+        self._count(answer)
+        return answer
+
+    def ask_for(
+        self,
+        prompt: Prompt,
+        schema: type[M],
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+    ) -> Parsed[M]:
+        """Return what the model answers, in the form of a pydantic model."""
+        parsed = self._model.ask_for(prompt, schema, temperature=temperature, seed=seed)
+        self._count(parsed.answer)
+        return parsed
+
+    def _count(self, answer: Answer) -> None:
+        with self._lock:
+            self._usage += answer.usage
+            self._name = answer.model
+
+
+def spent(samples: Sequence[Sample]) -> Usage:
+    """Return what all samples took."""
+    return sum((sample.usage for sample in samples), Usage())

@@ -1,0 +1,394 @@
+"""A workflow as its steps and what lies between them, with what means the same written the same.
+
+Defaults are merged into steps; groups that only hold steps together are dissolved; a map over a
+short list that is known is written as that many steps; what steps read is followed through groups
+to where it comes from.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from couler.evaluation.expressions import (
+    Before,
+    Each,
+    Expression,
+    Fact,
+    Given,
+    Known,
+    Made,
+    Several,
+    Test,
+    as_test,
+    compared,
+    inside,
+    joined,
+    text_of,
+)
+from couler.evaluation.known_lists import part_of, range_of, rows_of
+from couler.ir.defaults import resolve_defaults
+from couler.ir.graph import Graph
+from couler.ir.policies import AnyOf, Dependency
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    ItemRef,
+    Literal,
+    OrElse,
+    OwnRef,
+    ParamRef,
+    Range,
+    RoundRef,
+    RunRef,
+    StepRef,
+    Template,
+    Text,
+    Value,
+)
+from couler.ir.walk import step_values
+from couler.ir.workflow import Group, Input, Step, Workflow
+
+NodeKind: t.TypeAlias = t.Literal["step", "map", "loop", "group"]
+
+
+@dataclass
+class FlowNode:
+    """A step, or what holds steps together: a map, a loop, a group with policies of its own.
+
+    Attributes
+    ----------
+    kind
+        What it is.
+    step
+        The step of the workflow that it comes from.
+    name
+        The path of that step, with the number of the item for one of several.
+    holder
+        The node that it is inside, if any.
+    handler
+        The status of runs that it runs after, for steps of exit handlers.
+    test
+        The condition on which it runs, those of groups around it included.
+    reads
+        What it reads, but conditions.
+    over
+        For maps: the lists that it goes over, by their names.
+    again
+        For loops: the condition on which another round follows.
+    awaits
+        Nodes that must have succeeded before.
+    reacts
+        What else it waits for: an outcome, and one of which nodes.
+    resolve
+        Gives what a text of the step reads.
+    """
+
+    kind: NodeKind
+    step: Step
+    name: str
+    holder: int | None = None
+    handler: str | None = None
+    test: Test | None = None
+    reads: tuple[Expression, ...] = ()
+    over: Mapping[str, Expression] = field(default_factory=dict)
+    again: Test | None = None
+    awaits: set[int] = field(default_factory=set)
+    reacts: set[tuple[str, frozenset[int]]] = field(default_factory=set)
+    resolve: t.Callable[[Text], Expression] = lambda text: Known(text)
+
+
+@dataclass
+class Flow:
+    """The nodes of a workflow, and the values that it gives out."""
+
+    workflow: Workflow
+    nodes: list[FlowNode] = field(default_factory=list)
+    parameters: frozenset[str] = frozenset()
+    """Those that count as parameters; the others stand for their defaults."""
+    outputs: dict[str, Expression] = field(default_factory=dict)
+    rounds: dict[int, Mapping[str, Expression]] = field(default_factory=dict)
+    """By loop: what a round gives out."""
+
+    def made_in(self, expression: Expression) -> Iterator[int]:
+        """Yield the nodes whose outputs an expression reads in the same round."""
+        for part in inside(expression):
+            if isinstance(part, Made):
+                yield part.node
+
+
+class _Expanded(t.NamedTuple):
+    leaves: tuple[int, ...]
+    outputs: t.Callable[[str], Expression]
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What is known where a step stands."""
+
+    values: Mapping[str, Expression]
+    steps: dict[str, _Expanded]
+    path: str = ""
+    items: Mapping[str, Expression] = field(default_factory=dict)
+    loop: int | None = None
+    holder: int | None = None
+    handler: str | None = None
+    test: Test | None = None
+    awaits: frozenset[int] = frozenset()
+    reacts: frozenset[tuple[str, frozenset[int]]] = frozenset()
+    apart: frozenset[int] = frozenset()
+    """Nodes that are waited for in another way than for their success."""
+
+
+def flow_of(
+    workflow: Workflow, *, known: Iterable[str] | None = None, bounded_maps: bool = True
+) -> Flow:
+    """Return the flow of a workflow.
+
+    Parameters
+    ----------
+    workflow
+        A workflow that verification finds no error in.
+    known
+        Parameters that count as such; the others stand for their defaults. None for all.
+    bounded_maps
+        Whether a map that bounds how many of its items run at once is kept as a map.
+
+    Notes
+    -----
+    O(n k) for n steps in maps of at most k known items, for each level of nesting.
+    """
+    workflow = resolve_defaults(workflow)
+    builder = _Builder(workflow, bounded_maps)
+    names = None if known is None else set(known)
+    values: dict[str, Expression] = {
+        one.name: Given(one.name)
+        if names is None or one.name in names or one.required
+        else Known(one.default)
+        for one in workflow.parameters
+    }
+    counted = (name for name, value in values.items() if isinstance(value, Given))
+    builder.flow.parameters = frozenset(counted)
+    around = _Around(values, {})
+    builder.expand_all(workflow.steps, around)
+    for output in workflow.outputs:
+        if output.value is not None:
+            builder.flow.outputs[output.name] = builder.resolve(output.value, around)
+    for handler in workflow.exit_handlers:
+        there = replace(around, steps=dict(around.steps), path="exit:", handler=handler.on)
+        builder.expand_all(handler.steps, there)
+    return builder.flow
+
+
+class _Builder:
+    def __init__(self, workflow: Workflow, bounded_maps: bool) -> None:
+        self.flow = Flow(workflow)
+        self._bounded_maps = bounded_maps
+
+    def expand_all(self, steps: tuple[Step, ...], around: _Around) -> tuple[int, ...]:
+        by_name = {step.name: step for step in steps}
+        leaves: list[int] = []
+        for name in Graph.of(steps).topological_order:
+            expanded = self._expand(by_name[name], around)
+            around.steps[name] = expanded
+            leaves += expanded.leaves
+        return tuple(leaves)
+
+    def _expand(self, step: Step, around: _Around) -> _Expanded:
+        around = self._with_order(step, around)
+        if step.when is not None:
+            own = as_test(step.when, lambda value: self.resolve(value, around))
+            test = own if around.test is None else joined("and", (around.test, own))
+            around = replace(around, test=test)
+        if step.foreach is None:
+            return self._looped(step, around, f"{around.path}{step.name}")
+        over = {name: self.resolve(items, around) for name, items in step.foreach.over.items()}
+        bounded = self._bounded_maps and step.foreach.max_parallel is not None
+        rows = None if bounded else rows_of(over)
+        if rows is not None:
+            return self._unrolled(step, around, rows)
+        holder = self._add("map", step, around, f"{around.path}{step.name}", over=over)
+        items = {name: Each(holder, name) for name in over}
+        awaits = around.awaits | self._made_in(over.values(), around)
+        there = replace(around, items=items, holder=holder, awaits=awaits)
+        return self._looped(step, there, f"{around.path}{step.name}")
+
+    def _unrolled(
+        self, step: Step, around: _Around, rows: list[dict[str, Expression]]
+    ) -> _Expanded:
+        made = [
+            self._looped(step, replace(around, items=row), f"{around.path}{step.name}[{number}]")
+            for number, row in enumerate(rows)
+        ]
+        leaves = tuple(leaf for one in made for leaf in one.leaves)
+        return _Expanded(
+            leaves, lambda name: Several("list", tuple(one.outputs(name) for one in made))
+        )
+
+    def _looped(self, step: Step, around: _Around, path: str) -> _Expanded:
+        if step.loop is None:
+            return self._body(step, around, path)
+        holder = self._add("loop", step, around, path)
+        inner = self._body(step, replace(around, loop=holder, holder=holder), path)
+        again = as_test(
+            step.loop.condition,
+            lambda value: self.resolve(value, around, rounds=inner.outputs),
+        )
+        self.flow.nodes[holder].again = again
+        names = [output.name for output in step.outputs] or ["result"]
+        self.flow.rounds[holder] = {name: inner.outputs(name) for name in names}
+        return inner
+
+    def _body(self, step: Step, around: _Around, path: str) -> _Expanded:
+        if not isinstance(step.action, Group):
+            node = self._leaf(step, around, path)
+            return _Expanded((node,), lambda _name: Made(node))
+        holder = around.holder
+        if _has_policies(step, self._bounded_maps):
+            holder = self._add("group", step, around, path)
+        values = {
+            given.name: self.resolve(given.value, around)
+            for given in step.inputs
+            if given.value is not None
+        }
+        there = replace(
+            around, values=values, steps={}, path=f"{path}/", items={}, loop=None, holder=holder
+        )
+        leaves = self.expand_all(step.action.steps, there)
+        outputs = {
+            output.name: self.resolve(output.value, there)
+            for output in step.outputs
+            if output.value is not None
+        }
+        return _Expanded(leaves, lambda name: outputs.get(name, Known(None)))
+
+    def _leaf(self, step: Step, around: _Around, path: str) -> int:
+        files = [given for given in step.inputs if given.path and given.value is not None]
+
+        def resolve(text: Text) -> Expression:
+            if isinstance(text, str):
+                return self._in_text(text, files, around)
+            return self.resolve(text, around)
+
+        reads = tuple(
+            resolve(text)
+            for place, text in step_values(step)
+            if not place.startswith(("when", "foreach.", "loop"))
+        )
+        node = self._add("step", step, around, path)
+        made = self.flow.nodes[node]
+        made.reads, made.resolve = reads, resolve
+        made.awaits = set(around.awaits | self._made_in(reads, around))
+        made.reacts = set(around.reacts)
+        if around.test is not None:
+            made.awaits |= self._made_in(compared(around.test), around)
+        return node
+
+    def _add(
+        self,
+        kind: NodeKind,
+        step: Step,
+        around: _Around,
+        path: str,
+        over: Mapping[str, Expression] | None = None,
+    ) -> int:
+        node = FlowNode(kind, step, path, around.holder, around.handler, around.test)
+        node.over = over or {}
+        self.flow.nodes.append(node)
+        return len(self.flow.nodes) - 1
+
+    def _with_order(self, step: Step, around: _Around) -> _Around:
+        awaits, apart, reacts = set(around.awaits), set(around.apart), set(around.reacts)
+        for dependency in step.depends_on:
+            match dependency:
+                case str():
+                    awaits |= self._leaves(dependency, around)
+                case Dependency():
+                    nodes = self._leaves(dependency.step, around)
+                    apart |= nodes
+                    reacts.add((dependency.on, frozenset(nodes)))
+                case AnyOf():
+                    for one in dependency.options:
+                        name, on = (one, "success") if isinstance(one, str) else (one.step, one.on)
+                        nodes = self._leaves(name, around)
+                        apart |= nodes
+                        reacts.add((f"any {on}", frozenset(nodes)))
+        return replace(
+            around, awaits=frozenset(awaits), apart=frozenset(apart), reacts=frozenset(reacts)
+        )
+
+    def _leaves(self, name: str, around: _Around) -> frozenset[int]:
+        return frozenset(around.steps[name].leaves if name in around.steps else ())
+
+    def _made_in(self, expressions: Iterable[Expression], around: _Around) -> frozenset[int]:
+        found = (node for one in expressions for node in self.flow.made_in(one))
+        return frozenset(found) - around.apart
+
+    def resolve(
+        self,
+        value: Value,
+        around: _Around,
+        rounds: t.Callable[[str], Expression] | None = None,
+    ) -> Expression:
+        """Return what a value is where a step stands; `rounds` gives what has just been made."""
+
+        def again(inner: Value) -> Expression:
+            return self.resolve(inner, around, rounds)
+
+        match value:
+            case Literal():
+                return Known(value.value)
+            case ParamRef():
+                return around.values.get(value.name, Given(value.name))
+            case StepRef():
+                there = around.steps.get(value.step)
+                return Known(None) if there is None else there.outputs(value.output)
+            case ItemRef():
+                return around.items.get(value.name, Known(None))
+            case RoundRef():
+                if rounds is not None:
+                    return rounds(value.output)
+                initial = None if value.initial is None else again(value.initial)
+                return (
+                    initial or Known(None)
+                    if around.loop is None
+                    else Before(around.loop, value.output, initial)
+                )
+            case RunRef():
+                return Fact(value.field)
+            case OwnRef():
+                return Fact(f"own {value.fact}")
+            case Field():
+                return part_of(again(value.of), value.path)
+            case OrElse():  # what stands in for a step that was skipped is no part of the graph
+                return again(value.value)
+            case FirstOf():
+                return Several("first_of", tuple(map(again, value.options)))
+            case Range():
+                return range_of(value, again)
+            case Template():
+                return text_of(
+                    Known(part) if isinstance(part, str) else again(part) for part in value.parts
+                )
+        t.assert_never(value)
+
+    def _in_text(self, text: str, files: list[Input], around: _Around) -> Expression:
+        """Return a text with the places of files that the step takes in replaced by the files."""
+        for given in files:
+            if given.path and given.value is not None and given.path in text:
+                left, right = text.split(given.path, 1)
+                middle = self.resolve(given.value, around)
+                return text_of(
+                    (
+                        self._in_text(left, files, around),
+                        middle,
+                        self._in_text(right, files, around),
+                    )
+                )
+        return Known(text)
+
+
+def _has_policies(step: Step, bounded: bool) -> bool:
+    limits = step.max_parallel is not None and bounded
+    return step.retry is not None or step.timeout_s is not None or limits

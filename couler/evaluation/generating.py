@@ -1,0 +1,156 @@
+"""Asking for a program: by a plain prompt, or by `couler.generation` with parts of it left out."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from couler.backends.base import Target
+from couler.errors import ConfigurationError
+from couler.evaluation.targets import TARGETS
+from couler.generation import GenerateOptions, generate_workflow
+from couler.llm import LanguageModel, render_prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """What of the generation is used.
+
+    Attributes
+    ----------
+    use_card
+        The prompt has the API card.
+    use_lake
+        It has pieces of the Code Lake that are like what is asked for.
+    calibrate
+        The model scores what it wrote, and writes it anew while the score is low.
+    decompose
+        The text is decomposed into tasks first.
+    repair
+        What the compiler finds wrong is given back to the model.
+    """
+
+    use_card: bool = False
+    use_lake: bool = False
+    calibrate: bool = False
+    decompose: bool = False
+    repair: bool = False
+
+
+PLAIN = Ablation()
+
+ABLATIONS: Mapping[str, Ablation] = {
+    "plain": PLAIN,
+    "card": Ablation(use_card=True),
+    "lake": Ablation(use_lake=True),
+    "calibration": Ablation(calibrate=True),
+    "all": Ablation(True, True, True, True, True),
+}
+"""By name: a single plain prompt; each part alone added to it; all parts, with repairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked for, and how.
+
+    Attributes
+    ----------
+    description
+        The workflow, as a user describes it.
+    engine
+        The engine that it is for.
+    ablation
+        What of the generation is used.
+    temperature, seed
+        Of all calls.
+    """
+
+    description: str
+    engine: str
+    ablation: Ablation
+    temperature: float
+    seed: int
+
+
+class Generator(t.Protocol):
+    """Makes programs of descriptions."""
+
+    def program(self, question: Question, model: LanguageModel) -> str | None:
+        """Return the program that a model writes, None if its answer has none.
+
+        Raises
+        ------
+        LanguageModelError
+            The endpoint cannot be used, or the budget is used up.
+        """
+        ...
+
+
+class OwnGenerator:
+    """Asks by a single prompt where nothing else is used, and else by `couler.generation`."""
+
+    def program(self, question: Question, model: LanguageModel) -> str | None:
+        """Return the program that a model writes."""
+        if question.ablation == PLAIN:
+            prompt = render_prompt("couler.evaluation", "plain", description=question.description)
+            answer = model.ask(prompt, temperature=question.temperature, seed=question.seed)
+            return program_in(answer.text)
+        return self._generated(question, model)
+
+    def _generated(self, question: Question, model: LanguageModel) -> str | None:
+        ablation = question.ablation
+        engine = question.engine
+        options = GenerateOptions(
+            targets={engine: TARGETS.get(engine, Target())},
+            temperature=question.temperature,
+            seed=question.seed,
+            use_card=ablation.use_card,
+            use_lake=ablation.use_lake,
+            calibrate=ablation.calibrate,
+            decompose=ablation.decompose,
+        )
+        if not ablation.repair:
+            options = replace(options, max_repairs=0)
+        return generate_workflow(question.description, model, options).program
+
+
+def check_ablations(names: t.Iterable[str]) -> None:
+    """Refuse ablations that are none.
+
+    Raises
+    ------
+    ConfigurationError
+        One is none.
+    """
+    for name in names:
+        if name not in ABLATIONS:
+            raise ConfigurationError(
+                f'there is no ablation "{name}"; there are: {", ".join(ABLATIONS)}'
+            )
+
+
+_BLOCK = re.compile(
+    r"^(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=fence)", re.S | re.M
+)
+
+
+def program_in(text: str) -> str | None:
+    r"""Return the program in an answer: its longest block of Python, or all of it without blocks.
+
+    Examples
+    --------
+    >>> program_in("Here it is:\n```python\nimport couler\n```\nGood luck.")
+    'import couler\n'
+    >>> program_in("I cannot do that.") is None
+    True
+    """
+    blocks = [
+        block["text"]
+        for block in _BLOCK.finditer(text)
+        if block["info"].strip().lower() in ("python", "py", "python3", "")
+    ]
+    if blocks:
+        return max(blocks, key=len)
+    return text if re.search(r"^(import|from) couler\b", text, re.M) else None

@@ -1,0 +1,210 @@
+"""Items of a benchmark: descriptions of one workflow, and the program that is the right answer."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import typing as t
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from couler.errors import BenchmarkError
+
+ITEMS = "items"
+"""The folder of a benchmark that its items are in."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Comparison(_Part):
+    """What counts beyond, or short of, what the reference states; see `Aspects`."""
+
+    any_kind: bool = False
+    ignore: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+
+class Course(_Part):
+    """A run and what it comes to.
+
+    Attributes
+    ----------
+    parameters
+        What the run is given.
+    status
+        How it ends.
+    outputs
+        Outputs of the workflow, by their names; others do not count.
+    states
+        How many instances of steps end in which state; states that are not named do not count.
+    """
+
+    parameters: dict[str, t.Any] = {}
+    status: t.Literal["succeeded", "failed"] = "succeeded"
+    outputs: dict[str, t.Any] = {}
+    states: dict[t.Literal["succeeded", "failed", "skipped", "omitted"], int] = {}
+
+
+class Courses(Course):
+    """A run, and more of them with other parameters."""
+
+    more: tuple[Course, ...] = ()
+    slow: bool = False
+    """Whether it takes longer than a few seconds."""
+
+    @property
+    def all(self) -> tuple[Course, ...]:
+        """All runs."""
+        return (self, *self.more)
+
+
+class _Stated(_Part):
+    """What the YAML file of an item states."""
+
+    title: str
+    descriptions: tuple[str, ...] = Field(min_length=1)
+    tags: tuple[str, ...] = ()
+    engines: tuple[str, ...] = Field(("argo", "airflow"), min_length=1)
+    compare: Comparison = Comparison()
+    mentions: tuple[str, ...] = ()
+    run: Courses | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """Descriptions of a workflow, its reference, and what counts when answers are judged.
+
+    Attributes
+    ----------
+    name
+        Name of its files.
+    title
+        What it is about, in a few words.
+    descriptions
+        Several ways of asking for the same.
+    reference
+        The program that is the right answer.
+    tags
+        What it needs of Couler.
+    engines
+        Those that answers are verified for.
+    compare
+        What counts when an answer is compared with the reference.
+    mentions
+        Words that an answer must contain somewhere, in any case.
+    run
+        What a run on this machine comes to, where it can run here.
+    """
+
+    name: str
+    title: str
+    descriptions: tuple[str, ...]
+    reference: str
+    tags: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ("argo", "airflow")
+    compare: Comparison = field(default_factory=Comparison)
+    mentions: tuple[str, ...] = ()
+    run: Courses | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The items of a folder.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    items
+        By name.
+    """
+
+    folder: Path
+    items: tuple[Item, ...]
+
+    @property
+    def digest(self) -> str:
+        """A short text that changes with anything in the items."""
+        text = json.dumps([_digested(item) for item in self.items], sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def select(self, patterns: Iterable[str]) -> Benchmark:
+        """Return the items whose names or tags match one of some patterns, all for none.
+
+        Raises
+        ------
+        BenchmarkError
+            No item matches one of the patterns.
+        """
+        chosen: set[str] = set()
+        patterns = list(patterns)
+        for pattern in patterns:
+            found = {
+                item.name
+                for item in self.items
+                if fnmatch.fnmatchcase(item.name, pattern)
+                or any(fnmatch.fnmatchcase(tag, pattern) for tag in item.tags)
+            }
+            if not found:
+                raise BenchmarkError(
+                    f'no item of {self.folder} has a name or a tag like "{pattern}"'
+                )
+            chosen |= found
+        if not patterns:
+            return self
+        return Benchmark(self.folder, tuple(item for item in self.items if item.name in chosen))
+
+
+def read_benchmark(folder: Path) -> Benchmark:
+    """Read the items of a folder: `items/NAME.yaml` and `items/NAME.py` for each.
+
+    Raises
+    ------
+    BenchmarkError
+        There are none, or one cannot be read.
+    """
+    files = sorted((folder / ITEMS).glob("*.yaml"))
+    if not files:
+        raise BenchmarkError(
+            f"{folder} is no benchmark: it has no files {ITEMS}/*.yaml. Give the folder of one "
+            "(--benchmark); Couler's own is tests/nl_benchmark of a checkout"
+        )
+    return Benchmark(folder, tuple(map(_read, files)))
+
+
+def _read(file: Path) -> Item:
+    program = file.with_suffix(".py")
+    try:
+        stated = _Stated.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+        reference = program.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise BenchmarkError(f"{file}: the item cannot be read: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BenchmarkError(f"{file}: {place or 'the file'}: {first['msg']}") from error
+    descriptions = tuple(text.strip() for text in stated.descriptions)
+    fields = {name: getattr(stated, name) for name in type(stated).model_fields}
+    return Item(file.stem, **fields | {"descriptions": descriptions}, reference=reference)
+
+
+def _digested(item: Item) -> dict[str, t.Any]:
+    return {
+        "name": item.name,
+        "descriptions": item.descriptions,
+        "reference": item.reference,
+        "engines": item.engines,
+        "mentions": item.mentions,
+        "compare": item.compare.model_dump(mode="json"),
+        "run": item.run and item.run.model_dump(mode="json"),
+    }

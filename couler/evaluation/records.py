@@ -1,0 +1,203 @@
+"""What an evaluation came to, sample by sample: a file that can be gone on with."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+import couler
+from couler.errors import BenchmarkError
+from couler.evaluation.judging import Outcome, Verdict
+from couler.llm import Usage
+
+SCHEMA_VERSION = 1
+SCRIPTED = "scripted"
+"""How the names of models begin that answer from a script."""
+
+
+class Key(t.NamedTuple):
+    """What tells a sample from the others of an evaluation."""
+
+    item: str
+    description: int
+    ablation: str
+    temperature: float
+    sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One answer, and what it is worth.
+
+    Attributes
+    ----------
+    item, description
+        The item, and which of its descriptions, from 0.
+    ablation, temperature, sample, seed
+        How it was asked for: the number of the sample of this task, from 0, and its own seed.
+    outcome, code, reasons, not_run
+        Of the verdict.
+    program
+        The answer.
+    model
+        What the endpoint calls the model.
+    usage
+        What it took.
+    """
+
+    item: str
+    description: int
+    ablation: str
+    temperature: float
+    sample: int
+    seed: int
+    outcome: Outcome
+    code: str | None
+    reasons: tuple[str, ...]
+    not_run: str | None
+    program: str | None
+    model: str
+    usage: Usage
+
+    @property
+    def key(self) -> Key:
+        """What tells it from others."""
+        return Key(self.item, self.description, self.ablation, self.temperature, self.sample)
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether it came from a script."""
+        return self.model.startswith(SCRIPTED)
+
+    @classmethod
+    def of(
+        cls, key: Key, seed: int, verdict: Verdict, program: str | None, model: str, usage: Usage
+    ) -> Sample:
+        """Return the sample of a verdict."""
+        return cls(
+            *key,
+            seed,
+            verdict.outcome,
+            verdict.code,
+            verdict.reasons,
+            verdict.not_run,
+            program,
+            model,
+            usage,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an evaluation is of: samples of another one are no part of it.
+
+    Attributes
+    ----------
+    benchmark
+        Digest of the items.
+    model
+        The model that is asked, as the settings call it.
+    endpoint
+        Its address.
+    seed
+        Of the evaluation.
+    version
+        Of Couler.
+    """
+
+    benchmark: str
+    model: str
+    endpoint: str
+    seed: int
+    version: str = couler.__version__
+
+
+_SAMPLE = TypeAdapter(Sample)
+_HEADER = TypeAdapter(Header)
+
+
+class Records:
+    """The file of an evaluation: a line that says of what it is, then a line for each sample.
+
+    Parameters
+    ----------
+    file
+        Where it is; None to keep nothing.
+    header
+        What the evaluation is of.
+    resume
+        Whether the file is gone on with; else it must not be there.
+
+    Raises
+    ------
+    BenchmarkError
+        The file is there although it should not be, is of another evaluation, or cannot be read.
+    """
+
+    def __init__(self, file: Path | None, header: Header, *, resume: bool = False) -> None:
+        self._file = file
+        self._begun = resume
+        self._header = header
+        self.samples: dict[Key, Sample] = {}
+        if file is None:
+            return
+        if resume:
+            self._read(file, header)
+        elif file.exists():
+            raise BenchmarkError(
+                f"{file} is there already. Go on with it by --resume {file}, or name another file"
+            )
+
+    def add(self, sample: Sample) -> None:
+        """Keep a sample; it is in the file before this returns. The first makes the file."""
+        self.samples[sample.key] = sample
+        if self._file is None:
+            return
+        with self._file.open("a" if self._begun else "x", encoding="utf-8") as opened:
+            if not self._begun:
+                opened.write(_line("evaluation", asdict(self._header)))
+            opened.write(_line("sample", asdict(sample)))
+        self._begun = True
+
+    def _read(self, file: Path, header: Header) -> None:
+        text = file.read_text(encoding="utf-8")
+        whole, _, rest = text.rpartition("\n")
+        lines = _lines(file, whole)
+        try:
+            found = _HEADER.validate_python(next(lines)["evaluation"], strict=False)
+        except (StopIteration, LookupError, ValidationError) as error:
+            raise BenchmarkError(f"{file}:1: this is no file of an evaluation") from error
+        for name, wanted in asdict(header).items():
+            if getattr(found, name) != wanted and name != "version":
+                raise BenchmarkError(
+                    f"{file}: it is of another evaluation: {name} is {getattr(found, name)!r} "
+                    f"there, and {wanted!r} here"
+                )
+        for number, line in enumerate(lines, start=2):
+            try:
+                sample = _SAMPLE.validate_python(line["sample"], strict=False)
+            except (LookupError, ValidationError) as error:
+                raise BenchmarkError(f"{file}:{number}: this is no sample") from error
+            self.samples[sample.key] = sample
+        if rest:  # the last line was being written when the evaluation was interrupted
+            file.write_text(f"{whole}\n", encoding="utf-8")
+
+
+def _line(kind: str, value: dict[str, t.Any]) -> str:
+    return json.dumps({"schema_version": SCHEMA_VERSION, kind: value}, ensure_ascii=False) + "\n"
+
+
+def _lines(file: Path, text: str) -> Iterator[dict[str, t.Any]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            tree = json.loads(line)
+        except ValueError as error:
+            raise BenchmarkError(f"{file}:{number}: this is no JSON") from error
+        if not isinstance(tree, dict) or tree.get("schema_version") != SCHEMA_VERSION:
+            raise BenchmarkError(f"{file}:{number}: this is no line of an evaluation")
+        yield tree

@@ -1,0 +1,158 @@
+"""Directed graphs with labels, and whether two of them are the same but for names of nodes."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+class Edge(t.NamedTuple):
+    """An edge: where from, what it means, where to."""
+
+    source: int
+    label: Hashable
+    target: int
+
+
+@dataclass
+class Structure:
+    """A directed graph whose nodes and edges have labels; nodes are numbers from 0 on.
+
+    Attributes
+    ----------
+    labels
+        What each node is; the number of a node is its index.
+    edges
+        All edges; one of the same label between the same nodes counts once.
+    """
+
+    labels: list[Hashable] = field(default_factory=list)
+    edges: set[Edge] = field(default_factory=set)
+
+    def add(self, label: Hashable) -> int:
+        """Add a node, and return its number."""
+        self.labels.append(label)
+        return len(self.labels) - 1
+
+    def connect(self, source: int, label: Hashable, target: int) -> None:
+        """Add an edge."""
+        self.edges.add(Edge(source, label, target))
+
+
+def isomorphism(one: Structure, other: Structure) -> Mapping[int, int] | None:
+    """Return which node of another graph stands for each of one, or None if they differ.
+
+    Parameters
+    ----------
+    one, other
+        Graphs with n nodes and m edges each.
+
+    Notes
+    -----
+    Colours of nodes are refined in both graphs at once by the colours around them until they
+    tell no more; nodes that still look alike are then tried one by one, with refinement after
+    each choice, and a mapping counts only if it keeps every label and edge. So the answer is exact
+    for all graphs. A refinement takes O((n + m) log(n + m)) for each of at most n rounds; how
+    many choices are tried is exponential for graphs made to be hard, and few for workflows.
+
+    References
+    ----------
+    Weisfeiler and Leman (1968), "The reduction of a graph to canonical form and the algebra
+    which appears therein"; McKay and Piperno (2014), "Practical graph isomorphism, II", section 2.
+
+    Examples
+    --------
+    >>> one, other = Structure(), Structure()
+    >>> one.connect(one.add("load"), "then", one.add("train"))
+    >>> train, load = other.add("train"), other.add("load")
+    >>> other.connect(load, "then", train)
+    >>> isomorphism(one, other)
+    {0: 1, 1: 0}
+    """
+    if len(one.labels) != len(other.labels) or len(one.edges) != len(other.edges):
+        return None
+    return next(_mappings(_Pair(one, other), None), None)
+
+
+def colours(one: Structure, other: Structure) -> tuple[list[int], list[int]]:
+    """Return colours of the nodes of both graphs, refined together until they tell no more.
+
+    Nodes that some isomorphism of the graphs maps to each other have one colour.
+    """
+    return _Pair(one, other).refined(None)
+
+
+class _Pair:
+    """Two graphs side by side, with the neighbours of each node."""
+
+    def __init__(self, one: Structure, other: Structure) -> None:
+        self.graphs = (one, other)
+        self.around = (_around(one), _around(other))
+
+    def refined(self, start: tuple[list[int], list[int]] | None) -> tuple[list[int], list[int]]:
+        now = start or _numbered(*(graph.labels for graph in self.graphs))
+        count = len({*now[0], *now[1]})
+        while True:
+            nodes = [
+                [(own, _seen(around, mine)) for own, around in zip(mine, neighbours, strict=True)]
+                for mine, neighbours in zip(now, self.around, strict=True)
+            ]
+            now = _numbered(*nodes)
+            found = len({*now[0], *now[1]})
+            if found == count:
+                return now
+            count = found
+
+
+def _around(graph: Structure) -> list[list[tuple[bool, Hashable, int]]]:
+    neighbours: list[list[tuple[bool, Hashable, int]]] = [[] for _ in graph.labels]
+    for source, label, target in graph.edges:
+        neighbours[source].append((True, label, target))
+        neighbours[target].append((False, label, source))
+    return neighbours
+
+
+def _seen(around: list[tuple[bool, Hashable, int]], colour: list[int]) -> Hashable:
+    return frozenset(Counter((out, label, colour[node]) for out, label, node in around).items())
+
+
+def _numbered(
+    one: t.Sequence[Hashable], other: t.Sequence[Hashable]
+) -> tuple[list[int], list[int]]:
+    """Return a number for each of what is hashable, the same for what is equal."""
+    numbers: dict[Hashable, int] = {}
+    for value in (*one, *other):
+        numbers.setdefault(value, len(numbers))
+    return [numbers[value] for value in one], [numbers[value] for value in other]
+
+
+def _mappings(pair: _Pair, start: tuple[list[int], list[int]] | None) -> Iterator[dict[int, int]]:
+    """Yield mappings that keep labels and edges and the colours of the start."""
+    now = pair.refined(start)
+    counts = Counter(now[0])
+    if counts != Counter(now[1]):
+        return
+    alike = [colour for colour, count in counts.items() if count > 1]
+    if not alike:
+        places = {colour: node for node, colour in enumerate(now[1])}
+        mapping = {node: places[colour] for node, colour in enumerate(now[0])}
+        if _keeps(pair, mapping):
+            yield mapping
+        return
+    colour = min(alike, key=lambda each: (counts[each], each))
+    chosen = now[0].index(colour)
+    new = max(*now[0], *now[1]) + 1
+    for candidate in (node for node, each in enumerate(now[1]) if each == colour):
+        first, second = list(now[0]), list(now[1])
+        first[chosen] = second[candidate] = new
+        yield from _mappings(pair, (first, second))
+
+
+def _keeps(pair: _Pair, mapping: Mapping[int, int]) -> bool:
+    one, other = pair.graphs
+    if any(one.labels[node] != other.labels[there] for node, there in mapping.items()):
+        return False
+    moved = {Edge(mapping[edge.source], edge.label, mapping[edge.target]) for edge in one.edges}
+    return moved == other.edges

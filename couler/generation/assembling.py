@@ -1,0 +1,244 @@
+"""Programs made of the code of modules."""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import textwrap
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from couler.generation.modules import Decomposition, ModuleCode
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.policies import SourceRef
+
+__all__ = ["PROGRAM_FILE", "Program", "assemble"]
+
+PROGRAM_FILE = "workflow.py"
+"""What a program is called while it has no file."""
+
+SAME_NAME = "CLR640"
+
+_WIDTH = 88
+_LONGEST_HEADING = 100
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program, and whose each of its lines is.
+
+    Attributes
+    ----------
+    text
+        The program.
+    owners
+        The module of each line, the first line first; None for what is around the modules.
+    problems
+        What is wrong with the parts as such.
+    """
+
+    text: str
+    owners: tuple[str | None, ...]
+    problems: tuple[Diagnostic, ...] = ()
+
+    def owner_of(self, line: int) -> str | None:
+        """Return the module that a line, from 1 on, is of."""
+        return self.owners[line - 1] if 0 < line <= len(self.owners) else None
+
+
+def assemble(description: str, plan: Decomposition, parts: Mapping[str, ModuleCode]) -> Program:
+    """Return the program of some modules.
+
+    Parameters
+    ----------
+    description
+        The user's text, for the docstring.
+    plan
+        The modules, and what is around them.
+    parts
+        The code of the modules that have some, by name; the others are left out.
+
+    Notes
+    -----
+    Imports among the definitions go to the top, each once; definitions follow in the order of the
+    modules, then the block of the workflow with the wiring of each. Lines within a text that goes
+    over several lines are not indented with the block, so that the text stays what it was.
+
+    Examples
+    --------
+    >>> from couler.generation.modules import ModulePlan
+    >>> plan = Decomposition(
+    ...     reasoning="", workflow_name="hello", parameters=(), schedule="", settings="",
+    ...     modules=(ModulePlan(name="greet", task="other", description="", reads=()),),
+    ... )
+    >>> code = ModuleCode(explanation="", definitions="", wiring="say = hello()")
+    >>> print(assemble("Greet.", plan, {"greet": code}).text)
+    \"\"\"Greet.\"\"\"
+    <BLANKLINE>
+    import couler
+    <BLANKLINE>
+    with couler.Workflow("hello") as wf:
+        # greet
+        say = hello()
+    <BLANKLINE>
+    """
+    writer = _Writer()
+    writer.add(_docstring(description))
+    imports, definitions, problems = _definitions(plan, parts)
+    for some in imports:
+        writer.add("\n".join(some), gap=1)
+    for name, text in definitions:
+        writer.add(text, owner=name, gap=2)
+    writer.add(_heading(plan), gap=2 if definitions else 1)
+    for module in plan.modules:
+        code = parts.get(module.name)
+        if code is not None:
+            writer.add(f"    # {module.name}")
+            writer.add(_indented(code.wiring.strip("\n") or "..."), owner=module.name)
+    if not parts:
+        writer.add("    ...")
+    return Program(writer.text, tuple(writer.owners), tuple(problems))
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.owners: list[str | None] = []
+
+    def add(self, text: str, *, owner: str | None = None, gap: int = 0) -> None:
+        lines = [*[""] * (gap if self.lines else 0), *text.split("\n")]
+        self.lines += lines
+        self.owners += [owner] * len(lines)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+
+def _docstring(description: str) -> str:
+    text = " ".join(description.split()).replace("\\", "/").replace('"""', "'''").rstrip('"')
+    text = text if text.endswith((".", "!", "?")) else f"{text}."
+    lines = textwrap.wrap(text, _WIDTH, break_long_words=False)
+    if len(lines) == 1 and len(text) + 6 <= _WIDTH:
+        return f'"""{text}"""'
+    return "\n".join(['"""' + lines[0], *lines[1:], '"""'])
+
+
+def _heading(plan: Decomposition) -> str:
+    settings = [_quoted(plan.workflow_name)]
+    if plan.schedule:
+        settings.append(f"schedule={_quoted(plan.schedule)}")
+    settings += [plan.settings] if plan.settings else []
+    settings += [f"{one.name}={_written(one.value)}" for one in plan.parameters]
+    line = f"with couler.Workflow({', '.join(settings)}) as wf:"
+    if len(line) <= _LONGEST_HEADING:
+        return line
+    return "\n".join(["with couler.Workflow(", *(f"    {one}," for one in settings), ") as wf:"])
+
+
+def _written(value: object) -> str:
+    return _quoted(value) if isinstance(value, str) else repr(value)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if repr(text) == f"'{text}'" and '"' not in text else repr(text)
+
+
+def _definitions(
+    plan: Decomposition, parts: Mapping[str, ModuleCode]
+) -> tuple[list[list[str]], list[tuple[str, str]], list[Diagnostic]]:
+    """Return groups of imports, definitions by module, and what is defined by two modules."""
+    imports: dict[str, None] = {"import couler": None}
+    definitions: list[tuple[str, str]] = []
+    problems: list[Diagnostic] = []
+    first: dict[str, str] = {}
+    for module in plan.modules:
+        code = parts.get(module.name)
+        if code is None:
+            continue
+        found, rest = _hoisted(code.definitions)
+        imports.update(dict.fromkeys(found))
+        if rest:
+            definitions.append((module.name, rest))
+        for name in _defined(rest):
+            other = first.setdefault(name, module.name)
+            if other != module.name:
+                problems.append(_defined_twice(name, other, module.name))
+    return _grouped(imports), definitions, problems
+
+
+def _grouped(imports: Iterable[str]) -> list[list[str]]:
+    """Return imports as people sort them: those of the standard library, then all others."""
+    ours: list[str] = []
+    others: list[str] = []
+    for one in sorted(imports, key=lambda one: (one.startswith("from"), one)):
+        is_ours = one.split()[1].partition(".")[0] not in sys.stdlib_module_names
+        (ours if is_ours else others).append(one)
+    return [some for some in (others, ours) if some]
+
+
+def _defined_twice(name: str, first: str, second: str) -> Diagnostic:
+    return Diagnostic(
+        SAME_NAME,
+        f'the modules "{first}" and "{second}" both define "{name}": use the one that is there, '
+        "or take another name",
+        step=second,
+        source=SourceRef(file=PROGRAM_FILE, line=1),
+    )
+
+
+def _hoisted(text: str) -> tuple[list[str], str]:
+    """Return imports at the top level of some code, and the code without them."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return [], text.strip("\n")  # the gate tells where
+    lines = text.split("\n")
+    imports = []
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.append(ast.unparse(node))
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+    return imports, "\n".join(lines).strip("\n") if imports else text.strip("\n")
+
+
+def _defined(text: str) -> Iterator[str]:
+    """Yield the names of functions and classes at the top level of some code."""
+    try:
+        body: Sequence[ast.stmt] = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def _indented(text: str) -> str:
+    text = textwrap.dedent(text)
+    within = _lines_within_texts(text)
+    lines = text.split("\n")
+    return "\n".join(
+        line if number in within or not line.strip() else f"    {line}"
+        for number, line in enumerate(lines, 1)
+    )
+
+
+def _lines_within_texts(text: str) -> set[int]:
+    """Return the numbers of lines that begin within a text that goes over several lines."""
+    within: set[int] = set()
+    begun: list[int] = []  # f-strings that are open
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            name = tokenize.tok_name[token.type]
+            if name == "STRING":
+                within.update(range(token.start[0] + 1, token.end[0] + 1))
+            elif name == "FSTRING_START":
+                begun.append(token.start[0])
+            elif name == "FSTRING_END":
+                within.update(range(begun.pop() + 1, token.end[0] + 1))
+    except (tokenize.TokenError, SyntaxError):
+        return within  # it does not parse, and the gate tells where
+    return within

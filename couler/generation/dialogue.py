@@ -1,0 +1,82 @@
+"""What all steps of a generation share: the model, the prompts, the judge and the log."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from couler.generation.judging import Build, Verdict, judge_program
+from couler.generation.options import GenerateOptions, Kind, Listener, Round
+from couler.generation.prompting import Prompts
+from couler.ir.diagnostics import Diagnostic
+from couler.llm import LanguageModel, Prompt, Usage
+
+__all__ = ["Dialogue"]
+
+M = t.TypeVar("M", bound=BaseModel)
+
+
+@dataclass
+class Dialogue:
+    """One run of the algorithm.
+
+    Attributes
+    ----------
+    description
+        The user's text.
+    model, options, prompts
+        What is asked, and how.
+    build
+        How programs are built; None for the box.
+    listener
+        Is told of each round.
+    log
+        All rounds until now.
+    usage
+        What the calls took together.
+    """
+
+    description: str
+    model: LanguageModel
+    options: GenerateOptions
+    prompts: Prompts
+    build: Build | None = None
+    listener: Listener | None = None
+    log: list[Round] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+    def ask(self, prompt: Prompt, schema: type[M]) -> M:
+        """Return what the model answers, in a form."""
+        options = self.options
+        asked = self.model.ask_for(
+            prompt, schema, temperature=options.temperature, seed=options.seed
+        )
+        self.usage += asked.answer.usage
+        return asked.value
+
+    def judge(self, program: str) -> Verdict:
+        """Return what is to be said of a program."""
+        return judge_program(program, self.options.targets, build=self.build)
+
+    def tell(
+        self,
+        kind: Kind,
+        message: str,
+        *,
+        module: str | None = None,
+        score: float | None = None,
+        diagnostics: tuple[Diagnostic, ...] = (),
+    ) -> None:
+        """Log a round."""
+        ended = Round(kind, message, module, score, diagnostics)
+        self.log.append(ended)
+        if self.listener is not None:
+            self.listener(ended)
+
+    def tell_retrieved(self, names: t.Iterable[str], *, module: str | None = None) -> None:
+        """Log what was found in the Code Lake, if anything was."""
+        listed = ", ".join(names)
+        if listed:
+            self.tell("retrieve", f"from the Code Lake: {listed}", module=module)

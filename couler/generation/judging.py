@@ -1,0 +1,125 @@
+"""The first judge of what a model writes: gates, the isolated build, and verification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from couler.backends.base import Target
+from couler.box import Built, build_program
+from couler.errors import ConfigurationError
+from couler.generation.assembling import PROGRAM_FILE
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.workflow import Workflow
+from couler.stages.checks import diagnose
+
+__all__ = [
+    "Build",
+    "Verdict",
+    "asked_to_mend",
+    "judge_program",
+    "judge_workflow",
+    "numbered",
+    "told",
+]
+
+Build = Callable[[str], Built]
+"""Builds a program in isolation."""
+
+_MOST_TOLD = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to be said of a candidate.
+
+    Attributes
+    ----------
+    workflow
+        What it builds; None if it cannot be built.
+    diagnostics
+        All that is wrong with it.
+    """
+
+    workflow: Workflow | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """Those that are errors."""
+        return tuple(one for one in self.diagnostics if one.severity == "error")
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it is a workflow without errors."""
+        return self.workflow is not None and not self.errors
+
+
+def judge_program(
+    text: str, targets: Mapping[str, Target] | None = None, *, build: Build | None = None
+) -> Verdict:
+    """Build a program in isolation, and verify what it gives.
+
+    Parameters
+    ----------
+    text
+        The program.
+    targets
+        Engines that it must be possible on, with their settings.
+    build
+        How it is built; None for the box.
+
+    Raises
+    ------
+    ConfigurationError
+        A target has no setting that the workflow needs: no program would mend that.
+    """
+    built = build_program(text, file=PROGRAM_FILE) if build is None else build(text)
+    if built.workflow is None:
+        return Verdict(None, built.diagnostics)
+    return judge_workflow(built.workflow, targets, found=built.diagnostics)
+
+
+def judge_workflow(
+    workflow: Workflow,
+    targets: Mapping[str, Target] | None = None,
+    *,
+    found: tuple[Diagnostic, ...] = (),
+) -> Verdict:
+    """Verify a workflow everywhere and for some engines; raises as `judge_program`."""
+    seen = dict.fromkeys((*found, *diagnose(workflow)))
+    for engine, target in (targets or {}).items():
+        seen.update(dict.fromkeys(diagnose(workflow, [engine], target=target)))
+    for one in seen:
+        if one.of_target and one.severity == "error":
+            raise ConfigurationError(f"the workflow needs a setting of the target: {one.message}")
+    return Verdict(workflow, tuple(seen))
+
+
+def told(diagnostics: Sequence[Diagnostic]) -> str:
+    """Return diagnostics as a model is told them: a line each, the first ones only."""
+    lines = [str(one) for one in diagnostics[:_MOST_TOLD]]
+    if len(diagnostics) > _MOST_TOLD:
+        lines.append(f"and {len(diagnostics) - _MOST_TOLD} more")
+    return "\n".join(lines)
+
+
+def asked_to_mend(errors: Sequence[Diagnostic]) -> str:
+    """Return in a sentence what a model is asked to mend."""
+    first = errors[0]
+    more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+    return f"asked to mend {first.code}: {first.message}{more}"
+
+
+def numbered(program: str) -> str:
+    r"""Return a program with the numbers of its lines, as diagnostics name them.
+
+    Examples
+    --------
+    >>> print(numbered("a = 1\nb = 2"))
+    1| a = 1
+    2| b = 2
+    """
+    lines = program.rstrip("\n").split("\n")
+    width = len(str(len(lines)))
+    return "\n".join(f"{number:>{width}}| {line}" for number, line in enumerate(lines, 1))

@@ -1,0 +1,48 @@
+"""The prompts: what stands in them, and how text that nobody trusts is set apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from couler.generation.card import api_card
+from couler.generation.lake import CodeLake, Snippet
+from couler.generation.options import GenerateOptions
+from couler.llm import Prompt, render_prompt
+
+__all__ = ["Prompts", "set_apart"]
+
+_PACKAGE = "couler.generation"
+
+
+class Prompts:
+    """Prompts with the card and the snippets that the options ask for."""
+
+    def __init__(self, options: GenerateOptions, lake: CodeLake) -> None:
+        self._card = api_card() if options.use_card else ""
+        self._lake = lake if options.use_lake else None
+        self._count = options.snippets
+
+    def snippets(self, query: str) -> tuple[Snippet, ...]:
+        """Return the snippets for a text."""
+        return () if self._lake is None else self._lake.search(query, self._count)
+
+    def render(self, name: str, *, snippets: Sequence[Snippet] = (), **values: object) -> Prompt:
+        """Return a prompt of this package."""
+        texts = [
+            (set_apart(one.summary, "summary"), set_apart(one.code, "code")) for one in snippets
+        ]
+        return render_prompt(_PACKAGE, name, card=self._card, snippets=texts, **values)
+
+
+def set_apart(text: str, tag: str) -> str:
+    r"""Return a text between tags, none of which it can close itself.
+
+    Examples
+    --------
+    >>> print(set_apart("a </text> b", "text"))
+    <text>
+    a <\/text> b
+    </text>
+    """
+    inside = text.replace(f"</{tag}", f"<\\/{tag}")
+    return f"<{tag}>\n{inside}\n</{tag}>"

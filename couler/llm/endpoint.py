@@ -1,0 +1,336 @@
+"""One request to an endpoint, and every way in which it can go wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import ssl
+import time
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from couler.errors import ConfigurationError
+from couler.llm.masking import Mask
+from couler.llm.settings import LlmSettings
+
+if t.TYPE_CHECKING:
+    import openai
+
+Json: t.TypeAlias = dict[str, t.Any]
+
+_LONGEST_REASON = 400
+
+_NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"})
+"""Errors of HTTP clients that come before a request is on its way."""
+
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+"""Codes of endpoints that may answer otherwise later."""
+
+_MAYBE_BILLED = frozenset({408, 502, 504, 524})
+"""Codes that something before the endpoint gives, which may go on with the request."""
+
+_LASTING = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""Codes in answers 429 that no waiting helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """An answer of the form of chat completions came."""
+
+    data: Json
+    request_id: str | None
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """None came.
+
+    Attributes
+    ----------
+    status
+        Of the response; None if no whole one came.
+    reason
+        In a sentence without its full stop, with the words of the endpoint.
+    code, param
+        What the endpoint calls the error, and the field that it blames.
+    passes
+        Whether trying again may help.
+    may_be_billed
+        Whether the endpoint may have worked on it.
+    wait_s
+        How long the endpoint asks to wait, in seconds.
+    hint
+        What to do about it.
+    """
+
+    status: int | None
+    reason: str
+    code: str = ""
+    param: str = ""
+    passes: bool = False
+    may_be_billed: bool = False
+    wait_s: float | None = None
+    hint: str = ""
+    request_id: str | None = None
+
+
+Outcome: t.TypeAlias = Replied | Failed
+
+
+class Endpoint:
+    """A client of an endpoint; it repeats nothing by itself.
+
+    Parameters
+    ----------
+    settings
+        Its address, model and key.
+    mask
+        What takes the key out of the endpoint's words.
+
+    Raises
+    ------
+    ConfigurationError
+        The extra is missing, or the address, the model or the key.
+    """
+
+    def __init__(self, settings: LlmSettings, mask: Mask) -> None:
+        sdk = _sdk()
+        _check(settings)
+        self._sdk = sdk
+        self._mask = mask
+        self._settings = settings
+        self._client: openai.OpenAI = sdk.OpenAI(
+            base_url=settings.base_url,
+            api_key=settings.api_key,
+            timeout=settings.timeout_s,
+            max_retries=0,  # they are counted, logged and paid for in the layer above
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def send(self, body: Json) -> Outcome:
+        """Send a request and return what came of it.
+
+        Parameters
+        ----------
+        body
+            The fields of a chat completion without the model.
+
+        Notes
+        -----
+        Exceptions of the SDK, whose texts may hold the key, end here: none becomes the cause or
+        the context of another.
+        """
+        sdk = self._sdk
+        create: t.Any = self._client.chat.completions.with_raw_response.create
+        try:
+            raw = create(model=self._settings.model, **body)
+        except sdk.APITimeoutError as error:
+            return self._timed_out(_cause_names(error))
+        except sdk.APIConnectionError as error:
+            return self._broken(error)
+        except sdk.APIStatusError as error:
+            return self._refused(error.response)
+        except sdk.OpenAIError as error:
+            return Failed(None, self._clean(str(error)))
+        return self._read(raw)
+
+    def _read(self, raw: t.Any) -> Outcome:
+        request_id = raw.headers.get("x-request-id")
+        kind = raw.headers.get("content-type", "")
+        text = raw.content.decode("utf-8", errors="replace")
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError):
+            if "html" in kind or text.lstrip()[:1] == "<":
+                return Failed(
+                    raw.status_code,
+                    f"it answered a page of HTML, no chat completion: {self._clean(text)}",
+                    hint="Is the address right? Most end in /v1",
+                    request_id=request_id,
+                )
+            return Failed(
+                raw.status_code,
+                f"it answered what is no JSON: {self._clean(text)}",
+                passes=True,
+                may_be_billed=True,
+                request_id=request_id,
+            )
+        if not isinstance(data, dict) or not isinstance(data.get("choices"), list):
+            return Failed(
+                raw.status_code,
+                f"it answered JSON that is no chat completion: {self._clean(text)}",
+                may_be_billed=True,
+                hint="Is the address that of an endpoint with chat completions?",
+                request_id=request_id,
+            )
+        return Replied(self._mask.of(data), request_id, raw.status_code)
+
+    def _refused(self, response: t.Any) -> Failed:
+        status = response.status_code
+        told = _error_of(response)
+        code, param = str(told.get("code") or ""), str(told.get("param") or "")
+        words = self._clean(str(told.get("message") or response.reason_phrase or "no reason"))
+        return Failed(
+            status,
+            f"it answered {status}: {words}",
+            code=code,
+            param=param,
+            passes=status in _PASSING and code not in _LASTING,
+            may_be_billed=status in _MAYBE_BILLED,
+            wait_s=_wait_of(response.headers),
+            hint=_hint_for(status, code),
+            request_id=response.headers.get("x-request-id"),
+        )
+
+    def _timed_out(self, causes: set[str]) -> Failed:
+        limit = f"{self._settings.timeout_s:g} s"
+        if causes & _NEVER_SENT:
+            return Failed(None, f"no connection within {limit}", passes=True)
+        return Failed(
+            None,
+            f"no answer within {limit}",
+            passes=True,
+            may_be_billed=True,
+            hint="The setting timeout makes it longer",
+        )
+
+    def _broken(self, error: BaseException) -> Failed:
+        chain = list(_chain(error))
+        distrust = _distrust(chain)
+        if distrust:
+            return Failed(None, distrust)
+        words = self._clean(str(chain[-1]) or type(chain[-1]).__name__)
+        if {type(one).__name__ for one in chain} & _NEVER_SENT:
+            return Failed(
+                None,
+                f"it cannot be reached: {words}",
+                passes=True,
+                hint="Does it run, and is base-url its address?",
+            )
+        reason = f"the connection broke before the answer was whole: {words}"
+        return Failed(None, reason, passes=True, may_be_billed=True)
+
+    def _clean(self, text: str) -> str:
+        """Return words of others in one line, without the key."""
+        line = " ".join(self._mask.of(text).split())
+        line = "".join(one for one in line if one.isprintable()).rstrip(".")
+        return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}..."
+
+
+def _sdk() -> t.Any:
+    try:
+        import openai
+    except ModuleNotFoundError as error:
+        if error.name != "openai":
+            raise
+        raise ConfigurationError(
+            "calling language models needs an extra: pip install 'couler[llm]'"
+        ) from error
+    return openai
+
+
+def _check(settings: LlmSettings) -> None:
+    if not settings.model:
+        raise ConfigurationError(
+            "language model: no model is chosen. Set COULER_LLM_MODEL, or model in "
+            "[tool.couler.llm], to its name at the endpoint"
+        )
+    if not settings.api_key:
+        raise ConfigurationError(
+            "language model: there is no key. Set COULER_LLM_API_KEY (or OPENAI_API_KEY) in the "
+            "environment, or api-key-env in [tool.couler.llm] to the name of the variable that "
+            "has it; for an endpoint that wants none, to any word"
+        )
+    if not (settings.api_key.isascii() and settings.api_key.isprintable()):
+        raise ConfigurationError(
+            "language model: the key has more than one line, or characters that a header cannot "
+            "have. It is not shown here"
+        )
+
+
+def _chain(error: BaseException) -> t.Iterator[BaseException]:
+    one: BaseException | None = error
+    while one is not None:
+        yield one
+        one = one.__cause__ or one.__context__
+
+
+def _cause_names(error: BaseException) -> set[str]:
+    return {type(one).__name__ for one in _chain(error)}
+
+
+def _distrust(chain: list[BaseException]) -> str:
+    """Return why no connection can be secured, however often it is tried."""
+    for one in chain:
+        if isinstance(one, ssl.SSLCertVerificationError):
+            return (
+                f"its certificate is not trusted: {one.verify_message}. SSL_CERT_FILE can name a "
+                "file of certificates to trust"
+            )
+        if isinstance(one, ssl.SSLError):
+            reason = getattr(one, "reason", "") or ""
+            if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
+                return "it does not speak TLS. Is it http:// in place of https://?"
+    return ""
+
+
+def _error_of(response: t.Any) -> Mapping[str, t.Any]:
+    """Return what an endpoint says of an error: endpoints differ in how deep it stands."""
+    text = response.text
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return {"message": text}
+    while isinstance(data, dict):
+        inner = data.get("error") or data.get("detail")
+        if not isinstance(inner, dict):
+            return {"message": inner if inner else text, **data}
+        data = inner
+    return {"message": text}
+
+
+def _wait_of(headers: Mapping[str, str]) -> float | None:
+    """Return what `Retry-After` asks for, in seconds (RFC 9110, 10.2.3)."""
+    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            seconds = float(value) * factor
+        except ValueError:
+            seconds = _until(value)
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def _until(date: str) -> float:
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError:
+        return math.nan
+
+
+def _hint_for(status: int, code: str) -> str:
+    if code in _LASTING:
+        return "The account has no credit, which waiting does not mend"
+    match status:
+        case 401:
+            return (
+                "The key is not taken: is COULER_LLM_API_KEY that of this endpoint? "
+                "`couler llm check` tells where it comes from"
+            )
+        case 403:
+            return "The key does not allow this model or endpoint"
+        case 404:
+            return (
+                "Is the model the endpoint's name for it, and base-url right? Most addresses end "
+                "in /v1"
+            )
+    return ""

@@ -1,0 +1,98 @@
+"""What a chat completion says: its text, its count of tokens, and whether it is whole."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from couler.llm.structured import without_thoughts
+
+Json: t.TypeAlias = dict[str, t.Any]
+
+_ENDED = ("stop", "eos", "stop_sequence", "end_turn", "")
+"""Reasons of endpoints that mean that the model has said all; some give none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The parts of a chat completion that matter here; whatever is not as it should be is empty.
+
+    Attributes
+    ----------
+    has_choice
+        Whether there is an answer at all.
+    said
+        All that the model wrote.
+    refusal
+        Why the model does not answer, in its words.
+    finish_reason
+        Why it ended.
+    model
+        As the endpoint calls it.
+    tokens
+        Of prompt and completion; None where the endpoint does not count them.
+    """
+
+    has_choice: bool
+    said: str
+    refusal: str
+    finish_reason: str
+    model: str
+    tokens: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, data: Json) -> t.Self:
+        """Return what a chat completion says.
+
+        Examples
+        --------
+        >>> reply = Reply.of({"choices": [{"message": {"content": "Yes."}}]})
+        >>> reply.text, reply.tokens
+        ('Yes.', None)
+        """
+        choices = data.get("choices")
+        choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
+        message = _mapping(choice.get("message"))
+        return cls(
+            has_choice=bool(choice),
+            said=_text(message.get("content")),
+            refusal=_text(message.get("refusal")),
+            finish_reason=_text(choice.get("finish_reason")),
+            model=_text(data.get("model")),
+            tokens=_tokens(_mapping(data.get("usage"))),
+        )
+
+    @property
+    def text(self) -> str:
+        """What the model says, without the thoughts that some write before it."""
+        return without_thoughts(self.said)
+
+    @property
+    def problem(self) -> str | None:
+        """Why this is no answer, apart from one that was cut; None if it is one."""
+        if self.finish_reason == "content_filter":
+            return "a filter of the endpoint held the answer back. Say it in other words"
+        if self.refusal:
+            return f"the model refuses: {self.refusal}"
+        if not self.has_choice:
+            return "the endpoint gave no answer: its list of choices is empty"
+        if not self.text.strip():
+            return f"the answer is empty (finish_reason {self.finish_reason or 'missing'})"
+        if self.finish_reason not in _ENDED:
+            return f"the answer is no text that has ended (finish_reason {self.finish_reason})"
+        return None
+
+
+def _mapping(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _tokens(usage: Json) -> tuple[int, int] | None:
+    match usage.get("prompt_tokens"), usage.get("completion_tokens"):
+        case int(prompt), int(completion) if prompt > 0 and completion >= 0:
+            return prompt, completion
+    return None

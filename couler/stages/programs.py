@@ -1,0 +1,298 @@
+"""Running a user's program up to its workflow, and saying what stopped it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import re
+import sys
+import sysconfig
+import traceback
+import types
+import typing as t
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import couler
+from couler.errors import CoulerError, DefinitionError, NoWorkflowError, SeveralWorkflowsError
+from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.policies import SourceRef
+from couler.ir.workflow import Workflow
+from couler.stages.checks import sort_diagnostics
+from couler.stages.hints import hint_for
+from couler.stages.workflows import AnyWorkflow, as_ir, secrets_of
+
+if t.TYPE_CHECKING:
+    from couler.dsl.workflow import Workflow as ProgramWorkflow
+
+RAISED = "CLR001"
+NO_WORKFLOW = "CLR002"
+SEVERAL_WORKFLOWS = "CLR003"
+NO_SUCH_WORKFLOW = "CLR004"
+
+_OURS = str(Path(couler.__file__).parent) + os.sep
+_OUR_FILE = re.compile(rf" \({re.escape(_OURS)}[^()]*\)")
+
+
+class LoadError(DefinitionError):
+    """FILE gives no workflow; `diagnostic` says why.
+
+    `diagnostics` has besides it what was found wrong before, in the order of the lines.
+    """
+
+    exit_code = 1
+
+    def __init__(
+        self, diagnostic: Diagnostic, details: str = "", found: Sequence[Diagnostic] = ()
+    ) -> None:
+        self.diagnostic = diagnostic
+        self.diagnostics = sort_diagnostics((*found, diagnostic))
+        super().__init__("\n".join([*map(str, self.diagnostics), details]).rstrip())
+
+
+class _NoWorkflowLoadError(LoadError, NoWorkflowError):
+    pass
+
+
+class _SeveralWorkflowsLoadError(LoadError, SeveralWorkflowsError):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A workflow as IR, with what building it reported; a `ProgramWorkflow`."""
+
+    workflow: Workflow
+    diagnostics: tuple[Diagnostic, ...] = ()
+    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Name of the workflow."""
+        return self.workflow.name
+
+    def to_ir(self) -> Workflow:
+        """Return the workflow."""
+        return self.workflow
+
+    def reveal_secrets(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the values of secrets that the program gives."""
+        return self.secrets
+
+
+def _read(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
+def load_program(
+    path: str, name: str | None = None, *, read: Callable[[str], bytes | ast.Module] = _read
+) -> Loaded:
+    """Run a program as `python path` does, and return the workflow that it defines.
+
+    Parameters
+    ----------
+    path
+        The program. What it prints goes to standard error.
+    name
+        The workflow to take: the variable that holds it, or its own name. None if the program
+        defines but one.
+    read
+        Gives what is run of the file: by default all that is in it.
+
+    Raises
+    ------
+    LoadError
+        The program raised, or defines no workflow, none of that name, or several.
+    """
+    from couler.dsl.submit import collect  # a workflow that is read from a file needs no DSL
+
+    with _as_main(path) as module, _standard_output_to_error():
+        with collect() as built:
+            _execute(path, module, built, read)
+        chosen = _choose(path, name, _by_variable(module, built))
+        # Within the program's environment: it looks at source files and at __main__.
+        workflow, diagnostics = as_ir(chosen)
+    return Loaded(workflow, diagnostics, secrets_of(chosen))
+
+
+@contextlib.contextmanager
+def _as_main(path: str) -> Iterator[types.ModuleType]:
+    """Make a module for a program as the interpreter does, and undo it afterwards."""
+    module = types.ModuleType("__main__")
+    module.__file__ = str(Path(path).absolute())
+    module.__dict__["__builtins__"] = __builtins__
+    saved_main, saved_argv, saved_path = sys.modules["__main__"], sys.argv, sys.path
+    folder = Path.cwd()
+    sys.modules["__main__"] = module
+    sys.argv = [path]
+    sys.path = [str(Path(path).absolute().parent), *saved_path]
+    try:
+        yield module
+    finally:
+        sys.modules["__main__"], sys.argv, sys.path = saved_main, saved_argv, saved_path
+        os.chdir(folder)
+
+
+@contextlib.contextmanager
+def _standard_output_to_error() -> Iterator[None]:
+    """Send what a program and its children print to standard error: ours holds the artifact."""
+    sys.stdout.flush()
+    try:
+        saved = os.dup(1)
+    except OSError:  # the caller has closed it; there is nothing to keep clean
+        saved = None
+    try:
+        if saved is not None:
+            os.dup2(2, 1)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if saved is not None:
+            os.dup2(saved, 1)
+            os.close(saved)
+
+
+def _execute(
+    path: str,
+    module: types.ModuleType,
+    built: Sequence[ProgramWorkflow],
+    read: Callable[[str], bytes | ast.Module],
+) -> None:
+    """Run the program, which adds what it builds to `built`."""
+    try:
+        code = compile(read(path), path, "exec")
+        exec(code, module.__dict__)  # the user's own program, as `python path` runs it
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            message = f"the program ended with {error.code!r}"
+            raise _raised(path, error, message, built) from error
+    except Exception as error:  # a program can raise anything; the cause is kept
+        raise _raised(path, error, _summary(error), built) from error
+
+
+def _summary(error: Exception) -> str:
+    if isinstance(error, CoulerError):
+        return str(error)
+    if isinstance(error, SyntaxError):
+        return f"the program cannot be read: {type(error).__name__}: {error.msg}"
+    hint = hint_for(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    is_ours = last.filename.startswith(_OURS) and last.name != "__getattr__" and not hint
+    what = f"the program raised {type(error).__name__}{' inside couler' if is_ours else ''}"
+    text = _OUR_FILE.sub("", str(error).replace(".__init__()", "()"))
+    return f"{what}: {text}{hint}" if text else f"{what}{hint}"
+
+
+def _raised(
+    path: str, error: BaseException, message: str, built: Sequence[ProgramWorkflow]
+) -> LoadError:
+    """Return the error that shows of a traceback the program's own lines.
+
+    What had been found wrong by then is told with it: nobody mends one mistake a time.
+    """
+    from couler.dsl.submit import found_so_far
+
+    found = found_so_far(built)
+    told = getattr(error, "diagnostic", None)
+    if isinstance(told, Diagnostic):  # an error of the DSL, with its code and place
+        return LoadError(told, found=found)
+    report = traceback.TracebackException.from_exception(error)
+    is_theirs = _theirs(path)
+    frames = [frame for frame in report.stack if is_theirs(frame)]
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        place = SourceRef(file=error.filename, line=error.lineno)
+    elif frames:
+        place = SourceRef(file=frames[-1].filename, line=frames[-1].lineno or 1)
+    else:
+        place = SourceRef(file=path, line=1)
+    _keep_frames(report, is_theirs)
+    told = Diagnostic(RAISED, message, source=place)
+    return LoadError(told, "".join(report.format()), found)
+
+
+def _theirs(path: str) -> Callable[[traceback.FrameSummary], bool]:
+    """Return what tells the program's own lines from those of installed packages and of Python."""
+    own = str(Path(path).absolute().parent) + os.sep
+    installed = [str(Path(couler.__file__).parent), *sysconfig.get_paths().values()]
+    others = tuple(folder + os.sep for folder in installed if not own.startswith(folder + os.sep))
+
+    def is_theirs(frame: traceback.FrameSummary) -> bool:
+        file = str(Path(frame.filename).absolute())
+        return not frame.filename.startswith("<frozen ") and not file.startswith(others)
+
+    return is_theirs
+
+
+def _keep_frames(
+    report: traceback.TracebackException, is_kept: Callable[[traceback.FrameSummary], bool]
+) -> None:
+    kept = [frame for frame in report.stack if is_kept(frame)]
+    report.stack = traceback.StackSummary.from_list(kept)
+    for cause in (report.__cause__, report.__context__):
+        if cause is not None:
+            _keep_frames(cause, is_kept)
+
+
+def _by_variable(module: types.ModuleType, built: Sequence[AnyWorkflow]) -> dict[str, AnyWorkflow]:
+    """Return each workflow once, by the variable that holds it or else by its own name."""
+    found: dict[str, AnyWorkflow] = {}
+    seen: set[int] = set()
+    for name, value in vars(module).items():
+        if id(value) not in seen and (_is_one_of(value, built) or isinstance(value, Workflow)):
+            seen.add(id(value))
+            found[name] = value
+    for workflow in built:
+        if id(workflow) not in seen:
+            seen.add(id(workflow))
+            found[workflow.name] = workflow
+    return found
+
+
+def _outside(found: Mapping[str, AnyWorkflow]) -> str:
+    """Return where a program makes steps outside of its `with Workflow` blocks, if it does."""
+    from couler.dsl.workflow import Workflow as ProgramWorkflow
+
+    implicit = [
+        one for one in found.values() if isinstance(one, ProgramWorkflow) and one._builder.implicit
+    ]
+    steps = implicit[0].to_ir().steps if len(found) > len(implicit) > 0 else ()
+    if not steps:
+        return ""
+    return (
+        f'. The step "{steps[0].name}" ({steps[0].source}) stands outside of every `with '
+        "couler.Workflow` block, so it is one of a workflow of its own; indent it if it belongs to "
+        "the one above"
+    )
+
+
+def _is_one_of(value: object, built: Sequence[AnyWorkflow]) -> bool:
+    return any(value is workflow for workflow in built)
+
+
+def _choose(path: str, name: str | None, found: dict[str, AnyWorkflow]) -> AnyWorkflow:
+    start = SourceRef(file=path, line=1)
+    if not found:
+        message = (
+            "the program defines no workflow. Write steps in `with couler.Workflow(...):`, "
+            "or call couler.run() at its end"
+        )
+        raise _NoWorkflowLoadError(Diagnostic(NO_WORKFLOW, message, source=start))
+    if name is None:
+        if len(found) == 1:
+            return next(iter(found.values()))
+        names = ", ".join(f"{path}:{one}" for one in found)
+        message = f"the program defines {len(found)} workflows. Say which: {names}{_outside(found)}"
+        raise _SeveralWorkflowsLoadError(Diagnostic(SEVERAL_WORKFLOWS, message, source=start))
+    if name in found:
+        return found[name]
+    same = [workflow for workflow in found.values() if workflow.name == name]
+    if len(same) == 1:
+        return same[0]
+    known = [*found, *(workflow.name for workflow in found.values())]
+    message = (
+        f'the program defines no workflow "{name}"; it defines: {", ".join(found)}.'
+        f"{did_you_mean(name, known)}"
+    )
+    raise _NoWorkflowLoadError(Diagnostic(NO_SUCH_WORKFLOW, message, source=start))

@@ -1,0 +1,58 @@
+"""Hyperparameters from cards: what is known of data and model, predicted logs, real training.
+
+`couler tune` is its command, the pass `tune` puts what was chosen into a workflow.
+"""
+
+import typing as _t
+from importlib import import_module as _import_module
+
+__all__ = [
+    "DataCard",
+    "ModelCard",
+    "Outcome",
+    "SearchSpace",
+    "TuneOptions",
+    "read_data_card",
+    "read_model_card",
+    "read_outcome",
+    "read_space",
+    "tune",
+    "validate",
+]
+
+if _t.TYPE_CHECKING:
+    from couler.tuning.algorithm4 import TuneOptions as TuneOptions
+    from couler.tuning.algorithm4 import tune as tune
+    from couler.tuning.cards import DataCard as DataCard
+    from couler.tuning.cards import ModelCard as ModelCard
+    from couler.tuning.cards import read_data_card as read_data_card
+    from couler.tuning.cards import read_model_card as read_model_card
+    from couler.tuning.outcome import Outcome as Outcome
+    from couler.tuning.outcome import read_outcome as read_outcome
+    from couler.tuning.space import SearchSpace as SearchSpace
+    from couler.tuning.space import read_space as read_space
+    from couler.tuning.validation import validate as validate
+
+_MODULES = {
+    "DataCard": "cards",
+    "ModelCard": "cards",
+    "Outcome": "outcome",
+    "SearchSpace": "space",
+    "TuneOptions": "algorithm4",
+    "read_data_card": "cards",
+    "read_model_card": "cards",
+    "read_outcome": "outcome",
+    "read_space": "space",
+    "tune": "algorithm4",
+    "validate": "validation",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_import_module(f"couler.tuning.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

@@ -1,0 +1,374 @@
+"""Algorithm 4: the best hyperparameters by training logs that a language model predicts."""
+
+from __future__ import annotations
+
+import random
+import typing as t
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from couler.errors import ModelAnswerError, TuningError
+from couler.ir.wording import counted
+from couler.llm import LanguageModel, Prompt, render_prompt
+from couler.tuning.cards import DataCard, ModelCard, as_data
+from couler.tuning.logs import LEAST_POINTS, PredictedLog, problems_of_log
+from couler.tuning.metrics import Metric
+from couler.tuning.outcome import Candidate, Outcome, Point, Used
+from couler.tuning.proposals import ask_for_settings
+from couler.tuning.space import Candidates, SearchSpace, key_of
+
+__all__ = ["TuneOptions", "best_of", "tune"]
+
+_PACKAGE = "couler.tuning"
+
+_POINTS_ASKED = 20
+"""How many points of a log the prompt allows; more is no use and costs tokens."""
+
+_EARLIER = 12
+"""Of earlier logs a prompt has the best of these."""
+
+_MOST_TEXT = 1000
+"""Characters of a reason that are kept."""
+
+Tell: t.TypeAlias = Callable[[str], None]
+"""Is told in a line what happens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions:
+    """How candidates are found and asked about.
+
+    Attributes
+    ----------
+    rounds
+        How many rounds there are; each finds new candidates.
+    candidates
+        How many are found in each, besides the default; of a list or a grid all are taken.
+    source
+        How they are found; None for what the space says.
+    seed
+        Of what is drawn, and for endpoints that take one.
+    temperature
+        Of predictions and proposals; None for that of the settings.
+
+    Raises
+    ------
+    ValueError
+        A number is below 1.
+    """
+
+    rounds: int = 1
+    candidates: int = 6
+    source: Candidates | None = None
+    seed: int = 0
+    temperature: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "candidates"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it is at least 1")
+
+
+def tune(
+    data: DataCard,
+    model: ModelCard,
+    space: SearchSpace,
+    language_model: LanguageModel,
+    options: TuneOptions = TuneOptions(),
+    *,
+    tell: Tell = lambda _: None,
+) -> Outcome:
+    """Choose hyperparameters by predicted training logs; nothing is trained.
+
+    Parameters
+    ----------
+    data, model
+        The cards, D and M of the paper.
+    space
+        The hyperparameters and where candidates come from, H.
+    language_model
+        Predicts, and proposes where the space says so.
+    options
+        How many candidates, in how many rounds.
+    tell
+        Is told of each candidate.
+
+    Returns
+    -------
+    Outcome
+        All candidates with their logs and what was wrong with those left out; the best is chosen.
+
+    Raises
+    ------
+    TuningError
+        There is no candidate, none has a usable log, or a fixed list is to have several rounds.
+    LanguageModelError, ModelBudgetError
+        The endpoint cannot be used, or the budget is reached.
+
+    Notes
+    -----
+    For each candidate h the model predicts a training log t (lines 5 to 8 of the algorithm), and
+    the one with the best performance by its log is chosen (line 10). Where the paper says no more,
+    this is how it is read:
+
+    - Performance is the validation metric of the log's last point. A tie goes to the candidate
+      that was found first, and the default is before all.
+    - "Several rounds of testing" are rounds of new candidates: later ones are drawn anew, or
+      proposed by the model, which sees the earlier logs. A list or a grid is one fixed set, and has
+      one round.
+    - A log that cannot be one (`couler.tuning.logs.problems_of_log`) is told and left out; nothing
+      is put in its place.
+    - The default is always among the candidates, where the space has one: what is chosen is then
+      never worse than it, as far as logs tell.
+
+    One call of the model for each candidate, besides proposals.
+
+    References
+    ----------
+    The Couler paper, section IV-C and Algorithm 4 (Automatic Hyperparameters Tuning).
+    """
+    return _Tuning(data, model, space, language_model, options, tell).run()
+
+
+@dataclass
+class _Tuning:
+    data: DataCard
+    model: ModelCard
+    space: SearchSpace
+    language_model: LanguageModel
+    options: TuneOptions
+    tell: Tell
+    found: list[Candidate] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    prompts: dict[str, None] = field(default_factory=dict)
+    answered_by: str = ""
+
+    def run(self) -> Outcome:
+        source = self.options.source or self.space.candidates
+        if source == "given" and not self.space.given:
+            raise TuningError("the search space has no list `given` of candidates. Add one")
+        if self.options.rounds > 1 and source in ("given", "grid"):
+            raise TuningError(
+                f"candidates are {'a given list' if source == 'given' else 'a grid'}, which has 1 "
+                f"round, not {self.options.rounds}. Take candidates: random or proposed"
+            )
+        chance = random.Random(self.options.seed)
+        known: set[str] = set()
+        for number in range(1, self.options.rounds + 1):
+            new = self._new(source, number, chance, known)
+            if not new:
+                self.tell(f"round {number}: no new candidate")
+                continue
+            # All of a round see the same earlier logs, whatever their order.
+            earlier = self._earlier()
+            for origin, setting in new:
+                self._add(number, origin, setting, earlier)
+        return self._outcome()
+
+    def _new(
+        self, source: Candidates, number: int, chance: random.Random, known: set[str]
+    ) -> list[tuple[t.Any, dict[str, t.Any]]]:
+        """Return new candidates, each with how it was found."""
+        made: list[tuple[t.Any, dict[str, t.Any]]] = []
+        default = self.space.default
+        if number == 1 and default is not None:
+            made.append(("default", default))
+            known.add(key_of(default))
+        if source == "given":
+            settings = [self.space.exact(one) for one in self.space.given]
+        elif source == "grid":
+            settings = self.space.grid()
+        elif source == "random":
+            settings = self.space.draw(self.options.candidates, chance, known)
+        else:
+            settings = self._proposed(known)
+        for setting in settings:
+            if key_of(setting) not in known:
+                known.add(key_of(setting))
+                made.append((source, setting))
+        return made
+
+    def _proposed(self, known: set[str]) -> list[dict[str, t.Any]]:
+        prompt = self._prompt(
+            "tune-propose",
+            space=as_data(self.space.for_prompt()),
+            count=self.options.candidates,
+        )
+        found = ask_for_settings(
+            self.language_model,
+            prompt,
+            self.space,
+            self.options.candidates,
+            known,
+            temperature=self.options.temperature,
+            seed=self.options.seed,
+        )
+        self.refused += found.refused
+        for one in found.refused:
+            self.tell(f"not taken: {one}")
+        return found.settings
+
+    def _add(self, number: int, origin: t.Any, setting: dict[str, t.Any], earlier: str) -> None:
+        name = f"c{len(self.found) + 1:02}"
+        candidate = Candidate(name=name, round=number, origin=origin, parameters=setting)
+        prompt = self._prompt(
+            "tune-log",
+            earlier=earlier,
+            setting=as_data(setting),
+            least_points=LEAST_POINTS,
+            most_points=_POINTS_ASKED,
+            range=_range(self.data.metric),
+        )
+        try:
+            answer = self.language_model.ask_for(
+                prompt, PredictedLog, temperature=self.options.temperature, seed=self.options.seed
+            )
+        except ModelAnswerError as error:  # of this candidate; others may be answered well
+            problems: tuple[str, ...] = (" ".join(str(error).split())[:_MOST_TEXT],)
+            self._keep(candidate.model_copy(update={"problems": problems}))
+            return
+        self.answered_by = answer.answer.model
+        log = answer.value
+        problems = tuple(problems_of_log(log, self.data.metric, loss=self.model.loss))
+        told: dict[str, t.Any] = {"reason": log.reason[:_MOST_TEXT], "problems": problems}
+        if not problems:
+            told["predicted"] = log.performance()
+            told["unit"] = log.unit
+            told["log"] = tuple(Point(**one.model_dump()) for one in log.points)
+        self._keep(candidate.model_copy(update=told))
+
+    def _keep(self, candidate: Candidate) -> None:
+        self.found.append(candidate)
+        told = "; ".join(candidate.problems[:3])
+        end = (
+            f"left out: {told}"
+            if candidate.predicted is None
+            else f"predicted {self.data.metric.name} {candidate.predicted:.4g}"
+        )
+        self.tell(f"{candidate.name} {as_text(candidate.parameters)}: {end}")
+
+    def _prompt(self, name: str, **values: object) -> Prompt:
+        prompt = render_prompt(
+            _PACKAGE,
+            name,
+            data_card=self.data.for_prompt(),
+            model_card=self.model.for_prompt(),
+            metric=self.data.metric.name,
+            better="more" if self.data.metric.direction == "maximize" else "less",
+            **{"earlier": self._earlier(), **values},
+        )
+        self.prompts[f"{prompt.name} v{prompt.version}"] = None
+        return prompt
+
+    def _earlier(self) -> str:
+        """Return the best of the logs so far as data for a prompt; empty where there are none."""
+        usable = _ranked(self.found, self.data.metric)[:_EARLIER]
+        told = [
+            {
+                "hyperparameters": one.parameters,
+                "reason": one.reason,
+                "log": [point.model_dump() for point in (one.log[0], one.log[-1])],
+            }
+            for one in usable
+        ]
+        return as_data(told) if told else ""
+
+    def _outcome(self) -> Outcome:
+        usable = _ranked(self.found, self.data.metric)
+        if not self.found:
+            raise TuningError("there is no candidate: nothing was proposed that is in the space")
+        if not usable:
+            problems = [f"{one.name}: {'; '.join(one.problems[:3])}" for one in self.found]
+            raise TuningError(
+                f"none of {counted(len(self.found), 'candidate')} has a predicted log that can be "
+                "one. Try again, another model, or another temperature",
+                problems,
+            )
+        usage = self.language_model.usage
+        return best_of(
+            Outcome(
+                data=self.data.name,
+                model=self.model.name,
+                metric=self.data.metric,
+                parameters=usable[0].parameters,
+                chosen=usable[0].name,
+                why="",
+                defaults=self.space.default,
+                candidates=tuple(self.found),
+                refused=tuple(self.refused),
+                used=Used(
+                    model=self.answered_by,
+                    prompts=tuple(self.prompts),
+                    calls=usage.calls,
+                    prompt_tokens=usage.prompt_tokens,
+                    completion_tokens=usage.completion_tokens,
+                    cost=usage.cost,
+                ),
+            )
+        )
+
+
+def best_of(outcome: Outcome) -> Outcome:
+    """Return an outcome with the best of its candidates chosen, and why.
+
+    Where some were really trained, the best of those is chosen by what that came to, and else the
+    best by its predicted log. A tie goes to the better prediction, and then to the first found.
+    """
+    metric = outcome.metric
+    predicted = _ranked(outcome.candidates, metric)
+    trained = [one for one in predicted if one.real_mean is not None]
+    trained += [
+        one for one in outcome.candidates if one.real_mean is not None and one.predicted is None
+    ]
+    trained.sort(key=lambda one: metric.rank(_number(one.real_mean)))
+    chosen = trained[0] if trained else predicted[0]
+    why = _why(chosen, len(predicted), len(trained), outcome)
+    update = {"chosen": chosen.name, "parameters": chosen.parameters, "why": why}
+    return outcome.model_copy(update=update)
+
+
+def _ranked(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
+    """Return those with a usable log, the best first."""
+    usable = [one for one in candidates if one.predicted is not None]
+    return sorted(usable, key=lambda one: metric.rank(_number(one.predicted)))
+
+
+def _number(value: float | None) -> float:
+    if value is None:  # callers ask for those that have one
+        raise TuningError("a candidate without a value has no rank")
+    return value
+
+
+def _why(chosen: Candidate, predicted: int, trained: int, outcome: Outcome) -> str:
+    name = outcome.metric.name
+    left_out = len(outcome.candidates) - predicted
+    of = f"{predicted}" if predicted > 1 else "1"
+    if trained:
+        means = f"best of {trained} by real training, {name} {_number(chosen.real_mean):.4g}"
+        if chosen.predicted is not None:
+            means += f"; predicted {chosen.predicted:.4g}, with logs of {predicted}"
+    else:
+        means = f"best of {of} by predicted {name} {_number(chosen.predicted):.4g}"
+    return means + (f"; {left_out} left out for their logs" if left_out else "")
+
+
+def _range(metric: Metric) -> str:
+    low = "" if metric.least is None else f" at least {metric.least:g}"
+    high = "" if metric.most is None else f" at most {metric.most:g}"
+    return "," + " and".join(one for one in (low, high) if one) if low or high else ""
+
+
+def as_text(setting: t.Mapping[str, object]) -> str:
+    """Return a setting as it is told in a line.
+
+    Examples
+    --------
+    >>> as_text({"learning_rate": 0.05, "hidden_layer_sizes": (50, 20)})
+    'learning_rate=0.05 hidden_layer_sizes=[50,20]'
+    """
+    import json
+
+    return " ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False, separators=(',', ':'), default=list)}"
+        for name, value in setting.items()
+    )

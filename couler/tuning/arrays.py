@@ -1,0 +1,77 @@
+"""npz files: the arrays `X` and `y`, read without running anything that is in them."""
+
+from __future__ import annotations
+
+import typing as t
+import zipfile
+from pathlib import Path
+
+from couler.errors import ConfigurationError, TuningError
+
+__all__ = ["MOST_CELLS", "Arrays", "read_arrays"]
+
+MOST_CELLS = 20_000_000
+"""More values than these are not read."""
+
+_MOST_BYTES = 8 * MOST_CELLS + (1 << 20)
+
+
+class Arrays(t.NamedTuple):
+    """Rows to learn from.
+
+    Attributes
+    ----------
+    names
+        Of the columns: `x0`, `x1` and so on.
+    x
+        n x m numbers, float64.
+    y
+        n labels: numbers or texts.
+    """
+
+    names: list[str]
+    x: t.Any
+    y: t.Any
+
+
+def read_arrays(path: Path) -> Arrays:
+    """Read an npz file.
+
+    Raises
+    ------
+    TuningError
+        It is none, has other arrays, is too large, or has objects, which only running code reads.
+    ConfigurationError
+        numpy is not installed.
+    """
+    try:
+        import numpy as np
+    except ImportError as error:
+        raise ConfigurationError("npz files need numpy: pip install 'couler[tuning]'") from error
+    try:
+        with zipfile.ZipFile(path) as archive:  # sizes first: a small file can stand for a huge one
+            whole = sum(one.file_size for one in archive.infolist())
+        if whole > _MOST_BYTES:
+            raise TuningError(f"{path}: its arrays have {whole:,} bytes, above {_MOST_BYTES:,}")
+        with np.load(path, allow_pickle=False) as arrays:
+            names = {one.lower(): one for one in arrays.files}
+            if "x" not in names or "y" not in names:
+                has = ", ".join(arrays.files[:20]) or "none"
+                raise TuningError(f"{path}: it must have the arrays X and y; it has {has}")
+            x, y = arrays[names["x"]], arrays[names["y"]]
+    except OSError as error:
+        raise TuningError(f"the data {path} cannot be read: {error.strerror or error}") from error
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError) as error:
+        if isinstance(error, TuningError):
+            raise
+        raise TuningError(f"{path} cannot be read as npz: {error}") from error
+    if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
+        raise TuningError(f"{path} cannot be read as npz: X and y are no arrays of numpy")
+    if x.dtype.kind not in "biuf" or y.dtype.kind not in "biufUS":
+        raise TuningError(f"{path}: X has numbers and y numbers or texts, not {x.dtype}, {y.dtype}")
+    if x.ndim > 2 and x.size:
+        x = x.reshape(len(x), -1)
+    if x.ndim != 2 or y.ndim != 1 or len(x) != len(y) or not x.size:
+        raise TuningError(f"{path}: X has n x m values and y n, not {x.shape} and {y.shape}")
+    labels = y.astype(str) if y.dtype.kind in "US" else y
+    return Arrays([f"x{index}" for index in range(x.shape[1])], x.astype("float64"), labels)

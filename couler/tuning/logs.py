@@ -1,0 +1,127 @@
+"""Predicted training logs: what a model is asked for, and whether it can be one."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from couler.tuning.metrics import Metric
+
+__all__ = ["LogPoint", "PredictedLog", "problems_of_log"]
+
+LEAST_POINTS = 3
+MOST_POINTS = 200
+MOST_STEP = 10**9
+
+NOT_NEGATIVE = (
+    "absolute",
+    "cross_entropy",
+    "crossentropy",
+    "deviance",
+    "hinge",
+    "huber",
+    "log_loss",
+    "logloss",
+    "logistic",
+    "mae",
+    "mape",
+    "mse",
+    "rmse",
+    "squared",
+)
+"""Losses with one of these in their names are never below 0; others, such as a log-likelihood of
+densities, can be."""
+
+
+class LogPoint(BaseModel):
+    """A line of a training log: what holds after a step of training."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: t.Annotated[int, Field(description="number of the epoch or iteration, from 1 on")]
+    train_loss: float
+    validation_loss: float
+    train_metric: float
+    validation_metric: float
+
+
+class PredictedLog(BaseModel):
+    """A training log as a language model predicts it.
+
+    The numbers can be any: `problems_of_log` tells whether they make a log.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: t.Annotated[str, Field(description="why training would go so, in one or two sentences")]
+    metric: t.Annotated[str, Field(description="name of the metric, as in the data card")]
+    loss: t.Annotated[str, Field(description="name of the loss")]
+    unit: t.Literal["epoch", "iteration"]
+    points: tuple[LogPoint, ...]
+
+    def performance(self) -> float:
+        """Return what the log says of the trained model: the last validation metric.
+
+        The paper says only "best performance based on t_i". The last point and not the best one
+        is read, since the model that real training keeps is that of its end.
+        """
+        return self.points[-1].validation_metric
+
+
+def problems_of_log(log: PredictedLog, metric: Metric, *, loss: str = "") -> list[str]:
+    """Return why a predicted log cannot be one, each in words; nothing if it can.
+
+    Parameters
+    ----------
+    log
+        The log.
+    metric
+        That of the data card.
+    loss
+        That of the model card; empty where it says none, and the log's own counts.
+
+    Examples
+    --------
+    >>> points = tuple(
+    ...     LogPoint(step=step, train_loss=1 / step, validation_loss=1 / step,
+    ...              train_metric=0.9, validation_metric=value)
+    ...     for step, value in [(1, 0.5), (2, 0.7), (2, 1.2)]
+    ... )
+    >>> log = PredictedLog(reason="", metric="accuracy", loss="log_loss", unit="epoch",
+    ...                    points=points)
+    >>> problems_of_log(log, Metric.model_validate("accuracy"))
+    ['point 3: step 2 does not come after 2', 'point 3: validation accuracy is 1.2, which is above 1']
+    """  # noqa: E501  # what is printed is one line
+    found: list[str] = []
+    if _plain(log.metric) != _plain(metric.name):
+        found.append(f'its metric is "{log.metric:.60}", not {metric.name}, that of the data card')
+    if len(log.points) < LEAST_POINTS:
+        found.append(f"it has {len(log.points)} points, and {LEAST_POINTS} is the least")
+    if len(log.points) > MOST_POINTS:
+        return [*found, f"it has {len(log.points)} points, and {MOST_POINTS} is the most"]
+    must_not_be_negative = any(one in _plain(loss or log.loss) for one in NOT_NEGATIVE)
+    before = 0
+    for number, point in enumerate(log.points, 1):
+        where = f"point {number}"
+        if point.step <= before:
+            after = f"does not come after {before}" if before else "is below 1"
+            found.append(f"{where}: step {point.step} {after}")
+        elif point.step > MOST_STEP:
+            found.append(f"{where}: step {point.step:.3g} is above {MOST_STEP:,}")
+        before = max(before, point.step)
+        for part in ("train", "validation"):
+            value = getattr(point, f"{part}_loss")
+            if not math.isfinite(value):
+                found.append(f"{where}: {part} loss is {value}, which is no finite number")
+            elif value < 0 and must_not_be_negative:
+                found.append(f"{where}: {part} loss is {value:g}, and {loss or log.loss} is not")
+                found[-1] += " below 0"
+            if problem := metric.problem(getattr(point, f"{part}_metric")):
+                found.append(f"{where}: {part} {problem}")
+    return found
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "_").replace(" ", "_")

@@ -1,0 +1,237 @@
+"""What came of tuning: every candidate with its log, what was chosen, and why."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+
+from couler.errors import TuningError
+from couler.ir.base import JsonMap
+from couler.ir.yaml_writer import dump
+from couler.optimizers.base import TunedParameters
+from couler.tuning.metrics import Metric
+from couler.tuning.ranks import spearman
+from couler.tuning.reading import MOST_BYTES, Sheet, make_sheet, parse_yaml, read_text
+
+__all__ = ["Candidate", "Outcome", "Point", "RealTraining", "Used", "read_outcome"]
+
+KIND: t.Final = "tuning"
+
+SCHEMA_VERSION: t.Final = 1
+
+_MOST_BYTES = 16 * MOST_BYTES
+
+
+class Point(Sheet):
+    """A line of a predicted log."""
+
+    step: PositiveInt
+    train_loss: float
+    validation_loss: float
+    train_metric: float
+    validation_metric: float
+
+
+class RealTraining(Sheet):
+    """What real training of a candidate came to.
+
+    Attributes
+    ----------
+    scores
+        The metric on the rows held out, of each division of the rows; empty if one failed.
+    problem
+        Why there is none.
+    """
+
+    scores: tuple[float, ...] = ()
+    problem: str | None = None
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over all divisions; None if one failed."""
+        return sum(self.scores) / len(self.scores) if self.scores else None
+
+
+class Candidate(Sheet):
+    """A setting of hyperparameters, and what is known of it.
+
+    Attributes
+    ----------
+    name
+        `c01`, `c02` and so on, in the order in which they were found.
+    round
+        In which they were found, from 1.
+    origin
+        How it was found.
+    parameters
+        The setting.
+    predicted
+        The metric at the end of the predicted log; None where there is no usable log.
+    reason
+        What the model says of it.
+    unit
+        What the steps of the log are.
+    log
+        The predicted log; empty where none is usable.
+    problems
+        Why its log was left out.
+    real
+        What real training came to; None if it was not trained.
+    """
+
+    name: str
+    round: PositiveInt
+    origin: t.Literal["default", "given", "grid", "random", "proposed"]
+    parameters: JsonMap
+    predicted: float | None = None
+    reason: str = ""
+    unit: str = ""
+    log: tuple[Point, ...] = ()
+    problems: tuple[str, ...] = ()
+    real: RealTraining | None = None
+
+    @property
+    def real_mean(self) -> float | None:
+        """The mean of real training; None where there is none."""
+        return None if self.real is None else self.real.mean
+
+
+class Used(Sheet):
+    """What predictions took.
+
+    Attributes
+    ----------
+    model
+        As the endpoint calls it.
+    prompts
+        Names and versions of the prompts.
+    calls, prompt_tokens, completion_tokens, cost
+        As `couler.llm.Usage`; the cost is None where a price is not known.
+    """
+
+    model: str = ""
+    prompts: t.Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    calls: NonNegativeInt = 0
+    prompt_tokens: NonNegativeInt = 0
+    completion_tokens: NonNegativeInt = 0
+    cost: float | None = None
+
+
+class Outcome(Sheet):
+    """What came of tuning.
+
+    Attributes
+    ----------
+    kind, schema_version
+        By which files of it are known.
+    data, model
+        Names of the cards.
+    metric
+        What candidates were compared by.
+    parameters
+        The setting that was chosen.
+    chosen
+        The candidate that it is of.
+    why
+        Why, in one sentence.
+    defaults
+        The setting of the defaults; None where the space has none.
+    candidates
+        All of them, in the order in which they were found.
+    refused
+        What was proposed and is not in the space, each with its reason.
+    used
+        What predictions took.
+    """
+
+    kind: t.Literal["tuning"] = KIND
+    schema_version: t.Literal[1] = SCHEMA_VERSION
+    data: str
+    model: str
+    metric: Metric
+    parameters: JsonMap
+    chosen: str
+    why: str
+    defaults: JsonMap | None = None
+    candidates: tuple[Candidate, ...]
+    refused: tuple[str, ...] = ()
+    used: Used = Used()
+
+    @model_validator(mode="after")
+    def _check(self) -> t.Self:
+        found = [one for one in self.candidates if one.name == self.chosen]
+        if not found:
+            raise ValueError(f'chosen: there is no candidate "{self.chosen}"')
+        if found[0].parameters != self.parameters:
+            raise ValueError(f"parameters are not those of {self.chosen}, which is chosen")
+        return self
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate that was chosen."""
+        return next(one for one in self.candidates if one.name == self.chosen)
+
+    @property
+    def rank_correlation(self) -> tuple[float | None, int]:
+        """Spearman's correlation of predicted and real values, and of how many candidates.
+
+        None where there are fewer than 3 or all are alike, so that ranks tell nothing.
+        """
+        pairs = [
+            (one.predicted, one.real_mean)
+            for one in self.candidates
+            if one.predicted is not None and one.real_mean is not None
+        ]
+        predicted, real = [one for one, _ in pairs], [one for _, one in pairs]
+        return (spearman(predicted, real) if len(pairs) > 2 else None), len(pairs)
+
+    def as_tuned(self) -> TunedParameters:
+        """Return what the pass `tune` needs of it."""
+        return TunedParameters(self.parameters, self.why)
+
+    def to_json(self) -> dict[str, t.Any]:
+        """Return the outcome as JSON, which reads back equal."""
+        correlation, count = self.rank_correlation
+        tree = self.model_dump(mode="json", exclude_none=True)
+        tree["kind"], tree["schema_version"] = KIND, SCHEMA_VERSION
+        if any(one.real is not None for one in self.candidates):
+            tree["rank_correlation"] = {"spearman": correlation, "candidates": count}
+        return tree
+
+    def to_json_text(self) -> str:
+        """Return the outcome as a text of JSON, which reads back equal."""
+        return json.dumps(self.to_json(), ensure_ascii=False, indent=2) + "\n"
+
+    def to_yaml(self) -> str:
+        """Return the outcome as YAML, which reads back equal."""
+        return dump(self.to_json())
+
+
+def make_outcome(tree: object, where: str) -> Outcome:
+    """Return the outcome that plain values describe.
+
+    Raises
+    ------
+    TuningError
+        They are none; with all problems.
+    """
+    if isinstance(tree, dict):
+        if tree.get("kind") != KIND:
+            raise TuningError(f"{where}: this is no outcome of tuning; `couler tune -o` writes one")
+        tree = {key: value for key, value in tree.items() if key != "rank_correlation"}
+    return make_sheet(Outcome, tree, where)
+
+
+def read_outcome(path: Path) -> Outcome:
+    """Read what `couler tune -o` wrote.
+
+    Raises
+    ------
+    TuningError
+        The file cannot be read, or is no outcome; with all problems.
+    """
+    text = read_text(path, "outcome of tuning", _MOST_BYTES)
+    return make_outcome(parse_yaml(text, str(path)), str(path))

@@ -1,0 +1,376 @@
+"""Search spaces: which hyperparameters there are, and the values that each can have."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+import typing as t
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import Field, model_validator
+
+from couler.errors import TuningError
+from couler.ir.base import FrozenDict, Json, JsonMap
+from couler.ir.diagnostics import did_you_mean
+from couler.tuning.reading import Sheet, parse_sheet, read_text
+
+__all__ = ["Candidates", "Parameter", "SearchSpace", "Setting", "parse_space", "read_space"]
+
+Candidates: t.TypeAlias = t.Literal["given", "grid", "random", "proposed"]
+
+MOST_OF_A_GRID = 200
+"""A grid with more candidates is refused."""
+
+_LARGEST = 2**53
+"""Every whole number up to it is one of JSON for all readers."""
+
+_DRAWS = 50
+"""How often is drawn for each new candidate before a space counts as used up."""
+
+Setting: t.TypeAlias = Mapping[str, t.Any]
+"""A value for each hyperparameter that a candidate has."""
+
+
+class Parameter(Sheet):
+    """The values that a hyperparameter can have: a list of them, or a range.
+
+    Attributes
+    ----------
+    values
+        All of them; numbers, texts, truths or lists of those.
+    type
+        Of a range: `int`, or `float`, which is the default.
+    low, high
+        The range, with its ends.
+    log
+        Whether a range is even in the logarithm.
+    steps
+        How many values of a range a grid has.
+    default
+        The value where nothing is chosen.
+    when
+        By the name of another one, the values that it has to have for this one to be there.
+
+    Examples
+    --------
+    >>> rate = Parameter(low=0.01, high=0.5, log=True)
+    >>> rate.problem(5.0), [round(one, 4) for one in rate.grid()]
+    ('is 5.0; it is from 0.01 to 0.5', [0.01, 0.0707, 0.5])
+    """
+
+    values: t.Annotated[tuple[Json, ...], Field(min_length=1, max_length=1000)] | None = None
+    type: t.Literal["int", "float"] | None = None
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    steps: t.Annotated[int, Field(ge=2, le=100)] = 3
+    default: Json = None
+    when: JsonMap = FrozenDict()
+
+    @model_validator(mode="after")
+    def _check(self) -> t.Self:
+        if self.values is None and self.low is None and self.high is None:
+            raise ValueError("give values, or low and high")
+        if self.values is not None:
+            if self.type is not None or self.low is not None or self.high is not None or self.log:
+                raise ValueError("type, low, high and log are of ranges, and values are given")
+        else:
+            self._check_range()
+        if self.has_default and (problem := self.problem(self.default)):
+            raise ValueError(f"the default {problem}")
+        for other, wanted in self.when.items():
+            if not isinstance(wanted, tuple):
+                raise ValueError(f"when: {other} has a list of values, not {wanted!r}")
+        return self
+
+    def _check_range(self) -> None:
+        if self.low is None or self.high is None:
+            raise ValueError("a range has low and high")
+        if not self.low < self.high:
+            raise ValueError(f"low ({self.low:g}) is not below high ({self.high:g})")
+        if self.log and self.low <= 0:
+            raise ValueError(f"a range that is even in the logarithm has low above 0: {self.low:g}")
+        if self.type == "int" and not (self.low.is_integer() and self.high.is_integer()):
+            raise ValueError("low and high of an int are whole numbers")
+        if self.type == "int" and max(abs(self.low), abs(self.high)) > _LARGEST:
+            raise ValueError(f"low and high of an int are at most {_LARGEST:,}")
+
+    @property
+    def has_default(self) -> bool:
+        """Whether there is one; None can be one if it is among the values."""
+        return "default" in self.model_fields_set
+
+    def problem(self, value: object) -> str | None:
+        """Return why something is no value of this one, to be read after its name; or None."""
+        if self.values is not None:
+            if any(_same(value, one) for one in self.values):
+                return None
+            known = ", ".join(_shown(one) for one in self.values)
+            return f"is {_shown(value):.60}; it is one of {known:.300}"
+        low, high = self._range()
+        is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        kind = "a whole number" if self.type == "int" else "a number"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return f"is {_shown(value):.60}; it is {kind}"
+        if not math.isfinite(value) or (self.type == "int" and not is_whole):
+            return f"is {value}; it is {kind}"
+        if not low <= value <= high:
+            return f"is {value}; it is from {low:g} to {high:g}"
+        return None
+
+    def exact(self, value: t.Any) -> t.Any:
+        """Return a right value as the space has it: 3 for 3.0 of an int."""
+        if self.values is not None:
+            return next(one for one in self.values if _same(value, one))
+        return int(value) if self.type == "int" else float(value)
+
+    def draw(self, chance: random.Random) -> t.Any:
+        """Return a value that is drawn evenly, of a range perhaps in the logarithm."""
+        if self.values is not None:
+            return chance.choice(self.values)
+        low, high = self._range()
+        if self.type == "int" and not self.log:
+            return chance.randint(int(low), int(high))
+        if not self.log:
+            return _rounded(chance.uniform(low, high), low, high)
+        return self._number(math.exp(chance.uniform(math.log(low), math.log(high))))
+
+    def grid(self) -> list[t.Any]:
+        """Return the values of a grid: all, or `steps` of a range."""
+        if self.values is not None:
+            return list(self.values)
+        low, high = self._range()
+        shares = [index / (self.steps - 1) for index in range(self.steps)]
+        if self.log:
+            made = [math.exp(math.log(low) + one * math.log(high / low)) for one in shares]
+        else:
+            made = [low + one * (high - low) for one in shares]
+        return list(dict.fromkeys(self._number(one) for one in made))
+
+    def _range(self) -> tuple[float, float]:
+        if self.low is None or self.high is None:
+            raise TuningError("a parameter with values has no range")
+        return self.low, self.high
+
+    def _number(self, value: float) -> float:
+        low, high = self._range()
+        return _whole(value, low, high) if self.type == "int" else _rounded(value, low, high)
+
+
+class SearchSpace(Sheet):
+    """Hyperparameters with their values, and how candidates are found.
+
+    Attributes
+    ----------
+    parameters
+        By name.
+    candidates
+        `given`: those of the list; `grid`: all combinations; `random`: drawn by a seed;
+        `proposed`: by the language model.
+    given
+        Candidates, with a value for each hyperparameter.
+
+    Examples
+    --------
+    >>> space = parse_space('''
+    ... parameters:
+    ...   solver: {values: [adam, sgd], default: adam}
+    ...   momentum: {low: 0.5, high: 0.99, default: 0.9, when: {solver: [sgd]}}
+    ... ''')
+    >>> space.default
+    {'solver': 'adam'}
+    >>> space.problems({"solver": "adm", "momentun": 0.9})
+    ['solver is "adm"; it is one of "adam", "sgd"', 'there is no "momentun". Did you mean "momentum"?']
+    """  # noqa: E501  # what is printed is one line
+
+    parameters: dict[str, Parameter]
+    candidates: Candidates = "proposed"
+    given: t.Annotated[tuple[JsonMap, ...], Field(max_length=1000)] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> t.Self:
+        if not self.parameters:
+            raise ValueError("parameters: there is none")
+        for name, one in self.parameters.items():
+            if not name.isidentifier():
+                raise ValueError(f'parameters: "{name}" is no name of a parameter')
+            for other, wanted in one.when.items():
+                self._check_condition(name, other, wanted)
+        if self.candidates == "given" and not self.given:
+            raise ValueError("candidates are given, but the list given is empty or missing")
+        for number, setting in enumerate(self.given, 1):
+            if problems := self.problems(setting):
+                raise ValueError(f"given, number {number}: {'; '.join(problems)}")
+        return self
+
+    def _check_condition(self, name: str, other: str, wanted: Sequence[object]) -> None:
+        known = [*itertools.takewhile(lambda one: one != name, self.parameters)]
+        if other not in known:
+            raise ValueError(
+                f"parameters.{name}: when names {other}, which is not above it."
+                f"{did_you_mean(other, known)}"
+            )
+        for value in wanted:
+            if problem := self.parameters[other].problem(value):
+                raise ValueError(f"parameters.{name}: when: {other} {problem}")
+
+    @property
+    def default(self) -> dict[str, t.Any] | None:
+        """The defaults of all that are there by default; None where one has none."""
+        found: dict[str, t.Any] = {}
+        for name, one in self.parameters.items():
+            if not self._is_there(one, found):
+                continue
+            if not one.has_default:
+                return None
+            found[name] = one.exact(one.default)
+        return found
+
+    def problems(self, setting: Setting) -> list[str]:
+        """Return why a candidate is none of the space, each in words; nothing if it is one."""
+        found: list[str] = []
+        for name, one in self.parameters.items():
+            is_there = self._is_there(one, setting)
+            if name not in setting:
+                if is_there:
+                    found.append(f"{name} is missing")
+            elif not is_there:
+                found.append(f"{name} is only there when {_condition(one)}")
+            elif problem := one.problem(setting[name]):
+                found.append(f"{name} {problem}")
+        return found + [
+            f'there is no "{name}".{did_you_mean(name, self.parameters)}'
+            for name in setting
+            if name not in self.parameters
+        ]
+
+    def exact(self, setting: Setting) -> dict[str, t.Any]:
+        """Return a right candidate in the order and the types of the space."""
+        return {
+            name: one.exact(setting[name])
+            for name, one in self.parameters.items()
+            if name in setting
+        }
+
+    def grid(self) -> list[dict[str, t.Any]]:
+        """Return all combinations of the values of grids.
+
+        Raises
+        ------
+        TuningError
+            They are too many.
+        """
+        found: dict[str, dict[str, t.Any]] = {}
+        for setting in self._combinations([*self.parameters.items()], {}):
+            found.setdefault(key_of(setting), setting)
+            if len(found) > MOST_OF_A_GRID:
+                raise TuningError(
+                    f"the grid has more than {MOST_OF_A_GRID} candidates. Give fewer values or "
+                    "steps, or take candidates: random"
+                )
+        return [*found.values()]
+
+    def _combinations(
+        self, rest: list[tuple[str, Parameter]], begun: dict[str, t.Any]
+    ) -> Iterator[dict[str, t.Any]]:
+        if not rest:
+            yield begun
+            return
+        (name, one), *others = rest
+        if not self._is_there(one, begun):
+            yield from self._combinations(others, begun)
+            return
+        for value in one.grid():
+            yield from self._combinations(others, {**begun, name: value})
+
+    def draw(self, count: int, chance: random.Random, known: set[str]) -> list[dict[str, t.Any]]:
+        """Return new candidates that are drawn; fewer where the space seems used up.
+
+        Parameters
+        ----------
+        count
+            How many.
+        chance
+            Draws.
+        known
+            Candidates that are not new, as `key_of` tells them.
+        """
+        found: dict[str, dict[str, t.Any]] = {}
+        for _ in range(count * _DRAWS):
+            if len(found) == count:
+                break
+            setting: dict[str, t.Any] = {}
+            for name, one in self.parameters.items():
+                if self._is_there(one, setting):
+                    setting[name] = one.draw(chance)
+            if (key := key_of(setting)) not in known:
+                found.setdefault(key, setting)
+        return [*found.values()]
+
+    def for_prompt(self) -> dict[str, t.Any]:
+        """Return what a prompt tells of the space."""
+        keep = {"values", "type", "low", "high", "log", "default", "when"}
+        return {
+            name: one.model_dump(include=keep, exclude_defaults=True)
+            for name, one in self.parameters.items()
+        }
+
+    def _is_there(self, one: Parameter, setting: Setting) -> bool:
+        return all(
+            name in setting and any(_same(setting[name], value) for value in wanted)
+            for name, wanted in one.when.items()
+        )
+
+
+def key_of(setting: Setting) -> str:
+    """Return a text that is the same for the same candidate."""
+    return json.dumps(setting, sort_keys=True, default=list)
+
+
+def _same(one: object, other: object) -> bool:
+    """Return whether two values are one: True is not 1, but 1.0 is, and lists are tuples."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=list)
+
+
+def _condition(one: Parameter) -> str:
+    return " and ".join(f"{name} is one of {_shown(values)}" for name, values in one.when.items())
+
+
+def _whole(value: float, low: float, high: float) -> int:
+    return int(min(max(round(value), low), high))
+
+
+def _rounded(value: float, low: float, high: float) -> float:
+    """Return a number with 6 significant digits, within the range."""
+    return min(max(float(f"{value:.6g}"), low), high)
+
+
+def parse_space(text: str, *, where: str = "search space") -> SearchSpace:
+    """Return the search space that a text of YAML describes.
+
+    Raises
+    ------
+    TuningError
+        The text is no search space; with all problems.
+    """
+    return parse_sheet(SearchSpace, text, where)
+
+
+def read_space(path: Path) -> SearchSpace:
+    """Read a search space.
+
+    Raises
+    ------
+    TuningError
+        The file cannot be read, or is no search space; with all problems.
+    """
+    return parse_space(read_text(path, "search space"), where=str(path))

@@ -1,0 +1,266 @@
+"""Real training of candidates: each trial is a step of a workflow that runs on this machine."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from couler.backends.base import RunOptions
+from couler.dsl.objects import Cache
+from couler.dsl.workflow import Workflow
+from couler.errors import TuningError
+from couler.steps import sklearn
+from couler.steps.dataset import Dataset, Task
+from couler.tuning.algorithm4 import best_of
+from couler.tuning.cards import DataCard, ModelCard, Training
+from couler.tuning.outcome import Candidate, Outcome, RealTraining
+from couler.tuning.rows import TrainingRows, rows_of
+from couler.tuning.space import Setting
+
+__all__ = ["ValidateOptions", "check_trainable", "train_for_real", "trials_of", "validate"]
+
+_TASKS: Mapping[str, Task] = {"classes": "classification", "number": "regression"}
+
+_NAME = "tuning-trials"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateOptions:
+    """How candidates are trained.
+
+    Attributes
+    ----------
+    top
+        How many candidates are, the best first by their predicted logs; the default is besides.
+    splits
+        How often each is, every time on another division of the rows.
+    seed
+        Of the first division; the others follow it.
+    test_fraction
+        Share of the rows that is held out.
+    run
+        How the workflow runs.
+
+    Raises
+    ------
+    ValueError
+        There are no candidates or divisions.
+    """
+
+    top: int = 3
+    splits: int = 5
+    seed: int = 0
+    test_fraction: float = 0.2
+    run: RunOptions = field(default_factory=RunOptions)
+
+    def __post_init__(self) -> None:
+        for name in ("top", "splits"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it is at least 1")
+        if not 0 < self.test_fraction < 1:
+            raise ValueError(f"test_fraction is {self.test_fraction}; it is between 0 and 1")
+
+
+def validate(
+    outcome: Outcome,
+    data: DataCard,
+    model: ModelCard,
+    options: ValidateOptions = ValidateOptions(),
+    *,
+    on_event: Callable[[t.Any], None] | None = None,
+) -> Outcome:
+    """Train the best candidates and the default, and choose the best by what that came to.
+
+    Parameters
+    ----------
+    outcome
+        What was predicted.
+    data
+        Its card says where the rows are.
+    model
+        Its card says what trains it.
+    options
+        How many, on how many divisions of the rows.
+    on_event
+        Told of what happens to each step.
+
+    Returns
+    -------
+    Outcome
+        With what real training came to; the best by that is chosen, the default if it is.
+
+    Raises
+    ------
+    TuningError
+        A card does not say what training needs, or no candidate could be trained.
+    ConfigurationError
+        scikit-learn is not installed.
+
+    Notes
+    -----
+    Every candidate is trained on the same divisions: repeated random hold-out (Monte Carlo cross
+    validation), whose rows depend on nothing but the seeds.
+    """
+    chosen = trials_of(outcome, options.top)
+    settings = {one.name: one.parameters for one in chosen}
+    found = train_for_real(settings, data, model, options, on_event=on_event)
+    if all(one.mean is None for one in found.values()):
+        problems = [f"{name}: {one.problem}" for name, one in found.items()]
+        raise TuningError("no candidate could be trained", problems)
+    candidates = tuple(
+        one.model_copy(update={"real": found[one.name]}) if one.name in found else one
+        for one in outcome.candidates
+    )
+    return best_of(outcome.model_copy(update={"candidates": candidates}))
+
+
+def check_trainable(data: DataCard, model: ModelCard, home: Path | None = None) -> None:
+    """Refuse cards of which nothing can be trained, before anything is predicted.
+
+    Raises
+    ------
+    TuningError
+        A card does not say what training needs, or the data cannot be read.
+    ConfigurationError
+        scikit-learn is not installed.
+    """
+    _training_of(model)
+    _scorer_of(data)
+    rows_of(data, home)
+
+
+def trials_of(outcome: Outcome, top: int) -> list[Candidate]:
+    """Return the candidates that are trained: the best by their logs, and the default."""
+    metric = outcome.metric
+    usable = [(one.predicted, one) for one in outcome.candidates if one.predicted is not None]
+    ranked = [one for _, one in sorted(usable, key=lambda pair: metric.rank(pair[0]))]
+    default = [one for one in outcome.candidates if one.origin == "default"]
+    return [*ranked[:top], *(one for one in default if one not in ranked[:top])]
+
+
+def train_for_real(
+    settings: Mapping[str, Setting],
+    data: DataCard,
+    model: ModelCard,
+    options: ValidateOptions = ValidateOptions(),
+    *,
+    on_event: Callable[[t.Any], None] | None = None,
+) -> dict[str, RealTraining]:
+    """Train settings of hyperparameters in a workflow on this machine.
+
+    Parameters
+    ----------
+    settings
+        By name.
+    data, model, options, on_event
+        As for `validate`.
+
+    Returns
+    -------
+    dict of RealTraining
+        By name. One whose training failed has the reason, and stops no other.
+
+    Raises
+    ------
+    TuningError
+        A card does not say what training needs.
+    ConfigurationError
+        scikit-learn is not installed.
+    """
+    training, scorer = _training_of(model), _scorer_of(data)
+    rows = rows_of(data, options.run.home)
+    seeds = range(options.seed, options.seed + options.splits)
+    with Workflow(_NAME) as workflow:
+        for name, setting in settings.items():
+            for seed in seeds:
+                _trial(f"{name}-{seed}", setting, training, scorer, rows, data, seed, options)
+    result = workflow.run(options=options.run, on_event=on_event)
+    if result is None:  # a program is only looked at
+        raise TuningError("candidates are not trained while a program is only read")
+    found: dict[str, RealTraining] = {}
+    for name in settings:
+        steps = [result.steps[f"{name}-{seed}"] for seed in seeds]
+        failed = next((one for one in steps if one.status not in ("succeeded", "cached")), None)
+        if failed is not None:
+            found[name] = RealTraining(problem=_why(failed))
+            continue
+        scores = tuple(data.metric.from_score(float(one.outputs["score"])) for one in steps)
+        found[name] = RealTraining(scores=scores)
+    return found
+
+
+def _trial(
+    name: str,
+    setting: Setting,
+    training: Training,
+    scorer: str,
+    rows: TrainingRows,
+    data: DataCard,
+    seed: int,
+    options: ValidateOptions,
+) -> None:
+    dataset = Dataset(
+        name=rows.name,
+        data=rows.file,
+        label_col=rows.label,
+        feature_cols=rows.features,
+        delimiter=rows.delimiter,
+        task=_TASKS[data.label_space.kind],
+        test_fraction=options.test_fraction,
+        seed=seed,
+    )
+    sklearn.train(
+        training.estimator,
+        dataset,
+        {**_plain(training.fixed), **_plain(setting)},
+        scoring=scorer,
+        scale=training.scale,
+        cache=Cache(key=rows.digest),
+        step_name=name,
+    )
+
+
+def _training_of(model: ModelCard) -> Training:
+    if model.training is None:
+        raise TuningError(
+            f'the model card "{model.name}" does not say how the model is trained. Add '
+            "training: {estimator: NAME}, with the name of an estimator of scikit-learn"
+        )
+    return model.training
+
+
+def _scorer_of(data: DataCard) -> str:
+    if data.label_space.kind not in _TASKS:
+        raise TuningError(
+            f'the data card "{data.name}": labels are neither classes nor numbers, so that nothing '
+            "here can be trained on them"
+        )
+    if data.metric.scorer is None:
+        raise TuningError(
+            f'the data card "{data.name}": nothing here computes {data.metric.name}. Take another '
+            "metric, or add scorer, the name of a scorer of scikit-learn"
+        )
+    return data.metric.scorer
+
+
+def _plain(setting: Setting) -> dict[str, t.Any]:
+    """Return a setting with lists for tuples, as JSON has them."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in setting.items()
+    }
+
+
+def _why(step: t.Any) -> str:
+    """Return why training failed: the last line that it wrote, or what the run says of it."""
+    lines = _last_lines(step.log) if step.log is not None else []
+    return (lines[-1] if lines else step.message or step.status)[:500]
+
+
+def _last_lines(log: Path) -> Sequence[str]:
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")[-4000:]
+    except OSError:
+        return ()
+    return [line for line in text.splitlines() if line.strip()]

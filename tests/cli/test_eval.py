@@ -1,0 +1,183 @@
+"""`couler eval nl`, from a scripted server to the tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from couler.box import isolation
+from couler.evaluation.evaluating import Plan
+from couler.evaluation.items import read_benchmark
+from couler.llm.fake import ScriptedServer
+from tests.nl_benchmark.scripted import script
+
+FOLDER = Path(__file__).parents[1] / "nl_benchmark"
+BENCHMARK = read_benchmark(FOLDER)
+
+needs_box = pytest.mark.skipif(isolation().problem is not None, reason="no box on this system")
+
+
+def plan(*items, **fields):
+    some = BENCHMARK.select(items)
+    given = {"samples": 3, "temperatures": (0.2, 0.6), "ablations": ("plain",), "descriptions": 1}
+    return Plan(some, **{**given, **fields})
+
+
+def schedule(key):
+    """At 0.2 the first of three answers is right, at 0.6 two are."""
+    right = 1 if key.temperature == 0.2 else 2
+    return "right" if key.sample < right else ("syntax", "unknown-api", "wrong-graph")[key.sample]
+
+
+@pytest.fixture
+def ask(couler, monkeypatch):
+    """Call `couler eval nl` on an endpoint."""
+    monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
+
+    def call(server, *arguments, items=("diamond",)):
+        chosen = [word for item in items for word in ("--items", item)]
+        return couler(
+            *("eval", "nl", "--benchmark", str(FOLDER), *chosen, "--descriptions", "1"),
+            *("--samples", "3", "--temperatures", "0.2,0.6", "--k", "1,3"),
+            *("--ablations", "plain", "--base-url", server.base_url, "--model", "scripted"),
+            *arguments,
+        )
+
+    return call
+
+
+@needs_box
+def test_end_to_end(ask, folder):
+    chosen = plan("diamond")
+    with ScriptedServer(script(chosen, schedule)) as server:
+        told = ask(server, "--json", "samples.jsonl")
+    assert told.code == 0, told.err
+    assert told.err.count("\n") >= 6
+    assert "wrong-graph: " in told.err.replace("  wrong-graph", "wrong-graph")
+    lines = told.out.splitlines()
+    assert lines[0] == "model: scripted"
+    assert lines[1].startswith("SCRIPTED")
+    titles = [line for line in lines if line.startswith(("pass@k", "answers", "cost"))]
+    assert len(titles) == 4
+    assert all("(scripted)" in line for line in titles)
+    assert "plain     66.67 [66.67, 66.67] at 0.6  100.00 [100.00, 100.00] at 0.2" in lines
+    kept = (folder / "samples.jsonl").read_text().splitlines()
+    assert len(kept) == 7
+    samples = [json.loads(line)["sample"] for line in kept[1:]]
+    assert {one["outcome"] for one in samples} == {"right", "unknown-api", "wrong-graph"}
+    assert all(one["model"] == "scripted" for one in samples)
+    assert "sk-0123456789" not in "".join(kept) + told.out + told.err
+
+
+@needs_box
+def test_all_ablations(couler, monkeypatch):
+    """Each part of the generation alone, and all of them: the same answers, the same shares."""
+    monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
+    names = ("card", "lake", "calibration", "all")
+    chosen = plan("diamond", samples=2, temperatures=(0.2,), ablations=names)
+
+    def first(key):
+        return "right" if key.sample == 0 else "unknown-api"
+
+    with ScriptedServer(script(chosen, first)) as server:
+        told = couler(
+            *("eval", "nl", "--benchmark", str(FOLDER), "--items", "diamond", "--no-run"),
+            *("--descriptions", "1", "--samples", "2", "--temperatures", "0.2", "--k", "1"),
+            *("--ablations", ",".join(names), "--format", "json"),
+            *("--base-url", server.base_url, "--model", "scripted"),
+        )
+        asked = [one.prompt for one in server.requests]
+    assert told.code == 0, told.err
+    best = {one["ablation"]: one["pass"] for one in told.json["best"]}
+    assert best == dict.fromkeys(names, 0.5)
+    assert asked.count("decompose") == 2
+    assert asked.count("critique-program") == 1
+    assert asked.count("critique") == 1
+    assert asked.count("repair") == 3  # of the wrong answer, where compilers' findings go back
+
+
+@needs_box
+def test_is_gone_on_with_within_the_budget(ask, folder):
+    chosen = plan("diamond")
+    with ScriptedServer(script(chosen, schedule)) as server:
+        budget = ("--max-tokens-total", "1100")
+        first = ask(server, "--json", "samples.jsonl", *budget, "--no-run")
+        assert first.code == 4
+        assert "--resume samples.jsonl" in first.err
+        assert "missing: " in first.out
+        kept = (folder / "samples.jsonl").read_text().splitlines()
+        assert 1 < len(kept) < 7
+        again = ask(server, "--resume", "samples.jsonl", "--max-tokens-total", "10", "--no-run")
+        assert again.code == 4
+        assert "Traceback" not in again.err
+        whole = ask(server, "--resume", "samples.jsonl", "--no-run", "--format", "json")
+    assert whole.code == 0, whole.err
+    report = whole.json
+    assert (report["scripted"], report["missing"]) == (True, 0)
+    assert [(one["k"], one["pass"]) for one in report["best"]] == [
+        (1, pytest.approx(2 / 3)),
+        (3, 1.0),
+    ]
+    assert len(server.exchanges) >= 6
+
+
+def test_not_in_a_checkout(couler, monkeypatch):
+    told = couler("eval", "nl", "--ablations", "plain")
+    assert told.code == 2
+    assert "--benchmark DIR" in told.err
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--benchmark", "."), "is no benchmark"),
+        (("--items", "nothing*"), 'like "nothing*"'),
+        (("--k", "7"), "pass@7 needs at least 7 samples"),
+        (("--k", "0"), "--k"),
+        (("--temperatures", "warm"), "--temperatures"),
+        (("--json", "x", "--resume", "here.jsonl"), "leave --json out"),
+        (("--resume", "here.jsonl"), "here.jsonl"),
+    ],
+)
+def test_what_cannot_be_asked(couler, folder, monkeypatch, arguments, message):
+    monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
+    monkeypatch.setenv("COULER_LLM_MODEL", "m")
+    (folder / "here.jsonl").write_text("{}\n")
+    own = () if "--benchmark" in arguments else ("--benchmark", str(FOLDER))
+    told = couler("eval", "nl", "--ablations", "plain", *own, *arguments)
+    assert told.code == 2, told.err
+    assert message in told.err
+    assert told.out == ""
+
+
+def test_no_such_ablation(couler):
+    told = couler("eval", "nl", "--benchmark", str(FOLDER), "--ablations", "rare")
+    assert told.code == 3
+    assert "there are: plain, card, lake, calibration, all" in told.err
+
+
+def test_key_missing(couler, folder):
+    told = couler(
+        *("eval", "nl", "--benchmark", str(FOLDER), "--ablations", "plain", "--model", "m"),
+        *("--json", "samples.jsonl"),
+    )
+    assert told.code == 3
+    assert "Traceback" not in told.err
+    assert not list(folder.glob("*.jsonl"))
+
+
+def test_endpoint_down(couler, monkeypatch):
+    monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
+    monkeypatch.setenv("COULER_LLM_MAX_RETRIES", "0")
+    with ScriptedServer([]) as server:
+        address = server.base_url
+    told = couler(
+        *("eval", "nl", "--benchmark", str(FOLDER), "--items", "hello", "--ablations", "plain"),
+        *("--model", "m", "--base-url", address, "--json", "samples.jsonl", "--no-run"),
+    )
+    assert told.code == 4
+    assert "--resume samples.jsonl" in told.err
+    assert "Traceback" not in told.err

@@ -1,0 +1,373 @@
+"""`couler generate TEXT`, with an endpoint that answers from a script."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import socket
+import typing as t
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from couler.ir.serialize import read_json
+from couler.llm.fake import ScriptedServer
+from tests.cli.conftest import Outcome
+from tests.generation.test_schema_mode import WHOLE as FORM
+
+Couler = Callable[..., Outcome]
+Serve = Callable[..., ScriptedServer]
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "from_english"
+
+KEY = "sk-secret-of-these-tests-0123456789"
+
+WHOLE = ("--whole", "--no-calibration")
+
+SOUND = """\
+import couler
+
+with couler.Workflow("made") as wf:
+    a = couler.run_container("busybox:1.36", ["echo", "1"], name="a")
+    wf.output("said", a)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in set(os.environ):
+        if name.startswith("OPENAI_") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Start an endpoint that the environment names."""
+    servers = []
+
+    def start(rules: t.Any) -> ScriptedServer:
+        server = ScriptedServer(rules)
+        server.start()
+        servers.append(server)
+        for name, value in {**server.environment, "COULER_LLM_API_KEY": KEY}.items():
+            monkeypatch.setenv(name, value)
+        return server
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def program(text: str, prompt: str = "write") -> dict[str, t.Any]:
+    answer = {"explanation": "It is done.", "program": text}
+    return {"when": {"prompt": prompt}, "reply": {"json": answer}}
+
+
+def json_reply(tree: object) -> dict[str, str]:
+    return {"text": json.dumps(tree)}
+
+
+def nothing_written(folder: Path) -> bool:
+    return {one.name for one in folder.iterdir()} <= {"data", "no-settings"}
+
+
+@pytest.mark.checkout
+def test_the_example_of_the_paper_becomes_code_picture_yaml_and_a_dag_file(
+    couler: Couler, serve: Serve, folder: Path
+) -> None:
+    serve(EXAMPLE / "script.yaml")
+    text = (EXAMPLE / "description.txt").read_text()
+    outcome = couler(
+        *("generate", text, "-e", "argo", "-e", "airflow", "-o", "made"),
+        *("--option", "airflow:files_claim=files"),
+    )
+    assert outcome.code == 0, outcome.err
+    made = folder / "made"
+    assert {str(one.relative_to(made)) for one in made.rglob("*") if one.is_file()} == {
+        *("workflow.py", "workflow.json", "workflow.svg", "argo/plan.txt", "airflow/plan.txt"),
+        *("argo/select-image-classifier.yaml", "airflow/select-image-classifier.py"),
+    }
+    assert "repair    train_models: asked to mend CLR104" in outcome.err
+    assert 'Did you mean "gpu"?' in outcome.err
+    assert "critique  compare_models: score 0.40, below 0.7" in outcome.err
+    assert "├─ train  script" in outcome.err
+    assert 'plan of "select-image-classifier" for argo' in outcome.err
+    workflow = read_json((made / "workflow.json").read_text())
+    assert [step.name for step in workflow.steps] == [
+        *("load_images", "train", "validate", "compare", "select")
+    ]
+    assert workflow.steps[1].resources is not None
+    assert workflow.steps[1].resources.gpu is not None
+    assert "nvidia.com/gpu" in (made / "argo" / "select-image-classifier.yaml").read_text()
+    ast.parse((made / "airflow" / "select-image-classifier.py").read_text())
+    checked = couler("generate", "--check", "made/workflow.py")
+    assert checked.code == 0
+    argo = couler("compile", "made/workflow.json", "-e", "argo")
+    assert argo.out == (made / "argo" / "select-image-classifier.yaml").read_text()
+
+
+def test_without_a_destination_the_program_goes_to_standard_output(
+    couler: Couler, serve: Serve, folder: Path
+) -> None:
+    serve([program(SOUND)])
+    outcome = couler("generate", "Print 1.", *WHOLE, "--no-lake")
+    assert (outcome.code, outcome.out) == (0, SOUND)
+    assert "verify    the workflow is verified" in outcome.err
+    assert nothing_written(folder)
+    quiet = couler("generate", "Print 1.", *WHOLE, "--no-lake", "-q")
+    assert (quiet.out, quiet.err) == (SOUND, "")
+
+
+def test_a_form_becomes_a_workflow_that_runs(couler: Couler, serve: Serve) -> None:
+    serve([{"when": {"prompt": "sketch"}, "reply": json_reply(FORM)}])
+    assert couler("generate", "Sum.", "--mode", "schema", "-o", "made.json").code == 0
+    outcome = couler("run", "made.json")
+    assert outcome.code == 0
+    assert "sum = [2,4,6]" in outcome.out
+
+
+def test_the_outcome_as_json(couler: Couler, serve: Serve, folder: Path) -> None:
+    serve([program(SOUND)])
+    outcome = couler(
+        *(
+            "generate",
+            "Print 1.",
+            "--whole",
+            "--no-calibration",
+            "-o",
+            "made.py",
+            "--format",
+            "json",
+            "-e",
+            "argo",
+        )
+    )
+    tree = outcome.json
+    assert tree["schema_version"] == 1
+    assert tree["is_verified"] is True
+    assert tree["program"] == (folder / "made.py").read_text() == SOUND
+    assert tree["workflow"]["name"] == "made"
+    assert tree["files"] == ["made.py"]
+    assert tree["usage"]["calls"] == 1
+    assert [one["kind"] for one in tree["rounds"]][-2:] == ["whole", "verify"]
+
+
+def test_a_user_asks_for_changes(
+    couler: Couler, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = SOUND.replace('"1"', '"2"')
+    broken = SOUND.replace("name=", "nmae=")
+    server = serve(
+        [
+            program(SOUND),
+            {**program(second, "revise"), "when": {"prompt": "revise", "last": "print 2"}},
+            {**program(broken, "revise"), "when": {"prompt": "revise", "last": "break it"}},
+        ]
+    )
+    outcome = couler(
+        *(
+            "generate",
+            "Print 1.",
+            "--whole",
+            "--no-calibration",
+            "-i",
+            "-o",
+            "made.py",
+            "--max-repairs",
+            "0",
+        ),
+        input="print 2\nbreak it\n\n",
+    )
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.count("What should change?") == 3
+    assert "that could not be built, so it stays as it was" in outcome.err
+    assert (folder / "made.py").read_text() == second
+    assert len(server.requests) == 3
+
+
+def test_what_cannot_be_mended_ends_with_1_and_writes_nothing(
+    couler: Couler, serve: Serve, folder: Path
+) -> None:
+    serve([program("import os\n"), program("import os\n", "mend")])
+    outcome = couler("generate", "Print 1.", *WHOLE, "-o", "made.py", "--max-repairs", "1")
+    assert outcome.code == 1
+    assert outcome.out == ""
+    assert "CLR603" in outcome.err
+    assert "no sound workflow came of it, and nothing was written" in outcome.err
+    assert nothing_written(folder)
+
+
+def test_a_setting_that_is_missing_is_not_asked_of_the_model(
+    couler: Couler, serve: Serve, folder: Path
+) -> None:
+    kept = SOUND.replace('name="a")', 'name="a", output={"f": couler.File("f")}, working_dir=".")')
+    server = serve([program(kept)])
+    outcome = couler("generate", "Keep it.", *WHOLE, "-e", "airflow", "-o", "made.py")
+    assert outcome.code == 3
+    assert "files_claim=NAME" in outcome.err
+    assert len(server.requests) == 1
+    assert nothing_written(folder)
+    assert couler(
+        *("generate", "Keep it.", *WHOLE, "-e", "airflow", "-o", "made.py"),
+        *("--option", "files_claim=shared"),
+    ).code == 0  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "told"),
+    [
+        ({"status": 401, "message": "no such key"}, 4, "key"),
+        ({"rubbish": "html"}, 4, "error: language model"),
+        ({"rubbish": "schema"}, 4, "error: language model"),
+        ({"cut": True}, 4, "error: language model"),
+        ({"refusal": "I will not."}, 4, "I will not."),
+    ],
+    ids=["refused", "a page", "another form", "cut", "refusal"],
+)
+def test_an_endpoint_that_fails_ends_it_with_one_message(
+    rule: dict[str, t.Any],
+    code: int,
+    told: str,
+    couler: Couler,
+    serve: Serve,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COULER_LLM_MAX_RETRIES", "0")
+    serve([rule])
+    outcome = couler("generate", "Print 1.", "-o", "made.py")
+    assert outcome.code == code, outcome.err
+    assert told in outcome.err
+    assert "Traceback" not in outcome.err
+    assert KEY not in outcome.err
+    assert outcome.err.count("error: ") == 1
+    assert nothing_written(folder)
+
+
+def test_an_endpoint_that_is_down(
+    couler: Couler, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("COULER_LLM_BASE_URL", f"http://127.0.0.1:{port}/v1")
+    monkeypatch.setenv("COULER_LLM_MODEL", "any")
+    monkeypatch.setenv("COULER_LLM_API_KEY", KEY)
+    monkeypatch.setenv("COULER_LLM_MAX_RETRIES", "0")
+    outcome = couler("generate", "Print 1.", "-o", "made.py")
+    assert outcome.code == 4
+    assert f"127.0.0.1:{port}" in outcome.err
+    assert nothing_written(folder)
+
+
+def test_a_budget_that_is_reached(couler: Couler, serve: Serve, folder: Path) -> None:
+    server = serve([program(SOUND)])
+    outcome = couler(
+        "generate",
+        "Print 1.",
+        "--whole",
+        "--no-calibration",
+        "-o",
+        "made.py",
+        "--max-tokens-total",
+        "90",
+    )
+    assert outcome.code == 4
+    assert "90" in outcome.err
+    assert server.requests == ()
+    assert nothing_written(folder)
+
+
+def test_a_key_that_is_missing(couler: Couler, folder: Path) -> None:
+    outcome = couler("generate", "Print 1.", "--model", "any", "-o", "made.py")
+    assert outcome.code == 3
+    assert "COULER_LLM_API_KEY" in outcome.err
+    assert nothing_written(folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "give a TEXT"),
+        (["x", "--check", "a.py"], "not both"),
+        (["x", "-o", "no/such/folder.py"], "there is no folder"),
+        (["x", "-o", "a.py"], "is there already"),
+        (["x", "-o", "full"], "is there already"),
+        (["x", "-o", "made.json"], "mode code gives a file .py"),
+        (["x", "--mode", "schema", "-o", "made.py"], "mode schema gives a file .json"),
+        (["-", "-i"], "--interactive asks on standard input"),
+        (["x", "--option", "k=v"], "name one of the engines"),
+        (["x", "-e", "argo", "-e", "airflow", "--option", "k=v"], "name one of the engines"),
+        (["x", "-e", "nomad"], "nomad"),
+        (["x", "--lake", "none"], "none"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_asked(
+    arguments: list[str], told: str, couler: Couler, serve: Serve, folder: Path
+) -> None:
+    server = serve([program(SOUND)])
+    (folder / "a.py").write_text("x = 1\n")
+    (folder / "full").mkdir()
+    (folder / "full" / "file").touch()
+    outcome = couler("generate", *arguments)
+    assert outcome.code == 2, outcome.err
+    assert told in outcome.err
+    assert server.requests == ()
+    assert (folder / "a.py").read_text() == "x = 1\n"
+
+
+@pytest.mark.parametrize(("text", "told"), [("", "is empty"), ("x" * 20_001, "at most 20,000")])
+def test_descriptions_are_bounded(text: str, told: str, couler: Couler, serve: Serve) -> None:
+    server = serve([program(SOUND)])
+    outcome = couler("generate", text)
+    assert outcome.code == 3
+    assert told in outcome.err
+    assert server.requests == ()
+
+
+def test_files_are_replaced_on_request_and_empty_folders_filled(
+    couler: Couler, serve: Serve, folder: Path
+) -> None:
+    serve([program(SOUND)])
+    (folder / "a.py").write_text("x = 1\n")
+    (folder / "empty").mkdir()
+    assert couler("generate", "x", *WHOLE, "-o", "a.py", "--replace").code == 0
+    assert (folder / "a.py").read_text() == SOUND
+    assert couler("generate", "x", *WHOLE, "-o", "empty").code == 0
+    assert {one.name for one in (folder / "empty").iterdir()} == {
+        *("workflow.py", "workflow.json", "workflow.svg", "plan.txt")
+    }
+    assert not [one for one in folder.iterdir() if one.name.startswith(".")]
+
+
+def test_a_dialogue_is_recorded_and_replayed(
+    couler: Couler, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve([program(SOUND)])
+    first = couler("generate", "Print 1.", *WHOLE, "--record", "talk.jsonl")
+    server.close()
+    for name in server.environment:
+        monkeypatch.delenv(name)
+    again = couler("generate", "Print 1.", *WHOLE, "--replay", "talk.jsonl")
+    assert (again.code, again.out) == (0, first.out)
+
+
+def test_users_show_the_model_their_own_programs(
+    couler: Couler, serve: Serve, folder: Path
+) -> None:
+    server = serve([program(SOUND)])
+    (folder / "own").mkdir()
+    (folder / "own" / "ledger.py").write_text('"""Reconcile the ledger."""\nMARK = 1\n')
+    couler("generate", "Reconcile the ledger.", *WHOLE, "--lake", "own")
+    assert "MARK = 1" in server.requests[0].messages[0][1]
+
+
+def test_control_characters_of_a_model_reach_no_terminal(couler: Couler, serve: Serve) -> None:
+    rule = program(SOUND)
+    rule["reply"]["json"]["explanation"] = "red \x1b[31m and\nrepair    lies"
+    serve([rule])
+    outcome = couler("generate", "Print 1.", *WHOLE, "--no-lake")
+    assert "\x1b" not in outcome.err
+    assert "\nrepair    lies" not in outcome.err

@@ -1,0 +1,365 @@
+"""`couler llm`: a scripted endpoint, its check, and the log of calls."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import typing as t
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from couler.llm.fake import ScriptedServer
+from tests.cli.conftest import CLEAN_ENVIRONMENT, Outcome
+
+Couler = Callable[..., Outcome]
+
+KEY = "sk-secret-of-these-tests-0123456789"
+
+SCRIPT = """
+rules:
+- when: {schema: Checked}
+  reply: {json: {answer: ok}}
+- reply: fine
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in set(os.environ):
+        if name.startswith("OPENAI_") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ScriptedServer]]:
+    """Start an endpoint that the environment names."""
+    servers = []
+
+    def start(*rules: dict[str, t.Any], **fields: t.Any) -> ScriptedServer:
+        server = ScriptedServer({"rules": rules, **fields})
+        server.start()
+        servers.append(server)
+        for name, value in {**server.environment, "COULER_LLM_API_KEY": KEY}.items():
+            monkeypatch.setenv(name, value)
+        return server
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+FORM = {"when": {"contains": "answer"}, "reply": {"json": {"answer": "ok"}}}
+
+
+def test_check_tells_settings_answer_form_and_price(
+    couler: Couler, serve: Callable[..., ScriptedServer], folder: Path
+) -> None:
+    server = serve({"when": {"schema": "Checked"}, "reply": {"json": {"answer": "ok"}}}, FORM)
+    (folder / "pyproject.toml").write_text(
+        '[tool.couler.llm]\nmax-tokens-total = 5000\n[tool.couler.llm.prices."scr*"]\n'
+        "prompt = 0.5\ncompletion = 2\n"
+    )
+    done = couler("llm", "check", "--max-cost", "1")
+    assert done.code == 0, done.err
+    assert re.search(rf"^base-url +{server.base_url} +COULER_LLM_BASE_URL$", done.out, re.M)
+    assert re.search(r"^api-key +set +COULER_LLM_API_KEY$", done.out, re.M)
+    assert re.search(r"^max-tokens-total +5000 +\[tool.couler\] of .*pyproject", done.out, re.M)
+    assert re.search(r"^max-cost +1.0 +--max-cost$", done.out, re.M)
+    assert "forms of answers are asked for by a JSON schema" in done.out
+    assert "price: 0.5 and 2 USD for a million tokens of prompts and of answers" in done.out
+    assert KEY not in done.out + done.err
+
+
+def test_check_as_json(couler: Couler, serve: Callable[..., ScriptedServer]) -> None:
+    serve(FORM, structured="refuse")
+    done = couler("llm", "check", "--format", "json")
+    report = done.json
+    assert report["schema_version"] >= 1
+    assert report["structured"] == "text"
+    assert report["settings"]["model"] == {"value": "scripted", "origin": "COULER_LLM_MODEL"}
+    assert report["settings"]["api-key"]["value"] == "set"
+    assert (report["usage"]["calls"], report["usage"]["cost"]) == (2, None)
+    assert 'structured = "text"' in done.err
+
+
+def test_calls_are_logged_and_shown(
+    couler: Couler, serve: Callable[..., ScriptedServer], folder: Path
+) -> None:
+    serve(
+        {"status": 429, "retry_after": 0, "times": 1},
+        {"when": {"schema": "Checked"}, "reply": {"json": {"answer": "\x1b[31mred"}}},
+        {"reply": "fine"},
+    )
+    assert couler("llm", "check", "--home", "state").code == 2  # it has no such option
+    assert couler("llm", "check").code == 0
+    [log] = (folder / "data/couler/llm").iterdir()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    shown = couler("llm", "log")
+    assert shown.err == f"{log}: 2 calls\n"
+    assert "1. check v1, turn 1, model scripted" in shown.out
+    assert "  retried after 0 s: it answered 429: as the script says\n" in shown.out
+    assert "  answer (stop):\n    fine\n" in shown.out
+    assert "form Checked by schema" in shown.out
+    assert "\x1b" not in shown.out
+    assert KEY not in log.read_text() + shown.out
+    brief = couler("llm", "log", "-b", str(log)).out.splitlines()
+    assert len(brief) == 3
+    assert brief[0].split() == [
+        *("time", "prompt", "turn", "status", "took", "tokens", "retries", "outcome")
+    ]
+    assert [line.split()[2:6] for line in brief[1:]] == [["check", "v1", "1", "200"]] * 2
+    report = couler("llm", "log", "--format", "json", "--prompt", "check").json
+    assert [one["prompt"]["name"] for one in report["calls"]] == ["check", "check"]
+    assert couler("llm", "log", "--format", "json", "--prompt", "other").json["calls"] == []
+
+
+def test_the_latest_log_is_shown(
+    couler: Couler, serve: Callable[..., ScriptedServer], folder: Path
+) -> None:
+    none = couler("llm", "log")
+    assert (none.code, "there is no log of language models in" in none.err) == (3, True)
+    serve(FORM)
+    older = folder / "data/couler/llm/20200101-000000-000-x-1.jsonl"
+    older.parent.mkdir(parents=True)
+    older.write_text("not looked at\n")
+    couler("llm", "check")
+    assert couler("llm", "log").code == 0
+    assert couler("llm", "log", str(older)).code == 3
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize(
+    ("environment", "code", "what"),
+    [
+        ({}, 3, "no model is chosen. Set COULER_LLM_MODEL"),
+        ({"COULER_LLM_MODEL": "m"}, 3, "there is no key. Set COULER_LLM_API_KEY"),
+        (
+            {
+                "COULER_LLM_MODEL": "m",
+                "COULER_LLM_API_KEY": KEY,
+                "COULER_LLM_MAX_RETRIES": "0",
+                "COULER_LLM_BASE_URL": f"http://127.0.0.1:{free_port()}/v1",
+            },
+            4,
+            "it cannot be reached: ",
+        ),
+        ({"COULER_LLM_SEED": "x"}, 3, "COULER_LLM_SEED: seed must be a whole number, not 'x'"),
+    ],
+    ids=["model", "key", "down", "wrong"],
+)
+def test_what_is_missing_is_one_message(
+    couler: Couler,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    code: int,
+    what: str,
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    done = couler("llm", "check", "-q")
+    assert (done.code, what in done.err) == (code, True), done.err
+    assert "Traceback" not in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "what"),
+    [
+        ({"status": 401, "message": f"bad key {KEY}"}, 4, "401: bad key ***. The key is not"),
+        ({"rubbish": "html"}, 4, "a page of HTML"),
+        ({"reply": "never JSON"}, 4, "has not the form Checked"),
+    ],
+)
+def test_endpoints_that_fail_are_one_message(
+    couler: Couler,
+    serve: Callable[..., ScriptedServer],
+    rule: dict[str, t.Any],
+    code: int,
+    what: str,
+) -> None:
+    serve(rule)
+    for options in ((), ("--debug",)):
+        done = couler("llm", "check", "-q", *options)
+        assert (done.code, what in done.err) == (code, True), done.err
+        assert KEY not in done.out + done.err
+    assert len(couler("llm", "check", "-q").err.splitlines()) == 1
+
+
+def test_a_budget_is_reached(couler: Couler, serve: Callable[..., ScriptedServer]) -> None:
+    server = serve(FORM)
+    done = couler("llm", "check", "-q", "--max-tokens-total", "300")
+    assert done.code == 4
+    assert re.fullmatch(
+        r"error: language model: the budget does not suffice .* Spent are \d+ of 300 tokens, by "
+        r"check \(1 call, \d+ tokens\)\. Raise .*\n",
+        done.err,
+    )
+    assert len(server.requests) == 1
+
+
+def test_a_cost_without_a_price(couler: Couler, serve: Callable[..., ScriptedServer]) -> None:
+    server = serve(FORM)
+    done = couler("llm", "check", "-q", "--max-cost", "1")
+    assert (done.code, '[tool.couler.llm.prices."scripted"]' in done.err) == (3, True)
+    assert server.requests == ()
+
+
+def test_a_dialogue_is_recorded_and_replayed(
+    couler: Couler,
+    serve: Callable[..., ScriptedServer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    serve({"when": {"schema": "Checked"}, "reply": {"json": {"answer": "ok"}}}, {"reply": "yes"})
+    assert couler("llm", "check", "--record", "dialogue.jsonl").code == 0
+    for name in ("BASE_URL", "MODEL", "API_KEY"):
+        monkeypatch.delenv(f"COULER_LLM_{name}")
+    done = couler("llm", "check", "--replay", "dialogue.jsonl")
+    assert (done.code, "it answers: 'yes', as scripted" in done.out) == (0, True), done.err
+    both = couler("llm", "check", "--replay", "dialogue.jsonl", "--record", "other.jsonl")
+    assert (both.code, "not both" in both.err) == (3, True)
+
+
+def test_without_the_extra(
+    couler: Couler, serve: Callable[..., ScriptedServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(FORM)
+    monkeypatch.setitem(sys.modules, "openai", None)
+    done = couler("llm", "check", "-q")
+    assert done.code == 3
+    assert done.err.endswith("pip install 'couler[llm]'\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f'[tool.couler.llm]\napi-key = "{KEY}"\n', "a key of a language model is never written"),
+        (f'[tool.couler.llm]\napi_key = "{KEY}"\n', "a key of a language model is never written"),
+        (f'[tool.couler.llm]\napi-key-env = "{KEY}"\n', "must be the name of an environment vari"),
+        ("[tool.couler]\nllm = 3\n", "llm is a table"),
+        ("[tool.couler.llm]\nmodell = 'x'\n", 'Did you mean "llm.model"?'),
+        ("[tool.couler.llm]\nseed = 1.5\n", "llm.seed must be a number, not 1.5"),
+        ("[tool.couler.llm]\nprices = 3\n", "llm.prices has a table for each model"),
+        ("[tool.couler.llm.prices.m]\nprompt = 1\n", "numbers from 0 for a million tokens"),
+        ("[tool.couler.llm.prices.m]\nprompt = -1\ncompletion = 1\n", "numbers from 0 for a mil"),
+    ],
+)
+def test_settings_of_files_that_are_wrong(
+    couler: Couler, folder: Path, text: str, what: str
+) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    done = couler("llm", "check", "-v")
+    assert (done.code, what in done.err) == (3, True), done.err
+    assert KEY not in done.out + done.err
+    assert "pyproject.toml" in done.err
+
+
+def test_settings_of_a_file(
+    couler: Couler,
+    serve: Callable[..., ScriptedServer],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = serve(FORM)
+    for name in ("BASE_URL", "MODEL", "API_KEY"):
+        monkeypatch.delenv(f"COULER_LLM_{name}")
+    monkeypatch.setenv("MY_KEY", KEY)
+    (folder / "pyproject.toml").write_text(
+        f'[tool.couler.llm]\nbase-url = "{server.base_url}"\nmodel = "mine"\n'
+        'api-key-env = "MY_KEY"\ntemperature = 0.5\ntimeout = 10\nseed = 4\n'
+    )
+    done = couler("llm", "check")
+    assert done.code == 0, done.err
+    body = server.requests[0].body
+    assert (body["model"], body["temperature"], body["seed"]) == ("mine", 0.5, 4)
+    assert server.requests[0].authorization == f"Bearer {KEY}"
+
+
+def test_a_command_runs_beside_the_scripted_endpoint(couler_process: Couler, folder: Path) -> None:
+    (folder / "script.yaml").write_text(SCRIPT)
+    done = couler_process("llm", "fake", "script.yaml", "--", "couler", "llm", "check")
+    assert (done.code, "it answers: 'fine'" in done.out) == (0, True), done.err
+    failed = couler_process("llm", "fake", "script.yaml", "--", sys.executable, "-c", "exit(7)")
+    assert failed.code == 7
+    absent = couler_process("llm", "fake", "script.yaml", "--", "no-such-program")
+    assert (absent.code, "no-such-program cannot be started" in absent.err) == (3, True)
+
+
+def test_it_answers_until_it_is_interrupted(folder: Path) -> None:
+    (folder / "script.yaml").write_text(SCRIPT)
+    command = [sys.executable, "-m", "couler.cli", "llm", "fake", "script.yaml"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
+    ) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        variables = dict(line.removeprefix("export ").strip().split("=", 1) for line in lines)
+        assert set(variables) == {
+            "COULER_LLM_BASE_URL",
+            "COULER_LLM_MODEL",
+            "COULER_LLM_API_KEY",
+        }
+        checked = subprocess.run(
+            [sys.executable, "-m", "couler.cli", "llm", "check"],
+            env={**CLEAN_ENVIRONMENT, **variables, "COULER_HOME": str(folder / "home")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert checked.returncode == 0, checked.stderr
+    assert (process.returncode, out) == (0, "")
+    assert err.splitlines() == [
+        "Answering until Ctrl-C",
+        '"check" v1, turn 1: 200 by rule 2',
+        '"check" v1, turn 1, json_schema: 200 by rule 1',
+        "2 requests answered",
+    ]
+
+
+def test_a_call_is_interrupted(folder: Path) -> None:
+    """Ctrl-C ends a call that waits for its answer, and the log has it."""
+    with ScriptedServer([{"reply": "late", "slow": 60}]) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "couler.cli", "llm", "check", "-q"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env={**CLEAN_ENVIRONMENT, **server.environment, "COULER_HOME": str(folder / "home")},
+        )
+        while not server.requests and process.poll() is None:
+            server.wait(0.02)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert (process.returncode, err.strip()) == (130, "error: interrupted")
+    [log] = (folder / "home/llm").iterdir()
+    [line] = log.read_text().splitlines()
+    assert json.loads(line)["error"] == "interrupted"
+
+
+def test_a_port_that_is_taken(couler: Couler, folder: Path) -> None:
+    (folder / "script.yaml").write_text(SCRIPT)
+    with ScriptedServer([]) as server:
+        done = couler("llm", "fake", "script.yaml", "--port", str(server.port))
+    assert (done.code, "cannot be listened on" in done.err) == (3, True)
+
+
+def test_a_script_that_is_none(couler: Couler, folder: Path) -> None:
+    (folder / "script.yaml").write_text("rules:\n- {replies: x}\n")
+    done = couler("llm", "fake", "script.yaml")
+    assert (done.code, "rule 1, replies: Extra inputs are not permitted" in done.err) == (3, True)

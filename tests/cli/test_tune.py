@@ -1,0 +1,246 @@
+"""`couler tune`: from cards to a workflow with the chosen values, over the wire."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import yaml
+
+from couler.llm.fake import ScriptedServer
+from couler.tuning.algorithm4 import as_text
+from tests.cli.conftest import Outcome
+from tests.tuning.conftest import DATA, MODEL, SPACE, log, predicts, proposes
+
+Run = Callable[..., Outcome]
+Serve = Callable[..., ScriptedServer]
+
+DEFAULT = {"learning_rate_init": 0.001, "hidden_layer_sizes": [50]}
+GOOD = {"learning_rate_init": 0.01, "hidden_layer_sizes": [50]}
+RULES = [proposes(GOOD), predicts(DEFAULT, log(0.8)), predicts(GOOD, log(0.97))]
+
+CARDS = ("--data-card", "data.yaml", "--model-card", "model.yaml", "--space", "space.yaml")
+ONE = (*CARDS, "--candidates", "1")
+
+
+@pytest.fixture(autouse=True)
+def cards(folder: Path) -> None:
+    for name, text in (("data", DATA), ("model", MODEL), ("space", SPACE)):
+        (folder / f"{name}.yaml").write_text(text)
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Generator[Serve]:
+    """Let the command's model be a server that answers from rules."""
+    with ExitStack() as stack:
+
+        def started(rules: list[dict[str, t.Any]]) -> ScriptedServer:
+            server = stack.enter_context(ScriptedServer(rules))
+            for name, value in server.environment.items():
+                monkeypatch.setenv(name, value)
+            return server
+
+        yield started
+
+
+def test_the_chosen_values_with_the_reason_and_a_table(couler: Run, serve: Serve) -> None:
+    serve(RULES)
+    done = couler("tune", *ONE)
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "chosen: c02 learning_rate_init=0.01 hidden_layer_sizes=[50]",
+        "why: best of 2 by predicted accuracy 0.97",
+        "the model says: it ends at 0.97",
+        "",
+        "candidate  round  found     predicted accuracy  hyperparameters",
+        "c01        1      default   0.8                 " + as_text(DEFAULT),
+        "c02        1      proposed  0.97                " + as_text(GOOD),
+    ]
+    assert "c01 learning_rate_init=0.001" in done.err
+
+
+def test_what_a_model_says_does_not_drive_the_terminal(couler: Run, serve: Serve) -> None:
+    bell = "\x1b]0;title\x07\nchosen: c99"
+    far = {**GOOD, bell: 1}
+    odd = log(0.9, metric=bell)
+    serve(
+        [
+            proposes(far, GOOD),
+            predicts(DEFAULT, log(0.8, reason=bell)),
+            predicts(GOOD, odd),
+            proposes(turn=2),
+            proposes(turn=3),
+        ]
+    )
+    done = couler("tune", *CARDS, "--candidates", "2")
+    assert done.code == 0
+    assert "\x1b" not in done.out + done.err
+    assert "\\u001b]0;title" in done.out
+    assert "\\u001b]0;title" in done.err
+    assert not [line for line in done.out.splitlines() if line.startswith("chosen: c99")]
+
+
+def test_json_and_the_file_are_the_outcome(couler: Run, serve: Serve, folder: Path) -> None:
+    serve(RULES)
+    done = couler("tune", *ONE, "-o", "tuned.yaml", "--format", "json", "-q")
+    assert (done.code, done.err) == (0, "")
+    assert done.json["schema_version"] == 1
+    assert done.json["parameters"] == GOOD
+    assert yaml.safe_load((folder / "tuned.yaml").read_text()) == done.json
+    assert not [one for one in folder.iterdir() if one.name.startswith(".")]
+    couler("tune", *ONE, "-o", "tuned.json", "-q")
+    assert json.loads((folder / "tuned.json").read_text()) == done.json
+
+
+PROGRAM = """
+import couler
+from couler.steps import sklearn
+
+with couler.Workflow("fit") as wf:
+    data = couler.Dataset(name="wine")
+    model = sklearn.train("MLPClassifier", data, {"max_iter": 50}, step_name="fit")
+    wf.output("score", model.score)
+"""
+
+
+def test_the_pass_takes_the_file(couler: Run, serve: Serve, folder: Path) -> None:
+    serve(RULES)
+    couler("tune", *ONE, "-o", "tuned.yaml")
+    (folder / "fit.py").write_text(PROGRAM)
+    done = couler("plan", "fit.py", "--pass", "tune{outcome=tuned.yaml}", "-v")
+    assert done.code == 0
+    assert "2 of 2 hyperparameters of fit are filled." in done.out
+    why = "learning_rate_init is 0.01: best of 2 by predicted accuracy 0.97."
+    assert why in json.dumps(
+        couler(
+            *("plan", "fit.py", "--pass", "tune{outcome=tuned.yaml}", "--format", "json"),
+        ).json
+    )
+
+
+def test_p_takes_the_file(couler: Run, serve: Serve, folder: Path) -> None:
+    serve(RULES)
+    couler("tune", *ONE, "-o", "tuned.yaml")
+    (folder / "flow.yaml").write_text("""
+ir_version: "1"
+name: flow
+parameters:
+- {name: learning_rate_init, type: float, default: 0.5}
+- {name: hidden_layer_sizes, type: list, default: []}
+outputs:
+- {name: rate, type: float, value: {kind: param, name: learning_rate_init}}
+- {name: sizes, type: list, value: {kind: param, name: hidden_layer_sizes}}
+steps:
+- {name: a, action: {kind: script, image: x, source: "pass"}}
+""")
+    done = couler("run", "flow.yaml", "-p", "@tuned.yaml", "--format", "json")
+    assert done.json["outputs"] == {"rate": 0.01, "sizes": [50]}
+    (folder / "own.yaml").write_text("{learning_rate_init: 0.2}")
+    done = couler("run", "flow.yaml", "-p", "@own.yaml", "--format", "json")
+    assert done.json["outputs"]["rate"] == 0.2
+    done = couler("run", "flow.yaml", "-p", "@missing.yaml")
+    assert (done.code, "-p @missing.yaml: the file of parameters" in done.err) == (2, True)
+    (folder / "list.yaml").write_text("[1]")
+    assert "no table of parameters" in couler("run", "flow.yaml", "-p", "@list.yaml").err
+
+
+def test_the_best_are_really_trained(couler: Run, serve: Serve, folder: Path) -> None:
+    serve(RULES)
+    done = couler("tune", *ONE, "--validate", "1", "--splits", "1", "--home", "home")
+    assert done.code == 0, done.err
+    assert "why: best of 2 by real training, accuracy " in done.out
+    assert "real accuracy" in done.out
+    assert done.out.endswith(
+        "rank correlation of predicted and real (Spearman): not defined, n = 2\n"
+    )
+    assert (folder / "home" / "couler.db").exists()
+
+
+def test_what_cannot_be_trained_is_told_before_a_call_is_paid(
+    couler: Run, serve: Serve, folder: Path
+) -> None:
+    server = serve(RULES)
+    (folder / "data.yaml").write_text(DATA.replace("data: {name: wine}", ""))
+    done = couler("tune", *ONE, "--validate", "1")
+    assert done.code == 1
+    assert "does not say where the data are" in done.err
+    assert server.requests == ()
+
+
+FAULTS: dict[str, tuple[list[dict[str, t.Any]], tuple[str, ...], int, str]] = {
+    "budget": ([proposes(GOOD)], ("--max-tokens-total", "1500"), 4, "budget"),
+    "rubbish": (
+        [proposes(GOOD), {"when": {"prompt": "tune-log"}, "reply": {"text": "I can't."}}],
+        (),
+        1,
+        "none of 2 candidates has a predicted log",
+    ),
+    "refused": ([{"status": 401, "message": "no such key"}], (), 4, "401"),
+}
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_faults_are_one_message_and_nothing_is_written(
+    couler: Run, serve: Serve, folder: Path, what: str
+) -> None:
+    rules, flags, code, told = FAULTS[what]
+    serve(rules)
+    (folder / "tuned.yaml").write_text("as it was\n")
+    done = couler("tune", *ONE, "-o", "tuned.yaml", *flags, "-q")
+    assert (done.code, done.out) == (code, "")
+    assert done.err.count("error:") == 1
+    assert told in done.err
+    assert "Traceback" not in done.err
+    assert (folder / "tuned.yaml").read_text() == "as it was\n"
+    assert not [one for one in folder.iterdir() if one.name.startswith(".")]
+
+
+def test_a_missing_key_and_a_dead_endpoint(
+    couler: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COULER_LLM_MODEL", "m")
+    done = couler("tune", *ONE)
+    assert (done.code, done.err.count("error:")) == (3, 1)
+    assert "key" in done.err
+    monkeypatch.setenv("COULER_LLM_API_KEY", "none")
+    monkeypatch.setenv("COULER_LLM_MAX_RETRIES", "0")
+    done = couler("tune", *ONE, "--base-url", "http://127.0.0.1:9/v1")
+    assert (done.code, done.err.count("error:")) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("--data-card", "data.yaml"), 2, "--data-card, --model-card and --space are needed"),
+        ((*CARDS, "-o", "nowhere/tuned.yaml"), 2, "there is no folder nowhere"),
+        ((*CARDS[:-1], "model.yaml"), 1, 'there is no key "structure"'),
+        ((*CARDS, "--source", "given"), 1, "has no list `given` of candidates"),
+    ],
+)
+def test_wrong_calls(
+    couler: Run, serve: Serve, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    serve([])
+    done = couler("tune", *arguments)
+    assert (done.code, told in done.err) == (code, True), done.err
+
+
+def test_cards_are_drawn(couler: Run, folder: Path) -> None:
+    (folder / "rows.csv").write_text("a,kind\n1,x\n2,y\n")
+    (folder / "cards").mkdir()
+    done = couler("tune", "card", "data", "rows.csv", "-o", "cards/d.yaml")
+    assert (done.code, done.err) == (0, "wrote cards/d.yaml\n")
+    card = yaml.safe_load((folder / "cards" / "d.yaml").read_text())
+    assert card["data"] == {"file": "../rows.csv"}
+    assert yaml.safe_load(couler("tune", "card", "data", "--set", "iris").out)["rows"] == 150
+    drawn = couler("tune", "card", "model", "--estimator", "SVC").out
+    assert yaml.safe_load(drawn)["training"]["scale"] is True
+    (folder / "README.md").write_text("---\npretty_name: X\nlicense: mit\n---\nText\n")
+    done = couler("tune", "card", "data", "README.md", "--metric", "f1")
+    assert "note: not in the card: license" in done.err
+    assert couler("tune", "card", "data").code == 2
+    assert couler("tune", "card", "model").code == 2

@@ -1,0 +1,201 @@
+"""Evaluations against a scripted server: known shares, interruptions, budgets."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from couler.box import Built
+from couler.errors import BenchmarkError, ConfigurationError, LanguageModelError, ModelBudgetError
+from couler.evaluation.evaluating import Plan, evaluate, sample_seed
+from couler.evaluation.generating import ABLATIONS, OwnGenerator, check_ablations, program_in
+from couler.evaluation.items import read_benchmark
+from couler.evaluation.judging import Judge
+from couler.evaluation.records import Header, Records
+from couler.evaluation.report import report_of
+from couler.evaluation.runner import NoRunner
+from couler.ir.diagnostics import Diagnostic
+from couler.llm import LlmSettings, Price, open_model
+from couler.llm.fake import ScriptedServer
+from couler.stages.programs import LoadError, load_program
+from tests.nl_benchmark.scripted import script
+
+BENCHMARK = read_benchmark(Path(__file__).parents[1] / "nl_benchmark")
+HEADER = Header(BENCHMARK.digest, "scripted", "here", 0)
+
+RIGHT = {("hello", 0.2): 2, ("hello", 0.6): 0, ("diamond", 0.2): 1, ("diamond", 0.6): 4}
+"""Of five answers so many are right."""
+
+
+def plan(**fields):
+    some = BENCHMARK.select(["hello", "diamond"])
+    given = {"samples": 5, "temperatures": (0.2, 0.6), "ablations": ("plain",), "descriptions": 1}
+    return Plan(some, **{**given, **fields})
+
+
+def schedule(key):
+    wrong = ("wrong-graph", "no-answer", "build", "wrong-argument", "wrong-graph")
+    right = RIGHT[key.item, key.temperature]
+    return "right" if key.sample < right else wrong[key.sample]
+
+
+@pytest.fixture
+def built_here(tmp_path):
+    """Build programs of the script, which are known, without a box: it takes a second for each."""
+    numbers = iter(range(10_000))
+
+    def build(program):
+        file = tmp_path / f"program_{next(numbers)}.py"
+        file.write_text(program)
+        try:
+            loaded = load_program(str(file))
+            return Built(loaded.workflow, loaded.diagnostics)
+        except LoadError as error:
+            return Built(None, error.diagnostics)
+
+    return build
+
+
+def settings(server, **fields):
+    return LlmSettings(server.base_url, "scripted", "key", **fields)
+
+
+def run(plan, build, records, server, **options):
+    with open_model(settings(server, **options)) as model:
+        return evaluate(plan, model, OwnGenerator(), Judge(NoRunner("x"), build), records)
+
+
+def test_known_shares(built_here):
+    chosen = plan()
+    with ScriptedServer(script(chosen, schedule)) as server:
+        records = Records(None, HEADER)
+        result = run(chosen, built_here, records, server, prices={"*": Price(1e6, 2e6)})
+    report = report_of(result, (1, 3, 5))
+    scores = {(one.k, one.temperature): one.estimate.value for one in report.scores}
+    assert scores == {
+        (1, 0.2): pytest.approx((2 / 5 + 1 / 5) / 2),
+        (1, 0.6): pytest.approx((0 + 4 / 5) / 2),
+        (3, 0.2): pytest.approx((9 / 10 + 6 / 10) / 2),
+        (3, 0.6): pytest.approx((0 + 1) / 2),
+        (5, 0.2): 1.0,
+        (5, 0.6): 0.5,
+    }
+    assert {(one.k, one.temperature) for one in report.best} == {(1, 0.6), (3, 0.2), (5, 0.2)}
+    outcomes = report.outcomes["plain"]
+    assert {name: count for name, count in outcomes.items() if count} == {
+        "right": 7,
+        "wrong-graph": 5,
+        "no-answer": 2,
+        "build": 3,
+        "wrong-argument": 3,
+    }
+    assert report.scripted
+    assert report.missing == 0
+    assert report.models == ("scripted",)
+    assert report.samples == (5, 5)
+    cost = report.costs["plain"]
+    used = [one.usage for one in result.samples]
+    assert cost.tokens == pytest.approx(sum(one.tokens for one in used) / 20)
+    assert cost.money == pytest.approx(
+        sum(one.prompt_tokens + 2 * one.completion_tokens for one in used) / 20
+    )
+    assert cost.calls == 1
+
+
+def test_seeds_differ_and_stay():
+    keys = [key for _, key in plan().asked()]
+    seeds = {sample_seed(0, key) for key in keys}
+    assert len(seeds) == len(keys)
+    assert seeds.isdisjoint(sample_seed(1, key) for key in keys)
+    assert sample_seed(7, keys[0]) == sample_seed(7, keys[0])
+
+
+def test_goes_on_where_it_was_interrupted(built_here, tmp_path):
+    chosen, file = plan(), tmp_path / "samples.jsonl"
+    all_of_it = script(chosen, schedule)
+    some = {**all_of_it, "rules": [*all_of_it["rules"][:7], {"status": 500, "message": "down"}]}
+    with ScriptedServer(some) as server:
+        result = run(chosen, built_here, Records(file, HEADER), server, max_retries=0)
+    assert isinstance(result.stopped, LanguageModelError)
+    assert result.missing == 13
+    with file.open("a") as opened:
+        opened.write('{"schema_version": 1, "sam')  # killed while it wrote
+    with ScriptedServer(all_of_it) as server:
+        records = Records(file, HEADER, resume=True)
+        assert len(records.samples) == 7
+        result = run(chosen, built_here, records, server)
+        assert len(server.exchanges) == 13
+    assert result.stopped is None
+    assert result.missing == 0
+    again = Records(file, HEADER, resume=True)
+    assert again.samples == {one.key: one for one in result.samples}
+    assert all(json.loads(line)["schema_version"] == 1 for line in file.read_text().splitlines())
+
+
+def test_other_evaluations_are_no_part(tmp_path):
+    file = tmp_path / "samples.jsonl"
+    Records(file, HEADER)
+    assert not file.exists()  # nothing is written before there is a sample
+    file.write_text(json.dumps({"schema_version": 1, "evaluation": asdict(HEADER)}) + "\n")
+    with pytest.raises(BenchmarkError, match="--resume"):
+        Records(file, HEADER)
+    for name, value in (("benchmark", "other"), ("model", "gpt"), ("seed", 1), ("endpoint", "x")):
+        with pytest.raises(BenchmarkError, match=name):
+            Records(file, replace(HEADER, **{name: value}), resume=True)
+    for text in ("", "[]\n", "{\n", '{"schema_version": 2}\n', '{"schema_version": 1}\n'):
+        file.write_text(text)
+        with pytest.raises(BenchmarkError, match=file.name[:7]):
+            Records(file, HEADER, resume=True)
+
+
+def test_a_budget_ends_it(built_here):
+    chosen = plan()
+    with ScriptedServer(script(chosen, schedule)) as server:
+        records = Records(None, HEADER)
+        result = run(chosen, built_here, records, server, max_tokens_total=900, answer_tokens=200)
+    assert isinstance(result.stopped, ModelBudgetError)
+    assert 0 < len(result.samples) < 20
+    assert sum(one.usage.tokens for one in result.samples) <= 900
+    assert report_of(result, (1,)).missing == 20 - len(result.samples)
+
+
+def test_an_answer_of_no_use_is_a_wrong_sample(built_here):
+    chosen = plan(samples=1, temperatures=(0.2,))
+    with ScriptedServer([{"refusal": "no"}]) as server:
+        result = run(chosen, built_here, Records(None, HEADER), server)
+    assert [one.outcome for one in result.samples] == ["no-answer", "no-answer"]
+
+
+def test_several_at_a_time():
+    chosen = plan(samples=2)
+    with ScriptedServer(script(chosen, schedule)) as server, open_model(settings(server)) as model:
+        judge = Judge(NoRunner("x"), lambda program: Built(None, (Diagnostic("CLR001", "no"),)))
+        result = evaluate(chosen, model, OwnGenerator(), judge, Records(None, HEADER), jobs=4)
+    assert result.missing == 0
+    assert len({one.key for one in result.samples}) == 8
+
+
+def test_parts_of_the_generation():
+    assert list(ABLATIONS) == ["plain", "card", "lake", "calibration", "all"]
+    check_ablations(["plain"])
+    with pytest.raises(ConfigurationError, match="there is no ablation"):
+        check_ablations(["cards"])
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        ("```python\nx\n```", "x\n"),
+        ("a\n```py\nx\n```\nb\n```\nlonger\n```\n", "longer\n"),
+        ("```bash\npip install couler\n```\n```python\nx = '```'\n```\n", "x = '```'\n"),
+        ("~~~\nx\n~~~", "x\n"),
+        ("import couler\nx", "import couler\nx"),
+        ("from couler import File", "from couler import File"),
+        ("I use import couler", None),
+        ("```json\n{}\n```", None),
+        ("", None),
+    ],
+)
+def test_programs_in_answers(text, program):
+    assert program_in(text) == program

@@ -1,0 +1,140 @@
+"""Answers are judged by what they build and do; every class of error is reached."""
+
+from pathlib import Path
+
+import pytest
+
+from couler.box import Built, build_program, isolation
+from couler.evaluation.generating import program_in
+from couler.evaluation.items import read_benchmark
+from couler.evaluation.judging import OUTCOMES, Judge, reference_workflow
+from couler.evaluation.runner import BoxRunner, NoRunner, Ran
+from tests.nl_benchmark.scripted import ANSWERS, OTHER
+
+ITEMS = {item.name: item for item in read_benchmark(Path("tests/nl_benchmark")).items}
+SQUARES = ITEMS["sum_of_squares"]
+
+needs_box = pytest.mark.skipif(isolation().problem is not None, reason="no box on this system")
+
+
+class FixedRunner:
+    """Says of every run the same."""
+
+    def __init__(self, ran):
+        self.ran = ran
+        self.asked = []
+
+    def problem(self, workflow):
+        return None
+
+    def run(self, workflow, course):
+        self.asked.append(course.parameters)
+        return self.ran
+
+
+@needs_box
+@pytest.mark.parametrize("outcome", [one for one in OUTCOMES if one != "wrong-outcome"])
+def test_each_class(outcome):
+    program = program_in(ANSWERS[outcome](SQUARES))
+    verdict = Judge(NoRunner("not here")).judge(SQUARES, program)
+    assert verdict.outcome == outcome, verdict
+    assert verdict.is_right == (not verdict.reasons)
+
+
+@needs_box
+def test_wrong_outcome_in_the_box():
+    program = program_in(ANSWERS["wrong-outcome"](SQUARES))
+    verdict = Judge(BoxRunner()).judge(SQUARES, program)
+    assert verdict.outcome == "wrong-outcome"
+    assert verdict.reasons == ('the run should give "total" = 30, but gives 50',)
+
+
+LINES = {
+    "couler.lunch()": "unknown-api",
+    "couler.steps.sklearn.fit()": "unknown-api",
+    "from couler import Wokflow": "unknown-api",
+    "undefined_name": "unknown-api",
+    "import socket": "refused",
+    "from os import path": "refused",
+    "eval('1')": "refused",
+    "open('x')": "refused",
+    "x = couler.__dict__": "refused",
+    "couler.create_secret({'a': 'b'})": "refused",
+    "def f(:": "syntax",
+    "1 / 0": "build",
+}
+
+
+@needs_box
+@pytest.mark.parametrize(("line", "outcome"), LINES.items())
+def test_what_a_line_is(line, outcome):
+    program = f"import couler\n\n{line}\n\n" + OTHER.removeprefix("import couler\n")
+    assert Judge(NoRunner("")).judge(SQUARES, program).outcome == outcome
+
+
+@pytest.mark.parametrize("program", [None, "", " \n"])
+def test_no_answer(program):
+    assert Judge(NoRunner("")).judge(SQUARES, program).outcome == "no-answer"
+
+
+def judged(ran, item=SQUARES):
+    runner = FixedRunner(ran)
+    verdict = Judge(runner).judge_workflow(item, reference_workflow(item))
+    return verdict, runner.asked
+
+
+def test_outcomes_are_compared():
+    right = Ran("succeeded", {"total": 30.0, "more": 1}, {"succeeded": 5, "skipped": 0})
+    assert judged(right)[0].is_right
+    for wrong, told in (
+        (Ran("failed", {"total": 30}, {"succeeded": 5}, "it broke"), "has failed: it broke"),
+        (Ran(None, {}, {}), "come to no end"),
+        (Ran("succeeded", {"total": 31}, {"succeeded": 5}), "but gives 31"),
+        (Ran("succeeded", {"total": "30"}, {"succeeded": 5}), 'but gives "30"'),
+        (Ran("succeeded", {"total": True}, {"succeeded": 5}), "but gives true"),
+        (Ran("succeeded", {}, {"succeeded": 5}), "but gives null"),
+        (Ran("succeeded", {"total": 30}, {"succeeded": 4}), "but 4 are"),
+    ):
+        verdict, _ = judged(wrong)
+        assert verdict.outcome == "wrong-outcome"
+        assert told in verdict.reasons[0]
+
+
+def test_each_course_is_run():
+    gate = ITEMS["quality_gate"]
+    verdict, asked = judged(
+        Ran("succeeded", {"decision": "live"}, {"succeeded": 2, "skipped": 1}), gate
+    )
+    assert asked == [{}, {"least": 0.99}]
+    assert '{"least": 0.99}' in verdict.reasons[0]
+
+
+def test_not_run_is_told():
+    verdict = Judge(NoRunner("it is forbidden")).judge_workflow(
+        SQUARES, reference_workflow(SQUARES)
+    )
+    assert verdict.is_right
+    assert verdict.not_run == "it is forbidden"
+
+
+def test_words_that_must_occur():
+    item = ITEMS["image_model_selection"]
+    other = item.reference.replace("DenseNet", "AlexNet")
+    verdict = Judge(NoRunner("")).compare(item, built(other))
+    assert verdict.reasons == ('"densenet" occurs nowhere in the answer',)
+
+
+def built(program):
+    made: Built = build_program(program)
+    assert made.workflow is not None
+    return made.workflow
+
+
+def test_an_engine_of_the_item_refuses():
+    group = ITEMS["retried_together"]
+    workflow = reference_workflow(group)
+    item = SQUARES.__class__(
+        "x", "x", ("x",), group.reference, engines=("argo", "airflow"), compare=group.compare
+    )
+    verdict = Judge(NoRunner("")).judge_workflow(item, workflow)
+    assert (verdict.outcome, verdict.code) == ("not-verified", "CLR301")

@@ -1,0 +1,79 @@
+"""A model whose answers are known: for tests of what is done with them, without a server."""
+
+from __future__ import annotations
+
+import typing as t
+
+from pydantic import BaseModel
+
+from couler.llm import Answer, Parsed, Prompt, Usage
+
+M = t.TypeVar("M", bound=BaseModel)
+
+Reply = tuple[str, dict[str, object]]
+
+
+class Replies:
+    """Answers of a script in order; each says for which prompt it is."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self.left = list(replies)
+        self.asked: list[Prompt] = []
+        self.usage = Usage()
+
+    def ask(
+        self, prompt: Prompt, *, temperature: float | None = None, seed: int | None = None
+    ) -> Answer:
+        raise AssertionError("forms are asked for, not texts")
+
+    def ask_for(
+        self,
+        prompt: Prompt,
+        schema: type[M],
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+    ) -> Parsed[M]:
+        self.asked.append(prompt)
+        assert self.left, f"nobody expected the prompt {prompt.name}"
+        name, fields = self.left.pop(0)
+        assert prompt.name == name
+        used = Usage(1, 100, 10, 0.0, 0.5)
+        self.usage += used
+        return Parsed(schema.model_validate(fields), Answer("", used, "known", "stop"))
+
+    def told(self, number: int) -> str:
+        """Return what the user's message of a call said."""
+        return self.asked[number].messages[-1].content
+
+
+def plan(*names: str, **fields: object) -> Reply:
+    modules = [
+        {"name": name, "task": "other", "description": f"does {name}", "reads": []}
+        for name in names
+    ]
+    given = {
+        "reasoning": "",
+        "workflow_name": "made",
+        "parameters": [],
+        "schedule": "",
+        "settings": "",
+    }
+    return "decompose", given | {"modules": modules} | fields
+
+
+def code(wiring: str, definitions: str = "", *, name: str = "generate") -> Reply:
+    return name, {"explanation": "It is done.", "definitions": definitions, "wiring": wiring}
+
+
+def echo(name: str, *args: str) -> str:
+    given = f", args=[{', '.join(args)}]" if args else ""
+    return f'{name} = couler.run_container("alpine:3.20", ["echo"]{given}, name="{name}")'
+
+
+def critique(score: float, *problems: str, name: str = "critique") -> Reply:
+    return name, {"problems": problems, "advice": "Mend it.", "score": score}
+
+
+def whole(text: str, *, name: str = "write") -> Reply:
+    return name, {"explanation": "It is done.", "program": text}

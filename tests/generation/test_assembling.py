@@ -1,0 +1,128 @@
+"""Programs made of the code of modules."""
+
+from __future__ import annotations
+
+import ast
+
+from couler.generation.assembling import assemble
+from couler.generation.modules import Decomposition, ModuleCode, ModulePlan, PlannedParameter
+
+LOAD = ModuleCode(
+    explanation="",
+    definitions="""\
+from dataclasses import dataclass
+from couler import File
+
+@dataclass
+class Facts:
+    rows: int
+
+
+@couler.step
+def load(limit: int) -> Facts:
+    return Facts(limit)
+""",
+    wiring="facts = load(wf.params.limit)\n",
+)
+REPORT = ModuleCode(
+    explanation="",
+    definitions="from couler import File\n\nHEADING = 'found'",
+    wiring="""\
+report = couler.run_script(
+    image="alpine:3.20",
+    command="sh",
+    source='''
+set -e
+  echo "$1"
+''',
+    args=[facts.rows],
+)""",
+)
+
+
+def plan(*names: str, **fields: object) -> Decomposition:
+    modules = tuple(ModulePlan(name=one, task="other", description="", reads=()) for one in names)
+    given: dict[str, object] = {
+        "reasoning": "",
+        "workflow_name": "w",
+        "schedule": "",
+        "settings": "",
+    }
+    given |= {"parameters": (), "modules": modules, **fields}
+    return Decomposition.model_validate(given)
+
+
+def test_a_program_has_each_import_once_and_texts_as_they_were() -> None:
+    planned = plan(
+        "load",
+        "report",
+        schedule="0 3 * * *",
+        parameters=(PlannedParameter(name="limit", default="5"),),
+    )
+    program = assemble("Say what is found", planned, {"load": LOAD, "report": REPORT})
+    assert (
+        program.text
+        == '''\
+"""Say what is found."""
+
+from dataclasses import dataclass
+
+import couler
+from couler import File
+
+
+@dataclass
+class Facts:
+    rows: int
+
+
+@couler.step
+def load(limit: int) -> Facts:
+    return Facts(limit)
+
+
+HEADING = 'found'
+
+
+with couler.Workflow("w", schedule="0 3 * * *", limit=5) as wf:
+    # load
+    facts = load(wf.params.limit)
+    # report
+    report = couler.run_script(
+        image="alpine:3.20",
+        command="sh",
+        source=\'\'\'
+set -e
+  echo "$1"
+\'\'\',
+        args=[facts.rows],
+    )
+'''
+    )
+    assert program.problems == ()
+    lines = program.text.split("\n")
+    assert program.owner_of(lines.index("class Facts:") + 1) == "load"
+    assert program.owner_of(lines.index("HEADING = 'found'") + 1) == "report"
+    assert program.owner_of(lines.index("        args=[facts.rows],") + 1) == "report"
+    assert program.owner_of(1) is None
+    assert program.owner_of(1000) is None
+
+
+def test_what_two_modules_define_is_told() -> None:
+    program = assemble("x", plan("one", "two"), {"one": LOAD, "two": LOAD})
+    assert [(one.code, one.step) for one in program.problems] == [("CLR640", "two")] * 2
+    assert '"one" and "two" both define "Facts"' in program.problems[0].message
+
+
+def test_code_that_does_not_parse_stays_for_the_gate() -> None:
+    broken = ModuleCode(explanation="", definitions="def load(:", wiring='x = """open')
+    program = assemble("x", plan("load"), {"load": broken})
+    assert "def load(:" in program.text
+    assert program.owner_of(program.text.split("\n").index("def load(:") + 1) == "load"
+
+
+def test_any_description_is_a_docstring() -> None:
+    for text in ('quotes """ within', 'ends with "', "back\\slash \\u", "many words " * 60, "ünï"):
+        program = assemble(text, plan("load"), {})
+        assert isinstance(ast.get_docstring(ast.parse(program.text)), str), text
+        assert max(map(len, program.text.split("\n"))) <= 100

@@ -1,0 +1,227 @@
+"""Everything that goes wrong between here and an endpoint is one clear error, or is repeated."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import traceback
+import typing as t
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+
+from couler.errors import ConfigurationError, LanguageModelError, ModelAnswerError
+from couler.llm import LlmSettings, open_model
+from couler.llm.endpoint import _wait_of
+from tests.llm.conftest import KEY, PROMPT, World
+
+OK = {"reply": "fine"}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 429},
+        {"status": 500},
+        {"status": 503},
+        {"rubbish": "json"},
+        {"cut": True},
+        {"reply": "a" * 100_000, "cut": True},
+    ],
+    ids=["429", "500", "503", "rubbish", "cut", "cut-long"],
+)
+def test_what_passes_is_tried_again(
+    world: World, slept: list[float], fault: dict[str, t.Any]
+) -> None:
+    model = world.model([{**fault, "times": 2}, OK])
+    assert model.ask(PROMPT).text == "fine"
+    assert slept == [0.001, 0.002]  # twice as long each time
+    assert len(world.told) == 1  # only the first of short waits
+    assert "trying again in 0.001 s" in world.told[0]
+
+
+def test_a_wait_that_the_endpoint_asks_for_is_waited(world: World, slept: list[float]) -> None:
+    model = world.model([{"status": 429, "retry_after": 7, "times": 2}, OK])
+    model.ask(PROMPT)
+    assert slept == [7, 7]
+    assert all(one.endswith("trying again in 7 s") for one in world.told)
+    assert len(world.told) == 2
+
+
+def test_forms_of_retry_after() -> None:
+    assert _wait_of({"retry-after": formatdate(0)}) == 0.0
+    assert _wait_of({"retry-after-ms": "1500"}) == 1.5
+    assert _wait_of({"retry-after": "soon"}) is None
+    assert _wait_of({"retry-after": "inf"}) is None
+
+
+def test_a_wait_that_is_too_long_is_an_error(world: World, slept: list[float]) -> None:
+    model = world.model([{"status": 429, "retry_after": 3600, "message": "come back"}])
+    with pytest.raises(LanguageModelError, match=r"come back.*asks to wait for 3,600 s"):
+        model.ask(PROMPT)
+    assert slept == []
+
+
+def test_attempts_have_an_end(world: World, slept: list[float]) -> None:
+    model = world.model([{"status": 503, "message": "overloaded"}], max_retries=3)
+    with pytest.raises(LanguageModelError, match="after 4 attempts: it answered 503: overloaded"):
+        model.ask(PROMPT)
+    assert len(world.server.requests) == 4
+    assert model.usage.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"status": 400, "message": "bad"}, 'call "decompose": it answered 400: bad'),
+        ({"status": 401, "message": "who?"}, "401: who? The key is not taken: is COULER_LLM_API"),
+        ({"status": 403, "message": "no"}, "403: no. The key does not allow this model"),
+        ({"status": 404, "message": "no model x"}, "404: no model x. Is the model the endpoint's"),
+        ({"status": 429, "code": "insufficient_quota"}, "The account has no credit"),
+        ({"rubbish": "html"}, "it answered a page of HTML, no chat completion: <!doctype html>"),
+        ({"rubbish": "schema"}, 'JSON that is no chat completion: {"answer": 42'),
+    ],
+)
+def test_what_does_not_pass_is_an_error_at_once(
+    world: World, rule: dict[str, t.Any], said: str
+) -> None:
+    model = world.model([rule])
+    with pytest.raises(LanguageModelError) as caught:
+        model.ask(PROMPT)
+    assert said in str(caught.value)
+    assert not isinstance(caught.value, ModelAnswerError)
+    assert caught.value.exit_code == 4
+    assert len(world.server.requests) == 1
+
+
+def test_rubbish_for_ever_is_an_error(world: World) -> None:
+    model = world.model([{"rubbish": "json"}], max_retries=1)
+    with pytest.raises(LanguageModelError, match="after 2 attempts: it answered what is no JSON"):
+        model.ask(PROMPT)
+
+
+def test_cut_for_ever_is_an_error(world: World) -> None:
+    model = world.model([{"cut": True}], max_retries=1)
+    with pytest.raises(LanguageModelError, match="the connection broke before the answer was who"):
+        model.ask(PROMPT)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def test_an_endpoint_that_is_down(world: World) -> None:
+    model = world.open(base_url=f"http://127.0.0.1:{free_port()}/v1", max_retries=1)
+    with pytest.raises(LanguageModelError) as caught:
+        model.ask(PROMPT)
+    assert "after 2 attempts: it cannot be reached: " in str(caught.value)
+    assert "refused. Does it run, and is base-url its address?" in str(caught.value)
+
+
+def test_an_address_without_v1(world: World) -> None:
+    server = world.serve([OK])
+    model = world.open(base_url=server.base_url.removesuffix("/v1"))
+    with pytest.raises(LanguageModelError, match="404: there is no /chat/completions here"):
+        model.ask(PROMPT)
+
+
+def test_an_endpoint_without_tls(world: World) -> None:
+    server = world.serve([OK])
+    model = world.open(base_url=server.base_url.replace("http:", "https:"))
+    with pytest.raises(LanguageModelError, match=r"does not speak TLS. Is it http://"):
+        model.ask(PROMPT)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a certificate that nobody trusts, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not there to make a certificate")
+    made, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    subprocess.run(
+        [*command, "-addext", "subjectAltName=IP:127.0.0.1", "-out", made, "-keyout", key],
+        check=True,
+        capture_output=True,
+    )
+    return made, key
+
+
+def test_a_certificate_that_nobody_trusts(world: World, certificate: tuple[Path, Path]) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    server = world.serve([OK])
+    assert server._http is not None
+    server._http.socket = context.wrap_socket(server._http.socket, server_side=True)
+    model = world.open(base_url=server.base_url.replace("http:", "https:"))
+    with pytest.raises(
+        LanguageModelError, match=r"its certificate is not trusted: .*SSL_CERT_FILE"
+    ):
+        model.ask(PROMPT)
+    assert server.requests == ()
+
+
+def test_an_answer_that_does_not_come(world: World) -> None:
+    model = world.model([{"reply": "late", "slow": 60}], timeout_s=0.2, max_retries=1)
+    with pytest.raises(LanguageModelError, match=r"after 2 attempts: no answer within 0.2 s"):
+        model.ask(PROMPT)
+
+
+def test_the_key_stays_out_of_what_is_told(world: World) -> None:
+    echo = f"Incorrect API key provided: {KEY}"
+    model = world.model([{"status": 401, "message": echo}])
+    with pytest.raises(LanguageModelError) as caught:
+        model.ask(PROMPT)
+    assert "Incorrect API key provided: ***" in str(caught.value)
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+    assert KEY not in world.log.read_text()
+    assert KEY not in repr(world.settings()) + str(world.settings())
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"model": ""}, "no model is chosen. Set COULER_LLM_MODEL"),
+        ({"api_key": ""}, "there is no key. Set COULER_LLM_API_KEY"),
+        ({"api_key": "two\nlines"}, "more than one line"),
+        ({"base_url": "127.0.0.1:80"}, "base-url must be an address such as"),
+        ({"base_url": "http://u:secret@h/v1"}, "must have no user, password"),
+        ({"base_url": "http://h/v1?key=secret"}, "must have no user, password"),
+        ({"structured": "yes"}, "structured must be one of auto, schema, object, text"),
+        ({"timeout_s": 0}, "timeout must be a number of seconds above 0"),
+        ({"temperature": 3}, "temperature must be a number from 0 to 2, not 3"),
+        ({"max_retries": -1}, "max-retries must be"),
+        ({"answer_tokens": 0}, "answer-tokens must be"),
+        ({"max_tokens_total": 0}, "max-tokens-total must be"),
+        ({"max_cost": float("nan")}, "max-cost must be"),
+    ],
+)
+def test_settings_that_are_wrong(world: World, fields: dict[str, t.Any], said: str) -> None:
+    world.serve([OK])
+    with pytest.raises(ConfigurationError) as caught:
+        world.open(**fields)
+    assert said in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert caught.value.exit_code == 3
+    assert not world.log.exists()
+
+
+def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    settings = LlmSettings(model="m", api_key="k")
+    with pytest.raises(ConfigurationError) as caught, open_model(settings):
+        pass
+    assert str(caught.value).endswith("pip install 'couler[llm]'")
+
+
+def test_the_interface_loads_no_sdk() -> None:
+    probe = "import sys, couler.llm, couler.llm.fake; print('openai' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

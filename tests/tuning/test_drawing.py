@@ -1,0 +1,266 @@
+"""Cards drawn from data, READMEs and steps of the zoo."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import typing as t
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from couler.errors import TuningError
+from couler.tuning import drawing
+from couler.tuning.cards import parse_data_card, write_card
+from couler.tuning.drawing import draw_data_card, draw_set_card
+from couler.tuning.estimators import draw_model_card
+from couler.tuning.readme import data_card_of_readme, model_card_of_readme
+
+FLOWERS = "a,b,color,kind\n1,2.5,red,rose\n3,,blue,tulip\n5,-1,red,rose\n"
+
+
+def written(folder: Path, text: str, name: str = "rows.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_csv(tmp_path: Path) -> None:
+    card = draw_data_card(written(tmp_path, FLOWERS))
+    assert (card.name, card.rows, card.features, card.missing) == ("rows", 3, 3, 1)
+    assert card.metric.name == "accuracy"
+    space = card.label_space
+    assert (space.column, space.classes, space.counts) == ("kind", ("rose", "tulip"), (2, 1))
+    a, b, color = card.columns
+    assert (a.type, a.least, a.most, a.mean, a.missing) == ("number", 1, 5, 3, 0)
+    assert (b.mean, b.missing) == (0.75, 1)
+    assert (color.type, color.distinct) == ("text", 2)
+    assert parse_data_card(write_card(card)) == card
+
+
+def test_the_label_can_be_a_number_and_another_column(tmp_path: Path) -> None:
+    card = draw_data_card(written(tmp_path, FLOWERS), label="b", metric="rmse")
+    assert card.label_space.kind == "number"
+    assert (card.label_space.least, card.label_space.most) == (-1, 2.5)
+    assert card.metric.direction == "minimize"
+    whole = draw_data_card(written(tmp_path, "x,y\n" + "1,2\n2,1\n" * 3))
+    assert (whole.label_space.kind, whole.label_space.classes) == ("classes", ("1", "2"))
+    many = draw_data_card(written(tmp_path, "x,y\n" + "".join(f"1,{n}\n" for n in range(30))))
+    assert many.label_space.kind == "number"
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_other_delimiters_are_seen(tmp_path: Path, delimiter: str) -> None:
+    card = draw_data_card(written(tmp_path, FLOWERS.replace(",", delimiter)))
+    assert card.features == 3
+    assert card.data is not None
+    assert card.data.delimiter == delimiter
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "is empty"),
+        ("a,b\n", "has no rows"),
+        ("a\n1\n", "no column besides the label"),
+        ("a,a\n1,2\n", 'two columns "a"'),
+        ("a,b\n1,2\n1\n", "row 2: 1 values, but 2 columns"),
+        ('a,b\n"' + "x" * 200_000 + '",2\n', "cannot be read as CSV"),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(TuningError, match=problem):
+        draw_data_card(written(tmp_path, text))
+
+
+def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "_MOST_ROWS", 2)
+    with pytest.raises(TuningError, match="more than 2 rows"):
+        draw_data_card(written(tmp_path, FLOWERS))
+    wide = ",".join(f"c{number}" for number in range(60))
+    card = draw_data_card(written(tmp_path, f"{wide}\n{wide}\n"))
+    assert (card.features, len(card.columns)) == (59, 50)
+    with pytest.raises(TuningError, match="10,001 columns"):
+        draw_data_card(written(tmp_path, ",".join(map(str, range(10_001))) + "\n"))
+
+
+def test_a_wrong_label_or_metric_names_the_nearest(tmp_path: Path) -> None:
+    path = written(tmp_path, FLOWERS)
+    with pytest.raises(TuningError, match=r'no column "knd".*Did you mean "kind"'):
+        draw_data_card(path, label="knd")
+    with pytest.raises(TuningError, match='Did you mean "accuracy"'):
+        draw_data_card(path, metric="acuracy")
+    with pytest.raises(TuningError, match=r"neither \.csv, \.tsv nor \.npz"):
+        draw_data_card(tmp_path / "rows.xls")
+
+
+def test_npz(tmp_path: Path) -> None:
+    path = tmp_path / "rows.npz"
+    np.savez(path, X=np.arange(12.0).reshape(2, 2, 3), y=np.array(["no", "yes"]))
+    card = draw_data_card(path)
+    assert (card.rows, card.features, card.label_space.classes) == (2, 6, ("no", "yes"))
+    assert card.columns[5].most == 11
+
+
+class Hostile:
+    def __reduce__(self) -> tuple[t.Any, ...]:
+        return (Path.touch, (Path("ran"),))
+
+
+def test_nothing_in_an_npz_file_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    array = io.BytesIO()
+    np.lib.format.write_array(array, np.array([Hostile()], dtype=object), allow_pickle=True)
+    for name, content in (("pickled.npz", array.getvalue()), ("raw.npz", pickle.dumps(Hostile()))):
+        with zipfile.ZipFile(name, "w") as archive:
+            archive.writestr("X.npy", content)
+            archive.writestr("y.npy", content)
+        with pytest.raises(TuningError, match="cannot be read as npz"):
+            draw_data_card(Path(name))
+    written(tmp_path, "no zip", "text.npz")
+    with pytest.raises(TuningError, match="cannot be read as npz"):
+        draw_data_card(Path("text.npz"))
+    assert not Path("ran").exists()
+
+
+def test_a_small_npz_file_cannot_stand_for_a_huge_one(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("X.npy", bytes(200_000_000))
+        archive.writestr("y.npy", b"")
+    with pytest.raises(TuningError, match="above"):
+        draw_data_card(path)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "problem"),
+    [
+        ({"X": np.ones((2, 2))}, "must have the arrays X and y; it has X"),
+        ({"X": np.ones((2, 2)), "y": np.ones(3)}, r"not \(2, 2\) and \(3,\)"),
+        ({"X": np.array([["a"]]), "y": np.ones(1)}, "X has numbers"),
+        ({"X": np.ones((0, 2)), "y": np.ones(0)}, "X has n x m values"),
+    ],
+)
+def test_other_arrays_are_refused(tmp_path: Path, arrays: dict[str, t.Any], problem: str) -> None:
+    np.savez(tmp_path / "rows.npz", **arrays)
+    with pytest.raises(TuningError, match=problem):
+        draw_data_card(tmp_path / "rows.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "features", "metric"),
+    [("digits", 1797, 64, "accuracy"), ("diabetes", 442, 10, "r2"), ("wine", 178, 13, "accuracy")],
+)
+def test_sets_of_scikit_learn(name: str, rows: int, features: int, metric: str) -> None:
+    card = draw_set_card(name)
+    assert (card.rows, card.features, card.metric.name) == (rows, features, metric)
+    assert parse_data_card(write_card(card)) == card
+
+
+def test_an_unknown_set_names_the_nearest() -> None:
+    with pytest.raises(TuningError, match='Did you mean "digits"'):
+        draw_set_card("digit")
+
+
+def test_what_a_step_of_the_zoo_trains() -> None:
+    card = draw_model_card("sklearn.train", "MLPClassifier")
+    assert card.hyperparameters["hidden_layer_sizes"] == (100,)
+    assert card.loss == "log_loss"
+    assert card.training is not None
+    assert card.training.scale
+    trees = draw_model_card("sklearn.train", "GradientBoostingRegressor")
+    assert (trees.loss, trees.hyperparameters["learning_rate"]) == ("squared_error", 0.1)
+    with pytest.raises(TuningError, match=r'no estimator "MLPClasifier"\. Did you mean "MLPCl'):
+        draw_model_card("sklearn.train", "MLPClasifier")
+    with pytest.raises(TuningError, match="Write the card by hand"):
+        draw_model_card("pytorch.train", "MLPClassifier")
+
+
+DATASET = """---
+pretty_name: Movie Reviews
+license: mit
+task_categories: [text-classification]
+size_categories: [1K<n<10K]
+dataset_info:
+  features:
+  - {name: text, dtype: string}
+  - name: label
+    dtype: {class_label: {names: {'0': neg, '1': pos}}}
+  splits:
+  - {name: train, num_examples: 4000}
+  - {name: test, num_examples: 1000}
+train_on: me
+---
+# Movie Reviews
+
+<!-- a comment -->
+Sentences of reviews. ![](x.png)
+"""
+
+MODEL = """---
+library_name: transformers
+pipeline_tag: text-classification
+base_model: [bert-base-uncased]
+license: mit
+---
+# Small BERT
+
+Fine-tuned on reviews.
+"""
+
+
+def test_a_readme_of_a_data_set(tmp_path: Path) -> None:
+    card, unknown = data_card_of_readme(written(tmp_path, DATASET, "README.md"))
+    assert card == parse_data_card("""
+    name: Movie Reviews
+    input_type: text
+    label_space: {kind: classes, column: label, classes: [neg, pos], class_count: 2}
+    metric: accuracy
+    description: Sentences of reviews.
+    rows: 5000
+    features: 1
+    """)
+    assert unknown == ("license", "train_on")
+
+
+def test_a_readme_of_a_model(tmp_path: Path) -> None:
+    card, unknown = model_card_of_readme(written(tmp_path, MODEL, "README.md"))
+    assert (card.name, card.description) == ("Small BERT", "Fine-tuned on reviews.")
+    assert card.structure == (  # type: ignore[union-attr]  # a model card
+        "for text-classification; of the library transformers; trained on from bert-base-uncased"
+    )
+    assert unknown == ("license",)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("# Title\n", "has no front matter"),
+        ("---\n- a\n---\n", "no table of keys"),
+        ("---\na: [\n---\n", "no YAML"),
+        ("---\npretty_name: X\n---\n", "Give --metric NAME"),
+    ],
+)
+def test_a_readme_that_tells_too_little(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(TuningError, match=problem):
+        data_card_of_readme(written(tmp_path, text, "README.md"))
+
+
+HOSTILE_FRONT = """---
+pretty_name: {a: 1}
+task_categories: {x: y}
+tags: 3
+metrics: [{type: x}, bogus]
+dataset_info: [{features: [3, {name: l, dtype: {class_label: {names: []}}}], splits: nonsense}]
+---
+"""
+
+
+def test_a_readme_of_another_shape_is_no_defect(tmp_path: Path) -> None:
+    path = written(tmp_path, HOSTILE_FRONT, "README.md")
+    with pytest.raises(TuningError, match="Give --metric"):
+        data_card_of_readme(path)
+    card, _ = data_card_of_readme(path, metric="accuracy")
+    assert card.input_type == "other"  # type: ignore[union-attr]  # a data card
