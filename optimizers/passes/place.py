@@ -21,6 +21,7 @@ from couler.optimizers.placement.selecting import Selectors
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategy import PlacementStrategy, Rules
+from couler.optimizers.placement.unknown_kinds import told_of_unknown_kinds
 from couler.optimizers.placement.workload import (
     Workload,
     speeds_of,
@@ -187,6 +188,8 @@ class Place:
                 "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
             )
             context.explain(f"{len(done):,} {rest} not placed.")
+        for told in told_of_unknown_kinds(cluster, _models(workflow)):
+            context.explain(told)
         if learned:
             _tell_learned(context, workload, learned)
             _tell_scaled(context, workload, scaled_speeds(cluster, learned))
@@ -194,8 +197,7 @@ class Place:
 
     def _learned(self, workflow: Workflow, cluster: Cluster, context: PassContext) -> Learned:
         """Return what earlier runs tell of what the workflow computes."""
-        profiles = (step.profile for step in all_steps(workflow) if step.profile is not None)
-        models = {one.model for one in profiles if one.model and one.operations}
+        models = _models(workflow)
         if not self.learn or context.timings is None or not models:
             return {}
         return learn_speeds(
@@ -246,6 +248,12 @@ def _by_kubernetes(workload: Workload, cluster: Cluster, speeds: Speeds) -> floa
         return simulate([workload.pipeline], cluster, scoring, speeds, _RULES).total_s
     except UnplaceableError:
         return None
+
+
+def _models(workflow: Workflow) -> set[str]:
+    """Return the kinds of models whose operations steps state."""
+    profiles = (step.profile for step in all_steps(workflow) if step.profile is not None)
+    return {one.model for one in profiles if one.model and one.operations}
 
 
 def _without_margin(strategy: PlacementStrategy) -> PlacementStrategy:

@@ -178,7 +178,7 @@ def _bounded(replicas: Sequence[Replicas], most: int) -> Iterator[tuple[Replicas
 
 def _replicas(manifest: Mapping[str, t.Any], gpu_keys: Sequence[str]) -> Iterator[Replicas]:
     kind, spec = manifest.get("kind"), _table(manifest.get("spec"))
-    if kind in _REPLICAS_OF:
+    if isinstance(kind, str) and kind in _REPLICAS_OF:
         for type_, one in _table(spec.get(_REPLICAS_OF[kind][0])).items():
             yield from _type(type_, _count(_table(one).get("replicas"), 1), _pod(one), gpu_keys)
     elif kind == "Job":

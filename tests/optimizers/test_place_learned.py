@@ -147,6 +147,17 @@ def test_where_nothing_relates_the_two_the_plan_says_so() -> None:
     assert "What is stated for forest on high may be in another unit" in context.reason
 
 
+def test_speeds_of_a_misspelt_kind_are_told() -> None:
+    cluster = Cluster((LOW, HIGH), speeds=(Speed(1e9), Speed(4e9, "high", "forst")))
+    _, context = place(step("fit"), cluster=cluster)
+    assert 'stated for "forst", which is no known kind of model. Did you mean "forest"?' in (
+        context.reason
+    )
+    cluster = Cluster((LOW, HIGH), speeds=(Speed(1e9), Speed(4e9, "high", "forest")))
+    _, context = place(step("fit"), cluster=cluster)
+    assert "no known kind" not in context.reason
+
+
 def test_nobody_is_asked_where_nothing_computes() -> None:
     def ask() -> Sequence[Timed]:
         raise AssertionError("there is nothing to ask for")
