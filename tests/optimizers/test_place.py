@@ -6,7 +6,6 @@ import pytest
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed, Taint
 from couler.errors import ConfigurationError, EngineOptionError, InvalidWorkflowError
-from couler.ir.base import freeze_json
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.pods import PodSettings
 from couler.ir.policies import Gpu, Placement, Profile, Resources, Retry, Toleration
@@ -188,53 +187,6 @@ def test_a_selector_of_the_step_is_kept_and_narrows_the_choice() -> None:
     arm = Placement(node_selector={"kubernetes.io/arch": "arm64"})
     with pytest.raises(InvalidWorkflowError, match="is amd64, not arm64"):
         placed(step("a", placement=arm))
-
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-
-
-@pytest.mark.parametrize(
-    ("affinity", "why"),
-    [
-        (
-            {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}]}}},
-            "it has an affinity already, which requires machines",
-        ),
-        (
-            {"podAffinity": {REQUIRED: [{"topologyKey": "zone"}]}},
-            "its affinity requires other pods beside it, and where these run is not known",
-        ),
-    ],
-    ids=["nodes", "pods"],
-)
-def test_an_affinity_that_requires_is_left_as_it_is(affinity: dict[str, object], why: str) -> None:
-    before = step("a", placement=Placement(affinity=freeze_json(affinity)))
-    found, context = placed(before, step("b", "a"))
-    assert found["a"] is before
-    assert context.step_reasons["a"] == f"It is left as it is: {why}."
-    assert found["b"].placement is not None
-
-
-def test_an_affinity_that_prefers_stays_beside_what_is_chosen() -> None:
-    term = {"weight": 1, "preference": {"matchExpressions": []}}
-    apart = {REQUIRED: [{"topologyKey": "kubernetes.io/hostname"}]}
-    own = {"nodeAffinity": {PREFERRED: [term]}, "podAntiAffinity": apart}
-    found, _ = placed(step("a", placement=Placement(affinity=freeze_json(own))))
-    placement = placement_of(found["a"])
-    assert placement.node_selector == {"couler.io/group": "cpu"}
-    assert placement.affinity["podAntiAffinity"] == freeze_json(apart)
-    first, chosen = placement.affinity["nodeAffinity"][PREFERRED]
-    assert first == freeze_json(term)
-    assert chosen["weight"] == 100
-
-
-def test_pods_that_must_stay_apart_are_not_bound_to_one_machine() -> None:
-    own = Placement(affinity=freeze_json({"podAntiAffinity": {REQUIRED: [{"topologyKey": "x"}]}}))
-    before = step("a", placement=own, resources=Resources(memory="100Gi"))
-    found, context = placed(before)
-    assert found["a"] is before
-    assert "one machine alone" in context.step_reasons["a"]
 
 
 def test_of_many_tasks_a_second_group_is_told() -> None:
