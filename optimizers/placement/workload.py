@@ -24,6 +24,7 @@ from couler.optimizers.placement.pod_needs import effective_placement, needs_of,
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
 from couler.optimizers.placement.requirements import refusal
 from couler.optimizers.placement.speeds import Speeds
+from couler.optimizers.silent_steps import SILENT_CPU
 
 __all__ = [
     "ARCHITECTURE_LABEL",
@@ -54,6 +55,8 @@ class Workload:
         tasks of no length, each waited for in place of many others.
     gpu_steps
         The steps that get a GPU, though they request none, and the name of GPUs that they get.
+    items
+        How many items the tasks of a foreach stand for, by its path, where they are fewer.
     unlearned
         The steps of whose model something was learned that is not used, as of these groups nothing
         is known.
@@ -63,6 +66,7 @@ class Workload:
     steps: Mapping[str, Step]
     step_of: Mapping[str, str]
     gpu_steps: Mapping[str, str]
+    items: Mapping[str, int] = field(default_factory=dict)
     unlearned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -95,8 +99,10 @@ def workload_of(
 
     Notes
     -----
-    A task needs what its pod requests (`needs_of`), and the memory of its profile if that is more;
-    `Task.memory_bytes` is one byte less, for strategies with a `memory_margin` of 1.
+    A task needs what its pod requests (`needs_of`), and the memory of its profile if that is more.
+    Of a step that requests no processors it is taken to use `SILENT_CPU`.
+    `Task.memory_bytes` is one byte less, for strategies with a `memory_margin` of 1. A task that
+    stands for several items of a foreach takes as long as these one after another.
 
     Operations are divided by the speed of a machine where speeds are stated for the step's kind of
     model, or for all kinds; or where speeds of its kind are learned, and of each machine that can
@@ -117,14 +123,19 @@ def workload_of(
     )
     tasks: list[Task] = []
     step_of: dict[str, str] = {}
+    items: dict[str, int] = {}
     for one in flat:
         if one.path in done:
             tasks += [_no_task(name) for name in _names(one)]
             continue
         task = make.task(one)
-        for name in _names(one):
-            tasks.append(replace(task, name=name))
+        for name, share in zip(_names(one), _shares(one), strict=True):
+            takes = {place: seconds * share for place, seconds in task.seconds.items()}
+            operations = task.operations * share
+            tasks.append(replace(task, name=name, seconds=takes, operations=operations))
             step_of[name] = one.path
+        if one.items > 1:
+            items[one.path] = round(one.items * one.copies)
     for join in joins:
         tasks += [_no_task(name) for name in _names(join)]
     by_path: dict[str, FlatStep | Join] = {one.path: one for one in flat}
@@ -142,7 +153,7 @@ def workload_of(
     ]
     pipeline = replace(pipeline, edges=(*edges, *lane_edges(pipeline, held)))
     steps = {one.path: one.step for one in flat if one.path not in done}
-    return Workload(pipeline, steps, step_of, make.gpu_steps, make.unlearned)
+    return Workload(pipeline, steps, step_of, make.gpu_steps, items, make.unlearned)
 
 
 def speeds_of(cluster: Cluster, learned: Learned | None = None) -> Speeds:
@@ -180,11 +191,11 @@ class _TaskMaker:
         self.unlearned: dict[str, tuple[str, ...]] = {}
 
     def task(self, one: FlatStep) -> Task:
-        """Return the task of a step, by its path."""
+        """Return the task of one item of a step, by its path."""
         step = one.step
         profile = step.profile or Profile()
         seconds = known_seconds(step)
-        operations = (profile.operations or 0.0) * one.items
+        operations = profile.operations or 0.0
         if seconds is None and profile.operations is not None:
             seconds = profile.operations / USUAL_OPERATIONS_PER_S
         if one.path.startswith(HANDLER_PREFIX):
@@ -193,17 +204,18 @@ class _TaskMaker:
             one.path,
             kind=profile.task or "other",
             model=profile.model or "",
-            seconds={"": self._seconds(seconds) * one.items},
+            seconds={"": self._seconds(seconds)},
         )
         if not runs_in_a_pod(step):
             task = replace(task, tolerations=(Toleration(operator="Exists"),))
-            return self._with_operations(task, operations, one.path)
+            return self._with_operations(replace(task, is_pod=False), operations, one.path)
         needs = needs_of(step, self._settings)
         placement = effective_placement(step, self._settings)
         selector = dict(placement.node_selector)
         task = replace(
             task,
-            cpu=needs.cpu,
+            cpu=needs.cpu or SILENT_CPU,
+            assumes_cpu=not needs.cpu,
             memory_bytes=max(0, max(needs.memory_bytes, profile.memory_bytes or 0) - 1),
             gpus=needs.gpus,
             gpu_type=needs.gpu_type,
@@ -317,13 +329,23 @@ def _is_hook(path: str) -> bool:
 
 def _no_task(name: str) -> Task:
     """Return the task of a join, which may be on any machine."""
-    return Task(name, seconds={"": 0.0}, tolerations=(Toleration(operator="Exists"),))
+    tolerations = (Toleration(operator="Exists"),)
+    return Task(name, seconds={"": 0.0}, tolerations=tolerations, is_pod=False)
 
 
 def _names(one: FlatStep | Join) -> list[str]:
     if one.copies == 1:
         return [one.path]
     return [f"{one.path}[{number}]" for number in range(one.copies)]
+
+
+def _shares(one: FlatStep) -> list[float]:
+    """Return how many items each task of a step stands for: whole ones where they are whole."""
+    total = one.items * one.copies
+    if abs(total - round(total)) > 1e-6:
+        return [one.items] * one.copies
+    bounds = [number * round(total) // one.copies for number in range(one.copies + 1)]
+    return [float(after - before) for before, after in itertools.pairwise(bounds)]
 
 
 def _edges(

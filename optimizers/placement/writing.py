@@ -17,6 +17,7 @@ from couler.ir.rewrite import map_scopes
 from couler.ir.walk import Scope
 from couler.ir.wording import counted
 from couler.ir.workflow import Step, Workflow
+from couler.optimizers.placement.parallelism import MOST_COPIES_OF_ALL
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.problem import Choice
 from couler.optimizers.placement.report import Report
@@ -72,6 +73,7 @@ class PlacementWriter:
         self._bind = bind
         self._tolerate = frozenset(tolerate)
         self._gpu_steps = workload.gpu_steps
+        self._items = workload.items
         self._settings: PodSettings | None = None
         self._selections: dict[frozenset[str], Selection | None] = {}
         self._fitting: dict[object, list[ClusterNode]] = {}
@@ -251,13 +253,21 @@ class PlacementWriter:
         gpu = Gpu(count=1, resource=resource)
         return (step.resources or Resources()).model_copy(update={"gpu": gpu})
 
+    def _for_items(self, path: str) -> str:
+        """Say why the items of a foreach count as fewer tasks; nothing where they do not."""
+        items, tasks = self._items.get(path), len(self._chosen[path])
+        if items is None:
+            return ""
+        why = "a step has no more here" if tasks >= MOST_COPIES_OF_ALL else "no more have room"
+        return f" for {items:,} items, as {why}"
+
     def _reason(self, path: str, chosen: Sequence[ClusterNode], where: str) -> str:
         names = [node.name for node in self._chosen[path]]
         choice = self._choices.get(path)
         if len(names) > 1:
             groups = Counter(node.group or node.name for node in self._chosen[path])
             shares = ", ".join(f"{count:,} on {group}" for group, count in groups.most_common())
-            return f"On {where}: {counted(len(names), 'task')}, {shares}."
+            return f"On {where}: {counted(len(names), 'task')}{self._for_items(path)}, {shares}."
         on = where if where == chosen[0].name else f"{where}, at best {chosen[0].name}"
         if choice is None:
             return f"On {on}."
