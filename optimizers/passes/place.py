@@ -13,6 +13,7 @@ from couler.ir.walk import all_steps
 from couler.ir.wording import power_text
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
+from couler.optimizers.placement.explaining import usd_text
 from couler.optimizers.placement.learning import Learned, learn_speeds
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
@@ -217,6 +218,9 @@ class Place:
         speeds = speeds_of(cluster, learned)
         report = _plan(workload, cluster, strategy, speeds)
         told = f"All ends after {_seconds(report.total_s)} by what is known of the steps"
+        cost = report.cost_usd(cluster)
+        if cost is not None:
+            told += f", for {usd_text(cost)} of machines while they run any of it"
         if len(report.spans) > _MOST_COMPARED:
             return report, f"{told}."
         scoring = read_strategy("kubernetes{memory_margin=1.0}")

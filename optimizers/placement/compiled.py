@@ -12,10 +12,13 @@ from couler.optimizers.placement.problem import Pipeline, Task, TaskKey, topolog
 from couler.optimizers.placement.requirements import refusal, shape_of
 from couler.optimizers.placement.strategy import ClusterState
 
-__all__ = ["Amount", "Compiled", "Hold", "has_room", "next_poll"]
+__all__ = ["Amount", "Compiled", "Hold", "Thrift", "has_room", "next_poll"]
 
 Amount: t.TypeAlias = tuple[float, float, float, float]
 """Processors, memory in bytes, GPUs and pods."""
+
+Thrift: t.TypeAlias = tuple[float, int, float, int]
+"""The price of a node, infinite if it is not known, then its GPUs, processors and memory."""
 
 _WHOLE: Amount = (1.0, 0.0, 0.0, 0.0)
 """What a node has, and each task takes of it, where it runs one task at a time."""
@@ -71,12 +74,16 @@ class Compiled:
         self.fixed_node: list[int | None] = []
         """The node of a task that is fixed, -1 if that node is gone; None if it is to be placed."""
         self.fixed_end: list[float] = []
-        self.classes = node_classes(self.nodes, pipelines, state.speeds)
+        self.classes = node_classes(self.nodes, pipelines, state.speeds, margin)
         self.class_of = [0] * len(self.nodes)
         for number, inside in enumerate(self.classes):
             for node in inside:
                 self.class_of[node] = number
         self.price = [node.price_usd_per_h or 0.0 for node in self.nodes]
+        self.has_prices = all(node.price_usd_per_h is not None for node in self.nodes)
+        """Whether the prices of all nodes are known."""
+        self.thrift = [_thrift(node) for node in self.nodes]
+        """Which of two nodes is taken where a task ends on both at the same time: the less."""
         self.free = [max(state.now_s, state.free_s.get(one.name, 0.0)) for one in self.nodes]
         self.seconds: list[list[float]] = []
         """How long each task computes on each class of nodes; infinity where it cannot run."""
@@ -225,6 +232,11 @@ def has_room(used: Amount, more: Amount, room: Amount) -> bool:
         and used[2] + more[2] <= room[2] + 1e-9
         and used[3] + more[3] <= room[3] + 1e-9
     )
+
+
+def _thrift(node: ClusterNode) -> Thrift:
+    price = math.inf if node.price_usd_per_h is None else node.price_usd_per_h
+    return price, node.gpus.count if node.gpus else 0, node.cpu, node.memory_bytes
 
 
 def next_poll(time: float, poll_s: float) -> float:

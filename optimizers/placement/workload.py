@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from couler.cluster.model import Cluster, ClusterNode
 from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import Profile, Toleration
-from couler.ir.walk import HOOKS
+from couler.ir.walk import HOOKS, all_steps
 from couler.ir.workflow import Container, Script, Step, Workflow
 from couler.optimizers.durations import known_seconds
 from couler.optimizers.placement.flattening import FlatStep, Join, Link, flatten
@@ -176,7 +176,6 @@ class _TaskMaker:
         learned: Learned | None,
     ) -> None:
         self._settings = workflow.pod
-        self._cluster = cluster
         self._speeds = speeds_of(cluster, learned)
         self._learned = {model for model, _ in learned or ()}
         self._stated = {speed.model for speed in cluster.speeds}
@@ -186,7 +185,9 @@ class _TaskMaker:
         gpus = (node.gpus.resource for node in cluster.nodes if node.gpus is not None)
         self._gpu_keys = tuple(dict.fromkeys(gpus))
         self._named = {place for _, place in self._speeds.rates}
-        self._unlike = _unlike(cluster, self._named)
+        placements = [effective_placement(step, workflow.pod) for step in all_steps(workflow)]
+        selected = {pair for one in placements for pair in one.node_selector.items()}
+        self._nodes = _unlike(cluster, self._named, selected)
         self.gpu_steps: dict[str, str] = {}
         self.unlearned: dict[str, tuple[str, ...]] = {}
 
@@ -263,14 +264,11 @@ class _TaskMaker:
         """Return the groups that can run one of some tasks, and of whose speed nothing is known."""
         found = (
             place_of(node, self._named)
-            for node in self._nodes_for(tasks[0])
+            for node in self._nodes
             if self._speeds.rate(tasks[0].model, node) is None
             if any(refusal(task, node, 1.0) is None for task in tasks)
         )
         return tuple(dict.fromkeys(found))
-
-    def _nodes_for(self, task: Task) -> Sequence[ClusterNode]:
-        return self._cluster.nodes if HOSTNAME_LABEL in task.selector else self._unlike
 
     def _seconds(self, known: float | None) -> float:
         return self._usual_s if known is None else known
@@ -283,23 +281,22 @@ class _TaskMaker:
 
     def _with_gpu(self, task: Task) -> Task:
         """Return a task with a GPU if one makes it faster than all machines without."""
-        nodes = self._nodes_for(task)
-        best, best_s = task, self._least_s(task, nodes)
+        best, best_s = task, self._least_s(task)
         for resource in self._gpu_keys:
             with_gpu = self._with_one_gpu(task, resource)
-            seconds = self._least_s(with_gpu, nodes)
+            seconds = self._least_s(with_gpu)
             if seconds < best_s:
                 best, best_s = with_gpu, seconds
         if best is not task:
             self.gpu_steps[task.name] = str(best.gpu_resource)
         return best
 
-    def _least_s(self, task: Task, nodes: Sequence[ClusterNode]) -> float:
+    def _least_s(self, task: Task) -> float:
         without = not task.gpus
         return min(
             (
                 self._speeds.seconds(task, node)
-                for node in nodes
+                for node in self._nodes
                 if (node.gpus is None) is without and refusal(task, node, 1.0) is None
                 if not task.operations or self._speeds.rate(task.model, node) is not None
             ),
@@ -307,16 +304,34 @@ class _TaskMaker:
         )
 
 
-def _unlike(cluster: Cluster, named: Collection[str]) -> tuple[ClusterNode, ...]:
-    """Return one of all nodes each that are alike but for their names, where speeds name none."""
-    found: dict[object, ClusterNode] = {}
+def _unlike(
+    cluster: Cluster, named: Collection[str], selected: Collection[tuple[str, str]]
+) -> tuple[ClusterNode, ...]:
+    """Return nodes for all: for each other one there is one as fast that can run what that can.
+
+    Parameters
+    ----------
+    cluster
+        All nodes.
+    named
+        Those that have speeds of their own, among other names.
+    selected
+        The labels that steps select.
+    """
+    alike: dict[object, list[ClusterNode]] = {}
     for node in cluster.nodes:
-        labels = {(key, value) for key, value in node.labels.items() if key != HOSTNAME_LABEL}
         name = node.name if node.name in named else ""
-        alike = replace(node, name=name, labels={}, pool="")
-        key = (name, frozenset(labels), alike.group, alike.cpu, alike.memory_bytes)
-        found.setdefault((*key, alike.architecture, alike.gpus, alike.taints), node)
-    return tuple(found.values())
+        labels = frozenset(pair for pair in node.labels.items() if pair in selected)
+        key = name, node.group, node.architecture, node.gpus, node.taints, labels
+        alike.setdefault(key, []).append(node)
+    found: list[ClusterNode] = []
+    for some in alike.values():
+        most = 0
+        for node in sorted(some, key=lambda one: (-one.cpu, -one.memory_bytes)):
+            if node.memory_bytes > most:
+                most = node.memory_bytes
+                found.append(node)
+    return tuple(found)
 
 
 def _tolerated(key: str) -> Toleration:

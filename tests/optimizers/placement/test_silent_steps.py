@@ -8,8 +8,7 @@ from collections import Counter
 import pytest
 
 from couler.cluster.model import Cluster, ClusterNode
-from couler.ir.policies import Profile, Resources
-from couler.ir.policies import Foreach
+from couler.ir.policies import Foreach, Profile, Resources
 from couler.ir.values import Literal
 from couler.ir.workflow import Container, Http, Step, Workflow
 from couler.optimizers.base import PassContext
