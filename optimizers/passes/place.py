@@ -60,7 +60,8 @@ class Place:
     bind
         `group`: a step may run on any machine of the group of the one that was chosen, and prefers
         that one, so that it need not wait for it where others are free. `node`: it runs on that
-        machine alone. A machine without a group is bound to by itself.
+        machine alone. Machines without a group that are alike are taken for one
+        (`couler.optimizers.placement.alike`).
     group_label
         The label by which the machines themselves tell their group, where `cluster.yaml` does not
         state it among their labels.

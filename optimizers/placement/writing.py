@@ -17,6 +17,7 @@ from couler.ir.rewrite import map_scopes
 from couler.ir.walk import Scope
 from couler.ir.wording import counted
 from couler.ir.workflow import Step, Workflow
+from couler.optimizers.placement.alike import peers_of
 from couler.optimizers.placement.parallelism import MOST_COPIES_OF_ALL
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.problem import Choice
@@ -41,7 +42,8 @@ class PlacementWriter:
     workload, report
         What was placed, and where and why.
     bind
-        To what steps are bound: the group of a machine, or the machine alone.
+        To what steps are bound: the group of a machine (of one without, those that are like it), or
+        the machine alone.
     tolerate
         Keys of taints that steps may be made to tolerate, beside those of GPUs.
     urgent_class
@@ -81,10 +83,8 @@ class PlacementWriter:
             step_of[task.name]: task for task in workload.pipeline.tasks if task.name in step_of
         }
         self._by_name = {node.name: node for node in cluster.nodes}
-        self._places = tuple(dict.fromkeys(node.group or node.name for node in cluster.nodes))
-        self._members: dict[str, list[ClusterNode]] = {}
-        for node in cluster.nodes:
-            self._members.setdefault(node.group, []).append(node)
+        self._peers = peers_of(cluster)
+        self._places = tuple(dict.fromkeys(map(str, self._peers.values())))
         self._gpu_keys = {node.gpus.resource for node in cluster.nodes if node.gpus is not None}
         self._chosen: dict[str, list[ClusterNode]] = {}
         for span in report.spans:
@@ -235,14 +235,14 @@ class PlacementWriter:
             return list({node.name: node for node in chosen}.values())
         found: dict[str, ClusterNode] = {}
         for node in chosen:
-            for member in self._members[node.group] if node.group else [node]:
+            for member in self._peers[node.name]:
                 found[member.name] = member
         return list(found.values())
 
     def _where(self, chosen: Sequence[ClusterNode]) -> str:
         if self._bind == "node":
             return " and ".join(sorted(node.name for node in chosen))
-        names = {node.group or node.name for node in chosen}
+        names = {str(self._peers[node.name]) for node in chosen}
         return " and ".join(name for name in self._places if name in names)
 
     def _with_gpu(self, step: Step, path: str) -> Resources | None:
@@ -265,7 +265,7 @@ class PlacementWriter:
         names = [node.name for node in self._chosen[path]]
         choice = self._choices.get(path)
         if len(names) > 1:
-            groups = Counter(node.group or node.name for node in self._chosen[path])
+            groups = Counter(str(self._peers[node.name]) for node in self._chosen[path])
             shares = ", ".join(f"{count:,} on {group}" for group, count in groups.most_common())
             return f"On {where}: {counted(len(names), 'task')}{self._for_items(path)}, {shares}."
         on = where if where == chosen[0].name else f"{where}, at best {chosen[0].name}"
