@@ -11,11 +11,9 @@ from decimal import Decimal
 from couler.ir.policies import Profile, Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.workflow import Step
+from couler.optimizers.silent_steps import SILENT_CPU
 
-__all__ = ["SILENT_CPU", "PodNeeds", "cpu_of", "gpus_of", "memory_of", "pod_needs"]
-
-SILENT_CPU = 1
-"""What a step that does not say takes where processors are shared out."""
+__all__ = ["PodNeeds", "cpu_of", "gpus_of", "memory_of", "pod_needs"]
 
 
 def cpu_of(step: Step) -> float:

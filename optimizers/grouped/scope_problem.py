@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from couler.ir.graph import Graph
 from couler.ir.workflow import Container, Script, Step
 from couler.optimizers.grouped.lowering import definition_bytes
-from couler.optimizers.grouped.needs import SILENT_CPU, cpu_of, gpus_of, memory_of
+from couler.optimizers.grouped.needs import cpu_of, gpus_of, memory_of
 from couler.optimizers.grouped.sharing import PYTHONS, Kinds, key_of, program_of, why_not
 from couler.optimizers.grouping import Costs, Edge, Image, Limits, Operator, Problem
+from couler.optimizers.silent_steps import SILENT_CPU
 
 __all__ = ["RUNNER_BYTES", "Images", "ScopeProblem", "images_of", "scope_problem"]
 
