@@ -92,16 +92,25 @@ class Contracting:
         for one, others in self.after.items():
             for other in others:
                 push(one, other)
+        refused: set[int] = set()
         while queue:
             *_, one, other = heapq.heappop(queue)
             if one not in self.members or other not in self.members:
                 continue
             if not (other in self.after[one] or other in self.before[one]):
                 continue
-            if self.may_merge(one, other) and self._pays(one, other):
-                merged = self.merge(one, other)
-                for near in {*self.after[merged], *self.before[merged]}:
-                    push(merged, near)
+            if not (self.may_merge(one, other) and self._pays(one, other)):
+                refused |= {one, other}
+                continue
+            kept, absorbed = self._larger_first(one, other)
+            mask, fresh = self.mask[kept], {*self.after[absorbed], *self.before[absorbed]}
+            self.merge(one, other)
+            # The other edges of the larger group are in the queue, but for those that were refused.
+            if self.mask[kept] != mask or not refused.isdisjoint((kept, absorbed)):
+                fresh = {*self.after[kept], *self.before[kept]}
+                refused.discard(kept)
+            for near in fresh - {kept}:
+                push(kept, near)
 
     def merge_others(self, draw: random.Random | None = None) -> None:
         """Merge groups that share an image and wait for each other at most directly.
@@ -176,6 +185,8 @@ class Contracting:
             return True
         if self.place[one] > self.place[other]:
             one, other = other, one
+        if len(self.before[other]) < len(self.after[one]):
+            return one not in self._between(self.before, other, one)
         return other not in self._between(self.after, one, other)
 
     def _between(self, edges: dict[int, dict[int, float]], start: int, end: int) -> set[int]:
@@ -210,8 +221,7 @@ class Contracting:
     def merge(self, one: int, other: int) -> int:
         """Merge two groups that may, and return the number of what they are now."""
         place = self._reorder(one, other) if self.is_ordered else 0
-        if self._degree(one) < self._degree(other):
-            one, other = other, one
+        one, other = self._larger_first(one, other)
         if self.is_ordered:
             self.place[one] = place
         for mine, back in ((self.after, self.before), (self.before, self.after)):
@@ -229,6 +239,10 @@ class Contracting:
             self.clock.merged(one, other)
         return one
 
+    def _larger_first(self, one: int, other: int) -> tuple[int, int]:
+        """Return two groups so that the first, whose number stays, has more to be changed."""
+        return (one, other) if self._degree(one) >= self._degree(other) else (other, one)
+
     def _degree(self, number: int) -> int:
         return len(self.after[number]) + len(self.before[number]) + len(self.members[number])
 
@@ -236,8 +250,18 @@ class Contracting:
         """Return a place for two groups in one, which all that leads to them is moved before."""
         if self.place[one] > self.place[other]:
             one, other = other, one
-        later = self._between(self.after, one, other)
-        sooner = self._between(self.before, other, one)
+        if len(self.before[other]) < len(self.after[one]):
+            sooner = self._between(self.before, other, one)
+            if not sooner:
+                del self.place[other]
+                return self.place.pop(one)
+            later = self._between(self.after, one, other)
+        else:
+            later = self._between(self.after, one, other)
+            if not later:
+                del self.place[one]
+                return self.place.pop(other)
+            sooner = self._between(self.before, other, one)
         moved = [
             *sorted(sooner, key=self.place.__getitem__),
             one,
