@@ -12,6 +12,9 @@ from couler.optimizers.grouping.timing import group_seconds, longest_path_s, wor
 MOST_PARTNERS = 8
 """How many partners of a group are tried where not all of them pay."""
 
+NEAREST = 100
+"""Among how many groups to either side partners are looked for where lost seconds cost."""
+
 
 class Contracting:
     """Groups by numbers, all alone or as given; in batch mode they never wait in a circle.
@@ -126,10 +129,13 @@ class Contracting:
         order = sorted(self.members, key=lambda number: (depth[number], number))
         if draw is not None:
             order.sort(key=lambda number: depth[number] + 2.0 * draw.random())
-        for number in order:
+        for at, number in enumerate(order):
             one = number
+            near: Iterable[int] = self.mask.keys()
+            if self.clock is not None:  # each partner is tried, so only some of the nearest are
+                near = [x for x in order[max(0, at - NEAREST) : at + NEAREST] if x in self.mask]
             while one in self.members:
-                partner = self._best_partner(one, depth)
+                partner = self._best_partner(one, depth, near)
                 if partner is None:
                     break
                 sizes = len(self.members[one]), len(self.members[partner])
@@ -137,11 +143,12 @@ class Contracting:
                 one = self.merge(one, partner)
                 depth[one] = mean
 
-    def _best_partner(self, one: int, depth: dict[int, float]) -> int | None:
+    def _best_partner(self, one: int, depth: dict[int, float], among: Iterable[int]) -> int | None:
         far = self._far(one) if self.is_ordered else set()
         mask = self.mask[one]
         scored = []
-        for other, images in self.mask.items():
+        for other in among:
+            images = self.mask.get(other, 0)
             if other == one or not images & mask or other in far or not self._fits(one, other):
                 continue
             near = other in self.after[one] or other in self.before[one]

@@ -69,6 +69,8 @@ def longest_path_s(problem: Problem, members: Sequence[int] | None = None) -> fl
 
 def group_seconds(problem: Problem, members: Sequence[int]) -> float:
     """Return how long a group takes by the model of this module."""
+    if len(members) == 1:
+        return problem.operators[members[0]].seconds
     return max(longest_path_s(problem, members), work_seconds(problem, members))
 
 
