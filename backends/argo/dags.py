@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from couler.backends.argo import pods
+from couler.backends.argo import no_files, pods
 from couler.backends.argo.child_runs import RunPart
 from couler.backends.argo.depends import StartRules
 from couler.backends.argo.divided_scope import DividedScope
@@ -60,6 +60,8 @@ class Scopes:
         self._loop_names: dict[int, str] = {}
         self._has_files: dict[int, bool] = {}
         self._plans: dict[int, LoopPlan] = {}
+        self._no_files: dict[int, frozenset[str]] = {}
+        """By groups: the inputs that can be folders without files."""
         self.templates: list[Tree] = []
         self._tells_kinds = False
         """Whether a group around is tried again after failures or errors alone."""
@@ -90,6 +92,9 @@ class Scopes:
                     plan = LoopPlan.within(bound, max(levels, 1))
                     self._plans[id(step)] = plan
                     levels_of_loop = plan.levels
+                self._no_files[id(step)] = frozenset(
+                    given.name for given in step.inputs if self._can_be_empty(given, view)
+                )
                 inner = view.inside(step, step.action)
                 below = self.collect(inner, step.action.steps, loops_around=inside)
                 depth = max(depth, below + levels_of_loop)
@@ -179,8 +184,12 @@ class Scopes:
             tasks = [self._task(step, names[step.name], rules, renderer) for step in steps]
         template: Tree = {"name": name}
         inputs = [*inputs, *_parameters_in(outputs)] if view.owner is None else inputs
+        taken_in: Tree = {}
         if inputs:
-            template["inputs"] = {"parameters": [{"name": one} for one in inputs]}
+            taken_in["parameters"] = [{"name": one} for one in inputs]
+        taken_in |= no_files.inputs(tasks)
+        if taken_in:
+            template["inputs"] = taken_in
         if outputs:
             template["outputs"] = {
                 "parameters": [
@@ -284,6 +293,10 @@ class Scopes:
             ]
             if artifacts:
                 arguments["artifacts"] = artifacts
+        elif step.action.__class__ is not Group:
+            instead = list(self._without_files(step, renderer))
+            if instead:
+                arguments["artifacts"] = instead
         if arguments:
             task["arguments"] = arguments
         if step.hooks:
@@ -291,6 +304,17 @@ class Scopes:
         if step.engine:
             return merge(task, step.engine.get("argo", {}).get("task", {}))
         return task
+
+    def _without_files(self, step: Step, renderer: Renderer) -> Iterator[Tree]:
+        """Yield what stands for the folders of a process that can be without files."""
+        for given in step.inputs:
+            value = given.value
+            if self._can_be_empty(given, renderer.view) and isinstance(value, ParamRef | StepRef):
+                yield no_files.instead(given.name, renderer.has_no_files(value))
+
+    def _can_be_empty(self, given: Input, view: ScopeView) -> bool:
+        inherited = self._no_files.get(id(view.owner), frozenset())
+        return is_folder(given) and no_files.can_be_empty(given.value, view, inherited)
 
     def _template_of(self, step: Step) -> Tree:
         if step.action.__class__ is not Group:
@@ -309,7 +333,8 @@ class Scopes:
                 parameters.append({"name": key_parameter(output), "value": place})
             return parameters
         parameters = [
-            {"name": given.name, "value": _argument(given, step, renderer)} for given in step.inputs
+            {"name": given.name, "value": self._input(given, step, renderer)}
+            for given in step.inputs
         ]
         if self._contains_files(step):
             place = Tagged(f"{renderer.location}/{step.name}")
@@ -322,6 +347,12 @@ class Scopes:
         if step.loop is not None:
             parameters.append({"name": ROUND, "value": "0"})
         return parameters
+
+    def _input(self, given: Input, step: Step, renderer: Renderer) -> str:
+        """What a group is given; of a folder without files what tells it that."""
+        if isinstance(given.value, StepRef) and self._can_be_empty(given, renderer.view):
+            return renderer.folder_of(given.value)
+        return _argument(given, step, renderer)
 
 
 def _argument(given: Hole | Input, step: Step, renderer: Renderer) -> str:

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from couler.backends.argo import no_files
 from couler.backends.argo.branches import BRANCH_FAILED, NOT_WELL, is_one_of, letter
 from couler.backends.argo.child_runs import RunPart, run_name
 from couler.backends.argo.divided_scope import DividedScope
@@ -300,10 +301,13 @@ class Part(Body):
         ]
         template = self.template
         template["name"] = self._call["template"]
+        taken_in: Tree = {}
         if arguments:
             self._call["arguments"] = {"parameters": arguments}
-            names = [{"name": given["name"]} for given in arguments]
-            template["inputs"] = {"parameters": names}
+            taken_in["parameters"] = [{"name": given["name"]} for given in arguments]
+        taken_in |= no_files.inputs(self._tasks)
+        if taken_in:
+            template["inputs"] = taken_in
         if outputs:
             given = [
                 {"name": name, "valueFrom": {"expression": Tagged(text)}} for name, text in outputs

@@ -282,7 +282,7 @@ class Renderer:
 
     def _first_of(self, options: Sequence[Value], step: Step | None) -> str:
         have = self.view.type_of(options[0], step)
-        text = self.expression_as(options[-1], step, have)
+        text = self._where_available(options[-1], step, have)
         for option in reversed(options[:-1]):
             if isinstance(option, StepRef) and self._is_plain(option, step):
                 chosen = self._reference(option, optional=True)
@@ -295,6 +295,7 @@ class Renderer:
     def _where_available(self, value: Value, step: Step | None, want: ValueType) -> str:
         """A value in the branch where it is there.
 
+        Without it the run hangs where the step that makes the value was skipped:
         Argo wants every output that an expression names, also in a branch that is not taken, and
         waits for it for ever, unless the expression says what stands for it (`??`).
         """
@@ -371,6 +372,17 @@ class Renderer:
         return f"jsonpath({self.expression(base, step)}, {quote('$' + places)})"
 
     # locations of files ----------------------------------------------------------------------
+
+    def folder_of(self, value: StepRef) -> Tagged:
+        """Return where the files of a foreach are; empty text if it had no items."""
+        own = location_expression(self.location_of(value), self._fact_in_location)
+        return tag(f"{self.has_no_files(value)} ? '' : {own}")
+
+    def has_no_files(self, value: StepRef | ParamRef) -> str:
+        """Return an expression that tells whether what is read as a folder has no files."""
+        if isinstance(value, ParamRef):  # it is what `folder_of` gave outside
+            return f"{self.expression(value)} == ''"
+        return f"({self._kept(value)}) == '[]'"
 
     def location_of(self, value: StepRef) -> Tagged:
         """Return where this run puts a file that a process of this scope keeps, with tags in it."""

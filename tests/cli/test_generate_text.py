@@ -94,6 +94,7 @@ def test_the_example_of_the_paper_becomes_code_picture_yaml_and_a_dag_file(
     assert "critique  compare_models: score 0.40, below 0.7" in outcome.err
     assert "├─ train  script" in outcome.err
     assert 'plan of "select-image-classifier" for argo' in outcome.err
+    assert (made / "workflow.py").read_text() == (EXAMPLE / "from_english.py").read_text()
     workflow = read_json((made / "workflow.json").read_text())
     assert [step.name for step in workflow.steps] == [
         *("load_images", "train", "validate", "compare", "select")

@@ -55,8 +55,6 @@ def grouped(case: Case) -> Workflow | None:
 NOT_COMPARED = {  # nor are they without the pass
     "files-of-a-foreach-in-a-pod": "what a step keeps is told as a file here, and as a key there",
     "files-of-a-foreach-that-failed": "as above",
-    "no-files-in-a-pod": "of no files Argo finds no folder",
-    "condition-of-a-pod-holds": "Argo waits for ever for the second of two values",
 }
 
 CASES = [

@@ -99,12 +99,12 @@ def main() -> int:
             result = LocalBackend().retry(run[0], options=options)
         else:
             result = LocalBackend().run(workflow, options=options)
+        _say(json.dumps(result.to_json()))
     except CoulerError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # also one that comes while the end of the run is told
         return 130
-    _say(json.dumps(result.to_json()))
     return {"succeeded": 0, "failed": 1, "cancelled": 130}[result.status]
 
 

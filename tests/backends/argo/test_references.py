@@ -100,7 +100,7 @@ def renderer() -> Renderer:
             "str",
             (
                 "{{=((tasks['flip-coin'].outputs == nil ? nil : tasks['flip-coin'].outputs.result) "
-                "?? tasks.count.outputs.result)}}"
+                "?? ((tasks.count.outputs == nil ? nil : tasks.count.outputs.result) ?? ''))}}"
             ),
         ),
         (
