@@ -249,9 +249,9 @@ def _of_names(right: Flow, given: Flow, one: Structure, other: Structure) -> Ite
         ("the reference", right, (used[0], used[1])),
         ("the answer", given, (used[1], used[0])),
     ):
-        for key, names in mine.items():
+        for place, names in mine.items():
             name = names[0]
-            if len(names) > len(theirs.get(key, ())) and name.path:
+            if len(names) > len(theirs.get(place, ())) and name.path:
                 path = ".".join(map(str, name.path))
                 of = f' of "{flow.nodes[name.owner].name}"' if name.owner < len(flow.nodes) else ""
                 yield f'the {name.kind} "{path}"{of} is used in this way by {who} alone'
