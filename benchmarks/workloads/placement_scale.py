@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from couler.cluster.model import Cluster, Speed
 from couler.ir.policies import Profile, Resources
@@ -105,6 +105,17 @@ WORKLOADS = {
 
 PASS = "a workflow, by the whole pass"
 
+JITTERED = "the same, nodes differ slightly"
+
+
+def jittered(cluster: Cluster) -> Cluster:
+    """Return a cluster of which no two nodes have the same memory, as live ones do not."""
+    nodes = tuple(
+        replace(node, memory_bytes=node.memory_bytes - number * 4096)
+        for number, node in enumerate(cluster.nodes)
+    )
+    return replace(cluster, nodes=nodes)
+
 
 def scale(sizes: Sequence[int], seed: int) -> Iterator[Scale]:
     """Yield the CPU seconds of placing large workloads, by the strategy and by the whole pass."""
@@ -120,8 +131,13 @@ def scale(sizes: Sequence[int], seed: int) -> Iterator[Scale]:
             yield Scale(name, steps, len(cluster.nodes), time.process_time() - begun)
     rated = tuple(Speed(rate, group, model) for (model, group), rate in rates.items())
     described = Cluster(cluster.nodes, cluster.name, speeds=rated)
+    yield from _by_the_pass(PASS, described, sizes, seed)
+    yield from _by_the_pass(JITTERED, jittered(described), sizes, seed)
+
+
+def _by_the_pass(name: str, cluster: Cluster, sizes: Sequence[int], seed: int) -> Iterator[Scale]:
     for steps in sizes:
         made = workflow(steps, seed)
         begun = time.process_time()
-        Place().run(made, PassContext(cluster=lambda: described))
-        yield Scale(PASS, steps, len(cluster.nodes), time.process_time() - begun)
+        Place().run(made, PassContext(cluster=lambda: cluster))
+        yield Scale(name, steps, len(cluster.nodes), time.process_time() - begun)

@@ -173,4 +173,5 @@ def _node_json(node: ClusterNode) -> dict[str, t.Any]:
         ],
         "price_usd_per_h": node.price_usd_per_h,
         "cpu_flags": node.cpu_flags,
+        "pods": node.pods,
     }

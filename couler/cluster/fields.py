@@ -107,6 +107,7 @@ _MACHINE = {
         "Memory that pods may have, a quantity of Kubernetes such as 15Gi.",
         is_required=True,
     ),
+    "pods": Field(values.COUNT, "How many pods it runs at most; 110 without it."),
     "architecture": Field(values.ARCHITECTURE, "As Kubernetes names it; amd64 without it."),
     "group": Field(
         values.GROUP, "The performance group that it belongs to, such as low or high-gpu."

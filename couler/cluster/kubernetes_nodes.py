@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.cluster.earlier import INSTANCE_TYPE_LABEL, keep_earlier
-from couler.cluster.model import Cluster, ClusterNode, Effect, Gpus, Taint
-from couler.cluster.values import ARCHITECTURES, CPU, EFFECTS, GROUP, MEMORY, MOST
+from couler.cluster.model import PODS, Cluster, ClusterNode, Effect, Gpus, Taint
+from couler.cluster.values import ARCHITECTURES, COUNT, CPU, EFFECTS, GROUP, MEMORY, MOST
 from couler.ir.quantity import parse_quantity
 from couler.ir.wording import counted
 
@@ -104,8 +104,8 @@ def read_live_nodes(
     Returns
     -------
     LiveNodes
-        Processors, memory and GPUs are what pods may have (`status.allocatable`), whether or not
-        some of it is in use now.
+        Processors, memory, GPUs and the number of pods are what pods may have
+        (`status.allocatable`), whether or not some of it is in use now.
 
     Notes
     -----
@@ -195,6 +195,7 @@ class _Node:
             labels=self._labels,
             taints=tuple(self._taints()),
             cpu_flags=self._cpu_flags(),
+            pods=self._amount("pods", COUNT.read) if "pods" in self._allocatable else PODS,
         )
 
     def _amount(self, resource: str, read: t.Callable[[str], t.Any]) -> t.Any:

@@ -6,10 +6,22 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["BANDWIDTH_BYTES_PER_S", "Cluster", "ClusterNode", "Effect", "Gpus", "Speed", "Taint"]
+__all__ = [
+    "BANDWIDTH_BYTES_PER_S",
+    "PODS",
+    "Cluster",
+    "ClusterNode",
+    "Effect",
+    "Gpus",
+    "Speed",
+    "Taint",
+]
 
 BANDWIDTH_BYTES_PER_S = 125e6
 """Of a network of one Gbit/s: what is taken between nodes where nothing is stated."""
+
+PODS = 110
+"""How many pods the kubelet runs on a node where nothing is stated."""
 
 Effect: t.TypeAlias = t.Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 """What a taint does to pods that do not tolerate it, in the words of Kubernetes."""
@@ -74,6 +86,8 @@ class ClusterNode:
         US dollars for an hour; None if it is not known.
     cpu_flags
         How many features its processors name; None if it is not known.
+    pods
+        How many pods it runs at most (Kubernetes: allocatable), at least 1.
     """
 
     name: str
@@ -87,6 +101,7 @@ class ClusterNode:
     taints: tuple[Taint, ...] = ()
     price_usd_per_h: float | None = None
     cpu_flags: int | None = None
+    pods: int = PODS
 
 
 @dataclass(frozen=True, slots=True)

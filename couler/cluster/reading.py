@@ -8,7 +8,15 @@ from pathlib import Path
 
 from couler.cluster import fields
 from couler.cluster.fields import Field, Rows, Table, Texts
-from couler.cluster.model import BANDWIDTH_BYTES_PER_S, Cluster, ClusterNode, Gpus, Speed, Taint
+from couler.cluster.model import (
+    BANDWIDTH_BYTES_PER_S,
+    PODS,
+    Cluster,
+    ClusterNode,
+    Gpus,
+    Speed,
+    Taint,
+)
 from couler.cluster.values import Kind, check_label_key
 from couler.cluster.yaml_text import Problems, compose, is_quoted, line_of
 from couler.errors import ConfigurationError
@@ -256,6 +264,7 @@ def _machine(found: Mapping[str, t.Any], name: str, pool: str) -> ClusterNode:
         taints=tuple(Taint(**one) for one in found.get("taints", ()) if "key" in one),
         price_usd_per_h=found.get("price_usd_per_h"),
         cpu_flags=found.get("cpu_flags"),
+        pods=found.get("pods", PODS),
     )
 
 

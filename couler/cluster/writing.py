@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from couler.cluster.model import BANDWIDTH_BYTES_PER_S, Cluster, ClusterNode, Gpus, Speed, Taint
+from couler.cluster.model import (
+    BANDWIDTH_BYTES_PER_S,
+    PODS,
+    Cluster,
+    ClusterNode,
+    Gpus,
+    Speed,
+    Taint,
+)
 from couler.ir.yaml_writer import dump
 
 __all__ = ["memory_text", "speeds_to_yaml", "to_tree", "to_yaml"]
@@ -130,6 +138,8 @@ def _machine(node: ClusterNode) -> dict[str, Json]:
 def _entries(node: ClusterNode) -> Iterator[tuple[str, Json]]:
     yield "cpu", int(node.cpu) if node.cpu < 2**53 and node.cpu == int(node.cpu) else node.cpu
     yield "memory", memory_text(node.memory_bytes)
+    if node.pods != PODS:
+        yield "pods", node.pods
     if node.architecture != "amd64":
         yield "architecture", node.architecture
     if node.group:

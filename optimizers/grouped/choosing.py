@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from couler.ir.graph import Graph
 from couler.optimizers.grouped.closing import closed_sets
@@ -19,6 +19,7 @@ from couler.optimizers.grouping import (
     price,
 )
 from couler.optimizers.grouping.convex import split_by_level
+from couler.optimizers.grouping.pods import ancestors, chains, fit_at_once
 from couler.optimizers.grouping.solution import assemble_members
 
 __all__ = ["Choice", "choose"]
@@ -72,7 +73,10 @@ def choose(
         largest closed sets within the groups of the method.
     """
     problem = given.problem
-    solution = group_operators(problem, method)
+    searched = problem
+    if method == "planner":  # what it finds is judged with what is lost
+        searched = replace(problem, costs=replace(problem.costs, per_lost_s=0.0))
+    solution = group_operators(searched, method)
     sets = _sets(solution, given, graph, read, strict)
     pieces = [piece for some in sets for piece in _cut(some, given, most, graph, read, strict)]
     chosen = _worth(problem, pieces)
@@ -177,11 +181,34 @@ def _worth(problem: Problem, sets: Sequence[tuple[str, ...]]) -> list[tuple[str,
     kept: list[tuple[str, ...]] = []  # what is lost is no sum over groups
     least = price(problem, _grouping(problem, ())).total
     for members in found:
+        if _runs_guesses_in_turn(problem, [problem.index[name] for name in members]):
+            continue
         cost = price(problem, _grouping(problem, [*kept, members])).total
         if cost < least:
             kept.append(members)
             least = cost
     return kept
+
+
+def _runs_guesses_in_turn(problem: Problem, nodes: Sequence[int]) -> bool:
+    """Return whether a step of which no seconds are known may wait for room in its pod.
+
+    Where what is lost is not known, nothing is.
+    """
+    place = {node: number for number, node in enumerate(nodes)}
+    befores = [[place[one] for one in problem.predecessors[node] if one in place] for node in nodes]
+    some = [problem.operators[node] for node in nodes]
+    if fit_at_once(some, problem.limits) >= len(chains(befores)):
+        return False
+    above = ancestors(befores)
+    below = [0] * len(nodes)
+    for number in reversed(range(len(nodes))):
+        for one in befores[number]:
+            below[one] |= below[number] | 1 << number
+    return any(
+        one.is_guess and (above[number] | below[number]).bit_count() < len(nodes) - 1
+        for number, one in enumerate(some)
+    )
 
 
 def _grouping(problem: Problem, sets: Sequence[tuple[str, ...]]) -> Grouping:

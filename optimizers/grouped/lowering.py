@@ -14,25 +14,11 @@ from couler.ir.wire import is_file
 from couler.ir.workflow import Container, Output, Script, Step
 from couler.optimizers.grouped.needs import PodNeeds, pod_needs
 from couler.optimizers.grouped.reading import Reading
-from couler.optimizers.grouped.run_group import BY_PROCESSORS
 from couler.optimizers.grouped.script import literal, script_of
-from couler.optimizers.grouped.sharing import PYTHONS, Kinds, program_of
+from couler.optimizers.grouped.sharing import PYTHONS, SHARED, Kinds, program_of
+from couler.optimizers.grouping import Limits
 
 __all__ = ["Grouped", "definition_bytes", "lower"]
-
-_SHARED = (
-    "when",
-    "mounts",
-    "env_from",
-    "placement",
-    "pull_policy",
-    "container",
-    "pod",
-    "labels",
-    "annotations",
-    "part",
-)
-"""What all steps of a group have in common (`couler.optimizers.grouped.sharing.key_of`)."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +46,7 @@ def lower(
     kinds: Kinds,
     read: frozenset[str],
     read_outside: Sequence[tuple[str, str]],
-    at_once: int | None = None,
-    limits: Mapping[str, float | None] | None = None,
+    limits: Limits,
 ) -> Grouped:
     """Return the step that stands for some steps of a scope.
 
@@ -79,13 +64,11 @@ def lower(
         Names of the steps of the scope whose standard output something reads.
     read_outside
         Step and output of what others read of them.
-    at_once
-        How many of them run at the same time at most; None for as many as what they ask for allows.
     limits
         Of the pod, see `couler.optimizers.grouped.needs.pod_needs`.
     """
     members = [step.name for step in steps]
-    needs = pod_needs(steps, after, at_once=at_once, limits=limits or {})
+    needs = pod_needs(steps, after, limits)
     python = next((one for one in map(program_of, steps) if one in PYTHONS), PYTHONS[0])
     reading = Reading(members, kinds)
     hidden: list[EnvVar] = []
@@ -96,10 +79,8 @@ def lower(
         for number, (step, output) in enumerate(read_outside)
     ]
     group: dict[str, t.Any] = {"name": name}
-    if at_once is not None:
-        group["max_parallel"] = at_once
-    elif needs.is_silent and len(steps) > 2:
-        group["max_parallel"] = BY_PROCESSORS
+    if needs.at_once is not None:
+        group["max_parallel"] = needs.at_once
     if needs.room:
         group["room"] = dict(needs.room)
     group["steps"] = [
@@ -129,7 +110,7 @@ def lower(
         profile=needs.profile,
         source=steps[0].source,
         origin=GROUPED,
-        **{field: getattr(steps[0], field) for field in _SHARED if getattr(steps[0], field)},
+        **{field: getattr(steps[0], field) for field in SHARED if getattr(steps[0], field)},
     )
     return Grouped(step, names)
 

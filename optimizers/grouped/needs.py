@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,17 @@ from decimal import Decimal
 from couler.ir.policies import Profile, Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.workflow import Step
+from couler.optimizers.grouped.run_group import BY_PROCESSORS
+from couler.optimizers.grouping import Limits, Operator
+from couler.optimizers.grouping.pods import (
+    SILENT_AT_ONCE,
+    busy_seconds,
+    chains,
+    fit_at_once,
+)
+from couler.optimizers.silent_steps import SILENT_CPU
 
-__all__ = ["SILENT_CPU", "PodNeeds", "cpu_of", "gpus_of", "memory_of", "pod_needs"]
-
-SILENT_CPU = 1
-"""What a step that does not say takes where processors are shared out."""
+__all__ = ["PodNeeds", "cpu_of", "gpus_of", "memory_of", "operator_of", "pod_needs"]
 
 
 def cpu_of(step: Step) -> float:
@@ -47,23 +52,43 @@ class PodNeeds:
         What is shared out among its steps while they run, by name; nothing where all fit.
     steps
         How much of that each step takes, by its name.
-    is_silent
-        Whether no step says how many processors it takes.
+    at_once
+        How many run at the same time at most, or `BY_PROCESSORS` where that is known in the pod;
+        None for as many as there is room for.
     """
 
     resources: Resources | None
     profile: Profile | None
     room: Mapping[str, float]
     steps: Mapping[str, Mapping[str, float]]
-    is_silent: bool = False
+    at_once: int | str | None = None
+
+
+def operator_of(
+    step: Step, limits: Limits, *, guess_s: float = 0.0, tags: frozenset[str] = frozenset()
+) -> Operator:
+    """Return a step as what is grouped: what it holds in a pod, and for how long.
+
+    That is what it asks for or, if that is more, its limit. Where its seconds are not known they
+    are `guess_s`.
+    """
+    seconds = None if step.profile is None else step.profile.seconds
+    cpu, memory = (float(max(_amount(step, field) for field in _fields(one))) for one in _WRITERS)
+    return Operator(
+        step.name,
+        tags,
+        cpu=cpu if limits.cpu is None else min(cpu, limits.cpu),
+        memory_bytes=int(
+            memory if limits.memory_bytes is None else min(memory, limits.memory_bytes)
+        ),
+        gpus=gpus_of(step),
+        seconds=guess_s if seconds is None else seconds,
+        is_guess=seconds is None,
+    )
 
 
 def pod_needs(
-    steps: Sequence[Step],
-    after: Mapping[str, Sequence[str]],
-    *,
-    at_once: int | None,
-    limits: Mapping[str, float | None],
+    steps: Sequence[Step], after: Mapping[str, Sequence[str]], limits: Limits
 ) -> PodNeeds:
     """Return what the pod of some steps asks for.
 
@@ -73,32 +98,42 @@ def pod_needs(
         In a topological order.
     after
         For each the steps of the group that it waits for.
-    at_once
-        How many run at the same time at most; None for as many as can.
     limits
-        Most `cpu`, `memory` (bytes) and `gpus` of a pod, as far as there are limits.
+        Of a pod that is sized by its group.
 
     Notes
     -----
-    A pod asks for what its largest step asks for, of each resource, so that it finds a place where
-    its steps would have. A limit above that gives it more: then it asks for what its steps need at
-    most at a time, the heaviest set of steps of which none waits for another; for steps in a row
-    that is the largest step, and else the sum of all bounds it, and `at_once` times the largest.
-    The runner lets no more begin than fit, by what they ask for or, if that is more, by their
-    limits. So the limit of the container, stated if each step states one, is reached by a step that
-    would have reached its own. A step that asks for no processors takes one, or all where there is
-    less; if no step asks for any, neither does the pod, and the runner looks how many there are.
+    How much runs at the same time is told by `couler.optimizers.grouping.pods`, as it is to those
+    who choose the groups. A pod asks for what its largest step asks for, of each resource, so that
+    it finds a place where its steps would have. A limit above that, of processors or memory, gives
+    it more of both: what as many steps need as run at the same time by all limits, at most the
+    largest of each line of steps that wait for each other. So nothing is asked for that the other
+    resource keeps from being used. The runner lets no more begin than fit, by what steps ask for
+    or, if that is more, by their limits. So the limit of the container, stated if each step states
+    one, is reached by a step that would have reached its own. A step that asks for no processors
+    takes one, or all where there is less; if no step asks for any, neither does the pod, and the
+    runner looks how many there are.
     GPUs are given to one step at a time: the most that a step asks for,
     of which each sees all. Storage is the sum, as files stay.
     """
-    is_row = all(before.name in after[step.name] for before, step in itertools.pairwise(steps))
-    width = 1 if is_row else min(len(steps), at_once or len(steps))
+    operators = [operator_of(step, limits) for step in steps]
+    number = {step.name: place for place, step in enumerate(steps)}
+    lines = chains([[number[name] for name in after[step.name]] for step in steps])
+    width = min(len(lines), fit_at_once(operators, limits))
+    is_free = limits.cpu is None and limits.memory_bytes is None
+
+    def bound(amounts: Sequence[Decimal]) -> Decimal:
+        """Return at most what steps take at the same time by their order."""
+        return sum((max(amounts[one] for one in line) for line in lines), Decimal(0))
 
     def most(name: str, amounts: Sequence[Decimal]) -> Decimal:
         """Return the larger of the largest step and, within the limit, all at a time."""
-        largest, limit = max(amounts), limits.get(name)
-        bound = min(sum(amounts, Decimal(0)), width * largest)
-        return largest if limit is None else max(largest, min(bound, Decimal(str(limit))))
+        largest = max(amounts)
+        if is_free or width == 1:
+            return largest
+        limit = getattr(limits, _LIMITS[name])
+        at_once = min(bound(amounts), sum(sorted(amounts)[-width:], Decimal(0)))
+        return max(largest, at_once if limit is None else min(at_once, Decimal(str(limit))))
 
     room: dict[str, float] = {}
     needs: dict[str, dict[str, float]] = {step.name: {} for step in steps}
@@ -107,15 +142,14 @@ def pod_needs(
         requests, bounds = ([_amount(step, field) for step in steps] for field in _fields(name))
         held = list(map(max, requests, bounds))
         if name == "cpu" and any(held):
-            limit = limits.get(name)
-            there = max(held) if limit is None else Decimal(str(limit))
+            there = max(held) if limits.cpu is None else Decimal(str(limits.cpu))
             held = [one or min(Decimal(SILENT_CPU), there) for one in held]
-            if limit is not None and any(requests):  # a pod that may have more has it for these too
+            if not is_free and any(requests):  # a pod that may have more has it for these too
                 requests = [one or other for one, other in zip(requests, held, strict=True)]
         for field, amounts in zip(_fields(name), (requests, bounds), strict=True):
             if any(amounts) and (field == name or all(amounts)):
                 asked[field] = write(most(name, amounts), steps, field)
-        if width > 1 and most(name, held) < sum(held):
+        if len(lines) > 1 and most(name, held) < bound(held):
             room[name] = float(most(name, held))
             for step, amount in zip(steps, held, strict=True):
                 needs[step.name][name] = float(amount)
@@ -124,20 +158,32 @@ def pod_needs(
         first = next(step.resources for step in steps if step.resources and gpus_of(step))
         assert first.gpu is not None, "it has been counted"
         asked["gpu"] = first.gpu.model_copy(update={"count": max(gpus)})
-        if width > 1 and sum(map(bool, gpus)) > 1:
+        if len(lines) > 1 and sum(map(bool, gpus)) > 1:
             room["gpu"] = 1
             for step, count in zip(steps, gpus, strict=True):
                 needs[step.name]["gpu"] = float(bool(count))
     disk = [_amount(step, "disk") for step in steps]
     if any(disk):
         asked["disk"] = _bytes(sum(disk, Decimal(0)), steps, "disk")
+    is_silent = not any(_amount(step, field) for step in steps for field in _fields("cpu"))
     return PodNeeds(
         Resources.model_validate(asked) if asked else None,
-        _profile(steps, after, width, room, needs),
+        _profile(steps, after, width, busy_seconds(operators, limits)),
         room,
         {name: some for name, some in needs.items() if some},
-        is_silent=not any(_amount(step, field) for step in steps for field in _fields("cpu")),
+        _at_once(len(lines), limits, is_silent=is_silent),
     )
+
+
+def _at_once(lines: int, limits: Limits, *, is_silent: bool) -> int | str | None:
+    """Return how many steps may run at the same time whatever they take."""
+    if limits.steps is not None:
+        return limits.steps
+    if not is_silent or lines < 2:
+        return None
+    if limits.cpu is not None:
+        return max(1, int(limits.cpu))
+    return BY_PROCESSORS if lines > SILENT_AT_ONCE else None
 
 
 def _fields(name: str) -> tuple[str, str]:
@@ -178,34 +224,41 @@ _Writer: t.TypeAlias = Callable[[Decimal, Sequence[Step], str], str]
 
 _WRITERS: Mapping[str, _Writer] = {"cpu": _processors, "memory": _bytes}
 
+_LIMITS = {"cpu": "cpu", "memory": "memory_bytes"}
+
 
 def _profile(
-    steps: Sequence[Step],
-    after: Mapping[str, Sequence[str]],
-    width: int,
-    room: Mapping[str, float],
-    needs: Mapping[str, Mapping[str, float]],
+    steps: Sequence[Step], after: Mapping[str, Sequence[str]], width: int, busy_s: float
 ) -> Profile | None:
-    """Return what is known of all steps of a group together."""
-    known = [step.profile for step in steps if step.profile is not None]
-    if len(known) < len(steps):
-        return None
-    seconds = None
-    if all(one.seconds is not None for one in known):
-        ends: dict[str, float] = {}
-        for step, one in zip(steps, known, strict=True):
-            begin = max((ends[name] for name in after[step.name]), default=0.0)
-            ends[step.name] = begin + (one.seconds or 0.0)
-        took = {step.name: one.seconds or 0.0 for step, one in zip(steps, known, strict=True)}
-        busy = [sum(took.values()) / width]
-        for what, total in room.items():
-            busy.append(sum(took[name] * some.get(what, 0) for name, some in needs.items()) / total)
-        seconds = max(*busy, *ends.values())
-    memory = [one.memory_bytes for one in known if one.memory_bytes is not None]
-    outputs = [one.output_bytes for one in known if one.output_bytes is not None]
-    found = Profile(
-        seconds=seconds,
-        memory_bytes=min(sum(memory), width * max(memory)) if len(memory) == len(known) else None,
-        output_bytes=outputs[-1] if len(outputs) == len(known) else None,
+    """Return what is known of all steps of a group together.
+
+    Seconds are at least those of the steps of which they are known. Operations are of one kind of
+    model, as steps of others are in other groups (`couler.optimizers.grouped.sharing.key_of`), and
+    the task is that of which there are most.
+    """
+    known = {step.name: step.profile for step in steps if step.profile is not None}
+    took = {name: one.seconds for name, one in known.items() if one.seconds is not None}
+    ends: dict[str, float] = {}
+    for step in steps:
+        begin = max((ends[name] for name in after[step.name]), default=0.0)
+        ends[step.name] = begin + took.get(step.name, 0.0)
+    memory = [one.memory_bytes for one in known.values() if one.memory_bytes is not None]
+    last = known.get(steps[-1].name)
+    computing = [one for one in known.values() if one.operations is not None]
+    tasks: dict[str, float] = {}
+    for one in computing:
+        if one.task is not None:
+            tasks[one.task] = tasks.get(one.task, 0.0) + (one.operations or 0.0)
+    found = Profile.model_validate(
+        {
+            "seconds": max(busy_s, *ends.values()) if took else None,
+            "memory_bytes": min(sum(memory), width * max(memory))
+            if len(memory) == len(steps)
+            else None,
+            "output_bytes": None if last is None else last.output_bytes,
+            "operations": sum(one.operations or 0.0 for one in computing) if computing else None,
+            "model": computing[0].model if computing else None,
+            "task": max(tasks, key=lambda task: tasks[task]) if tasks else None,
+        }
     )
     return None if found == Profile() else found

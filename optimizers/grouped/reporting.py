@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from couler.ir.walk import Scope
 from couler.ir.wording import counted
+from couler.ir.workflow import Step
 from couler.optimizers.base import PassContext
+from couler.optimizers.estimate import Figure
 from couler.optimizers.grouped.choosing import Choice
 from couler.optimizers.grouped.scope_problem import ScopeProblem
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite
@@ -28,6 +30,7 @@ class Report:
         self.before = self.after = 0.0
         self.bounds: list[float | None] = []
         self.inside = 0
+        self.apart: list[str] = []
 
     def refuse(self, scope: Scope, given: ScopeProblem) -> None:
         """Tell of the steps of a scope that cannot share a pod."""
@@ -37,6 +40,11 @@ class Report:
                 path = scope.path_of(step)
                 self.context.explain(f"It is in no group: {why}.", step=path)
                 self.left.append(f"{path} ({why})")
+
+    def stay_apart(self, why: str | None) -> None:
+        """Tell why no steps of a scope are put together that could share a pod."""
+        if why is not None:
+            self.apart.append(why)
 
     def chose(
         self, scope: Scope, choice: Choice, rewrite: ScopeRewrite, given: ScopeProblem
@@ -60,14 +68,14 @@ class Report:
             self.context.explain(
                 f"{_first_of(members)} run in one pod of {image}: {counted(pods, 'pod')} less at "
                 f"{costs.group:g}, and {counted(within, 'edge')} within it at {costs.intra:g} in "
-                f"place of {costs.inter:g}.",
+                f"place of {costs.inter:g}.{_known(members, by_name)}",
                 step=path,
             )
             self.inside += len(members)
             self.made.append(f"{path} of {len(members)}")
 
-    def finish(self, costs: str, *, keeps_failures: bool) -> None:
-        """Tell of all together."""
+    def finish(self, costs: str, times: tuple[Figure, Figure], *, keeps_failures: bool) -> None:
+        """Tell of all together, and how long the critical path is before and after."""
         if self.made:
             self.context.explain(
                 f"{self.inside:,} steps run in {counted(len(self.made), 'pod')}: "
@@ -79,7 +87,11 @@ class Report:
                 f"By the costs {costs} that is {self.after:g} in place of {self.before:g}{known}."
             )
         else:
-            self.context.explain("No steps are put together.")
+            why = f" {self.apart[0]}." if self.apart else ""
+            self.context.explain(f"No steps are put together.{why}")
+        if self.made and times[0].is_whole:
+            before, after = (f"{one.value or 0.0:,.1f} s" for one in times)
+            self.context.explain(f"The critical path is {after}, and was {before}.")
         if self.left:
             more = f"; and {len(self.left) - _LISTED:,} more" if len(self.left) > _LISTED else ""
             self.context.explain(
@@ -89,6 +101,15 @@ class Report:
             self.context.explain(
                 "If a step of a group fails, what waits for another one of it is omitted, too."
             )
+
+
+def _known(members: Sequence[str], by_name: Mapping[str, Step]) -> str:
+    """Return of how many steps the seconds are those of a group, if not of all or none."""
+    profiles = [by_name[name].profile for name in members]
+    known = sum(one is not None and one.seconds is not None for one in profiles)
+    if known in (0, len(members)):
+        return ""
+    return f" Its seconds are those of {known:,} of {counted(len(members), 'step')}."
 
 
 def _first_of(names: Sequence[str]) -> str:

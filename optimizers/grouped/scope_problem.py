@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from couler.ir.graph import Graph
 from couler.ir.workflow import Container, Script, Step
 from couler.optimizers.grouped.lowering import definition_bytes
-from couler.optimizers.grouped.needs import SILENT_CPU, cpu_of, gpus_of, memory_of
+from couler.optimizers.grouped.needs import cpu_of, gpus_of, memory_of, operator_of
 from couler.optimizers.grouped.sharing import PYTHONS, Kinds, key_of, program_of, why_not
 from couler.optimizers.grouping import Costs, Edge, Image, Limits, Operator, Problem
 
@@ -18,6 +18,9 @@ _PYTHON = "python"
 
 RUNNER_BYTES = 28 << 10
 """At least what the runner takes in the script of a group."""
+
+GUESSED_S = 60.0
+"""At least so long steps are taken to run of which that is not known."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class ScopeProblem:
         How many all of a group may take.
     apart
         Steps of whose end others ask more than that it be a success.
+    keys
+        What each of the others must have in common with those that it shares a pod with.
     """
 
     problem: Problem
@@ -72,6 +77,7 @@ class ScopeProblem:
     sizes: Mapping[str, int]
     script_bytes: int
     apart: frozenset[str] = frozenset()
+    keys: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def scope_problem(
@@ -84,13 +90,16 @@ def scope_problem(
     limits: Limits,
     script_bytes: int,
     strict: bool,
+    is_stated: bool = False,
 ) -> ScopeProblem:
     """Return the grouping problem of a scope, of the steps that can share a pod at all."""
     refused: dict[str, str] = {}
     sizes: dict[str, int] = {}
     room = max(0, script_bytes - RUNNER_BYTES)
     graph = Graph.of(steps)
-    classes: dict[str, int] = {}
+    classes: dict[tuple[tuple[str, str], ...], int] = {}
+    guess_s = guessed_seconds(steps)
+    keys: dict[str, Mapping[str, str]] = {}
     operators: list[Operator] = []
     wanted: dict[tuple[int, str], None] = {}
     for step in steps:
@@ -109,18 +118,10 @@ def scope_problem(
         if not usable:
             refused[step.name] = _no_python(image, images)
             continue
-        number = classes.setdefault(key_of(step), len(classes))
+        keys[step.name] = key_of(step)
+        number = classes.setdefault(tuple(keys[step.name].items()), len(classes))
         wanted.update(((number, one), None) for one in usable)
-        operators.append(
-            Operator(
-                step.name,
-                needs | {f"pod {number}"},
-                cpu=cpu_of(step) or min(SILENT_CPU, limits.cpu or SILENT_CPU),
-                memory_bytes=memory_of(step),
-                gpus=gpus_of(step),
-                seconds=(step.profile and step.profile.seconds) or 0.0,
-            )
-        )
+        operators.append(operator_of(step, limits, guess_s=guess_s, tags=needs | {f"pod {number}"}))
     named = {f"{image} ({number})": (number, image) for number, image in wanted}
     made = tuple(
         Image(name, images.tags_of(image) | {f"pod {number}"})
@@ -134,9 +135,22 @@ def scope_problem(
         for before in dict.fromkeys(graph.predecessors[name])
         if name in there and before in there
     )
+    if not is_stated and all(
+        one.is_guess and not (one.cpu or one.memory_bytes or one.gpus) for one in operators
+    ):
+        costs = replace(costs, per_lost_s=0.0)  # nothing is known to be lost
     problem = Problem(tuple(operators), made, edges, costs, limits, "batch")
     stands_for = {name: image for name, (_, image) in named.items()}
-    return ScopeProblem(problem, stands_for, refused, sizes, room, apart)
+    return ScopeProblem(problem, stands_for, refused, sizes, room, apart, keys)
+
+
+def guessed_seconds(steps: Sequence[Step]) -> float:
+    """Return how long steps are taken to run of which that is not known: longer than all others.
+
+    So running them in turn never seems to be worth its while.
+    """
+    known = [one.profile.seconds or 0.0 for one in steps if one.profile is not None]
+    return max(GUESSED_S, sum(known))
 
 
 def _image_of(step: Step) -> str:

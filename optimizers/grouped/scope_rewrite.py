@@ -51,8 +51,6 @@ class ScopeRewrite:
         Steps whose standard output something reads.
     read
         What is read from outside of the scope.
-    at_once
-        How many steps of a group run at the same time at most.
     limits
         Of a pod.
 
@@ -71,7 +69,6 @@ class ScopeRewrite:
         kinds: Kinds,
         read_stdout: frozenset[str],
         read: frozenset[Read],
-        at_once: int | None,
         limits: Limits,
     ) -> None:
         by_name = {step.name: step for step in scope.steps}
@@ -98,12 +95,7 @@ class ScopeRewrite:
                 kinds=kinds,
                 read=read_stdout,
                 read_outside=sorted(outer, key=lambda one: (position[one[0]], one[1])),
-                at_once=at_once,
-                limits={
-                    "cpu": limits.cpu,
-                    "memory": limits.memory_bytes,
-                    "gpus": limits.gpus,
-                },
+                limits=limits,
             )
             self.made.append(grouped.step)
             self._names.update(dict.fromkeys(members, name))

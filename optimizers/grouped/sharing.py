@@ -26,10 +26,34 @@ from couler.ir.walk import own_values
 from couler.ir.wire import is_file
 from couler.ir.workflow import WORK_DIR, Container, Input, Output, Script, Step
 
-__all__ = ["PYTHONS", "Kinds", "key_of", "program_of", "why_not"]
+__all__ = ["PYTHONS", "SHARED", "Kinds", "key_of", "program_of", "why_not"]
 
 PYTHONS = ("python", "python3")
 """Words by which a step runs Python."""
+
+SHARED = (
+    "when",
+    "mounts",
+    "env_from",
+    "placement",
+    "pull_policy",
+    "container",
+    "pod",
+    "labels",
+    "annotations",
+    "part",
+)
+"""Fields that are equal for all steps of a group, and those of the step that stands for it."""
+
+_WORDS = {
+    "when": "the condition",
+    "mounts": "the volumes",
+    "env_from": "the variables from elsewhere",
+    "pull_policy": "the pull policy",
+    "container": "settings of the container",
+    "pod": "settings of the pod",
+    "part": "the part",
+}
 
 
 class Kinds(t.NamedTuple):
@@ -78,34 +102,35 @@ def program_of(step: Step) -> str | None:
     return None
 
 
-def key_of(step: Step) -> str:
+def key_of(step: Step) -> dict[str, str]:
     """Return what steps must have in common to share a pod, besides an image.
 
     It is what belongs to the pod as a whole: the condition on which there is one, where it is
     placed, its volumes, account and limits of security, labels, and the packages that are installed
-    in it.
+    in it. Of steps that state operations it is the kind of model too, as speeds of machines are
+    those of one kind.
+
+    Returns
+    -------
+    dict of str to str
+        By what it is, in words.
     """
     program = program_of(step)
     gpu = None if step.resources is None else step.resources.gpu
-    shared = step.model_dump(
-        mode="json",
-        include={
-            "when",
-            "mounts",
-            "env_from",
-            "placement",
-            "pull_policy",
-            "container",
-            "pod",
-            "labels",
-            "annotations",
-            "part",
-        },
-    )
+    shared = step.model_dump(mode="json", include=set(SHARED))
     packages = sorted(step.action.packages) if isinstance(step.action, Script) else []
     python = program if program in PYTHONS else PYTHONS[0]
     kind = None if gpu is None else [gpu.type, gpu.resource]
-    return json.dumps([shared, packages, python, kind], sort_keys=True)
+    known = step.profile
+    computes = [known.model] if known is not None and known.operations is not None else None
+    found = {
+        **{_WORDS.get(field, field): value for field, value in shared.items()},
+        "packages": packages,
+        "the word for Python": python,
+        "the kind of GPU": kind,
+        "the kind of model that they compute": computes,
+    }
+    return {what: json.dumps(value, sort_keys=True) for what, value in found.items()}
 
 
 def why_not(step: Step, kinds: Kinds, apart: frozenset[str], *, strict: bool) -> str | None:

@@ -12,6 +12,9 @@ from couler.optimizers.grouping.timing import group_seconds, longest_path_s, wor
 MOST_PARTNERS = 8
 """How many partners of a group are tried where not all of them pay."""
 
+NEAREST = 100
+"""Among how many groups to either side partners are looked for where lost seconds cost."""
+
 
 class Contracting:
     """Groups by numbers, all alone or as given; in batch mode they never wait in a circle.
@@ -92,16 +95,25 @@ class Contracting:
         for one, others in self.after.items():
             for other in others:
                 push(one, other)
+        refused: set[int] = set()
         while queue:
             *_, one, other = heapq.heappop(queue)
             if one not in self.members or other not in self.members:
                 continue
             if not (other in self.after[one] or other in self.before[one]):
                 continue
-            if self.may_merge(one, other) and self._pays(one, other):
-                merged = self.merge(one, other)
-                for near in {*self.after[merged], *self.before[merged]}:
-                    push(merged, near)
+            if not (self.may_merge(one, other) and self._pays(one, other)):
+                refused |= {one, other}
+                continue
+            kept, absorbed = self._larger_first(one, other)
+            mask, fresh = self.mask[kept], {*self.after[absorbed], *self.before[absorbed]}
+            self.merge(one, other)
+            # The other edges of the larger group are in the queue, but for those that were refused.
+            if self.mask[kept] != mask or not refused.isdisjoint((kept, absorbed)):
+                fresh = {*self.after[kept], *self.before[kept]}
+                refused.discard(kept)
+            for near in fresh - {kept}:
+                push(kept, near)
 
     def merge_others(self, draw: random.Random | None = None) -> None:
         """Merge groups that share an image and wait for each other at most directly.
@@ -117,10 +129,13 @@ class Contracting:
         order = sorted(self.members, key=lambda number: (depth[number], number))
         if draw is not None:
             order.sort(key=lambda number: depth[number] + 2.0 * draw.random())
-        for number in order:
+        for at, number in enumerate(order):
             one = number
+            near: Iterable[int] = self.mask.keys()
+            if self.clock is not None:  # each partner is tried, so only some of the nearest are
+                near = [x for x in order[max(0, at - NEAREST) : at + NEAREST] if x in self.mask]
             while one in self.members:
-                partner = self._best_partner(one, depth)
+                partner = self._best_partner(one, depth, near)
                 if partner is None:
                     break
                 sizes = len(self.members[one]), len(self.members[partner])
@@ -128,11 +143,12 @@ class Contracting:
                 one = self.merge(one, partner)
                 depth[one] = mean
 
-    def _best_partner(self, one: int, depth: dict[int, float]) -> int | None:
+    def _best_partner(self, one: int, depth: dict[int, float], among: Iterable[int]) -> int | None:
         far = self._far(one) if self.is_ordered else set()
         mask = self.mask[one]
         scored = []
-        for other, images in self.mask.items():
+        for other in among:
+            images = self.mask.get(other, 0)
             if other == one or not images & mask or other in far or not self._fits(one, other):
                 continue
             near = other in self.after[one] or other in self.before[one]
@@ -176,6 +192,8 @@ class Contracting:
             return True
         if self.place[one] > self.place[other]:
             one, other = other, one
+        if len(self.before[other]) < len(self.after[one]):
+            return one not in self._between(self.before, other, one)
         return other not in self._between(self.after, one, other)
 
     def _between(self, edges: dict[int, dict[int, float]], start: int, end: int) -> set[int]:
@@ -210,8 +228,7 @@ class Contracting:
     def merge(self, one: int, other: int) -> int:
         """Merge two groups that may, and return the number of what they are now."""
         place = self._reorder(one, other) if self.is_ordered else 0
-        if self._degree(one) < self._degree(other):
-            one, other = other, one
+        one, other = self._larger_first(one, other)
         if self.is_ordered:
             self.place[one] = place
         for mine, back in ((self.after, self.before), (self.before, self.after)):
@@ -229,6 +246,10 @@ class Contracting:
             self.clock.merged(one, other)
         return one
 
+    def _larger_first(self, one: int, other: int) -> tuple[int, int]:
+        """Return two groups so that the first, whose number stays, has more to be changed."""
+        return (one, other) if self._degree(one) >= self._degree(other) else (other, one)
+
     def _degree(self, number: int) -> int:
         return len(self.after[number]) + len(self.before[number]) + len(self.members[number])
 
@@ -236,8 +257,18 @@ class Contracting:
         """Return a place for two groups in one, which all that leads to them is moved before."""
         if self.place[one] > self.place[other]:
             one, other = other, one
-        later = self._between(self.after, one, other)
-        sooner = self._between(self.before, other, one)
+        if len(self.before[other]) < len(self.after[one]):
+            sooner = self._between(self.before, other, one)
+            if not sooner:
+                del self.place[other]
+                return self.place.pop(one)
+            later = self._between(self.after, one, other)
+        else:
+            later = self._between(self.after, one, other)
+            if not later:
+                del self.place[one]
+                return self.place.pop(other)
+            sooner = self._between(self.before, other, one)
         moved = [
             *sorted(sooner, key=self.place.__getitem__),
             one,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from couler.errors import ConfigurationError, GroupingError
 from couler.optimizers.grouping.contraction import ContractedGroups
+from couler.optimizers.grouping.pods import Pod
 from couler.optimizers.grouping.problem import Problem
 from couler.optimizers.grouping.solution import Solution, assemble, numbers_of, price
 from couler.optimizers.grouping.timing import longest_path_s
@@ -168,15 +170,7 @@ class _Program:
             model.add(starts[after] >= groups_end[before]).only_enforce_if(~same)
         for label in self.labels:
             model.add(last >= end[label])
-            for name in ("cpu", "memory_bytes", "gpus"):
-                limit = getattr(problem.limits, name)
-                if limit:
-                    work = [
-                        int(took[node] * getattr(one, name) / limit) * self.at[node][label]
-                        for node, one in enumerate(problem.operators)
-                        if label in self.at[node]
-                    ]
-                    model.add(end[label] >= begin[label] + sum(work))
+            self._keep_busy(label, begin[label], end[label])
         lost = model.new_int_var(0, latest, "")
         model.add(lost >= last - round(longest_path_s(problem) * PER_UNIT))
         per = self._whole(problem.costs.per_lost_s)
@@ -184,6 +178,45 @@ class _Program:
         model.add(PER_UNIT * self.objective[-1] >= per * lost)
         # Each operator's time is rounded, and each term of a sum of work.
         self.rounding += problem.costs.per_lost_s * 2 * len(took) / PER_UNIT + 1 / PER_UNIT
+
+    def _keep_busy(self, label: tuple[int, int], begin: t.Any, end: t.Any) -> None:
+        """Let a group take as long as `couler.optimizers.grouping.pods.busy_seconds` says.
+
+        A pod that is sized by its group has what its largest operator takes, so that each size is
+        a bound for the groups in which nothing is larger.
+        """
+        own = {node: places[label] for node, places in enumerate(self.at) if label in places}
+        some = {node: self.problem.operators[node] for node in own}
+        limits = self.problem.limits
+        largest = Pod.for_operators(tuple(some.values()), limits)
+        bounds: list[tuple[int, Pod, t.Any]] = [(kind, largest, None) for kind in range(4)]
+        if limits.sized_by_group:
+            bounds = bounds[2:]
+            for size in sorted({one.cpu for one in some.values()}):
+                over = self._is_any(own[node] for node, one in some.items() if one.cpu > size)
+                bounds.append((0, Pod.of(limits, size, 0), over))
+            for size in sorted({one.memory_bytes for one in some.values()}):
+                over = self._is_any(
+                    own[node] for node, one in some.items() if one.memory_bytes > size
+                )
+                bounds.append((1, Pod.of(limits, 0.0, size), over))
+        for kind, pod, over in bounds:
+            work = [
+                int(one.seconds * PER_UNIT * pod.shares(one)[kind]) * own[node]
+                for node, one in some.items()
+            ]
+            bound = self.model.add(end >= begin + sum(work))
+            if over is not None:
+                bound.only_enforce_if(~over)
+
+    def _is_any(self, some: Iterable[t.Any]) -> t.Any:
+        """Return a truth value that can only hold if one of some does; None if there are none."""
+        values = list(some)
+        if not values:
+            return None
+        found = self.model.new_bool_var("")
+        self.model.add(sum(values) >= 1).only_enforce_if(found)
+        return found
 
     def _hint(self, start: Solution) -> None:
         images = {image.name: number for number, image in enumerate(self.problem.images)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import graphlib
 import itertools
 from collections.abc import Sequence
 
@@ -13,7 +14,8 @@ from couler.optimizers.grouping.timing import lost_seconds
 MOST_PASSES = 10
 
 MOST_LOOKS = 200
-"""Up to so many operators, moves are tried that save nothing but time."""
+"""Up to so many operators, moves are tried that save nothing but time. Where seconds cost, after so
+many moves that did not save in the end no more are tried."""
 
 
 def move_operators(problem: Problem, groups: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -54,6 +56,7 @@ class _Moving:
             self.near[before].append((after, weight))
             self.near[after].append((before, weight))
         self.lost_s = self._lost()
+        self.looks = 0
         self.looks_for_time = 0 < len(problem.operators) <= MOST_LOOKS and (
             problem.costs.per_lost_s > 0
         )
@@ -79,6 +82,8 @@ class _Moving:
                 gain += left + self._image_cost(self.masks[group]) - self._image_cost(mask)
                 gains.append((-gain, group))
         gains.sort()
+        if self.looks > MOST_LOOKS:
+            return False
         for negative, group in gains:
             if -negative <= 1e-9 and not self.looks_for_time:
                 return False
@@ -95,20 +100,27 @@ class _Moving:
         del self.members[home][at]
         self.members[group].append(node)
         self.group_of[node] = group
-        if self._is_ordered():
-            lost = self._lost()
-            if gain - self.problem.costs.per_lost_s * (lost - self.lost_s) > 1e-9:
-                self.lost_s = lost
-                return True
+        lost = self._lost_if_ordered()
+        per_lost_s = self.problem.costs.per_lost_s
+        if lost is not None and gain - per_lost_s * (lost - self.lost_s) > 1e-9:
+            self.lost_s = lost
+            return True
+        self.looks += self.problem.costs.per_lost_s > 0
         self.group_of[node] = home
         self.members[group].pop()
         self.members[home].insert(at, node)
         return False
 
-    def _is_ordered(self) -> bool:
-        if self.problem.mode == "streaming":
-            return True
-        return order_of_groups(self.problem, self.group_of, len(self.members)) is not None
+    def _lost_if_ordered(self) -> float | None:
+        """Return what is lost, or None if groups wait in a circle."""
+        problem = self.problem
+        if problem.mode == "batch" and not problem.costs.per_lost_s:
+            ordered = order_of_groups(problem, self.group_of, len(self.members))
+            return None if ordered is None else 0.0
+        try:
+            return self._lost()
+        except graphlib.CycleError:
+            return None
 
     def _lost(self) -> float:
         if not self.problem.costs.per_lost_s:

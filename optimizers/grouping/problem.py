@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from couler.errors import GroupingError
+from couler.optimizers.grouping.pods import NO_LIMITS, Limits
 
 __all__ = [
     "CONNECTION",
@@ -49,6 +50,8 @@ class Operator:
         GPUs that it takes, at least 0.
     seconds
         How long it runs by itself (streaming: for each message), at least 0.
+    is_guess
+        Whether nothing is known of its seconds.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Operator:
     memory_bytes: int = 0
     gpus: int = 0
     seconds: float = 0.0
+    is_guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,26 +154,6 @@ reading."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a pod has at most; None is no limit.
-
-    Attributes
-    ----------
-    cpu
-        Processors. They are shared: what a group holds waits for a processor, so that this limits
-        how much of it runs at a time, and each operator by itself.
-    memory_bytes, gpus
-        In streaming mode all operators of a group hold theirs at once, and the sum must fit. In
-        batch mode a step starts when there is room for it in its pod, so that each by itself must
-        fit, and what does not fit together runs in turn.
-    """
-
-    cpu: float | None = None
-    memory_bytes: int | None = None
-    gpus: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
     """Operators that share a pod.
 
@@ -225,7 +209,7 @@ class Problem:
     images: tuple[Image, ...]
     edges: tuple[Edge, ...] = ()
     costs: Costs = CONNECTION
-    limits: Limits = Limits()
+    limits: Limits = NO_LIMITS
     mode: Mode = "streaming"
 
     def __post_init__(self) -> None:

@@ -174,6 +174,8 @@ def simulate(problem: Problem, grouping: Grouping, platform: Platform) -> Simula
         wrong.append(f"there are {platform.messages} messages, and batch steps run once")
     if problem.mode == "streaming" and len(grouping) > (platform.most_pods or math.inf):
         wrong.append(f"{len(grouping)} groups run at once, and there are {platform.most_pods} pods")
+    if problem.limits.sized_by_group or problem.limits.steps:
+        wrong.append("pods are sized by their groups or bound how many steps run at once")
     if wrong:
         raise GroupingError("this run cannot be simulated", wrong)
     return _Run(problem, grouping, platform).report()

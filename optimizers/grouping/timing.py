@@ -8,8 +8,9 @@ is room for one at a time, in parallel if there is room for several. That takes 
 taken to be, the longest of
 
 - the longest path within the group, in seconds, and
-- for each limited resource r the sum of `seconds x amount of r` over the group, by the limit of r:
-  for processors the sequential work by how much of it fits at once.
+- for each resource r that a pod has little of the sum of `seconds x amount of r` over the group, by
+  what the pod has of r: for processors the sequential work by how much of it fits at once. What
+  a pod has is told by `couler.optimizers.grouping.pods`.
 
 (List scheduling takes less than twice as long for one resource, and exactly so long where one step
 fits at a time or all do.) A group starts when all groups that it reads from have ended. What is
@@ -31,6 +32,7 @@ from __future__ import annotations
 import graphlib
 from collections.abc import Sequence
 
+from couler.optimizers.grouping.pods import busy_seconds
 from couler.optimizers.grouping.problem import Problem
 
 __all__ = ["group_seconds", "longest_path_s", "lost_seconds", "work_seconds"]
@@ -46,15 +48,8 @@ def work_seconds(problem: Problem, members: Sequence[int]) -> float:
     >>> work_seconds(Problem(two, (Image("i"),), limits=Limits(cpu=2)), (0, 1))
     2.5
     """
-    limits, some = problem.limits, [problem.operators[node] for node in members]
-    found = [0.0]
-    if limits.cpu:
-        found.append(sum(one.seconds * one.cpu for one in some) / limits.cpu)
-    if problem.mode == "batch" and limits.memory_bytes:
-        found.append(sum(one.seconds * one.memory_bytes for one in some) / limits.memory_bytes)
-    if problem.mode == "batch" and limits.gpus:
-        found.append(sum(one.seconds * one.gpus for one in some) / limits.gpus)
-    return max(found)
+    some = [problem.operators[node] for node in members]
+    return busy_seconds(some, problem.limits, is_batch=problem.mode == "batch")
 
 
 def longest_path_s(problem: Problem, members: Sequence[int] | None = None) -> float:
@@ -74,6 +69,8 @@ def longest_path_s(problem: Problem, members: Sequence[int] | None = None) -> fl
 
 def group_seconds(problem: Problem, members: Sequence[int]) -> float:
     """Return how long a group takes by the model of this module."""
+    if len(members) == 1:
+        return problem.operators[members[0]].seconds
     return max(longest_path_s(problem, members), work_seconds(problem, members))
 
 

@@ -14,7 +14,8 @@ from couler.ir.verify.types import Kind
 from couler.ir.walk import HOOKS, Scope, ScopeKey, all_steps, scopes, told_apart
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.grouped.choosing import choose
+from couler.optimizers.estimate import critical_path
+from couler.optimizers.grouped.choosing import Choice, choose
 from couler.optimizers.grouped.reporting import Report
 from couler.optimizers.grouped.scope_problem import (
     Images,
@@ -24,10 +25,15 @@ from couler.optimizers.grouped.scope_problem import (
 )
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite, read_from_outside
 from couler.optimizers.grouped.sharing import Kinds
+from couler.optimizers.grouped.why_apart import why_apart
 from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits
 
 if t.TYPE_CHECKING:
     from couler.ir.workflow import Step
+
+
+POD_START_S = 2.0
+"""Seconds that the start of a pod is taken to need, of which the cost of a group is that."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +68,17 @@ class Group:
     intra, inter, group
         Numbers in place of those.
     per_lost_s
-        What a second counts that is lost as less runs in parallel, by the profiles of the steps.
+        What a second counts that is lost as less runs in parallel, by the profiles of the steps;
+        without it as much as a group by `POD_START_S`, so that a pod less and the seconds that
+        its start takes are worth the same. A step of which no seconds are known is taken to run
+        longer than all others, so that it is not made to wait for room. 0 counts nothing.
     per_bytes
         For so many bytes of a step's output (of its profile) an edge counts once; without it each
         edge counts once.
     cpu, memory_bytes, gpus
         What a pod has at most. A step that asks for more is left alone, and what does not fit
-        together runs in turn. Without them a pod asks for what its largest step asks for.
+        together runs in turn. Without `cpu` and `memory_bytes` a pod asks for what its largest
+        step asks for; with one of them the other grows to what as many steps take.
     max_parallel
         How many steps of a group run at the same time at most. Where the workflow or a group around
         has such a bound, it is one. Without it as many as the processors that the pod asks for
@@ -115,7 +125,7 @@ class Group:
     intra: float | None = None
     inter: float | None = None
     group: float | None = None
-    per_lost_s: float = 0.0
+    per_lost_s: float | None = None
     per_bytes: int | None = None
     cpu: float | None = None
     memory_bytes: int | None = None
@@ -165,19 +175,28 @@ class Group:
             if scope.handler is not None:
                 own = rewrites.get((None, ()))
                 return steps if own is None else tuple(map(own.renamed_in_handler(scope), steps))
-            given = self._problem(scope._replace(steps=steps), workflow, images)
+            given = self._problem(scope._replace(steps=steps), workflow, images, bounded)
             report.refuse(scope, given)
             if len(given.problem.operators) < 2:
                 return steps
-            choice = choose(
-                given,
-                Graph.of(steps),
-                frozenset(step for step, _ in read_later.get(scope.key, ())),
-                method=self.method,
-                most=self.max_steps,
-                strict=self.keeps_failures,
-            )
+
+            def chosen(given: ScopeProblem, strict: bool) -> Choice:
+                return choose(
+                    given,
+                    Graph.of(steps),
+                    frozenset(step for step, _ in read_later.get(scope.key, ())),
+                    method=self.method,
+                    most=self.max_steps,
+                    strict=strict,
+                )
+
+            choice = chosen(given, self.keeps_failures)
             if not choice.groups:
+                report.stay_apart(
+                    why_apart(given, lambda *other: bool(chosen(*other).groups))
+                    if self.method != "none"
+                    else None
+                )
                 return steps
             rewrite = ScopeRewrite(
                 scope._replace(steps=steps),
@@ -185,8 +204,7 @@ class Group:
                 _kinds(scope, steps, workflow),
                 read_in_scope(scope, workflow),
                 read_later.get(scope.key, frozenset()),
-                1 if scope.key in bounded else self.max_parallel,
-                self._limits(),
+                given.problem.limits,
             )
             rewrites[scope.key] = rewrite
             report.chose(scope, choice, rewrite, given)
@@ -196,39 +214,58 @@ class Group:
         own = rewrites.get((None, ()))
         if own is not None and made.outputs:
             made = made.model_copy(update={"outputs": own.renamed_values(made.outputs)})
-        report.finish(self.costs, keeps_failures=self.keeps_failures)
+        times = critical_path(workflow), critical_path(made)
+        report.finish(self.costs, times, keeps_failures=self.keeps_failures)
         return made
 
     def problems(self, workflow: Workflow) -> dict[str, ScopeProblem]:
-        """Return the grouping problems of a workflow's scopes, by the paths of these."""
+        """Return the grouping problems of a workflow's scopes, by the paths of these.
+
+        What is lost as less runs in parallel is no part of them, but where `per_lost_s` is stated.
+        """
+        stated = replace(self, per_lost_s=self.per_lost_s or 0.0)
+        bounded = _bounded(workflow)
         images = images_of(tuple(all_steps(workflow)), self._declared())
         return {
-            "/".join(scope.path): self._problem(scope, workflow, images)
+            "/".join(scope.path): stated._problem(scope, workflow, images, bounded)
             for scope in scopes(workflow)
             if scope.handler is None and not "".join(scope.path[-1:]).endswith(HOOKS)
         }
 
-    def _problem(self, scope: Scope, workflow: Workflow, images: Images) -> ScopeProblem:
+    def _problem(
+        self,
+        scope: Scope,
+        workflow: Workflow,
+        images: Images,
+        bounded: Mapping[ScopeKey, int],
+    ) -> ScopeProblem:
         apart = frozenset(name for step in scope.steps for name in told_apart(step))
         return scope_problem(
             scope.steps,
             _kinds(scope, scope.steps, workflow),
             apart,
             images,
-            costs=self._costs(),
-            limits=self._limits(),
+            costs=self._costs(bounded.get(scope.key)),
+            limits=Limits(
+                self.cpu,
+                self.memory_bytes,
+                self.gpus,
+                1 if scope.key in bounded else self.max_parallel,
+                sized_by_group=True,
+            ),
             script_bytes=self.script_bytes,
             strict=self.keeps_failures,
+            is_stated=self.per_lost_s is not None,
         )
 
-    def _costs(self) -> Costs:
+    def _costs(self, bound: int | None = None) -> Costs:
+        """Return the costs of a scope in which so many steps run at the same time at most."""
         base = CONNECTION if self.costs == "connection" else NODE
         own = {name: getattr(self, name) for name in ("intra", "inter", "group")}
         stated = {name: value for name, value in own.items() if value is not None}
-        return replace(base, per_bytes=self.per_bytes, per_lost_s=self.per_lost_s, **stated)
-
-    def _limits(self) -> Limits:
-        return Limits(self.cpu, self.memory_bytes, self.gpus)
+        made = replace(base, per_bytes=self.per_bytes, **stated)
+        per_lost_s = made.group / POD_START_S if self.per_lost_s is None else self.per_lost_s
+        return replace(made, per_lost_s=0.0 if bound == 1 else per_lost_s)
 
     def _declared(self) -> Mapping[str, frozenset[str]]:
         found: dict[str, frozenset[str]] = {}
@@ -254,11 +291,13 @@ def _kinds(scope: Scope, steps: Sequence[Step], workflow: Workflow) -> Kinds:
     return Kinds.of(tuple(steps), given)
 
 
-def _bounded(workflow: Workflow) -> frozenset[ScopeKey]:
-    """Return the scopes in which it is bounded how many steps run at the same time."""
-    found: set[ScopeKey] = set()
+def _bounded(workflow: Workflow) -> dict[ScopeKey, int]:
+    """Return how many steps run at the same time at most in scopes in which that is bounded."""
+    found: dict[ScopeKey, int] = {}
     for scope in scopes(workflow):
         own = workflow.max_parallel if scope.owner is None else scope.owner.max_parallel
-        if own is not None or workflow.max_parallel is not None or scope.key_around in found:
-            found.add(scope.key)
-    return frozenset(found)
+        around = found.get(scope.key_around)
+        bounds = [one for one in (own, workflow.max_parallel, around) if one is not None]
+        if bounds:
+            found[scope.key] = min(bounds)
+    return found

@@ -13,6 +13,7 @@ from couler.ir.walk import all_steps
 from couler.ir.wording import power_text
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
+from couler.optimizers.placement.explaining import usd_text
 from couler.optimizers.placement.learning import Learned, learn_speeds
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
@@ -61,7 +62,8 @@ class Place:
     bind
         `group`: a step may run on any machine of the group of the one that was chosen, and prefers
         that one, so that it need not wait for it where others are free. `node`: it runs on that
-        machine alone. A machine without a group is bound to by itself.
+        machine alone. Machines without a group that are alike are taken for one
+        (`couler.optimizers.placement.alike`).
     group_label
         The label by which the machines themselves tell their group, where `cluster.yaml` does not
         state it among their labels.
@@ -221,6 +223,9 @@ class Place:
         speeds = speeds_of(cluster, learned)
         report = _plan(workload, cluster, strategy, speeds)
         told = f"All ends after {_seconds(report.total_s)} by what is known of the steps"
+        cost = report.cost_usd(cluster)
+        if cost is not None:
+            told += f", for {usd_text(cost)} of machines while they run any of it"
         if len(report.spans) > _MOST_COMPARED:
             return report, f"{told}."
         alike = _by_kubernetes(workload, cluster, speeds)

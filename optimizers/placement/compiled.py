@@ -12,12 +12,15 @@ from couler.optimizers.placement.problem import Pipeline, Task, TaskKey, topolog
 from couler.optimizers.placement.requirements import refusal, shape_of
 from couler.optimizers.placement.strategy import ClusterState
 
-__all__ = ["Amount", "Compiled", "Hold", "has_room", "next_poll"]
+__all__ = ["Amount", "Compiled", "Hold", "Thrift", "has_room", "next_poll"]
 
-Amount: t.TypeAlias = tuple[float, float, float]
-"""Processors, memory in bytes and GPUs."""
+Amount: t.TypeAlias = tuple[float, float, float, float]
+"""Processors, memory in bytes, GPUs and pods."""
 
-_WHOLE: Amount = (1.0, 0.0, 0.0)
+Thrift: t.TypeAlias = tuple[float, int, float, int]
+"""The price of a node, infinite if it is not known, then its GPUs, processors and memory."""
+
+_WHOLE: Amount = (1.0, 0.0, 0.0, 0.0)
 """What a node has, and each task takes of it, where it runs one task at a time."""
 
 _LONGEST_S = 1e100
@@ -71,12 +74,16 @@ class Compiled:
         self.fixed_node: list[int | None] = []
         """The node of a task that is fixed, -1 if that node is gone; None if it is to be placed."""
         self.fixed_end: list[float] = []
-        self.classes = node_classes(self.nodes, pipelines, state.speeds)
+        self.classes = node_classes(self.nodes, pipelines, state.speeds, margin)
         self.class_of = [0] * len(self.nodes)
         for number, inside in enumerate(self.classes):
             for node in inside:
                 self.class_of[node] = number
         self.price = [node.price_usd_per_h or 0.0 for node in self.nodes]
+        self.has_prices = all(node.price_usd_per_h is not None for node in self.nodes)
+        """Whether the prices of all nodes are known."""
+        self.thrift = [_thrift(node) for node in self.nodes]
+        """Which of two nodes is taken where a task ends on both at the same time: the less."""
         self.free = [max(state.now_s, state.free_s.get(one.name, 0.0)) for one in self.nodes]
         self.seconds: list[list[float]] = []
         """How long each task computes on each class of nodes; infinity where it cannot run."""
@@ -139,12 +146,14 @@ class Compiled:
     def _amount(self, task: Task) -> Amount:
         if not self.is_shared:
             return _WHOLE
-        return task.cpu, self.rules.memory_margin * task.memory_bytes, float(task.gpus)
+        memory = self.rules.memory_margin * task.memory_bytes
+        return task.cpu, memory, float(task.gpus), float(task.is_pod)
 
     def _room(self, node: ClusterNode) -> Amount:
         if not self.is_shared:
             return _WHOLE
-        return node.cpu, float(node.memory_bytes), float(node.gpus.count if node.gpus else 0)
+        gpus = node.gpus.count if node.gpus else 0
+        return node.cpu, float(node.memory_bytes), float(gpus), float(node.pods)
 
     def _number_shapes(self) -> None:
         keys: list[tuple[float, ...]] = list(self.asked)
@@ -162,7 +171,7 @@ class Compiled:
         Of a node that is not free and of which nothing tells what is taken, all is.
         """
         found = []
-        held = [[0.0, 0.0, 0.0] for _ in self.nodes]
+        held = [[0.0] * 4 for _ in self.nodes]
         until = [self.now] * len(self.nodes)
         for task, node in enumerate(self.fixed_node):
             if node is None or node < 0 or self.fixed_end[task] <= self.now:
@@ -174,16 +183,16 @@ class Compiled:
         for number, free in enumerate(self.free):
             known = state.requested.get(self.nodes[number].name)
             if known is not None:
-                taken: Amount = known[:3]
+                taken: Amount = known
             elif free > until[number] + 1e-9:
                 taken = self.room[number]
             else:
                 continue
-            cpu, memory, gpus = (
+            cpu, memory, gpus, pods = (
                 max(0.0, one - had) for one, had in zip(taken, held[number], strict=True)
             )
-            if free > self.now and (cpu > 1e-9 or memory > 1 or gpus > 0):
-                found.append(Hold(free, number, (cpu, memory, gpus)))
+            if free > self.now and (cpu > 1e-9 or memory > 1 or gpus > 0 or pods > 0):
+                found.append(Hold(free, number, (cpu, memory, gpus, pods)))
         return found
 
     def initial_nodes(self) -> list[int]:
@@ -221,7 +230,13 @@ def has_room(used: Amount, more: Amount, room: Amount) -> bool:
         used[0] + more[0] <= room[0] + 1e-9
         and used[1] + more[1] <= room[1] + 1e-9
         and used[2] + more[2] <= room[2] + 1e-9
+        and used[3] + more[3] <= room[3] + 1e-9
     )
+
+
+def _thrift(node: ClusterNode) -> Thrift:
+    price = math.inf if node.price_usd_per_h is None else node.price_usd_per_h
+    return price, node.gpus.count if node.gpus else 0, node.cpu, node.memory_bytes
 
 
 def next_poll(time: float, poll_s: float) -> float:

@@ -11,7 +11,7 @@ from couler.optimizers.placement.improving import Evaluation, Score
 from couler.optimizers.placement.planned_pipelines import Outcome
 from couler.optimizers.placement.problem import Choice
 
-__all__ = ["explain"]
+__all__ = ["explain", "usd_text"]
 
 _TASK_VISITS = 100_000
 """How many tasks all trials may look at together; where they are more, nothing is tried."""
@@ -63,12 +63,22 @@ def explain(
         second, why_not = None, ""
         if others and tries:
             trials = [(_tried(evaluation, plan, task, one), one) for one in others]
-            there, second = min(trials, key=lambda one: (score(one[0]), one[1]))
+            there, second = min(
+                trials, key=lambda one: (score(one[0]), model.thrift[one[1]], one[1])
+            )
             why_not = _told(outcome, there, len(model.members), tells_cost)
+            if not why_not:
+                which = (
+                    "neither the cost, nor the end, nor" if tells_cost else "neither the end nor"
+                )
+                why_not = f"would change {which} the waiting{_also(model, node, second)}"
         elif others:
             takes = {one: model.duration(task, one, plan.nodes) for one in others}
-            second = min(others, key=lambda one: takes[one] + busy.before(one))
+            second = min(others, key=lambda one: (takes[one] + busy.before(one), model.thrift[one]))
             why_not = f"takes {_seconds(takes[second])} there{busy.told_of_node(second)}"
+            waits = busy.before(second) - busy.before(node)
+            if abs(takes[second] - seconds[task] + waits) < _LEAST_S:
+                why_not += _also(model, node, second)
         why = f"takes {_seconds(seconds[task])} there{busy.told_of_task(task)}"
         name = None if second is None else model.nodes[second].name
         found.append(Choice(*model.keys[task], model.nodes[node].name, why, name, why_not))
@@ -154,7 +164,7 @@ def _tried(evaluation: Evaluation, plan: Plan, task: int, node: int) -> Outcome:
 
 
 def _told(now: Outcome, there: Outcome, pipelines: int, tells_cost: bool) -> str:
-    """Say what would change."""
+    """Say what would change; nothing if nothing would."""
     later, longer = there.end - now.end, (there.waiting - now.waiting) / max(1, pipelines)
     dearer = there.cost - now.cost
     parts = [
@@ -166,12 +176,17 @@ def _told(now: Outcome, there: Outcome, pipelines: int, tells_cost: bool) -> str
         if abs(change) >= _LEAST_S
     ]
     if tells_cost and abs(dearer) > _LEAST_SHARE * max(now.cost, there.cost):
-        parts.append(f"all would cost {_usd(abs(dearer))} {'more' if dearer > 0 else 'less'}")
-    if parts:
-        return " and ".join(parts)
-    if tells_cost:
-        return "would change neither the cost, nor the end, nor the waiting"
-    return "would change neither the end nor the waiting"
+        parts.append(f"all would cost {usd_text(abs(dearer))} {'more' if dearer > 0 else 'less'}")
+    return " and ".join(parts)
+
+
+def _also(model: Compiled, node: int, second: int) -> str:
+    """Say what decides between two nodes on which a task ends at the same time, if anything."""
+    one, other = model.thrift[node], model.thrift[second]
+    if one[0] < other[0]:
+        dearer = other[0] < math.inf
+        return ", and is dearer by the hour" if dearer else ", and its price is not known"
+    return ", and is larger" if one[0] == other[0] and one[1:] < other[1:] else ""
 
 
 def _seconds(value: float) -> str:
@@ -185,12 +200,12 @@ def _seconds(value: float) -> str:
     return f"{value:,.1f} s" if abs(value) < _READABLE else f"{value:.3g} s"
 
 
-def _usd(value: float) -> str:
+def usd_text(value: float) -> str:
     """Return US dollars in words, of less than one the first two digits.
 
     Examples
     --------
-    >>> _usd(1234.5), _usd(0.0123), _usd(1e308)
+    >>> usd_text(1234.5), usd_text(0.0123), usd_text(1e308)
     ('1,234.50 USD', '0.012 USD', '1e+308 USD')
     """
     return f"{value:,.2f} USD" if 1 <= value < _READABLE else f"{value:.2g} USD"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from couler.optimizers.placement.compiled import Compiled
+from couler.optimizers.placement.compiled import Compiled, Thrift
 from couler.optimizers.placement.free_nodes import FreeNodes, Offer
 from couler.optimizers.placement.planned_pipelines import Course, course_of
 from couler.optimizers.placement.shared_nodes import SharedNodes
@@ -57,6 +57,9 @@ class _Affinity:
 def list_tasks(model: Compiled, order: Sequence[int], *, cheapest: bool = False) -> Plan:
     """Return where each task ends first, task by task, with insertion (HEFT).
 
+    Where it ends at the same time, it goes to the machine of the least price that is known, then to
+    the smallest one.
+
     Parameters
     ----------
     model
@@ -87,7 +90,7 @@ def list_tasks(model: Compiled, order: Sequence[int], *, cheapest: bool = False)
         ready = max([model.now, *(ends[source] for source, _ in before)])
         everything = sum(moved for _, moved in before)
         holders = {nodes[source] for source, moved in before if moved and nodes[source] >= 0}
-        best: tuple[float, float, float, Offer] | None = None
+        best: tuple[float, float, Thrift, float, Offer] | None = None
         for number, seconds in enumerate(row):
             if seconds == math.inf:
                 continue
@@ -99,7 +102,7 @@ def list_tasks(model: Compiled, order: Sequence[int], *, cheapest: bool = False)
             }
             for offer in free.offers(number, task, ready, seconds, everything, inside):
                 cost = model.price[offer.node] * free.added(offer) if cheapest else 0.0
-                key = (cost, offer.end + more, offer.begin, offer)
+                key = (cost, offer.end + more, model.thrift[offer.node], offer.begin, offer)
                 if best is None or key < best:
                     best = key
         assert best is not None  # check_placeable has found a node

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+import bisect
+import math
 from collections.abc import Sequence
 
 from couler.cluster.model import ClusterNode
 from couler.optimizers.placement.problem import Pipeline
 from couler.optimizers.placement.speeds import Speeds
 
-__all__ = ["node_classes"]
+__all__ = ["node_classes", "size_of"]
+
+_SIZES = 8
+"""Of amounts from one power of two to the next, so many sizes are told apart."""
 
 
 def node_classes(
-    nodes: Sequence[ClusterNode], pipelines: Sequence[Pipeline], speeds: Speeds
+    nodes: Sequence[ClusterNode],
+    pipelines: Sequence[Pipeline],
+    speeds: Speeds,
+    margin: float = 1.0,
 ) -> list[list[int]]:
     """Return the numbers of nodes, those together that no task can tell apart.
 
-    Nodes are alike if they have the same group, architecture, processors, memory, GPUs, taints and
-    price, the same values of the labels that tasks select, and no speed of their own.
+    Nodes are alike if the same tasks can run on them and take as long there: they have the same
+    group, architecture, GPUs, taints, pods and price, the same of the labels that tasks select, no
+    speed of their own, and processors and memory for the same tasks. Beside that they have about
+    the same processors and memory, within some percent: what live nodes of one kind have differs by
+    a few KiB.
+
+    Parameters
+    ----------
+    nodes, pipelines, speeds
+        What there is, what is to run on it, and how fast.
+    margin
+        The memory of a node must be above so many times the data of a task.
+
+    Notes
+    -----
+    O((n + k) log n) for n tasks and k nodes.
 
     Examples
     --------
@@ -26,24 +48,45 @@ def node_classes(
     [[0, 2], [1]]
     """
     named = {place for _, place in speeds.rates}
-    keys: set[str] = set()
+    labels: set[tuple[str, str]] = set()
+    cpus: set[float] = set()
+    data: set[float] = set()
     for pipeline in pipelines:
         for task in pipeline.tasks:
             named.update(task.seconds)
-            keys.update(task.selector)
-    labels = sorted(keys)
+            labels.update(task.selector.items())
+            data.add(margin * task.memory_bytes)
+            if not task.assumes_cpu:
+                cpus.add(task.cpu)
+    cpu_steps, memory_steps = sorted(cpus), sorted(data)
     found: dict[object, list[int]] = {}
     for number, node in enumerate(nodes):
+        gpus = node.gpus
         alike = (
             node.name if node.name in named else "",
             node.group,
             node.architecture,
-            node.cpu,
-            node.memory_bytes,
-            node.gpus,
+            *size_of(node),
+            bisect.bisect_right(cpu_steps, node.cpu),
+            bisect.bisect_left(memory_steps, node.memory_bytes),
+            None if gpus is None else (gpus.type, gpus.count, gpus.resource),
+            node.pods,
             node.taints,
             node.price_usd_per_h,
-            tuple(node.labels.get(key) for key in labels),
+            frozenset(labels.intersection(node.labels.items())) if labels else None,
         )
         found.setdefault(alike, []).append(number)
     return list(found.values())
+
+
+def size_of(node: ClusterNode) -> tuple[int, int]:
+    """Return how large the processors and the memory of a node are, about.
+
+    Examples
+    --------
+    >>> small, same = ClusterNode("a", 4, 2**34), ClusterNode("b", 3.92, 2**34 - 4096)
+    >>> size_of(small) == size_of(same), size_of(small) == size_of(ClusterNode("c", 8, 2**34))
+    (True, False)
+    """
+    cpu, memory = (round(_SIZES * math.log2(one)) for one in (node.cpu, node.memory_bytes))
+    return cpu, memory

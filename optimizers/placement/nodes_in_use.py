@@ -11,13 +11,15 @@ from couler.optimizers.placement.strategy import Rules
 
 __all__ = ["NodesInUse"]
 
-_Amount = tuple[float, float, float]
+_Amount = tuple[float, float, float, float]
+
+_NOTHING: _Amount = (0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(slots=True)
 class _Node:
     room: _Amount
-    used: _Amount = (0.0, 0.0, 0.0)
+    used: _Amount = _NOTHING
     holders: int = 0
     remaining: dict[int, float] = field(default_factory=dict)
     """Seconds that each running task would still take alone."""
@@ -26,8 +28,10 @@ class _Node:
 
     def hold(self, amount: _Amount, sign: int) -> None:
         """Have an amount more, or less if the sign is -1."""
-        cpu, memory, gpus = (had + sign * more for had, more in zip(self.used, amount, strict=True))
-        self.used = cpu, memory, gpus
+        cpu, memory, gpus, pods = (
+            had + sign * more for had, more in zip(self.used, amount, strict=True)
+        )
+        self.used = cpu, memory, gpus, pods
         self.holders += sign
 
 
@@ -48,14 +52,16 @@ class NodesInUse:
         self._names = [node.name for node in nodes]
         margin = rules.memory_margin
         self._asked: list[_Amount] = [
-            (task.cpu, margin * task.memory_bytes, float(task.gpus)) for task in tasks
+            (task.cpu, margin * task.memory_bytes, float(task.gpus), float(task.is_pod))
+            for task in tasks
         ]
+        self._assumes_cpu = [task.assumes_cpu for task in tasks]
         if rules.sharing == "exclusive":
-            self._nodes = [_Node((1.0, 1.0, 1.0)) for _ in nodes]
-            self._amounts: list[_Amount] = [(1.0, 1.0, 1.0)] * len(tasks)
+            self._nodes = [_Node((1.0, 1.0, 1.0, 1.0)) for _ in nodes]
+            self._amounts: list[_Amount] = [(1.0, 1.0, 1.0, 1.0)] * len(tasks)
         else:
             self._nodes = [
-                _Node((node.cpu, node.memory_bytes, node.gpus.count if node.gpus else 0))
+                _Node((node.cpu, node.memory_bytes, node.gpus.count if node.gpus else 0, node.pods))
                 for node in nodes
             ]
             self._amounts = self._asked
@@ -77,9 +83,17 @@ class NodesInUse:
         for name, node in zip(self._names, self._nodes, strict=True):
             if node.remaining:
                 asked = [self._asked[task] for task in node.remaining]
-                cpu, memory, gpus = (sum(some) for some in zip(*asked, strict=True))
-                found[name] = (cpu, memory, int(gpus), len(asked))
+                cpu, memory, gpus, pods = (sum(some) for some in zip(*asked, strict=True))
+                found[name] = (cpu, memory, int(gpus), int(pods))
         return found
+
+    def assumed_cpu(self) -> Mapping[str, float]:
+        """Return the processors of what is requested that running tasks do not ask for."""
+        return {
+            name: cpu
+            for name, node in zip(self._names, self._nodes, strict=True)
+            if (cpu := sum(self._asked[t][0] for t in node.remaining if self._assumes_cpu[t]))
+        }
 
     def take_all(self, pipeline: int, tasks: Sequence[tuple[int, int]]) -> bool:
         """Hold the nodes of a pipeline's tasks if all have room, and return whether they do.
@@ -88,7 +102,7 @@ class NodesInUse:
         """
         wanted: dict[int, _Amount] = {}
         for task, node in tasks:
-            wanted[node] = _larger(wanted.get(node, (0.0, 0.0, 0.0)), self._amounts[task])
+            wanted[node] = _larger(wanted.get(node, _NOTHING), self._amount(task, node))
         if not all(self._has_room(node, amount) for node, amount in wanted.items()):
             return False
         for node, amount in wanted.items():
@@ -103,9 +117,10 @@ class NodesInUse:
 
     def take(self, task: int, node: int) -> bool:
         """Hold a node for a task if it has room, and return whether it does."""
-        if not self._has_room(node, self._amounts[task]):
+        amount = self._amount(task, node)
+        if not self._has_room(node, amount):
             return False
-        self._nodes[node].hold(self._amounts[task], 1)
+        self._nodes[node].hold(amount, 1)
         return True
 
     def run(self, task: int, node: int, seconds: float, now: float) -> list[tuple[int, float, int]]:
@@ -118,7 +133,7 @@ class NodesInUse:
         """End a task, and return the new ends of others."""
         self._pass(node, now)
         del self._nodes[node].remaining[task]
-        self._nodes[node].hold(self._amounts[task], -1)
+        self._nodes[node].hold(self._amount(task, node), -1)
         return self._ends(node, now, None) if self._is_contended else []
 
     def _pass(self, node: int, now: float) -> None:
@@ -139,6 +154,13 @@ class NodesInUse:
                 found.append((task, now + left * share, self._versions[task]))
         return found
 
+    def _amount(self, task: int, node: int) -> _Amount:
+        """Return what a task takes of a node: what is only assumed is not more than there is."""
+        amount = self._amounts[task]
+        if not self._assumes_cpu[task]:
+            return amount
+        return min(amount[0], self._nodes[node].room[0]), *amount[1:]
+
     def _has_room(self, node: int, amount: _Amount) -> bool:
         one = self._nodes[node]
         return all(
@@ -148,4 +170,5 @@ class NodesInUse:
 
 
 def _larger(one: _Amount, other: _Amount) -> _Amount:
-    return max(one[0], other[0]), max(one[1], other[1]), max(one[2], other[2])
+    cpu, memory, gpus, pods = map(max, one, other)
+    return cpu, memory, gpus, pods

@@ -11,6 +11,7 @@ from couler.ir.workflow import Step
 from couler.optimizers.placement.flattening import MOST_COPIES
 from couler.optimizers.placement.pod_needs import needs_of
 from couler.optimizers.placement.problem import Edge, Pipeline, Task, topological_order
+from couler.optimizers.silent_steps import SILENT_CPU
 
 __all__ = ["MOST_COPIES_OF_ALL", "USUAL_OPERATIONS_PER_S", "lane_edges", "most_copies"]
 
@@ -24,8 +25,8 @@ USUAL_OPERATIONS_PER_S = 1e9
 def most_copies(step: Step, cluster: Cluster) -> int:
     """Return how many tasks may stand for a step: as many as have room at once, 64 to 512.
 
-    A step that requests no processors is taken to use one. Where there is room for more than 512,
-    the time that a foreach of more items takes is an upper bound.
+    A step that requests no processors is taken to use one, or all of a machine that has less. Where
+    there is room for more than 512, the time that a foreach of more items takes is an upper bound.
 
     Examples
     --------
@@ -39,7 +40,8 @@ def most_copies(step: Step, cluster: Cluster) -> int:
     needs = needs_of(step)
 
     def room(node: ClusterNode) -> float:
-        shares = [(node.cpu, needs.cpu or 1.0), (node.memory_bytes, needs.memory_bytes)]
+        cpu = needs.cpu or min(SILENT_CPU, node.cpu)
+        shares = [(node.cpu, cpu), (node.memory_bytes, needs.memory_bytes), (node.pods, 1)]
         shares.append((node.gpus.count if node.gpus else 0, needs.gpus))
         return min((has // asked for has, asked in shares if asked), default=math.inf)
 

@@ -12,7 +12,7 @@ __all__ = ["run_tasks"]
 
 _START, _FREE = -1, -2
 
-_NOTHING: Amount = (0.0, 0.0, 0.0)
+_NOTHING: Amount = (0.0, 0.0, 0.0, 0.0)
 
 
 def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) -> Outcome:
@@ -125,13 +125,23 @@ class _Room:
     def hold(self, node: int, amount: Amount) -> None:
         """Take an amount of a node."""
         used = self._used.get(node, _NOTHING)
-        self._used[node] = used[0] + amount[0], used[1] + amount[1], used[2] + amount[2]
+        self._used[node] = (
+            used[0] + amount[0],
+            used[1] + amount[1],
+            used[2] + amount[2],
+            used[3] + amount[3],
+        )
         self._holders[node] = self._holders.get(node, 0) + 1
 
     def give_back(self, node: int, amount: Amount) -> None:
         """Give an amount of a node back."""
         used = self._used[node]
-        self._used[node] = used[0] - amount[0], used[1] - amount[1], used[2] - amount[2]
+        self._used[node] = (
+            used[0] - amount[0],
+            used[1] - amount[1],
+            used[2] - amount[2],
+            used[3] - amount[3],
+        )
         self._holders[node] -= 1
 
     def take(self, node: int) -> int:

@@ -50,7 +50,7 @@ class Task:
         How long it takes, where that is known better than by its operations: by the name of a node
         or of a group, or for all others under the empty name.
     cpu
-        Processors that it requests.
+        Processors that it requests, or is taken to use.
     gpus
         GPUs that it requests; a task can be faster on a node with GPUs without requesting any.
     gpu_type
@@ -63,6 +63,11 @@ class Task:
         Labels that its node must have.
     tolerations
         Of taints of nodes.
+    assumes_cpu
+        Whether `cpu` is assumed, as the task requests none: a node with less can run it too, and
+        nothing else beside it.
+    is_pod
+        Whether it is one of the pods of its node.
     """
 
     name: str
@@ -78,6 +83,8 @@ class Task:
     selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Toleration, ...] = ()
     gpu_resource: str | None = None
+    assumes_cpu: bool = False
+    is_pod: bool = True
 
 
 @dataclass(frozen=True, slots=True)

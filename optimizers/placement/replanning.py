@@ -120,7 +120,7 @@ def replan(
                 load[one.node] = load.get(one.node, 0) + 1
     found = strategy.place(
         pipelines,
-        replace(state, fixed=fixed, free_s=free, load=load, requested={}),
+        replace(state, fixed=fixed, free_s=free, load=load, requested={}, assumed_cpu={}),
     )
     gone = set(lost)
     moved = tuple(

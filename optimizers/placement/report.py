@@ -94,6 +94,19 @@ class Report:
             spans.setdefault(one.node, []).append((one.start_s, one.end_s))
         return {node: _covered(some) for node, some in spans.items()}
 
+    def cost_usd(self, cluster: Cluster) -> float | None:
+        """Return US dollars for the time that nodes have a task; None if a price is not known.
+
+        Nodes cost as long as anything runs on them, however much of them that takes.
+        """
+        prices = {node.name: node.price_usd_per_h for node in cluster.nodes}
+        costs = [
+            None if (price := prices[node]) is None else price * seconds / 3600
+            for node, seconds in self.busy_s.items()
+        ]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) and costs else None
+
     def utilisation(self, cluster: Cluster) -> float:
         """Return the mean share of the total time in which nodes have a task."""
         if not self.total_s or not cluster.nodes:

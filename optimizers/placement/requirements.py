@@ -48,7 +48,7 @@ def refusal(task: Task, node: ClusterNode, margin: float = MEMORY_MARGIN) -> str
     if not fits_memory(task, node, margin):
         has, needs = node.memory_bytes / _MIB, margin * task.memory_bytes / _MIB
         return f"has {has:,.0f} MiB of memory, not more than the {needs:,.0f} MiB that are needed"
-    if task.cpu > node.cpu:
+    if task.cpu > node.cpu and not task.assumes_cpu:
         return f"has {node.cpu:g} CPUs, not the {task.cpu:g} that are asked for"
     if task.gpus:
         if node.gpus is None:
@@ -93,7 +93,7 @@ def shape_of(task: Task) -> tuple[object, ...]:
     return (
         task.architecture,
         task.memory_bytes,
-        task.cpu,
+        0.0 if task.assumes_cpu else task.cpu,
         task.gpus,
         task.gpu_type,
         task.gpu_resource,

@@ -18,7 +18,7 @@ _NODES_LOOKED_AT = 4
 _CHANGES_KEPT = 512
 """Of what is planned for a node, so many changes are kept; before the first of them it is full."""
 
-_NOTHING: Amount = (0.0, 0.0, 0.0)
+_NOTHING: Amount = (0.0, 0.0, 0.0, 0.0)
 
 
 class SharedNodes:
@@ -39,8 +39,8 @@ class SharedNodes:
         self._until = [model.now] * len(model.nodes)
         self._heaps: dict[tuple[int, int], list[tuple[float, int]]] = {}
         some = [asked for asked in model.asked if any(asked)]
-        cpu, memory, gpus = (min(column) for column in zip(*some or [_NOTHING], strict=True))
-        self._least: Amount = cpu, memory, gpus
+        cpu, memory, gpus, pods = (min(column) for column in zip(*some or [_NOTHING], strict=True))
+        self._least: Amount = cpu, memory, gpus, pods
         for hold in model.holds:
             self._plan(hold.node, hold.amount, model.now, hold.until)
 
@@ -131,8 +131,8 @@ class SharedNodes:
         used = self._used.setdefault(node, [_NOTHING])
         first, last = self._change(node, begin), self._change(node, end)
         for at in range(first, last):
-            cpu, memory, gpus = used[at]
-            used[at] = cpu + amount[0], memory + amount[1], gpus + amount[2]
+            cpu, memory, gpus, pods = used[at]
+            used[at] = cpu + amount[0], memory + amount[1], gpus + amount[2], pods + amount[3]
         room = self._model.room[node]
         full = max(0, len(times) - _CHANGES_KEPT)
         while full < len(times) - 1 and not has_room(used[full], self._least, room):

@@ -218,6 +218,7 @@ class _Run:
             last_node=self._last_node,
             load={nodes[node].name: count for node, count in self._load.items()},
             requested=self._use.requested(),
+            assumed_cpu=self._use.assumed_cpu(),
             fixed=fixed,
             free_s={
                 # What should have ended and has not is expected any moment.

@@ -89,7 +89,10 @@ class ClusterState:
     load
         How many tasks are assigned to each node and have not ended; none where it is missing.
     requested
-        Processors, memory in bytes and GPUs that running tasks have of each node, and their number.
+        Processors, memory in bytes and GPUs that running tasks have of each node, and how many pods
+        they are.
+    assumed_cpu
+        Processors among those that no task has asked for (`Task.assumes_cpu`).
     fixed
         Tasks that have started or ended, of the pipelines that are asked for.
     free_s
@@ -105,6 +108,7 @@ class ClusterState:
     last_node: str | None = None
     load: Mapping[str, int] = field(default_factory=dict)
     requested: Mapping[str, tuple[float, float, int, int]] = field(default_factory=dict)
+    assumed_cpu: Mapping[str, float] = field(default_factory=dict)
     fixed: Mapping[TaskKey, Fixed] = field(default_factory=dict)
     free_s: Mapping[str, float] = field(default_factory=dict)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from couler.cluster.model import Cluster, ClusterNode
 from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import Profile, Toleration
-from couler.ir.walk import HOOKS
+from couler.ir.walk import HOOKS, all_steps
 from couler.ir.workflow import Container, Job, Script, Step, Workflow
 from couler.optimizers.durations import known_seconds
 from couler.optimizers.placement.flattening import FlatStep, Join, Link, flatten
@@ -31,6 +31,7 @@ from couler.optimizers.placement.problem import Edge, Pipeline, Task
 from couler.optimizers.placement.requirements import refusal
 from couler.optimizers.placement.scaling import scaled_speeds, stated_rates
 from couler.optimizers.placement.speeds import Speeds
+from couler.optimizers.silent_steps import SILENT_CPU
 
 __all__ = [
     "ARCHITECTURE_LABEL",
@@ -60,6 +61,8 @@ class Workload:
         tasks of no length, each waited for in place of many others.
     gpu_steps
         The steps that get a GPU, though they request none, and the name of GPUs that they get.
+    items
+        How many items the tasks of a foreach stand for, by its path, where they are fewer.
     unlearned
         The steps of whose model something was learned that is not used, as of these groups nothing
         is known.
@@ -74,6 +77,7 @@ class Workload:
     steps: Mapping[str, Step]
     step_of: Mapping[str, str]
     gpu_steps: Mapping[str, str]
+    items: Mapping[str, int] = field(default_factory=dict)
     unlearned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     jobs: Mapping[str, JobPods] = field(default_factory=dict)
     replica_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -108,8 +112,10 @@ def workload_of(
 
     Notes
     -----
-    A task needs what its pod requests (`needs_of`), and the memory of its profile if that is more;
-    `Task.memory_bytes` is one byte less, for strategies with a `memory_margin` of 1.
+    A task needs what its pod requests (`needs_of`), and the memory of its profile if that is more.
+    Of a step that requests no processors it is taken to use `SILENT_CPU`.
+    `Task.memory_bytes` is one byte less, for strategies with a `memory_margin` of 1. A task that
+    stands for several items of a foreach takes as long as these one after another.
 
     Operations are divided by the speed of a machine where speeds are stated for the step's kind of
     model, or for all kinds; or where speeds of its kind are learned, and of each machine that can
@@ -131,14 +137,19 @@ def workload_of(
     )
     tasks: list[Task] = []
     step_of: dict[str, str] = {}
+    items: dict[str, int] = {}
     for one in flat:
         if one.path in done:
             tasks += [_no_task(name) for name in _names(one)]
             continue
         task = make.task(one)
-        for name in _names(one):
-            tasks.append(replace(task, name=name))
+        for name, share in zip(_names(one), _shares(one), strict=True):
+            takes = {place: seconds * share for place, seconds in task.seconds.items()}
+            operations = task.operations * share
+            tasks.append(replace(task, name=name, seconds=takes, operations=operations))
             step_of[name] = one.path
+        if one.items > 1:
+            items[one.path] = round(one.items * one.copies)
     for join in joins:
         tasks += [_no_task(name) for name in _names(join)]
     by_path: dict[str, FlatStep | Join] = {one.path: one for one in flat}
@@ -168,7 +179,9 @@ def workload_of(
     }
     pipeline, owners = with_replicas(pipeline, pods)
     replica_of = {name: (step_of[task], type_) for name, (task, type_) in owners.items()}
-    return Workload(pipeline, steps, step_of, make.gpu_steps, make.unlearned, jobs, replica_of)
+    return Workload(
+        pipeline, steps, step_of, make.gpu_steps, items, make.unlearned, jobs, replica_of
+    )
 
 
 def speeds_of(cluster: Cluster, learned: Learned | None = None) -> Speeds:
@@ -198,7 +211,6 @@ class _TaskMaker:
         learned: Learned | None,
     ) -> None:
         self._settings = workflow.pod
-        self._cluster = cluster
         self._speeds = speeds_of(cluster, learned)
         self._learned = {model for model, _ in learned or ()}
         self._stated = {speed.model for speed in cluster.speeds}
@@ -208,16 +220,18 @@ class _TaskMaker:
         gpus = (node.gpus.resource for node in cluster.nodes if node.gpus is not None)
         self.gpu_keys = tuple(dict.fromkeys(gpus))
         self._named = {place for _, place in self._speeds.rates}
-        self._unlike = _unlike(cluster, self._named)
+        placements = [effective_placement(step, workflow.pod) for step in all_steps(workflow)]
+        selected = {pair for one in placements for pair in one.node_selector.items()}
+        self._nodes = _unlike(cluster, self._named, selected)
         self.gpu_steps: dict[str, str] = {}
         self.unlearned: dict[str, tuple[str, ...]] = {}
 
     def task(self, one: FlatStep) -> Task:
-        """Return the task of a step, by its path."""
+        """Return the task of one item of a step, by its path."""
         step = one.step
         profile = step.profile or Profile()
         seconds = known_seconds(step)
-        operations = (profile.operations or 0.0) * one.items
+        operations = profile.operations or 0.0
         if seconds is None and profile.operations is not None:
             seconds = profile.operations / USUAL_OPERATIONS_PER_S
         if one.path.startswith(HANDLER_PREFIX):
@@ -226,17 +240,18 @@ class _TaskMaker:
             one.path,
             kind=profile.task or "other",
             model=profile.model or "",
-            seconds={"": self._seconds(seconds) * one.items},
+            seconds={"": self._seconds(seconds)},
         )
         if not runs_in_a_pod(step):
             task = replace(task, tolerations=(Toleration(operator="Exists"),))
-            return self._with_operations(task, operations, one.path)
+            return self._with_operations(replace(task, is_pod=False), operations, one.path)
         needs = needs_of(step, self._settings)
         placement = effective_placement(step, self._settings)
         selector = dict(placement.node_selector)
         task = replace(
             task,
-            cpu=needs.cpu,
+            cpu=needs.cpu or SILENT_CPU,
+            assumes_cpu=not needs.cpu,
             memory_bytes=max(0, max(needs.memory_bytes, profile.memory_bytes or 0) - 1),
             gpus=needs.gpus,
             gpu_type=needs.gpu_type,
@@ -284,14 +299,11 @@ class _TaskMaker:
         """Return the groups that can run one of some tasks, and of whose speed nothing is known."""
         found = (
             place_of(node, self._named)
-            for node in self._nodes_for(tasks[0])
+            for node in self._nodes
             if self._speeds.rate(tasks[0].model, node) is None
             if any(refusal(task, node, 1.0) is None for task in tasks)
         )
         return tuple(dict.fromkeys(found))
-
-    def _nodes_for(self, task: Task) -> Sequence[ClusterNode]:
-        return self._cluster.nodes if HOSTNAME_LABEL in task.selector else self._unlike
 
     def _seconds(self, known: float | None) -> float:
         return self._usual_s if known is None else known
@@ -304,23 +316,22 @@ class _TaskMaker:
 
     def _with_gpu(self, task: Task) -> Task:
         """Return a task with a GPU if one makes it faster than all machines without."""
-        nodes = self._nodes_for(task)
-        best, best_s = task, self._least_s(task, nodes)
+        best, best_s = task, self._least_s(task)
         for resource in self.gpu_keys:
             with_gpu = self._with_one_gpu(task, resource)
-            seconds = self._least_s(with_gpu, nodes)
+            seconds = self._least_s(with_gpu)
             if seconds < best_s:
                 best, best_s = with_gpu, seconds
         if best is not task:
             self.gpu_steps[task.name] = str(best.gpu_resource)
         return best
 
-    def _least_s(self, task: Task, nodes: Sequence[ClusterNode]) -> float:
+    def _least_s(self, task: Task) -> float:
         without = not task.gpus
         return min(
             (
                 self._speeds.seconds(task, node)
-                for node in nodes
+                for node in self._nodes
                 if (node.gpus is None) is without and refusal(task, node, 1.0) is None
                 if not task.operations or self._speeds.rate(task.model, node) is not None
             ),
@@ -328,16 +339,34 @@ class _TaskMaker:
         )
 
 
-def _unlike(cluster: Cluster, named: Collection[str]) -> tuple[ClusterNode, ...]:
-    """Return one of all nodes each that are alike but for their names, where speeds name none."""
-    found: dict[object, ClusterNode] = {}
+def _unlike(
+    cluster: Cluster, named: Collection[str], selected: Collection[tuple[str, str]]
+) -> tuple[ClusterNode, ...]:
+    """Return nodes for all: for each other one there is one as fast that can run what that can.
+
+    Parameters
+    ----------
+    cluster
+        All nodes.
+    named
+        Those that have speeds of their own, among other names.
+    selected
+        The labels that steps select.
+    """
+    alike: dict[object, list[ClusterNode]] = {}
     for node in cluster.nodes:
-        labels = {(key, value) for key, value in node.labels.items() if key != HOSTNAME_LABEL}
         name = node.name if node.name in named else ""
-        alike = replace(node, name=name, labels={}, pool="")
-        key = (name, frozenset(labels), alike.group, alike.cpu, alike.memory_bytes)
-        found.setdefault((*key, alike.architecture, alike.gpus, alike.taints), node)
-    return tuple(found.values())
+        labels = frozenset(pair for pair in node.labels.items() if pair in selected)
+        key = name, node.group, node.architecture, node.gpus, node.taints, labels
+        alike.setdefault(key, []).append(node)
+    found: list[ClusterNode] = []
+    for some in alike.values():
+        most = 0
+        for node in sorted(some, key=lambda one: (-one.cpu, -one.memory_bytes)):
+            if node.memory_bytes > most:
+                most = node.memory_bytes
+                found.append(node)
+    return tuple(found)
 
 
 def _tolerated(key: str) -> Toleration:
@@ -350,13 +379,23 @@ def _is_hook(path: str) -> bool:
 
 def _no_task(name: str) -> Task:
     """Return the task of a join, which may be on any machine."""
-    return Task(name, seconds={"": 0.0}, tolerations=(Toleration(operator="Exists"),))
+    tolerations = (Toleration(operator="Exists"),)
+    return Task(name, seconds={"": 0.0}, tolerations=tolerations, is_pod=False)
 
 
 def _names(one: FlatStep | Join) -> list[str]:
     if one.copies == 1:
         return [one.path]
     return [f"{one.path}[{number}]" for number in range(one.copies)]
+
+
+def _shares(one: FlatStep) -> list[float]:
+    """Return how many items each task of a step stands for: whole ones where they are whole."""
+    total = one.items * one.copies
+    if abs(total - round(total)) > 1e-6:
+        return [one.items] * one.copies
+    bounds = [number * round(total) // one.copies for number in range(one.copies + 1)]
+    return [float(after - before) for before, after in itertools.pairwise(bounds)]
 
 
 def _edges(

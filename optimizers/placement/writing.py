@@ -18,7 +18,9 @@ from couler.ir.walk import Scope
 from couler.ir.wording import counted
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.placement.affinities import affinity_obstacle, merged_affinity
+from couler.optimizers.placement.alike import peers_of
 from couler.optimizers.placement.job_reasons import job_reason
+from couler.optimizers.placement.parallelism import MOST_COPIES_OF_ALL
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.problem import Choice
 from couler.optimizers.placement.report import Report
@@ -42,7 +44,8 @@ class PlacementWriter:
     workload, report
         What was placed, and where and why.
     bind
-        To what steps are bound: the group of a machine, or the machine alone.
+        To what steps are bound: the group of a machine (of one without, those that are like it), or
+        the machine alone.
     tolerate
         Keys of taints that steps may be made to tolerate, beside those of GPUs.
     urgent_class
@@ -75,6 +78,7 @@ class PlacementWriter:
         self._tolerate = frozenset(tolerate)
         self._gpu_steps = workload.gpu_steps
         self._jobs = {path: job_reason(pods, cluster) for path, pods in workload.jobs.items()}
+        self._items = workload.items
         self._settings: PodSettings | None = None
         self._selections: dict[frozenset[str], Selection | None] = {}
         self._fitting: dict[object, list[ClusterNode]] = {}
@@ -82,10 +86,8 @@ class PlacementWriter:
             step_of[task.name]: task for task in workload.pipeline.tasks if task.name in step_of
         }
         self._by_name = {node.name: node for node in cluster.nodes}
-        self._places = tuple(dict.fromkeys(node.group or node.name for node in cluster.nodes))
-        self._members: dict[str, list[ClusterNode]] = {}
-        for node in cluster.nodes:
-            self._members.setdefault(node.group, []).append(node)
+        self._peers = peers_of(cluster)
+        self._places = tuple(dict.fromkeys(map(str, self._peers.values())))
         self._gpu_keys = {node.gpus.resource for node in cluster.nodes if node.gpus is not None}
         self._chosen: dict[str, list[ClusterNode]] = {}
         for span in report.spans:
@@ -241,14 +243,14 @@ class PlacementWriter:
             return list({node.name: node for node in chosen}.values())
         found: dict[str, ClusterNode] = {}
         for node in chosen:
-            for member in self._members[node.group] if node.group else [node]:
+            for member in self._peers[node.name]:
                 found[member.name] = member
         return list(found.values())
 
     def _where(self, chosen: Sequence[ClusterNode]) -> str:
         if self._bind == "node":
             return " and ".join(sorted(node.name for node in chosen))
-        names = {node.group or node.name for node in chosen}
+        names = {str(self._peers[node.name]) for node in chosen}
         return " and ".join(name for name in self._places if name in names)
 
     def _with_gpu(self, step: Step, path: str) -> Resources | None:
@@ -259,13 +261,21 @@ class PlacementWriter:
         gpu = Gpu(count=1, resource=resource)
         return (step.resources or Resources()).model_copy(update={"gpu": gpu})
 
+    def _for_items(self, path: str) -> str:
+        """Say why the items of a foreach count as fewer tasks; nothing where they do not."""
+        items, tasks = self._items.get(path), len(self._chosen[path])
+        if items is None:
+            return ""
+        why = "a step has no more here" if tasks >= MOST_COPIES_OF_ALL else "no more have room"
+        return f" for {items:,} items, as {why}"
+
     def _reason(self, path: str, chosen: Sequence[ClusterNode], where: str) -> str:
         names = [node.name for node in self._chosen[path]]
         choices = self._choices.get(path, [])
         if len(names) > 1:
-            groups = Counter(node.group or node.name for node in self._chosen[path])
+            groups = Counter(str(self._peers[node.name]) for node in self._chosen[path])
             shares = ", ".join(f"{count:,} on {group}" for group, count in groups.most_common())
-            told = f"On {where}: {counted(len(names), 'task')}, {shares}."
+            told = f"On {where}: {counted(len(names), 'task')}{self._for_items(path)}, {shares}."
             return f"{told} {self._second_of_many(choices, groups)}".rstrip()
         choice = choices[0] if choices else None
         on = where if where == chosen[0].name else f"{where}, at best {chosen[0].name}"
@@ -283,7 +293,6 @@ class PlacementWriter:
         for choice in choices:
             if choice.second is None:
                 continue
-            node = self._by_name[choice.second]
-            if (group := node.group or node.name) not in groups:
+            if (group := str(self._peers[choice.second])) not in groups:
                 return f"Second was {group}, of one task: {choice.why_not_second}."
         return "No other group was second." if choices else ""

@@ -114,6 +114,7 @@ def test_show_as_json(couler: Callable, write: Callable) -> None:
         "taints": [],
         "price_usd_per_h": 0.19,
         "cpu_flags": None,
+        "pods": 110,
     }
     assert shown["nodes"][3]["gpus"] == {
         "type": "a100",

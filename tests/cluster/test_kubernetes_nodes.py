@@ -178,6 +178,17 @@ def test_features_of_processors_are_counted() -> None:
     assert _one().cpu_flags is None
 
 
+def test_how_many_pods_a_node_runs() -> None:
+    assert _one(pods="29").pods == 29
+    item = live_node("n")
+    del item["status"]["allocatable"]["pods"]
+    assert read_live_nodes([item]).cluster.nodes[0].pods == 110
+    found = read_live_nodes([live_node("full", pods="0")])
+    assert [str(one.reason) for one in found.left_out] == [
+        "its allocatable pods must be a whole number from 1 to 100,000, not 0"
+    ]
+
+
 def test_another_label_names_groups_and_missing_ones_are_told() -> None:
     items = [
         live_node(f"n{number}", labels={"tier": "low"} if number < 2 else {}) for number in range(8)

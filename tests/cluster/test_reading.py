@@ -29,6 +29,7 @@ def test_all_keys() -> None:
               - {key: other}
             price_usd_per_h: 1e1
             cpu_flags: 0
+            pods: 29
         pools:
           - {name: low, count: 2, cpu: 250m, memory: 1e3}
         """
@@ -45,6 +46,7 @@ def test_all_keys() -> None:
         (Taint("gpu", "yes", "NoExecute"), Taint("other")),
         10.0,
         0,
+        29,
     )
     pool = [ClusterNode(f"low-{number}", 0.25, 1000, pool="low") for number in (1, 2)]
     assert cluster == Cluster((big, *pool), "lab")

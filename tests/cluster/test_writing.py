@@ -38,6 +38,7 @@ def test_a_file_by_hand() -> None:
         labels={"zone": "yes"},
         taints=(Taint("nvidia.com/gpu", "present"),),
         cpu_flags=120,
+        pods=58,
     )
     assert (
         to_yaml(Cluster((*pool, big), "lab"))
@@ -54,6 +55,7 @@ nodes:
 - name: big
   cpu: 64
   memory: "256Gi"
+  pods: 58
   group: high-gpu
   gpus:
     type: a100

@@ -49,6 +49,7 @@ _MACHINES = st.builds(
     taints=st.lists(taints, max_size=2).map(tuple),
     price_usd_per_h=st.none() | _PRICES,
     cpu_flags=st.none() | st.integers(0, 100_000),
+    pods=st.just(110) | st.integers(1, 100_000),
 )
 
 

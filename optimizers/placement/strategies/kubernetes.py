@@ -38,9 +38,9 @@ _TAINTS_WEIGHT = 3
 class KubernetesScheduler:
     """Filters and scores of the default profile of kube-scheduler [1]_, one pod after the other.
 
-    Nodes are left out that lack free processors, memory or GPUs for what a pod requests, whose
-    labels or architecture a pod does not select, or whose taints it does not tolerate. The others
-    are scored from 0 to 100:
+    Nodes are left out that lack free processors, memory or GPUs for what a pod requests, that run
+    as many pods as they may, whose labels or architecture a pod does not select, or whose taints it
+    does not tolerate. The others are scored from 0 to 100:
 
     - `NodeResourcesFit`, strategy LeastAllocated: the mean of the free shares of processors and
       memory with the pod on the node; a pod that requests nothing counts as 0.1 processors and
@@ -64,6 +64,9 @@ class KubernetesScheduler:
     Left out: ImageLocality, InterPodAffinity, PodTopologySpread, preferred node affinity, volumes
     and ports, priorities and preemption, and the sampling of nodes in clusters of more than 100.
 
+    A pod that requests no processors would be started at once, and others with it be slower. Here
+    it waits for those that it is taken to use (`Task.assumes_cpu`), but is scored by none.
+
     Pods are scheduled when they can run, so that it is asked then; asked for whole pipelines, it
     places their tasks one after the other as if all ran at the same time, and where not all fit at
     a time, those that do not go to the node with the best score among all that could run them.
@@ -84,7 +87,13 @@ class KubernetesScheduler:
         check_pipelines(pipelines)
         nodes = state.cluster.nodes
         check_placeable(pipelines, nodes, self.memory_margin, without=state.fixed)
-        used = {node.name: _Used(*state.requested.get(node.name, (0, 0, 0, 0))) for node in nodes}
+        used = {
+            node.name: _Used(
+                *state.requested.get(node.name, (0, 0, 0, 0)),
+                state.assumed_cpu.get(node.name, 0.0),
+            )
+            for node in nodes
+        }
         draws = random.Random(f"{self.seed}/{state.decisions}")
         found: dict[TaskKey, str] = {}
         choices: list[Choice] = []
@@ -149,29 +158,35 @@ class _Used:
     memory: float = 0.0
     gpus: int = 0
     pods: int = 0
+    assumed_cpu: float = 0.0
 
     def add(self, task: Task, margin: float) -> None:
         self.cpu += task.cpu
+        self.assumed_cpu += task.cpu if task.assumes_cpu else 0.0
         self.memory += margin * task.memory_bytes
         self.gpus += task.gpus
-        self.pods += 1
+        self.pods += task.is_pod
 
     def has_room(self, task: Task, node: ClusterNode, margin: float) -> bool:
         gpus = node.gpus.count if node.gpus else 0
+        cpu = min(task.cpu, node.cpu) if task.assumes_cpu else task.cpu
         return (
-            self.cpu + task.cpu <= node.cpu
+            self.cpu + cpu <= node.cpu
             and self.memory + margin * task.memory_bytes <= node.memory_bytes
             and self.gpus + task.gpus <= gpus
+            and self.pods + task.is_pod <= node.pods
         )
 
     def score(self, task: Task, node: ClusterNode, margin: float) -> float:
         needs = margin * task.memory_bytes
         # Only the sums of requests are known, so that the defaults of others are a lower bound.
-        cpu = max(self.cpu, self.pods * _DEFAULT_CPU) + (task.cpu or _DEFAULT_CPU)
+        stated = self.cpu - self.assumed_cpu
+        asked = 0.0 if task.assumes_cpu else task.cpu
+        cpu = max(stated, self.pods * _DEFAULT_CPU) + (asked or _DEFAULT_CPU)
         memory = self.memory + (needs or _DEFAULT_MEMORY)
         free = max(0.0, 1 - cpu / node.cpu) + max(0.0, 1 - memory / node.memory_bytes)
         shares = (
-            min(1.0, (self.cpu + task.cpu) / node.cpu),
+            min(1.0, (stated + asked) / node.cpu),
             min(1.0, (self.memory + needs) / node.memory_bytes),
         )
         return 50.0 * free + 100.0 * (1 - abs(shares[0] - shares[1]) / 2)

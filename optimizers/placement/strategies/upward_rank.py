@@ -37,6 +37,9 @@ _SPREAD_ASKING = 10
 _TIE = 1e-3
 """What the second of two aims weighs against the first: it decides between near equals."""
 
+_PRICE_TIE = 1e-6
+"""What the cost weighs against other aims: it decides between equals."""
+
 
 @dataclass(frozen=True)
 class UpwardRank:
@@ -58,7 +61,8 @@ class UpwardRank:
     objective
         `makespan`: when the last task ends. `waiting`: the mean seconds in which pipelines wait.
         `cost`: US dollars for the time that nodes are held, by their price per hour. Between plans
-        that are nearly equal in that, waiting decides, or where that is the objective, the end.
+        that are nearly equal in that, waiting decides, or where that is the objective, the end; and
+        between plans that are equal in both, the cost, where the prices of all nodes are known.
     evaluations
         How many changes are tried at most; 0 for the first plan as it is. Large workloads have
         fewer, so that a search looks at 400,000 tasks at most.
@@ -105,10 +109,11 @@ class UpwardRank:
         plan = self._improved(evaluation, plans, score)
         outcome = evaluation.outcome(plan)
         order = _order(evaluation, plan, outcome)
+        tells_cost = self.objective == "cost" or model.has_prices
         return Assignment(
             {model.keys[task]: nodes[plan.nodes[task]].name for task in order},
             tuple(model.keys[task] for task in order),
-            explain(evaluation, plan, outcome, score, order, tells_cost=self.objective == "cost"),
+            explain(evaluation, plan, outcome, score, order, tells_cost=tells_cost),
         )
 
     def _improved(self, evaluation: Evaluation, plans: Sequence[Plan], score: Score) -> Plan:
@@ -185,10 +190,13 @@ def _score(objective: Objective, model: Compiled, outcomes: Sequence[Outcome]) -
     def waiting(one: Outcome) -> float:
         return one.waiting / count / least_waiting
 
+    # Under the rules of the paper nothing is added, as none of its strategies knows prices.
+    most_cost = max(one.cost for one in outcomes) if model.is_shared and model.has_prices else 0.0
+    price = _PRICE_TIE / most_cost if most_cost else 0.0
     if objective == "makespan":
-        return lambda one: makespan(one) + _TIE * waiting(one)
+        return lambda one: makespan(one) + _TIE * waiting(one) + price * one.cost
     if objective == "waiting":
-        return lambda one: waiting(one) + _TIE * makespan(one)
+        return lambda one: waiting(one) + _TIE * makespan(one) + price * one.cost
     least_cost = min(one.cost for one in outcomes) or math.inf
     return lambda one: one.cost / least_cost + _TIE * waiting(one)
 

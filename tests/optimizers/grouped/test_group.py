@@ -293,8 +293,10 @@ def test_parallelism_that_is_lost() -> None:
         py(f"s{n}", "1", profile=Profile(seconds=100), resources=Resources(cpu="1"))
         for n in range(3)
     ]
-    assert len(names(run(flow("w", *steps))[0])) == 1
-    assert len(names(run(flow("w", *steps), cpu=1, per_lost_s=5)[0])) == 3
+    assert len(names(run(flow("w", *steps), cpu=3)[0])) == 1
+    assert len(names(run(flow("w", *steps), per_lost_s=0)[0])) == 1
+    assert len(names(run(flow("w", *steps))[0])) == 3
+    assert len(names(run(flow("w", *steps), cpu=1)[0])) == 3
 
 
 @pytest.mark.parametrize(

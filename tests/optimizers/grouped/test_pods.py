@@ -47,10 +47,10 @@ def test_what_the_pod_asks_for() -> None:
     assert definition(made)["room"] == {"cpu": 2.0, "memory": 2.0**30}
     assert definition(made)["steps"][0]["needs"] == {"cpu": 0.5, "memory": 2.0**30}
     [made] = run(side, cpu=3, memory_bytes=2**31)[0].steps
-    assert made.resources == Resources(cpu="3", memory="2Gi")
-    assert definition(made)["room"] == {"cpu": 3.0, "memory": 2.0**31}
+    assert made.resources == Resources(cpu="2500m", memory="2Gi")
+    assert "room" not in definition(made)  # c waits for the others
     [made] = run(side, cpu=8, memory_bytes=2**33)[0].steps
-    assert made.resources == Resources(cpu="3500m", memory="2560Mi")
+    assert made.resources == Resources(cpu="2500m", memory="2Gi")
     assert "room" not in definition(made)
     [made] = run(side, cpu=8, max_parallel=1)[0].steps
     assert made.resources == Resources(cpu="2", memory="1Gi")
@@ -68,23 +68,27 @@ def test_processors_of_steps_that_ask_for_none() -> None:
         return py(name, "1", resources=resources, profile=Profile(seconds=10))
 
     silent = flow("w", *(asks(f"s{n}", None) for n in range(9)))
-    [made] = run(silent)[0].steps
+    [made] = run(silent, per_lost_s=0)[0].steps
     assert made.resources is None
+    assert made.profile == Profile(seconds=45)  # two at a time at least
     assert definition(made)["max_parallel"] == "processors"
     assert definition(run(silent, max_parallel=4)[0].steps[0])["max_parallel"] == 4
+    [made] = run(silent, cpu=9)[0].steps
+    assert (made.resources, made.profile) == (None, Profile(seconds=10))
+    assert definition(made)["max_parallel"] == 9
     mixed = flow("w", asks("a", "2"), *(asks(f"s{n}", None) for n in range(4)))
-    [made] = run(mixed)[0].steps
+    [made] = run(mixed, per_lost_s=0)[0].steps
     assert (made.resources, made.profile) == (Resources(cpu="2"), Profile(seconds=30))
     assert "max_parallel" not in definition(made)
     assert definition(made)["room"] == {"cpu": 2.0}
     assert [one["needs"]["cpu"] for one in definition(made)["steps"]] == [2.0, 1.0, 1.0, 1.0, 1.0]
-    [made] = run(mixed, cpu=4)[0].steps
+    [made] = run(mixed, cpu=4, per_lost_s=0)[0].steps
     assert made.resources == Resources(cpu="4")
     small = flow("w", asks("a", "500m"), asks("b", None), asks("c", None))
-    [made] = run(small)[0].steps
+    [made] = run(small, per_lost_s=0)[0].steps
     assert made.resources == Resources(cpu="500m")
     assert [one["needs"]["cpu"] for one in definition(made)["steps"]] == [0.5, 0.5, 0.5]
-    [made] = run(small, cpu=0.5)[0].steps
+    [made] = run(small, cpu=0.5, per_lost_s=0)[0].steps
     assert made.resources == Resources(cpu="500m")
 
 
@@ -170,20 +174,22 @@ def test_limits_of_containers_are_not_reached_by_others() -> None:
     def bounded(name: str, memory: str | None, limit: str | None) -> Step:
         return py(name, "1", resources=Resources(memory=memory, memory_limit=limit))
 
-    [made] = run(flow("w", bounded("a", None, "1Gi"), bounded("b", "512Mi", "2Gi")))[0].steps
+    steps = bounded("a", None, "1Gi"), bounded("b", "512Mi", "2Gi")
+    [made] = run(flow("w", *steps), per_lost_s=0)[0].steps
     assert made.resources == Resources(memory="512Mi", memory_limit="2Gi")
     assert definition(made)["room"] == {"memory": 2.0**31}
     assert [one["needs"] for one in definition(made)["steps"]] == [
         {"memory": 2.0**30},
         {"memory": 2.0**31},
     ]
-    [made] = run(flow("w", bounded("a", "1Gi", "1Gi"), bounded("b", "512Mi", None)))[0].steps
+    steps = bounded("a", "1Gi", "1Gi"), bounded("b", "512Mi", None)
+    [made] = run(flow("w", *steps), per_lost_s=0)[0].steps
     assert made.resources == Resources(memory="1Gi")
 
 
 def test_gpus_are_given_to_one_step_at_a_time() -> None:
     steps = [py(f"s{n}", "1", resources=Resources(gpu=Gpu(count=n + 1))) for n in range(2)]
-    [made] = run(flow("w", *steps))[0].steps
+    [made] = run(flow("w", *steps), per_lost_s=0)[0].steps
     assert made.resources == Resources(gpu=Gpu(count=2))
     assert definition(made)["room"] == {"gpu": 1}
     assert [one["needs"] for one in definition(made)["steps"]] == [{"gpu": 1.0}] * 2

@@ -152,10 +152,10 @@ def test_what_is_held_at_first() -> None:
     # On n0 b runs and something of 1 CPU, n1 is full; of n2 nothing is known but that it is not
     # free.
     assert model.holds == [
-        Hold(12.0, 0, (2.0, 0.0, 0.0)),
-        Hold(15.0, 0, (1.0, 0.0, 0.0)),
-        Hold(20.0, 1, (4.0, 0.0, 0.0)),
-        Hold(30.0, 2, (4.0, 8.0 * GIB, 0.0)),
+        Hold(12.0, 0, (2.0, 0.0, 0.0, 1.0)),
+        Hold(15.0, 0, (1.0, 0.0, 0.0, 1.0)),
+        Hold(20.0, 1, (4.0, 0.0, 0.0, 1.0)),
+        Hold(30.0, 2, (4.0, 8.0 * GIB, 0.0, 110.0)),
     ]
     starts = [
         Evaluation(model).outcome(Plan([0, 0, node], [0.0] * 3)).starts[2] for node in range(4)

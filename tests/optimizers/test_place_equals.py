@@ -1,0 +1,165 @@
+"""Which of equal machines the pass `place` takes, and which do for each other."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+import pytest
+
+from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed, Taint
+from couler.ir.policies import Profile, Resources
+from couler.ir.walk import all_steps
+from couler.ir.workflow import Container, Step, Workflow
+from couler.optimizers.base import PassContext
+from couler.optimizers.passes.place import Place
+from couler.optimizers.placement.alike import peers_of
+
+GIB = 2**30
+
+
+def machine(name: str, group: str, cpu: float = 8, gib: int = 32, **fields: object) -> ClusterNode:
+    labels = {"couler.io/group": group}
+    return ClusterNode(name, cpu, gib * GIB, group, labels=labels, **fields)  # type: ignore[arg-type]  # of a node
+
+
+def step(name: str, *after: str, **fields: object) -> Step:
+    return Step.model_validate(
+        {"name": name, "action": Container(image="busybox"), "depends_on": after, **fields}
+    )
+
+
+def placed(
+    *steps: Step, cluster: Cluster, pass_: Place | None = None
+) -> tuple[dict[str, Step], PassContext]:
+    context = PassContext(cluster=lambda: cluster)
+    made = (pass_ or Place()).run(Workflow(name="w", steps=steps), context)
+    return {one.name: one for one in all_steps(made)}, context
+
+
+def priced(name: str, usd: float | None, cpu: float = 8, gib: int = 32) -> ClusterNode:
+    return machine(name, name, cpu, gib, price_usd_per_h=usd)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "where", "why"),
+    [
+        ([("gold", 100.0), ("low", 0.1)], "low", "all would cost 0.14 USD more"),
+        ([("a", None), ("b", 5.0)], "b", "nor the waiting, and its price is not known"),
+        ([("a", None), ("b", 9.0), ("c", 5.0)], "c", "and is dearer by the hour"),
+        ([("a", None, 64, 256), ("b", None, 4, 16)], "b", "and is larger"),
+        ([("a", 1.0, 64, 256), ("b", 1.0, 4, 16)], "b", "nor the waiting, and is larger"),
+    ],
+)
+def test_equals_are_told_apart_by_price_and_size(
+    nodes: list[tuple[t.Any, ...]], where: str, why: str
+) -> None:
+    cluster = Cluster(tuple(priced(*one) for one in nodes))
+    profile = Profile(seconds=5)
+    some = [step("a", profile=profile, resources=Resources(cpu="1")), step("b", "a")]
+    steps, context = placed(*some, cluster=cluster)
+    for name in "ab":
+        placement = steps[name].placement
+        assert placement is not None
+        assert placement.node_selector == {"couler.io/group": where}
+        assert why in context.step_reasons[name]
+
+
+def test_a_machine_that_is_faster_is_taken_whatever_it_costs() -> None:
+    cluster = Cluster(
+        (priced("slow", 0.01), priced("fast", 100.0)), speeds=(Speed(1e9), Speed(2e9, "fast"))
+    )
+    _, context = placed(step("a", profile=Profile(operations=1e10)), cluster=cluster)
+    assert "On fast" in context.step_reasons["a"]
+    # 5 s at 100 USD an hour.
+    assert "All ends after 5 s by what is known of the steps, for 0.14 USD of" in context.reason
+
+
+def test_in_large_workloads_the_reason_tells_prices_too() -> None:
+    machines = (priced("gold", 100.0, cpu=640), priced("low", 0.1, cpu=640))
+    cluster = Cluster(tuple(replace(one, pods=640) for one in machines))
+    some = [step(f"s{n}", profile=Profile(seconds=5)) for n in range(300)]
+    _, context = placed(*some, cluster=cluster)
+    told = context.step_reasons["s0"]
+    assert "Second was gold: takes 5.0 s there, and is dearer by the hour." in told
+
+
+def test_the_cost_is_told_only_where_it_is_known() -> None:
+    cluster = Cluster((priced("small", None, 4), priced("b", 5.0)))
+    some = step("a", profile=Profile(seconds=5))
+    _, context = placed(some, cluster=cluster)
+    assert "for 0.0069 USD of machines" in context.reason
+    _, context = placed(some, cluster=Cluster(cluster.nodes[:1]))
+    assert "USD" not in context.reason
+
+
+def live(name: str, cpu: float = 8, gib: int = 32, kib_less: int = 0, **more: t.Any) -> ClusterNode:
+    labels = {"kubernetes.io/hostname": name, **more.pop("labels", {})}
+    return ClusterNode(name, cpu, gib * GIB - kib_less * 1024, labels=labels, **more)
+
+
+def hosts(affinity: t.Any) -> tuple[t.Any, t.Any]:
+    """Return what of a node affinity is required, and what is preferred."""
+    node = affinity.get("nodeAffinity", {})
+    return (
+        node.get("requiredDuringSchedulingIgnoredDuringExecution"),
+        node.get("preferredDuringSchedulingIgnoredDuringExecution"),
+    )
+
+
+def test_live_machines_that_are_alike_are_taken_for_a_group() -> None:
+    kind = "node.kubernetes.io/instance-type"
+    small = [live(f"s{n}", kib_less=8 * n, labels={kind: "m5"}) for n in range(3)]
+    large = [live(f"l{n}", 64, 256, kib_less=8 * n, labels={kind: "m6"}) for n in range(2)]
+    cluster = Cluster((*small, *large))
+    some = step("a", resources=Resources(cpu="1"), profile=Profile(seconds=5))
+    steps, context = placed(some, cluster=cluster)
+    placement = steps["a"].placement
+    assert placement is not None
+    assert placement.node_selector == {kind: "m5"}
+    required, preferred = hosts(placement.affinity)
+    assert required is None
+    assert "s0" in str(preferred)
+    assert "On s0 and 2 like it, at best s0" in context.step_reasons["a"]
+    assert "1 on s0 and 2 like it" in context.reason
+
+
+def test_alike_machines_without_a_common_label_are_told_by_their_names() -> None:
+    cluster = Cluster((*(live(f"s{n}") for n in range(3)), live("big", 64, 256)))
+    some = step("a", resources=Resources(cpu="1"), profile=Profile(seconds=5))
+    steps, _ = placed(some, cluster=cluster)
+    placement = steps["a"].placement
+    assert placement is not None
+    required, preferred = hosts(placement.affinity)
+    [term] = required["nodeSelectorTerms"]
+    assert list(term["matchExpressions"][0]["values"]) == ["s0", "s1", "s2"]
+    assert preferred
+    bound, _ = placed(some, cluster=cluster, pass_=Place(bind="node"))
+    placement = bound["a"].placement
+    assert placement is not None
+    assert placement.node_selector == {"kubernetes.io/hostname": "s0"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        live("b", 16),
+        live("b", gib=64),
+        live("b", architecture="arm64"),
+        live("b", gpus=Gpus("t4")),
+        live("b", taints=(Taint("spot"),)),
+        live("b", price_usd_per_h=1.0),
+        live("b", group="other"),
+        live("b", labels={"node.kubernetes.io/instance-type": "m5"}),
+    ],
+)
+def test_what_tells_machines_without_a_group_apart(other: ClusterNode) -> None:
+    cluster = Cluster((live("a"), other))
+    assert list(map(str, peers_of(cluster).values())) == ["a", other.group or "b"]
+
+
+def test_a_machine_with_a_speed_of_its_own_is_like_no_other() -> None:
+    nodes = (live("a"), live("b"), live("c"))
+    cluster = Cluster(nodes, speeds=(Speed(1e9), Speed(2e9, "b")))
+    found = peers_of(cluster)
+    assert [str(found[name]) for name in "abc"] == ["a and 1 like it", "b", "a and 1 like it"]
