@@ -49,6 +49,7 @@ from collections.abc import Iterable, Sequence
 
 if t.TYPE_CHECKING:
     from couler.ir.diagnostics import Diagnostic
+    from couler.llm.dialogue import Answer
     from couler.optimizers.placement.requirements import Unplaceable
 
 __all__ = [
@@ -378,11 +379,21 @@ class ModelAnswerError(LanguageModelError):
         What it said.
     finish_reason
         Why it ended, such as `length`; empty where the endpoint did not say.
+    answer
+        All of what came, with what it took; None where that is not known.
     """
 
-    def __init__(self, message: str, *, text: str = "", finish_reason: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        text: str = "",
+        finish_reason: str = "",
+        answer: Answer | None = None,
+    ) -> None:
         self.text = text
         self.finish_reason = finish_reason
+        self.answer = answer
         super().__init__(message)
 
 

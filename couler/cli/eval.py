@@ -49,7 +49,7 @@ def command() -> None:
 )
 @click.option(
     "--ablations",
-    default="plain,card,lake,calibration,all",
+    default="plain,rules,card,lake,calibration,all",
     show_default=True,
     metavar="NAME,...",
     help="With which parts of the generation.",
@@ -188,7 +188,7 @@ def _less_spent(found: FoundSettings, records: Records) -> FoundSettings:
     from couler.evaluation.evaluating import spent
 
     settings = found.settings
-    used = spent(list(records.samples.values()))
+    used = spent(list(records.samples.values())) + records.lost
     left: dict[str, t.Any] = {}
     if settings.max_tokens_total is not None:
         left["max_tokens_total"] = settings.max_tokens_total - used.tokens

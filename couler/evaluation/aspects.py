@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
 from couler.errors import ConfigurationError
+from couler.evaluation.reading import place_in_work
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.listing import ListFiles
 from couler.ir.locks import Mutex, locks_of
@@ -192,14 +193,18 @@ def _mounts(step: Step) -> Hashable:
 
 
 def _files(step: Step) -> Hashable:
-    """Return the places outside of the workflow that files come from and go to."""
-    found = [
-        (way, _dump(one.at))
-        for way, ends in (("in", step.inputs), ("out", step.outputs))
-        for one in ends
+    """Return the places outside of the workflow that files come from and go to.
+
+    Where a process writes what goes there counts, unless it is a function that finds it by itself.
+    """
+    is_typed = isinstance(step.action, Script) and step.action.function is not None
+    found = [("in", _dump(one.at), "") for one in step.inputs if one.at is not None]
+    found += [
+        ("out", _dump(one.at), "" if is_typed or one.path is None else place_in_work(one.path))
+        for one in step.outputs
         if one.at is not None
     ]
-    return tuple(sorted(found)) or None
+    return tuple(sorted(found, key=repr)) or None
 
 
 def _packages(step: Step) -> Hashable:

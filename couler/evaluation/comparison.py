@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
+from functools import cache
 
 from couler.evaluation.aspects import Aspects, aspects_for
 from couler.evaluation.describe import parameter_label, structure_of, workflow_facts
 from couler.evaluation.flow import Flow, flow_of
-from couler.evaluation.structure import Structure, colours, isomorphism
+from couler.evaluation.naming import is_same, named
+from couler.evaluation.structure import Edge, Name, Structure, colours, isomorphism
 from couler.evaluation.words import (
     NOTHING,
     connections,
@@ -72,9 +74,12 @@ def differences(
     given = flow_of(answer, known=names, bounded_maps=bounded)
     outputs = list(right.outputs)
     one, other = (structure_of(flow, aspects, outputs) for flow in (right, given))
-    if isomorphism(one, other) is not None:
+    if isomorphism(one, other) is None:
+        found = tuple(dict.fromkeys(_told(right, given, one, other, aspects)))
+    elif not is_same(*named(one, other)):
+        found = tuple(dict.fromkeys(_of_names(right, given, one, other)))
+    else:
         return ()
-    found = tuple(dict.fromkeys(_told(right, given, one, other, aspects)))
     return found[:MOST_DIFFERENCES]
 
 
@@ -232,6 +237,27 @@ def _of_connections(right: Flow, given: Flow, one: Structure, other: Structure) 
         yield "what the steps read and wait for is connected in another way"
 
 
+def _of_names(right: Flow, given: Flow, one: Structure, other: Structure) -> Iterator[str]:
+    """Tell of workflows that are the same but for what the names mean that both have."""
+    called = named(one, other)
+    used: list[dict[Hashable, list[Name]]] = [{}, {}]
+    for there, graph, colour in zip(used, called, colours(one, other), strict=True):
+        for node, name in graph.names.items():
+            key = (name.kind, colour[name.owner], colour[node], graph.labels[node])
+            there.setdefault(key, []).append(name)
+    for who, flow, (mine, theirs) in (
+        ("the reference", right, (used[0], used[1])),
+        ("the answer", given, (used[1], used[0])),
+    ):
+        for place, names in mine.items():
+            name = names[0]
+            if len(names) > len(theirs.get(place, ())) and name.path:
+                path = ".".join(map(str, name.path))
+                of = f' of "{flow.nodes[name.owner].name}"' if name.owner < len(flow.nodes) else ""
+                yield f'the {name.kind} "{path}"{of} is used in this way by {who} alone'
+    yield "an output, a field or an argument stands for another one than that of the same name"
+
+
 def _beyond(
     ones: dict[tuple[Hashable, Hashable], list[int]],
     others: dict[tuple[Hashable, Hashable], list[int]],
@@ -244,9 +270,20 @@ def _beyond(
 def _connected(flow: Flow, structure: Structure) -> dict[tuple[Hashable, Hashable], list[int]]:
     """Return the nodes by what they are and by what those are that they are connected to."""
     around: dict[int, Counter[Hashable]] = {number: Counter() for number in range(len(flow.nodes))}
+    inner: dict[int, list[Edge]] = {}
+    for edge in structure.edges:
+        inner.setdefault(edge.source, []).append(edge)
+
+    @cache
+    def leads_to(node: int) -> Hashable:
+        label = structure.labels[node]
+        if node < len(flow.nodes):
+            return label
+        return label, frozenset((one.label, leads_to(one.target)) for one in inner.get(node, ()))
+
     for edge in structure.edges:
         if edge.source in around:
-            around[edge.source][edge.label, structure.labels[edge.target]] += 1
+            around[edge.source][edge.label, leads_to(edge.target)] += 1
     found: dict[tuple[Hashable, Hashable], list[int]] = {}
     for number, seen in around.items():
         key = (structure.labels[number], frozenset(seen.items()))

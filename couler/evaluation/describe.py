@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import typing as t
 from collections.abc import Hashable, Iterable
+from itertools import combinations
 
 from couler.evaluation.aspects import (
     OF_SCHEDULES,
@@ -23,15 +24,17 @@ from couler.evaluation.expressions import (
     Given,
     Known,
     Made,
+    Part,
     Several,
     Test,
-    inside,
+    is_opposite,
     text_of,
 )
 from couler.evaluation.flow import Flow, FlowNode
-from couler.evaluation.structure import Structure
+from couler.evaluation.known_names import all_names, maker_of, output_names, output_place
+from couler.evaluation.structure import Name, Structure
 from couler.ir.base import JsonMap
-from couler.ir.workflow import Container, Http, Job, Parameter, Script, Suspend, Workflow
+from couler.ir.workflow import Container, Http, Job, Parameter, Script, Step, Suspend, Workflow
 
 _SHELLS = ("sh", "bash", "/bin/sh", "/bin/bash", "python", "python3")
 
@@ -95,7 +98,8 @@ class _Writer:
             self._connect(number, node)
         for name in outputs:
             if name in flow.outputs:
-                self._read(graph.add(("output", name)), flow.outputs[name], "gives")
+                value = self._value(flow.outputs[name], is_ordered=True)
+                graph.connect(graph.add(("output", name)), "gives", value)
         return graph
 
     # nodes ----------------------------------------------------------------------------------
@@ -175,8 +179,42 @@ class _Writer:
         if node.kind == "step":
             self._connect_texts(number, node)
             if "data" in self._aspects:
-                for read in node.reads:
-                    self._read(number, read, "reads")
+                self._connect_reads(number, node)
+
+    def _connect_reads(self, number: int, node: FlowNode) -> None:
+        if self._is_of_any_kind(node.step):
+            for value in node.given:
+                self._read(number, value, "reads")
+            return
+        for read in node.reads:
+            self._read(number, read.value, ("reads", read.role))
+        known = frozenset(node.arguments)
+        for name, value in node.arguments.items():
+            varying = self._varying(value)
+            if varying is not None:
+                argument = self._graph.add(("argument",))
+                maker = maker_of(node.step)
+                self._graph.names[argument] = Name("argument", number, (name,), known, maker)
+                self._graph.connect(number, "is given", argument)
+                self._graph.connect(argument, "which is", self._value(varying))
+
+    def _is_of_any_kind(self, step: Step) -> bool:
+        return self._aspects.any_kind and isinstance(step.action, Container | Script)
+
+    def _varying(self, value: Expression) -> Expression | None:
+        """Return what of an argument is no constant; None if nothing is."""
+        if "literals" in self._aspects:
+            return value
+        match value:
+            case Known():
+                return None
+            case Several(how="text" | "list" as how, parts=parts, items=items):
+                found = tuple(one for one in map(self._varying, parts) if one is not None)
+                if not found or (how == "text" and len(found) == 1):
+                    return found[0] if found else None
+                return Several(how, found, items if len(found) == len(parts) else ())
+            case _:
+                return value
 
     def _connect_texts(self, number: int, node: FlowNode) -> None:
         """Add what is written in a step's process or request."""
@@ -196,31 +234,28 @@ class _Writer:
         elif isinstance(action, Job):
             texts = [(f"at {one.path}", node.resolve(one.value)) for one in action.values]
         for place, text in texts:
-            self._graph.connect(number, place, self._value(text))
+            self._graph.connect(number, place, self._value(text, is_ordered=True))
 
-    def _read(self, reader: int, read: Expression, label: str) -> None:
-        for part in inside(read):
-            match part:
-                case Made(node):
-                    self._graph.connect(reader, label, node)
-                case Before(node, output):
-                    made = self._flow.rounds.get(node, {}).get(output)
-                    for there in () if made is None else self._flow.made_in(made):
-                        self._graph.connect(reader, f"{label} of the round before", there)
-                case Given() | Each() | Fact():
-                    self._graph.connect(reader, label, self._value(part))
-                case Known(value) if "literals" in self._aspects:
-                    self._graph.connect(reader, label, self._value(Known(value)))
-                case _:
-                    continue
+    def _read(self, reader: int, read: Expression, label: Hashable) -> None:
+        """Connect a step with what it reads somewhere: values, but no constants."""
+        match read:
+            case Several(how="text" | "list", parts=parts):
+                for part in parts:
+                    self._read(reader, part, label)
+            case Known() if "literals" not in self._aspects:
+                return
+            case _:
+                self._graph.connect(reader, label, self._value(read))
 
     # values ---------------------------------------------------------------------------------
 
-    def _value(self, value: Expression) -> int:
-        graph = self._graph
+    def _value(self, value: Expression, *, is_ordered: bool = False) -> int:
+        """Return the node of a value; `is_ordered` if constants tell the items of lists apart."""
         match value:
-            case Made(node):
-                return node
+            case Made(node, path):
+                return self._made(node, path)
+            case Part(whole, path):
+                return self._part(whole, path)
             case Each(node, name):
                 return self._over(node, name)
             case Known(known):
@@ -230,16 +265,70 @@ class _Writer:
             case Fact(name):
                 return self._once(("fact", name))
             case Before():
-                node = graph.add(("round before",))
-                self._read(node, value, "is")
-                return node
-            case Several(how, parts):
-                node = graph.add((how, len(parts)))
-                for place, part in enumerate(parts):
-                    label = ("part", 0 if how == "first_of" else place)
-                    graph.connect(node, label, self._value(part))
-                return node
+                return self._before_of(value)
+            case Several():
+                return self._several(value, is_ordered)
         t.assert_never(value)
+
+    def _made(self, node: int, path: tuple[str | int, ...]) -> int:
+        key = ("made", node, path)
+        if key in self._shared:
+            return self._shared[key]
+        step = self._flow.nodes[node].step
+        known = output_names(step)
+        if self._is_of_any_kind(step):
+            known = frozenset(output.name for output in step.outputs) | (known or frozenset())
+        label = ("made", *(output_place(step, path) if known is None else ()))
+        made = self._once(label, key=key)
+        self._graph.connect(made, "of", node)
+        if known is not None:
+            self._graph.names[made] = Name("output", node, path, known, maker_of(step))
+        return made
+
+    def _part(self, whole: Expression, path: tuple[str | int, ...]) -> int:
+        key = ("part", repr(whole), path)
+        if key in self._shared:
+            return self._shared[key]
+        owner = self._value(whole)
+        if isinstance(whole, Given | Fact):
+            part = self._once(("part", *path), key=key)
+        else:
+            part = self._once(("part",), key=key)
+            known = all_names(self._flow.workflow)
+            self._graph.names[part] = Name("part", owner, path, known)
+        self._graph.connect(part, "of", owner)
+        return part
+
+    def _before_of(self, value: Before) -> int:
+        key = ("before", repr(value))
+        if key in self._shared:
+            return self._shared[key]
+        node = self._once(("round before",), key=key)
+        self._graph.connect(node, "in", value.node)
+        made = self._flow.rounds.get(value.node, {}).get(value.output)
+        if made is not None:
+            self._graph.connect(node, "is", self._value(made))
+        if value.initial is not None:
+            self._graph.connect(node, "first", self._value(value.initial))
+        return node
+
+    def _several(self, value: Several, is_ordered: bool) -> int:
+        graph, tests = self._graph, self._flow.nodes
+        parts = value.parts
+        node = graph.add((value.how, len(parts)))
+        ways = [tests[one.node].test if isinstance(one, Made) else None for one in parts]
+        either = value.how == "first_of" and all(
+            is_opposite(one, other) for one, other in combinations(ways, 2)
+        )
+        for place, part in enumerate(parts):
+            there = self._value(part, is_ordered=is_ordered)
+            if is_ordered and value.items:
+                item, there = there, graph.add(("item",))
+                known = frozenset(value.items)
+                graph.names[there] = Name("item", node, (value.items[place],), known)
+                graph.connect(there, "is", item)
+            graph.connect(node, ("part", 0 if either else place), there)
+        return node
 
     def _over(self, holder: int, name: str) -> int:
         return self._once(("list of a map",), key=("over", holder, name), holder=holder)

@@ -6,14 +6,15 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
-from couler.errors import LanguageModelError, ModelAnswerError, ModelBudgetError
+from couler.errors import LanguageModelError, ModelAnswerError
 from couler.evaluation.generating import ABLATIONS, Generator, Question
 from couler.evaluation.items import Benchmark, Item
 from couler.evaluation.judging import Judge, reference_workflow
-from couler.evaluation.records import Key, Records, Sample
+from couler.evaluation.records import Key, Records, Sample, writable
 from couler.llm import Answer, LanguageModel, Parsed, Prompt, Usage
 from couler.llm.dialogue import M
 
@@ -132,7 +133,7 @@ def evaluate(
     stopped: LanguageModelError | None = None
 
     def work(item: Item, key: Key) -> Sample:
-        return sample_of(item, key, plan.seed, model, generator, judge)
+        return sample_of(item, key, plan.seed, model, generator, judge, lose=records.lose)
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         running: set[Future[Sample]] = set()
@@ -157,9 +158,16 @@ def evaluate(
 
 
 def sample_of(
-    item: Item, key: Key, seed: int, model: LanguageModel, generator: Generator, judge: Judge
+    item: Item,
+    key: Key,
+    seed: int,
+    model: LanguageModel,
+    generator: Generator,
+    judge: Judge,
+    *,
+    lose: Callable[[Usage], None] = lambda _usage: None,
 ) -> Sample:
-    """Ask for one sample, and judge it.
+    """Ask for one sample, and judge it; `lose` is told what one took that came to no end.
 
     Raises
     ------
@@ -178,10 +186,12 @@ def sample_of(
     watched = WatchedModel(model)
     try:
         program = generator.program(question, watched)
-    except ModelBudgetError:
-        raise
     except ModelAnswerError:
         program = None
+    except LanguageModelError:
+        if watched.usage.calls:
+            lose(watched.usage)
+        raise
     verdict = judge.judge(item, program)
     return Sample.of(key, own, verdict, program, watched.name, watched.usage)
 
@@ -198,7 +208,7 @@ class WatchedModel:
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self._lock = threading.Lock()
-        self._usage = Usage()
+        self._usage = Usage(cost=None if model.usage.cost is None else 0.0)
         self._name = ""
 
     @property
@@ -215,9 +225,10 @@ class WatchedModel:
         self, prompt: Prompt, *, temperature: float | None = None, seed: int | None = None
     ) -> Answer:
         """Return what the model answers."""
-        answer = self._model.ask(prompt, temperature=temperature, seed=seed)
+        with self._counting_what_is_no_use():
+            answer = self._model.ask(prompt, temperature=temperature, seed=seed)
         self._count(answer)
-        return answer
+        return replace(answer, text=writable(answer.text))
 
     def ask_for(
         self,
@@ -228,14 +239,24 @@ class WatchedModel:
         seed: int | None = None,
     ) -> Parsed[M]:
         """Return what the model answers, in the form of a pydantic model."""
-        parsed = self._model.ask_for(prompt, schema, temperature=temperature, seed=seed)
+        with self._counting_what_is_no_use():
+            parsed = self._model.ask_for(prompt, schema, temperature=temperature, seed=seed)
         self._count(parsed.answer)
         return parsed
+
+    @contextmanager
+    def _counting_what_is_no_use(self) -> Iterator[None]:
+        try:
+            yield
+        except ModelAnswerError as error:
+            if error.answer is not None:
+                self._count(error.answer)
+            raise
 
     def _count(self, answer: Answer) -> None:
         with self._lock:
             self._usage += answer.usage
-            self._name = answer.model
+            self._name = writable(answer.model)
 
 
 def spent(samples: Sequence[Sample]) -> Usage:

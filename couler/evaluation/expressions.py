@@ -27,9 +27,21 @@ class Given:
 
 @dataclass(frozen=True)
 class Made:
-    """What a node of the flow gives out, whatever its output is called."""
+    """What a node of the flow gives out: all of it, or the part that a path leads to.
+
+    The path begins with the name of the output, unless that is the only one, `result`.
+    """
 
     node: int
+    path: tuple[str | int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a value that no step of the flow makes: of a parameter, of an item."""
+
+    of: Expression
+    path: tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
@@ -58,13 +70,17 @@ class Fact:
 
 @dataclass(frozen=True)
 class Several:
-    """Several values as one: a list, a choice, a range, or a text of parts."""
+    """Several values as one: a list, a choice, a range, or a text of parts.
+
+    Lists that are gathered from a map over known items have a text for each of these.
+    """
 
     how: t.Literal["list", "first_of", "range", "text"]
     parts: tuple[Expression, ...]
+    items: tuple[str, ...] = ()
 
 
-Expression: t.TypeAlias = Known | Given | Made | Each | Before | Fact | Several
+Expression: t.TypeAlias = Known | Given | Made | Part | Each | Before | Fact | Several
 
 
 @dataclass(frozen=True)
@@ -144,6 +160,42 @@ def joined(how: t.Literal["and", "or"], parts: t.Iterable[Test]) -> Test:
     return once[0] if len(once) == 1 else Junction(how, once)
 
 
+def first_of(options: t.Iterable[Expression]) -> Expression:
+    """Return the first of some values that there is, which is also what a default means."""
+    flat: list[Expression] = []
+    for one in options:
+        flat += one.parts if isinstance(one, Several) and one.how == "first_of" else (one,)
+    return flat[0] if len(flat) == 1 else Several("first_of", tuple(flat))
+
+
+def is_opposite(one: Test | None, other: Test | None) -> bool:
+    """Return whether two conditions cannot both hold, as far as their forms tell."""
+    if one is None or other is None:
+        return False
+    mine, theirs = {one, *_parts(one)}, {other, *_parts(other)}
+    return any(_denied(test) in theirs for test in mine) or any(
+        _denied(test) in mine for test in theirs
+    )
+
+
+def holds_with(test: Test | None, other: Test | None) -> bool:
+    """Return whether a condition holds whenever another does, as far as their forms tell."""
+    return test is None or test == other or set(_parts(test)) <= set(_parts(other))
+
+
+def _parts(test: Test | None) -> tuple[Test, ...]:
+    """Return the conditions all of which hold if one does."""
+    if test is None:
+        return ()
+    return test.parts if isinstance(test, Junction) and test.how == "and" else (test,)
+
+
+def _denied(test: Test) -> Test:
+    if isinstance(test, Comparison):
+        return _compared(_OPPOSITE[test.op], test.left, test.right)
+    return joined("or" if test.how == "and" else "and", map(_denied, test.parts))
+
+
 def _compared(op: str, left: Expression, right: Expression) -> Comparison:
     if isinstance(left, Known) and not isinstance(right, Known):
         op, left, right = _TURNED[op], right, left
@@ -163,6 +215,8 @@ def inside(expression: Expression) -> Iterator[Expression]:
                 yield from inside(part)
         case Before(initial=initial) if initial is not None:
             yield from inside(initial)
+        case Part(of=whole):
+            yield from inside(whole)
         case _:
             return
 

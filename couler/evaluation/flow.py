@@ -23,11 +23,14 @@ from couler.evaluation.expressions import (
     Test,
     as_test,
     compared,
+    first_of,
+    holds_with,
     inside,
     joined,
     text_of,
 )
-from couler.evaluation.known_lists import part_of, range_of, rows_of
+from couler.evaluation.known_lists import items_of, part_of, range_of, rows_of
+from couler.evaluation.reading import Read, reads_of, with_wholes
 from couler.ir.defaults import resolve_defaults
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
@@ -47,8 +50,7 @@ from couler.ir.values import (
     Text,
     Value,
 )
-from couler.ir.walk import step_values
-from couler.ir.workflow import Group, Input, Step, Workflow
+from couler.ir.workflow import STDOUT, Group, Input, Step, Workflow
 
 NodeKind: t.TypeAlias = t.Literal["step", "map", "loop", "group"]
 
@@ -72,7 +74,10 @@ class FlowNode:
     test
         The condition on which it runs, those of groups around it included.
     reads
-        What it reads, but conditions.
+        What it reads, but conditions and arguments.
+    arguments
+        What a function is given, by the names of its parameters; for other processes the files
+        that they find at places which none of their words names, by these.
     over
         For maps: the lists that it goes over, by their names.
     again
@@ -91,12 +96,18 @@ class FlowNode:
     holder: int | None = None
     handler: str | None = None
     test: Test | None = None
-    reads: tuple[Expression, ...] = ()
+    reads: tuple[Read, ...] = ()
+    arguments: Mapping[str, Expression] = field(default_factory=dict)
     over: Mapping[str, Expression] = field(default_factory=dict)
     again: Test | None = None
     awaits: set[int] = field(default_factory=set)
     reacts: set[tuple[str, frozenset[int]]] = field(default_factory=set)
     resolve: t.Callable[[Text], Expression] = lambda text: Known(text)
+
+    @property
+    def given(self) -> tuple[Expression, ...]:
+        """All that it reads, but conditions."""
+        return (*(read.value for read in self.reads), *self.arguments.values())
 
 
 @dataclass
@@ -223,7 +234,8 @@ class _Builder:
         ]
         leaves = tuple(leaf for one in made for leaf in one.leaves)
         return _Expanded(
-            leaves, lambda name: Several("list", tuple(one.outputs(name) for one in made))
+            leaves,
+            lambda name: Several("list", tuple(one.outputs(name) for one in made), items_of(rows)),
         )
 
     def _looped(self, step: Step, around: _Around, path: str) -> _Expanded:
@@ -243,7 +255,7 @@ class _Builder:
     def _body(self, step: Step, around: _Around, path: str) -> _Expanded:
         if not isinstance(step.action, Group):
             node = self._leaf(step, around, path)
-            return _Expanded((node,), lambda _name: Made(node))
+            return _Expanded((node,), lambda name: Made(node, () if name == STDOUT else (name,)))
         holder = around.holder
         if _has_policies(step, self._bounded_maps):
             holder = self._add("group", step, around, path)
@@ -271,19 +283,19 @@ class _Builder:
                 return self._in_text(text, files, around)
             return self.resolve(text, around)
 
-        reads = tuple(
-            resolve(text)
-            for place, text in step_values(step)
-            if not place.startswith(("when", "foreach.", "loop"))
-        )
         node = self._add("step", step, around, path)
         made = self.flow.nodes[node]
-        made.reads, made.resolve = reads, resolve
-        made.awaits = set(around.awaits | self._made_in(reads, around))
+        made.reads, arguments = reads_of(step, resolve)
+        made.arguments = with_wholes(arguments, self._outputs)
+        made.resolve = resolve
+        made.awaits = set(around.awaits | self._made_in(made.given, around))
         made.reacts = set(around.reacts)
         if around.test is not None:
             made.awaits |= self._made_in(compared(around.test), around)
         return node
+
+    def _outputs(self, node: int) -> frozenset[str]:
+        return frozenset(output.name for output in self.flow.nodes[node].step.outputs)
 
     def _add(
         self,
@@ -361,10 +373,13 @@ class _Builder:
                 return Fact(f"own {value.fact}")
             case Field():
                 return part_of(again(value.of), value.path)
-            case OrElse():  # what stands in for a step that was skipped is no part of the graph
-                return again(value.value)
+            case OrElse():
+                inner = again(value.value)
+                if around.handler is None and self._is_there(inner, around):
+                    return inner
+                return first_of((inner, again(value.default)))
             case FirstOf():
-                return Several("first_of", tuple(map(again, value.options)))
+                return first_of(map(again, value.options))
             case Range():
                 return range_of(value, again)
             case Template():
@@ -372,6 +387,16 @@ class _Builder:
                     Known(part) if isinstance(part, str) else again(part) for part in value.parts
                 )
         t.assert_never(value)
+
+    def _is_there(self, value: Expression, around: _Around) -> bool:
+        """Return whether a value is made whenever the step that reads it runs."""
+        nodes = [self.flow.nodes[node] for node in self.flow.made_in(value)]
+        return bool(nodes) and all(
+            holds_with(node.test, around.test)
+            and not node.reacts
+            and not any(one.optional or one.default is not None for one in node.step.outputs)
+            for node in nodes
+        )
 
     def _in_text(self, text: str, files: list[Input], around: _Around) -> Expression:
         """Return a text with the places of files that the step takes in replaced by the files."""

@@ -20,6 +20,8 @@ class Ablation:
 
     Attributes
     ----------
+    use_rules
+        Prompts tell how programs of Couler are written.
     use_card
         The prompt has the API card.
     use_lake
@@ -32,6 +34,7 @@ class Ablation:
         What the compiler finds wrong is given back to the model.
     """
 
+    use_rules: bool = False
     use_card: bool = False
     use_lake: bool = False
     calibrate: bool = False
@@ -43,12 +46,13 @@ PLAIN = Ablation()
 
 ABLATIONS: Mapping[str, Ablation] = {
     "plain": PLAIN,
-    "card": Ablation(use_card=True),
+    "rules": Ablation(use_rules=True),
+    "card": Ablation(use_rules=True, use_card=True),
     "lake": Ablation(use_lake=True),
     "calibration": Ablation(calibrate=True),
-    "all": Ablation(True, True, True, True, True),
+    "all": Ablation(True, True, True, True, True, True),
 }
-"""By name: a single plain prompt; each part alone added to it; all parts, with repairs."""
+"""By name: a single plain prompt; rules alone and with the card; other parts alone; all parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ class OwnGenerator:
             targets={engine: TARGETS.get(engine, Target())},
             temperature=question.temperature,
             seed=question.seed,
+            use_rules=ablation.use_rules,
             use_card=ablation.use_card,
             use_lake=ablation.use_lake,
             calibrate=ablation.calibrate,

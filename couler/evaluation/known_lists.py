@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from collections.abc import Mapping
+from dataclasses import replace
 
-from couler.evaluation.expressions import Expression, Known, Several
+from couler.evaluation.expressions import Expression, Known, Made, Part, Several, written
 from couler.ir.values import Range, Value
 
 UNROLLED_ITEMS = 20
@@ -30,8 +32,19 @@ def rows_of(over: Mapping[str, Expression]) -> list[dict[str, Expression]] | Non
     return [{name: items[row] for name, items in columns.items()} for row in range(count)]
 
 
+def items_of(rows: list[dict[str, Expression]]) -> tuple[str, ...]:
+    """Return a text for each row of items, nothing if some are not known."""
+    texts = []
+    for row in rows:
+        known = [item.value for item in row.values() if isinstance(item, Known)]
+        if len(known) < len(row):
+            return ()
+        texts.append(json.dumps(sorted(map(written, known))))
+    return tuple(texts)
+
+
 def part_of(whole: Expression, path: tuple[str | int, ...]) -> Expression:
-    """Return a part of a value: which one counts only where the value is known or a list."""
+    """Return a part of a value."""
     for key in path:
         if isinstance(whole, Several) and whole.how == "list" and isinstance(key, int):
             if -len(whole.parts) <= key < len(whole.parts):
@@ -41,8 +54,14 @@ def part_of(whole: Expression, path: tuple[str | int, ...]) -> Expression:
                 whole = Known(whole.value[key])
             except (LookupError, TypeError):
                 return Known(None)
+        elif isinstance(whole, Several) and whole.how == "first_of":
+            whole = replace(whole, parts=tuple(part_of(one, (key,)) for one in whole.parts))
+        elif isinstance(whole, Made):
+            whole = Made(whole.node, (*whole.path, key))
+        elif isinstance(whole, Part):
+            whole = Part(whole.of, (*whole.path, key))
         else:
-            return whole
+            whole = Part(whole, (key,))
     return whole
 
 

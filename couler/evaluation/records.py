@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import typing as t
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -84,9 +85,9 @@ class Sample:
             seed,
             verdict.outcome,
             verdict.code,
-            verdict.reasons,
+            tuple(map(writable, verdict.reasons)),
             verdict.not_run,
-            program,
+            None if program is None else writable(program),
             model,
             usage,
         )
@@ -117,7 +118,19 @@ class Header:
     version: str = couler.__version__
 
 
+def writable(text: str) -> str:
+    r"""Return a text without halves of characters, which no file and no terminal can have.
+
+    Examples
+    --------
+    >>> writable("a\ud800b") == "a\N{REPLACEMENT CHARACTER}b"
+    True
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 _SAMPLE = TypeAdapter(Sample)
+_USAGE = TypeAdapter(Usage)
 _HEADER = TypeAdapter(Header)
 
 
@@ -144,6 +157,8 @@ class Records:
         self._begun = resume
         self._header = header
         self.samples: dict[Key, Sample] = {}
+        self.lost = Usage()
+        self._lock = threading.Lock()
         if file is None:
             return
         if resume:
@@ -156,16 +171,25 @@ class Records:
     def add(self, sample: Sample) -> None:
         """Keep a sample; it is in the file before this returns. The first makes the file."""
         self.samples[sample.key] = sample
+        self._write(_line("sample", asdict(sample)))
+
+    def lose(self, usage: Usage) -> None:
+        """Keep what a sample took that came to no end: it counts in the budget."""
+        with self._lock:
+            self.lost += usage
+        self._write(_line("lost", asdict(usage)))
+
+    def _write(self, line: str) -> None:
         if self._file is None:
             return
-        with self._file.open("a" if self._begun else "x", encoding="utf-8") as opened:
+        with self._lock, self._file.open("a" if self._begun else "x", encoding="utf-8") as opened:
             if not self._begun:
                 opened.write(_line("evaluation", asdict(self._header)))
-            opened.write(_line("sample", asdict(sample)))
-        self._begun = True
+            opened.write(line)
+            self._begun = True
 
     def _read(self, file: Path, header: Header) -> None:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8", errors="replace")
         whole, _, rest = text.rpartition("\n")
         lines = _lines(file, whole)
         try:
@@ -180,6 +204,9 @@ class Records:
                 )
         for number, line in enumerate(lines, start=2):
             try:
+                if "lost" in line:
+                    self.lost += _USAGE.validate_python(line["lost"], strict=False)
+                    continue
                 sample = _SAMPLE.validate_python(line["sample"], strict=False)
             except (LookupError, ValidationError) as error:
                 raise BenchmarkError(f"{file}:{number}: this is no sample") from error
@@ -189,11 +216,12 @@ class Records:
 
 
 def _line(kind: str, value: dict[str, t.Any]) -> str:
-    return json.dumps({"schema_version": SCHEMA_VERSION, kind: value}, ensure_ascii=False) + "\n"
+    """Return a line in ASCII: what splits lines elsewhere, or is half a character, is escaped."""
+    return json.dumps({"schema_version": SCHEMA_VERSION, kind: value}) + "\n"
 
 
 def _lines(file: Path, text: str) -> Iterator[dict[str, t.Any]]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         try:
             tree = json.loads(line)
         except ValueError as error:

@@ -16,6 +16,30 @@ class Edge(t.NamedTuple):
     target: int
 
 
+class Name(t.NamedTuple):
+    """What a node is called that is one of several of an owner.
+
+    Attributes
+    ----------
+    kind
+        What the owner has several of.
+    owner
+        Another node.
+    path
+        The name, or the names and places that lead to it.
+    known
+        Names that the owner is known to have.
+    maker
+        What is alike for owners that must use a name for the same; None if nothing is.
+    """
+
+    kind: str
+    owner: int
+    path: tuple[str | int, ...]
+    known: frozenset[str] = frozenset()
+    maker: Hashable = None
+
+
 @dataclass
 class Structure:
     """A directed graph whose nodes and edges have labels; nodes are numbers from 0 on.
@@ -26,10 +50,13 @@ class Structure:
         What each node is; the number of a node is its index.
     edges
         All edges; one of the same label between the same nodes counts once.
+    names
+        Names of nodes, which `isomorphism` does not heed; see `couler.evaluation.naming`.
     """
 
     labels: list[Hashable] = field(default_factory=list)
     edges: set[Edge] = field(default_factory=set)
+    names: dict[int, Name] = field(default_factory=dict)
 
     def add(self, label: Hashable) -> int:
         """Add a node, and return its number."""
@@ -71,9 +98,13 @@ def isomorphism(one: Structure, other: Structure) -> Mapping[int, int] | None:
     >>> isomorphism(one, other)
     {0: 1, 1: 0}
     """
-    if len(one.labels) != len(other.labels) or len(one.edges) != len(other.edges):
-        return None
-    return next(_mappings(_Pair(one, other), None), None)
+    return next(isomorphisms(one, other), None)
+
+
+def isomorphisms(one: Structure, other: Structure) -> Iterator[Mapping[int, int]]:
+    """Yield all ways in which nodes of another graph stand for those of one."""
+    if len(one.labels) == len(other.labels) and len(one.edges) == len(other.edges):
+        yield from _mappings(_Pair(one, other), None)
 
 
 def colours(one: Structure, other: Structure) -> tuple[list[int], list[int]]:

@@ -15,6 +15,7 @@ from couler.evaluation.expressions import (
     Given,
     Known,
     Made,
+    Part,
     Several,
     Test,
     inside,
@@ -58,6 +59,8 @@ def written_text(value: Expression) -> str:
             return f"<{name}>"
         case Made():
             return "<a result>"
+        case Part(whole):
+            return written_text(whole)
         case Each():
             return "<the item>"
         case Before():
@@ -88,13 +91,14 @@ def loop_text(node: FlowNode) -> str:
 def connections(flow: Flow, number: int) -> str:
     """Return what a node waits for and reads."""
     node = flow.nodes[number]
+    given = [*(("", read.value) for read in node.reads), *node.arguments.items()]
     read = {
-        f'"{flow.nodes[part.node].name}"' if isinstance(part, Made) else written_text(part)
-        for one in node.reads
-        for part in inside(one)
-        if not isinstance(part, Known | Several)
+        f"{_read_text(flow, one)}{f' as {name}' if name else ''}"
+        for name, value in given
+        for one in _parts_read(value)
     }
-    awaited = {f'"{flow.nodes[one].name}"' for one in node.awaits} - read
+    made = {part.node for one in node.given for part in inside(one) if isinstance(part, Made)}
+    awaited = {f'"{flow.nodes[one].name}"' for one in node.awaits - made}
     told = []
     if read:
         told.append(f"reads {_and(read)}")
@@ -104,6 +108,31 @@ def connections(flow: Flow, number: int) -> str:
         names = {f'"{flow.nodes[one].name}"' for one in nodes}
         told.append(f"waits for {on} of {_and(names)}")
     return " and ".join(told) or NOTHING
+
+
+def _parts_read(value: Expression) -> tuple[Expression, ...]:
+    """Return what of a value is no constant; alternatives are one."""
+    match value:
+        case Known():
+            return ()
+        case Several(how="text" | "list", parts=parts):
+            return tuple(one for part in parts for one in _parts_read(part))
+        case _:
+            return (value,)
+
+
+def _read_text(flow: Flow, value: Expression) -> str:
+    match value:
+        case Made(node, path):
+            return f'"{".".join((flow.nodes[node].name, *map(str, path)))}"'
+        case Part(whole, path):
+            return ".".join((_read_text(flow, whole), *map(str, path)))
+        case Before(initial=initial) if initial is not None:
+            return f"<the round before, at first {_read_text(flow, initial)}>"
+        case Several(how="first_of", parts=parts):
+            return f"the first of {' and '.join(_read_text(flow, part) for part in parts)}"
+        case _:
+            return written_text(value)
 
 
 def longest_chain(flow: Flow) -> int:

@@ -15,9 +15,10 @@ _PACKAGE = "couler.generation"
 
 
 class Prompts:
-    """Prompts with the card and the snippets that the options ask for."""
+    """Prompts with the rules, the card and the snippets that the options ask for."""
 
     def __init__(self, options: GenerateOptions, lake: CodeLake) -> None:
+        self._rules = options.use_rules
         self._card = api_card() if options.use_card else ""
         self._lake = lake if options.use_lake else None
         self._count = options.snippets
@@ -31,7 +32,8 @@ class Prompts:
         texts = [
             (set_apart(one.summary, "summary"), set_apart(one.code, "code")) for one in snippets
         ]
-        return render_prompt(_PACKAGE, name, card=self._card, snippets=texts, **values)
+        given = {"rules": self._rules, "card": self._card, "snippets": texts, **values}
+        return render_prompt(_PACKAGE, name, **given)
 
 
 def set_apart(text: str, tag: str) -> str:

@@ -352,6 +352,7 @@ class Caller:
             f"{self._where(prompt.name)}: {problem}",
             text=answer.text,
             finish_reason=answer.finish_reason,
+            answer=answer,
         )
 
     def _where(self, name: str) -> str:

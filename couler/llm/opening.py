@@ -87,7 +87,13 @@ class OpenedModel:
             self._source.step_down(below(t.cast("t.Any", rung)), why)
         turn = (Message("assistant", first.text), Message("user", repair_text(problem)))
         again = replace(request, prompt=prompt.followed_by(*turn))
-        second = self._heard(again, form, in_words=True)
+        try:
+            second = self._heard(again, form, in_words=True)
+        except ModelAnswerError as error:
+            if error.answer is not None:
+                usage = first.usage + error.answer.usage
+                error.answer = replace(error.answer, usage=usage)
+            raise
         both = replace(second, usage=first.usage + second.usage)
         try:
             return Parsed(form.read(second.text), both)
@@ -99,6 +105,7 @@ class OpenedModel:
             f"named: {problem}. It begins {second.text.strip()[:80]!r}",
             text=second.text,
             finish_reason=second.finish_reason,
+            answer=both,
         )
 
     @property

@@ -176,9 +176,12 @@ def _heard(recorded: Mapping[str, t.Any]) -> Heard:
         estimated_calls=int(entry["estimated"]),
     )
     text, reason = entry["text"], entry["finish_reason"]
+    answer = Answer(text, usage, entry["model"], reason)
     problem: LanguageModelError | None = None
     if recorded["is_budget"]:
         problem = ModelBudgetError(recorded["problem"])
     elif recorded["problem"] is not None:
-        problem = ModelAnswerError(recorded["problem"], text=text, finish_reason=reason)
-    return Heard(Answer(text, usage, entry["model"], reason), problem)
+        problem = ModelAnswerError(
+            recorded["problem"], text=text, finish_reason=reason, answer=answer
+        )
+    return Heard(answer, problem)

@@ -75,7 +75,7 @@ def test_end_to_end(ask, folder):
 def test_all_ablations(couler, monkeypatch):
     """Each part of the generation alone, and all of them: the same answers, the same shares."""
     monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
-    names = ("card", "lake", "calibration", "all")
+    names = ("rules", "card", "lake", "calibration", "all")
     chosen = plan("diamond", samples=2, temperatures=(0.2,), ablations=names)
 
     def first(key):
@@ -95,7 +95,7 @@ def test_all_ablations(couler, monkeypatch):
     assert asked.count("decompose") == 2
     assert asked.count("critique-program") == 1
     assert asked.count("critique") == 1
-    assert asked.count("repair") == 3  # of the wrong answer, where compilers' findings go back
+    assert asked.count("repair") == 1  # the same answer again is not asked for once more
 
 
 @needs_box
@@ -156,7 +156,7 @@ def test_what_cannot_be_asked(couler, folder, monkeypatch, arguments, message):
 def test_no_such_ablation(couler):
     told = couler("eval", "nl", "--benchmark", str(FOLDER), "--ablations", "rare")
     assert told.code == 3
-    assert "there are: plain, card, lake, calibration, all" in told.err
+    assert "there are: plain, rules, card, lake, calibration, all" in told.err
 
 
 def test_key_missing(couler, folder):

@@ -159,13 +159,13 @@ def test_a_shell_script_is_a_container_with_a_shell():
     assert differences(one, other, aspects_for(one, any_kind=True)) == ()
 
 
-def test_names_of_files_do_not_count():
+def test_where_files_are_read_does_not_count():
     def by_argument(wf):
         made_ = run("a", "x", output={"numbers": couler.File("numbers.txt")}, working_dir=".")
         run("b", "wc", args=[made_.numbers])
 
     def by_place(wf):
-        made_ = run("a", "x", output={"n": couler.File("n.txt")}, working_dir=".")
+        made_ = run("a", "x", output={"n": couler.File("numbers.txt")}, working_dir=".")
         run("b", "wc", "in/data.txt", input={"in/data.txt": made_.n}, working_dir=".")
 
     one, other = made(by_argument), made(by_place)

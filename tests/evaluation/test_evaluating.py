@@ -16,7 +16,7 @@ from couler.evaluation.records import Header, Records
 from couler.evaluation.report import report_of
 from couler.evaluation.runner import NoRunner
 from couler.ir.diagnostics import Diagnostic
-from couler.llm import LlmSettings, Price, open_model
+from couler.llm import Answer, LlmSettings, Price, Usage, open_model
 from couler.llm.fake import ScriptedServer
 from couler.stages.programs import LoadError, load_program
 from tests.nl_benchmark.scripted import script
@@ -167,6 +167,75 @@ def test_an_answer_of_no_use_is_a_wrong_sample(built_here):
     assert [one.outcome for one in result.samples] == ["no-answer", "no-answer"]
 
 
+@pytest.mark.parametrize("rule", [{"refusal": "no"}, {"reply": "cut", "finish_reason": "length"}])
+@pytest.mark.parametrize("prices", [{}, {"*": Price(1e6, 2e6)}])
+def test_an_answer_of_no_use_counts_in_full(built_here, rule, prices):
+    chosen = plan(samples=1, temperatures=(0.2,))
+    with ScriptedServer({"model": "scripted", "rules": [rule]}) as server:
+        result = run(chosen, built_here, Records(None, HEADER), server, prices=prices)
+    report = report_of(result, (1,))
+    assert report.scripted
+    assert report.models == ("scripted",)
+    cost = report.costs["plain"]
+    assert cost.calls == 1
+    assert cost.tokens > 100
+    assert (cost.money or 0) > 100 if prices else cost.money is None
+
+
+def test_an_answer_that_is_not_mended_counts_twice(built_here):
+    chosen = plan(samples=1, temperatures=(0.2,), ablations=("card",))
+    for second in ({"reply": "no form"}, {"refusal": "no"}):
+        rules = [{"reply": "no form"}, second] * 2
+        script_ = {"model": "scripted", "rules": [{**rule, "times": 1} for rule in rules]}
+        with ScriptedServer(script_) as server:
+            result = run(chosen, built_here, Records(None, HEADER), server)
+        assert [one.outcome for one in result.samples] == ["no-answer", "no-answer"]
+        assert [one.usage.calls for one in result.samples] == [2, 2]
+
+
+def test_what_is_lost_counts_in_the_budget(built_here, tmp_path):
+    chosen, file = plan(samples=1, temperatures=(0.2,), ablations=("calibration",)), tmp_path / "f"
+    whole = {"explanation": "", "program": BENCHMARK.select(["hello"]).items[0].reference}
+    rules = [
+        {"when": {"prompt": "write"}, "reply": {"json": whole}},
+        {"status": 500, "message": "down"},
+    ]
+    with ScriptedServer({"model": "scripted", "rules": rules}) as server:
+        records = Records(file, HEADER)
+        result = run(chosen, built_here, records, server, max_retries=0)
+    assert result.stopped is not None
+    assert records.lost.calls == 1
+    again = Records(file, HEADER, resume=True)
+    assert again.lost == records.lost
+    assert not again.samples
+
+
+class Says:
+    """A model that always says the same."""
+
+    usage = Usage()
+
+    def __init__(self, text):
+        self._text = text
+
+    def ask(self, prompt, **_options):
+        return Answer(self._text, Usage(1, 10, 10), "scripted", "stop")
+
+
+@pytest.mark.parametrize("sign", ["\ud800", "\u2028", "\u0085", "\x0b", "\U0001f600"])
+def test_signs_in_answers_that_are_no_lines_and_no_characters(tmp_path, sign):
+    chosen, file = plan(samples=1, temperatures=(0.2,)), tmp_path / "samples.jsonl"
+    says = Says(f"```python\nimport couler\n\n# {sign}\n```\n")
+    judge = Judge(NoRunner("x"), lambda program: Built(None, (Diagnostic("CLR001", program),)))
+    result = evaluate(chosen, says, OwnGenerator(), judge, Records(file, HEADER))
+    assert len(result.samples) == 2
+    again = Records(file, HEADER, resume=True)
+    assert again.samples == {one.key: one for one in result.samples}
+    for one in result.samples:
+        assert ("\N{REPLACEMENT CHARACTER}" if sign == "\ud800" else sign) in one.program
+        (one.program + "".join(one.reasons)).encode()
+
+
 def test_several_at_a_time():
     chosen = plan(samples=2)
     with ScriptedServer(script(chosen, schedule)) as server, open_model(settings(server)) as model:
@@ -176,8 +245,25 @@ def test_several_at_a_time():
     assert len({one.key for one in result.samples}) == 8
 
 
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_prompts_have_the_parts_of_a_row_and_no_others(built_here, name):
+    chosen = plan(samples=1, temperatures=(0.2,), ablations=(name,))
+    chosen = replace(chosen, benchmark=BENCHMARK.select(["diamond"]))
+    with ScriptedServer(script(chosen, lambda key: "right")) as server:
+        run(chosen, built_here, Records(None, HEADER), server)
+        asked = {one.prompt: str(one.body["messages"]) for one in server.requests}
+    rules, card, lake = (
+        any(part in text for text in asked.values())
+        for part in ("is a typed step", "couler.first_of(*options)", "Programs that work")
+    )
+    parts = ABLATIONS[name]
+    assert (rules, card, lake) == (parts.use_rules, parts.use_card, parts.use_lake)
+    assert any(prompt.startswith("critique") for prompt in asked) is parts.calibrate
+    assert ("decompose" in asked) is parts.decompose
+
+
 def test_parts_of_the_generation():
-    assert list(ABLATIONS) == ["plain", "card", "lake", "calibration", "all"]
+    assert list(ABLATIONS) == ["plain", "rules", "card", "lake", "calibration", "all"]
     check_ablations(["plain"])
     with pytest.raises(ConfigurationError, match="there is no ablation"):
         check_ablations(["cards"])
