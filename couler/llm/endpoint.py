@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from couler.errors import ConfigurationError
+from couler.llm.bounds import Bounds, LateError, UnreadableError
 from couler.llm.masking import Mask
 from couler.llm.settings import LlmSettings
 
@@ -60,6 +61,8 @@ class Failed:
         Whether trying again may help.
     may_be_billed
         Whether the endpoint may have worked on it.
+    is_late
+        Whether the time was over after it was sent: the next attempt may take as long.
     wait_s
         How long the endpoint asks to wait, in seconds.
     hint
@@ -72,6 +75,7 @@ class Failed:
     param: str = ""
     passes: bool = False
     may_be_billed: bool = False
+    is_late: bool = False
     wait_s: float | None = None
     hint: str = ""
     request_id: str | None = None
@@ -102,11 +106,13 @@ class Endpoint:
         self._sdk = sdk
         self._mask = mask
         self._settings = settings
+        self._bounds = Bounds(settings.timeout_s)
         self._client: openai.OpenAI = sdk.OpenAI(
             base_url=settings.base_url,
             api_key=settings.api_key,
             timeout=settings.timeout_s,
             max_retries=0,  # they are counted, logged and paid for in the layer above
+            http_client=self._bounds.client(sdk),
         )
 
     def close(self) -> None:
@@ -129,7 +135,11 @@ class Endpoint:
         sdk = self._sdk
         create: t.Any = self._client.chat.completions.with_raw_response.create
         try:
-            raw = create(model=self._settings.model, **body)
+            raw = self._bounds.within(lambda: create(model=self._settings.model, **body))
+        except LateError:
+            return self._timed_out(set())
+        except UnreadableError as error:
+            return self._unreadable(error)
         except sdk.APITimeoutError as error:
             return self._timed_out(_cause_names(error))
         except sdk.APIConnectionError as error:
@@ -197,11 +207,26 @@ class Endpoint:
             f"no answer within {limit}",
             passes=True,
             may_be_billed=True,
+            is_late=True,
             hint="The setting timeout makes it longer",
+        )
+
+    def _unreadable(self, error: UnreadableError) -> Failed:
+        return Failed(
+            None,
+            self._clean(str(error)),
+            may_be_billed=True,
+            hint="Is the address that of an endpoint with chat completions?",
         )
 
     def _broken(self, error: BaseException) -> Failed:
         chain = list(_chain(error))
+        # Older versions of the SDK take every exception for one of the connection.
+        for one in chain:
+            if isinstance(one, UnreadableError):
+                return self._unreadable(one)
+            if isinstance(one, LateError):
+                return self._timed_out(set())
         distrust = _distrust(chain)
         if distrust:
             return Failed(None, distrust)
