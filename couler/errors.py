@@ -49,6 +49,7 @@ from collections.abc import Iterable, Sequence
 
 if t.TYPE_CHECKING:
     from couler.ir.diagnostics import Diagnostic
+    from couler.llm.dialogue import Usage
     from couler.optimizers.placement.requirements import Unplaceable
 
 __all__ = [
@@ -378,11 +379,25 @@ class ModelAnswerError(LanguageModelError):
         What it said.
     finish_reason
         Why it ended, such as `length`; empty where the endpoint did not say.
+    usage
+        What it took, with the turn that asked for a repair of its form; None if that is not known.
+    model
+        Who said it, as the endpoint calls the model; empty where it did not say.
     """
 
-    def __init__(self, message: str, *, text: str = "", finish_reason: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        text: str = "",
+        finish_reason: str = "",
+        usage: Usage | None = None,
+        model: str = "",
+    ) -> None:
         self.text = text
         self.finish_reason = finish_reason
+        self.usage = usage
+        self.model = model
         super().__init__(message)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from couler.backends.registry import backend_names
 from couler.box import walls
-from couler.box.answer import Answer, ForgedError, clean, read_answer
+from couler.box.answer import Answer, ForgedError, read_answer
 from couler.box.child import program_name, start_build
 from couler.box.ending import IS_LONG, OUT_OF_MEMORY, Ending
 from couler.box.gate import check_program
@@ -18,6 +18,7 @@ from couler.box.limits import Limits
 from couler.box.seccomp import MACHINES
 from couler.errors import IsolationError
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.hidden import clean
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
 from couler.stages.checks import sort_diagnostics

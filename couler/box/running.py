@@ -18,8 +18,8 @@ from importlib import import_module
 from pathlib import Path
 
 from couler.box import walls
-from couler.box.answer import clean
 from couler.errors import IsolationError
+from couler.ir.hidden import clean
 from couler.ir.serialize import write_json
 from couler.ir.workflow import Workflow
 

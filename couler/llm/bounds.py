@@ -53,9 +53,10 @@ class Bounds:
         kind = sdk.DefaultHttpxClient
         modules = (one.__module__.partition(".")[0] for one in kind.__mro__)
         http = import_module(next(one for one in modules if one.startswith("httpx")))
+        stream: t.Any = http.SyncByteStream
         bounds = self
 
-        class Bounded(http.SyncByteStream):  # type: ignore[misc]  # one of two libraries
+        class Bounded(stream):  # type: ignore[misc]  # one of two libraries
             """A body within the bounds."""
 
             def __init__(self, stream: t.Any) -> None:
@@ -70,7 +71,7 @@ class Bounds:
         def bound(response: t.Any) -> None:
             coding = response.headers.get("content-encoding", "identity")
             if coding.strip().lower() != "identity":  # a few bytes may become any number of them
-                raise UnreadableError(f"its answer is compressed ({coding}), which nobody asked for")
+                raise UnreadableError(f"its answer is compressed ({coding}), unasked")
             response.stream = Bounded(response.stream)
 
         return kind(
@@ -107,7 +108,7 @@ class Bounds:
             self._call.deadline = monotonic() + self._timeout_s
             try:
                 given.append(call())
-            except BaseException as error:  # it is raised where the call was asked for
+            except BaseException as error:  # noqa: BLE001  # it is raised in the other thread
                 raised.append(error)
 
         thread = threading.Thread(target=run, name="language-model", daemon=True)

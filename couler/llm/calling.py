@@ -192,7 +192,7 @@ class Caller:
         if last is not None:
             found |= {"status": last.status, "request_id": last.request_id}
         if isinstance(last, Replied):
-            reply = Reply.of(last.data)
+            reply = last.reply
             found |= {"answer": reply.said, "finish_reason": reply.finish_reason}
             found |= {"answered_by": reply.model, "refusal": reply.refusal or None}
         return found
@@ -221,8 +221,7 @@ class Caller:
                     self._budget.lose(reservation)
             outcome = went.last
             if isinstance(outcome, Replied):
-                reply = Reply.of(outcome.data)
-                return self._heard(request.prompt, messages, reply, reservation, went)
+                return self._heard(request.prompt, messages, outcome.reply, reservation, went)
             if outcome.may_be_billed:
                 self._budget.lose(reservation)
             else:
@@ -359,6 +358,8 @@ class Caller:
             f"{self._where(prompt.name)}: {problem}",
             text=answer.text,
             finish_reason=answer.finish_reason,
+            usage=answer.usage,
+            model=answer.model,
         )
 
     def _where(self, name: str) -> str:

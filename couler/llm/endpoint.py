@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from couler.errors import ConfigurationError
 from couler.llm.bounds import Bounds, LateError, UnreadableError
 from couler.llm.masking import Mask
+from couler.llm.reply import Reply
 from couler.llm.settings import LlmSettings
 
 if t.TYPE_CHECKING:
@@ -40,7 +41,7 @@ _LASTING = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 class Replied:
     """An answer of the form of chat completions came."""
 
-    data: Json
+    reply: Reply
     request_id: str | None
     status: int = 200
 
@@ -179,7 +180,7 @@ class Endpoint:
                 hint="Is the address that of an endpoint with chat completions?",
                 request_id=request_id,
             )
-        return Replied(self._mask.of(data), request_id, raw.status_code)
+        return Replied(Reply.of(data, self._mask), request_id, raw.status_code)
 
     def _refused(self, response: t.Any) -> Failed:
         status = response.status_code

@@ -99,6 +99,8 @@ class OpenedModel:
             f"named: {problem}. It begins {second.text.strip()[:80]!r}",
             text=second.text,
             finish_reason=second.finish_reason,
+            usage=both.usage,
+            model=second.model,
         )
 
     @property

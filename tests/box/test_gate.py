@@ -192,6 +192,23 @@ def test_what_is_refused_has_its_code(source: str, code: str) -> None:
     assert code in {one.code for one in check_program(source)}
 
 
+HIDDEN = [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0xAD, 0x61C, 0x200B, 0x2028, 0x2029]
+HIDDEN += [0x202E, 0xD800, 0xDFFF, 0xFFF9, 0xE0041]
+
+
+@pytest.mark.parametrize("number", HIDDEN, ids=hex)
+def test_no_character_that_a_terminal_obeys_passes(number: int) -> None:
+    [found] = check_program(f"x = 1\n# a{chr(number)}b\n")
+    assert f"the program holds U+{number:04X}, " in found.message
+    assert str(found.source) == "workflow.py:2"
+
+
+def test_lines_may_end_as_on_windows() -> None:
+    assert check_program("import couler\r\ncouler.run()\r\n") == ()
+    [found] = check_program("x = 1  # seen\rprint('not seen')\n")
+    assert "U+000D" in found.message
+
+
 def test_a_refusal_says_where_and_what_to_write_instead() -> None:
     found = check_program("import couler\n\ncouler.run_containr('busybox')\n", file="flow.py")
     assert "\n".join(map(str, found)) == (

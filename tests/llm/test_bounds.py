@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
 import threading
-import typing as t
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import monotonic
 
 import pytest
@@ -16,78 +11,7 @@ import pytest
 from couler.errors import LanguageModelError
 from couler.llm import bounds
 from tests.llm.conftest import PROMPT, World
-
-Send: t.TypeAlias = Callable[["Handler"], None]
-
-OK = json.dumps({"choices": [{"message": {"content": "fine"}, "finish_reason": "stop"}]}).encode()
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Sends whatever a test wants, until the client has gone."""
-
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Write nothing."""
-
-    def do_POST(self) -> None:
-        """Take a request, and send."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked += 1
-        self.close_connection = True
-        with suppress(OSError):
-            self.server.send(self)
-
-    def begin(self, status: int = 200, **headers: str) -> None:
-        """Send what is before the body."""
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-
-    def drip(self, part: bytes) -> None:
-        """Send a part every now and then, for ever."""
-        while not self.server.closed.wait(0.02):
-            self.wfile.write(part)
-            self.wfile.flush()
-
-
-class Server(ThreadingHTTPServer):
-    """Counts what it was asked."""
-
-    daemon_threads = True
-
-    def __init__(self, send: Send) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.send = send
-        self.asked = 0
-        self.closed = threading.Event()
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[[Send], Server]]:
-    started: list[Server] = []
-
-    def start(send: Send) -> Server:
-        server = Server(send)
-        loop = {"poll_interval": 0.02}
-        threading.Thread(target=server.serve_forever, kwargs=loop, daemon=True).start()
-        started.append(server)
-        return server
-
-    yield start
-    for one in started:
-        one.closed.set()
-        one.shutdown()
-        one.server_close()
-
-
-Serve: t.TypeAlias = Callable[[Send], Server]
+from tests.llm.raw_server import Handler, Send, Serve, send_completion
 
 
 def drip_body(one: Handler) -> None:
@@ -167,7 +91,7 @@ def test_a_bomb_is_not_unpacked(world: World, serve: Serve) -> None:
         one.wfile.write(bomb)
 
     model = world.open(base_url=serve(send).base_url)
-    with pytest.raises(LanguageModelError, match=r"answer is compressed \(gzip\), which nobody"):
+    with pytest.raises(LanguageModelError, match=r"answer is compressed \(gzip\), unasked"):
         model.ask(PROMPT)
     assert wanted == ["identity"]
 
@@ -175,10 +99,8 @@ def test_a_bomb_is_not_unpacked(world: World, serve: Serve) -> None:
 def test_an_answer_within_the_bounds(
     world: World, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "MOST_BYTES", len(OK))
-
-    def send(one: Handler) -> None:
-        one.begin(Content_Length=str(len(OK)))
-        one.wfile.write(OK)
-
-    assert world.open(base_url=serve(send).base_url).ask(PROMPT).text == "fine"
+    monkeypatch.setattr(bounds, "MOST_BYTES", 1000)
+    assert world.open(base_url=serve(send_completion("a" * 700)).base_url).ask(PROMPT).text
+    model = world.open(base_url=serve(send_completion("a" * 1000)).base_url)
+    with pytest.raises(LanguageModelError, match="its answer is longer than"):
+        model.ask(PROMPT)
