@@ -119,6 +119,33 @@ def test_what_workflows_are_written_with_passes(source: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("declared", "name"),
+    [
+        ("output='/tmp/score.txt'", "score"),
+        ("output=['a', couler.File('/tmp/top 10.csv')]", "top_10"),
+        ("output=couler.create_parameter_artifact(path=PLACE)", "accuracy"),
+        ("output=couler.File('x', name='rows')", "rows"),
+        ("output={'rows': 'x.csv'}", "rows"),
+        ("tuned=[{'name': '--learning-rate'}]", "best_learning_rate"),
+    ],
+)
+def test_what_outputs_are_called_can_be_read(declared: str, name: str) -> None:
+    source = (
+        "import couler\nPLACE = '/tmp/accuracy.txt'\n"
+        f"step = couler.run_container('x', step_name='a', {declared})\nprint(step.{name})\n"
+    )
+    assert check_program(source) == ()
+
+
+def test_what_the_function_of_a_step_returns_can_be_read() -> None:
+    source = (
+        "import couler\n@couler.step\ndef f() -> dict:\n    found = {'rows': 1}\n"
+        "    found['mean'] = 2\n    return found\nfound = f()\nprint(found.rows, found.mean)\n"
+    )
+    assert check_program(source) == ()
+
+
+@pytest.mark.parametrize(
     ("source", "code"),
     [
         ("x = (", "CLR601"),
@@ -152,6 +179,12 @@ def test_what_workflows_are_written_with_passes(source: str) -> None:
         ("def f(**k): ...\nf(_inner=1)\nx = ''._inner", "CLR606"),
         ("x = dict(gi_frame=1)\ny = (one for one in x).gi_frame", "CLR606"),
         ("x = {'fn': 1, 'format': 2}\ny = x.fn", "CLR606"),
+        ("t = 'deleter'\nx = t.deleter", "CLR606"),
+        ("'deleter'\nx = ['deleter'][0].deleter", "CLR606"),
+        ("x = {'a': 'deleter', 'deleter of': 1}\ny = x.deleter", "CLR606"),
+        ("def f(deleter): ...\nx = f.deleter", "CLR606"),
+        ("deleter: int = 1\nx = ''.deleter", "CLR606"),
+        ("print(sep='deleter')\nx = ''.deleter", "CLR606"),
         ("import couler\nwf = couler.Workflow('x')\nwf.to_ir()", "CLR606"),
         ("import couler\nwf = couler.Workflow('x')\nf = wf.run", "CLR606"),
         ("class A:\n    x = 1", "CLR607"),
