@@ -6,9 +6,9 @@ import json
 import typing as t
 
 from couler.errors import SerializationError
+from couler.hidden import clean
 from couler.ir.codes import CODES
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.hidden import clean
 from couler.ir.policies import SourceRef
 from couler.ir.serialize import from_tree
 from couler.ir.workflow import Workflow

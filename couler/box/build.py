@@ -18,8 +18,8 @@ from couler.box.gate import check_program
 from couler.box.limits import Limits
 from couler.box.seccomp import MACHINES
 from couler.errors import IsolationError
+from couler.hidden import clean
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.hidden import clean
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
 from couler.stages.checks import sort_diagnostics

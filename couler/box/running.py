@@ -19,7 +19,7 @@ from pathlib import Path
 
 from couler.box import walls
 from couler.errors import IsolationError
-from couler.ir.hidden import clean
+from couler.hidden import clean
 from couler.ir.serialize import write_json
 from couler.ir.workflow import Workflow
 

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from couler.ir.hidden import HIDDEN
+from couler.hidden import HIDDEN
 from couler.ir.wording import counted
 
 MOST_CHARACTERS = 200_000

@@ -17,7 +17,7 @@ from couler.cli._generated_files import Destination, files_of
 from couler.cli._llm import LlmFlags, opened_model, usage_text
 from couler.cli._session import Session
 from couler.errors import ConfigurationError
-from couler.ir.hidden import clean, escaped
+from couler.hidden import clean, escaped
 from couler.stages import SCHEMA_VERSION, plan, show
 
 if t.TYPE_CHECKING:

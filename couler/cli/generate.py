@@ -17,8 +17,8 @@ from couler.cli._options import EngineType, TargetType
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import choose_target, connect_to
+from couler.hidden import clean
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.hidden import clean
 from couler.ir.policies import SourceRef
 from couler.ir.wording import counted
 from couler.stages import SCHEMA_VERSION

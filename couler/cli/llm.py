@@ -14,7 +14,7 @@ from couler.cli._llm import LlmFlags, found_settings, llm_options, log_folder, o
 from couler.cli._runs import FORMATS, format_option, home_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
-from couler.ir.hidden import escaped
+from couler.hidden import escaped
 from couler.stages import SCHEMA_VERSION
 
 if t.TYPE_CHECKING:

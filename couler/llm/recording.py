@@ -18,7 +18,7 @@ from couler.errors import (
     ModelAnswerError,
     ModelBudgetError,
 )
-from couler.ir.hidden import whole
+from couler.hidden import whole
 from couler.llm.call_log import line_of, open_private, write_all
 from couler.llm.dialogue import Answer, Heard, Prompt, Usage
 from couler.llm.masking import Mask

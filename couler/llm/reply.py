@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.ir.hidden import clean, whole
+from couler.hidden import clean, whole
 from couler.llm.masking import Mask
 from couler.llm.structured import without_thoughts
 

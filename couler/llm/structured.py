@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from couler.ir.hidden import clean
+from couler.hidden import clean
 from couler.llm.dialogue import M, Message
 
 Rung: t.TypeAlias = t.Literal["schema", "object", "text"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.box.answer import ForgedError, read_answer
-from couler.ir.hidden import clean
+from couler.hidden import clean
 
 STEP = {"name": "a", "action": {"kind": "container", "image": "x", "command": ["y"]}}
 TREE = {"name": "x", "ir_version": "1", "steps": [STEP]}
