@@ -377,12 +377,10 @@ class ModelAnswerError(LanguageModelError):
     ----------
     text
         What it said.
-    finish_reason
-        Why it ended, such as `length`; empty where the endpoint did not say.
+    finish_reason, model
+        Why it ended, such as `length`, and who said it; empty where the endpoint did not say.
     usage
         What it took, with the turn that asked for a repair of its form; None if that is not known.
-    model
-        Who said it, as the endpoint calls the model; empty where it did not say.
     """
 
     def __init__(

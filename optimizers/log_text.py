@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from couler.ir.walk import steps_by_path
 from couler.ir.wording import counted
 from couler.ir.workflow import Workflow
 from couler.optimizers.diff import Added, Change, Changed, Moved, Removed, path_of
@@ -159,8 +160,40 @@ def log_text(records: Sequence[PassRecord]) -> str:
 def change_lines(record: PassRecord, most: int = MOST_CHANGES) -> Iterator[str]:
     """Yield the changes of a pass, each with its reason if it has one of its own.
 
-    Of more than `most`, those that are alike are told in one line.
+    Then the steps that it left as they are and gave a reason for, which need not all. Of more than
+    `most` of either, those that are alike are told in one line.
     """
+    yield from _changed_lines(record, most)
+    yield from _kept_lines(record, most)
+
+
+def _kept_lines(record: PassRecord, most: int) -> Iterator[str]:
+    """Yield the steps that a pass left as they are, with its reasons."""
+    if not record.step_reasons:
+        return
+    changed = {path for one in record.changes for path in (one.step, path_of(one))}
+    there = {path for path, _ in steps_by_path(record.after)}
+    alike: dict[str, list[str]] = {}
+    for path, why in record.step_reasons.items():
+        if path in there and path not in changed:
+            alike.setdefault(why, []).append(path)
+    left = sum(map(len, alike.values()))
+    is_long, lines = left > most, 0
+    for why, paths in alike.items():
+        if is_long and lines >= most:
+            break
+        if is_long and len(paths) > _FEW:
+            yield f"= {len(paths):,} steps: {', '.join(paths[:_FEW])}, ... ({why})"
+            lines += 1
+        else:
+            yield from (f"= {path} ({why})" for path in paths)
+            lines += len(paths)
+        left -= len(paths)
+    if left:
+        yield f"... and {counted(left, 'more step')} that stayed"
+
+
+def _changed_lines(record: PassRecord, most: int) -> Iterator[str]:
     changes = record.changes
     if not changes:
         yield "nothing changed"

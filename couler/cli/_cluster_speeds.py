@@ -10,6 +10,7 @@ from couler.cluster.model import Cluster, Speed
 from couler.ir.wording import power_text
 from couler.operations.throughput import Rate
 from couler.optimizers.placement.learning import Learned
+from couler.optimizers.placement.scaling import scaled_speeds
 
 _HEADER = ("model", "group", "stated", "learned", "")
 
@@ -66,10 +67,15 @@ def speed_cells(rows: Sequence[SpeedRow]) -> list[tuple[str, ...]]:
 
 
 def with_learned(cluster: Cluster, learned: Learned) -> Cluster:
-    """Return a cluster that states what is learned, in the place of what it stated before."""
-    kept = [speed for speed in cluster.speeds if (speed.model, speed.group) not in learned]
-    found = (
-        Speed(float(f"{rate.ops_per_s:.4g}"), group, model)
-        for (model, group), rate in learned.items()
-    )
+    """Return a cluster that states what is learned, in the place of what it stated before.
+
+    What it states of other groups is scaled as the pass place takes it, so that the pass comes to
+    the same by the cluster alone.
+    """
+    rates = {which: rate.ops_per_s for which, rate in learned.items()}
+    for one in scaled_speeds(cluster, learned):
+        if one.factor is not None:
+            rates[one.model, one.place] = one.ops_per_s
+    kept = [speed for speed in cluster.speeds if (speed.model, speed.group) not in rates]
+    found = (Speed(float(f"{rate:.4g}"), group, model) for (model, group), rate in rates.items())
     return replace(cluster, speeds=(*kept, *found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 import typing as t
@@ -32,10 +33,13 @@ class Destination:
         Where it will be.
     is_folder
         Whether it is a folder.
+    replace
+        Whether a file that is there by then is written over.
     """
 
     path: Path
     is_folder: bool
+    replace: bool = False
 
     @classmethod
     def of(cls, output: str | None, mode: str, *, replace: bool) -> Destination | None:
@@ -54,6 +58,10 @@ class Destination:
             raise click.UsageError(
                 f"-o {output}: mode {mode} gives a file {_SUFFIXES[mode]}, or name a folder"
             )
+        if path.suffix not in ("", _SUFFIXES[mode]):
+            raise click.UsageError(
+                f"-o {output}: name a file {_SUFFIXES[mode]}, or a folder without an ending"
+            )
         is_folder = path.suffix != _SUFFIXES[mode]
         if path.is_dir() and not is_folder:
             raise click.UsageError(f"-o {output} is a folder")
@@ -63,7 +71,7 @@ class Destination:
             raise click.UsageError(f"-o {output} is there already: {hint}")
         if not path.absolute().parent.is_dir():
             raise click.UsageError(f"-o {output}: there is no folder {path.parent}")
-        return cls(path, is_folder)
+        return cls(path, is_folder, replace)
 
     def write(self, files: Mapping[str, str]) -> Sequence[Path]:
         """Write all files or none, and return their paths.
@@ -86,7 +94,10 @@ class Destination:
         with _beside(self.path) as folder:
             made = folder / self.path.name
             made.write_text(text, encoding="utf-8")
-            made.replace(self.path)
+            if self.replace:
+                made.replace(self.path)
+            else:
+                _place(made, self.path)
         return (self.path,)
 
     def _write_folder(self, files: Mapping[str, str]) -> Sequence[Path]:
@@ -100,6 +111,17 @@ class Destination:
                 self.path.rmdir()
             whole.rename(self.path)
         return tuple(self.path / name for name in files)
+
+
+def _place(made: Path, path: Path) -> None:
+    """Put a file where nothing is; if something is there by now, that stays."""
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        with path.open("xb") as file:
+            file.write(made.read_bytes())
 
 
 @contextlib.contextmanager

@@ -16,13 +16,13 @@ from couler.cli._diagnostics import text_lines
 from couler.cli._generated_files import Destination, files_of
 from couler.cli._llm import LlmFlags, opened_model, usage_text
 from couler.cli._session import Session
-from couler.errors import ConfigurationError
+from couler.errors import ConfigurationError, LanguageModelError
 from couler.hidden import clean, escaped
 from couler.stages import SCHEMA_VERSION, plan, show
 
 if t.TYPE_CHECKING:
     from couler.generation import CodeLake, Generated, GenerateOptions, Round
-    from couler.llm import LanguageModel
+    from couler.llm import LanguageModel, Usage
 
 _LONGEST_BYTES = 1 << 20
 _WIDTH_OF_KINDS = max(map(len, ("decompose", "generate", "critique", "retrieve")))
@@ -74,19 +74,20 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
     with ExitStack() as stack:
         model = stack.enter_context(opened_model(session, flags, "generate"))
         made = _Conversation(session, wanted, model, lake).run(description)
+        usage = model.usage
     if not made.is_verified:
         _tell_failure(session, made)
         if wanted.format == "json":
-            click.echo(_json(made, ()))
+            click.echo(_json(made, usage, ()))
         click.get_current_context().exit(1)
     for line in text_lines(session, made.diagnostics):
         session.info(clean(line))
     written = _written(session, wanted, made)
     if wanted.format == "json":
-        click.echo(_json(made, written))
+        click.echo(_json(made, usage, written))
     elif wanted.destination is None:
         click.echo(_text_of(made), nl=False)
-    session.info(usage_text(made.usage, ""))
+    session.info(usage_text(usage, ""))
 
 
 class _Conversation:
@@ -111,7 +112,11 @@ class _Conversation:
             feedback = self._feedback()
             if not feedback:
                 break
-            changed = revise_workflow(made, feedback, self.model, options, **given)
+            try:
+                changed = revise_workflow(made, feedback, self.model, options, **given)
+            except LanguageModelError as error:
+                self.session.info(f"{clean(str(error))}\nIt stays as it was")
+                break
             if changed.is_verified or not made.is_verified:
                 made = changed
             else:
@@ -201,10 +206,9 @@ def _text_of(made: Generated) -> str:
     return escaped(write_json(made.workflow))
 
 
-def _json(made: Generated, written: Sequence[Path]) -> str:
+def _json(made: Generated, usage: Usage, written: Sequence[Path]) -> str:
     from couler.ir.serialize import to_tree
 
-    usage = made.usage
     tree = {
         "schema_version": SCHEMA_VERSION,
         "description": made.description,

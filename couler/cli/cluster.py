@@ -55,6 +55,7 @@ def show(session: Session, file: Path | None, format_: str | None) -> None:
         return
     show_cluster(session, cluster)
     session.info(totals(cluster))
+    _tell_unknown_kinds(session, cluster)
 
 
 @command.command()
@@ -104,6 +105,7 @@ def speeds(
             click.echo(line)
         if not learned:
             session.info("no earlier run has shown any on these machines")
+        _tell_unknown_kinds(session, cluster)
 
 
 @command.command("import")
@@ -181,6 +183,13 @@ def _described(session: Session, file: Path | None) -> Path:
             f"{CLUSTER_FILE}, with `couler cluster import` or by hand"
         )
     return found
+
+
+def _tell_unknown_kinds(session: Session, cluster: Cluster) -> None:
+    from couler.optimizers.placement.unknown_kinds import told_of_unknown_kinds
+
+    for told in told_of_unknown_kinds(cluster):
+        session.info(f"note: {told}")
 
 
 def _check_key(group_label: str) -> None:

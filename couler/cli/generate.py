@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,7 +22,7 @@ from couler.hidden import clean
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
 from couler.ir.wording import counted
-from couler.stages import SCHEMA_VERSION
+from couler.stages import SCHEMA_VERSION, diagnose
 
 if t.TYPE_CHECKING:
     from couler.box import Built
@@ -38,7 +39,7 @@ _MOST_BYTES = 1 << 20
     metavar="PATH",
     help="File to write (.py, in mode schema .json), or a folder for all that is made of it.",
 )
-@click.option("--replace", is_flag=True, help="Write over a file that is there.")
+@click.option("--replace", "overwrite", is_flag=True, help="Write over a file that is there.")
 @click.option(
     "-e",
     "--engine",
@@ -123,7 +124,7 @@ def command(
     session: Session,
     text: str | None,
     output: str | None,
-    replace: bool,
+    overwrite: bool,
     engines: tuple[str, ...],
     target_names: tuple[str, ...],
     settings_of_engines: tuple[str, ...],
@@ -156,8 +157,10 @@ def command(
     format_ = session.settings.choose("format", format_, FORMATS)
     if text is not None and checked is not None:
         raise click.UsageError("give a TEXT or --check FILE, and not both")
+    targets = _targets(session, engines, target_names, settings_of_engines)
     if checked is not None:
-        _check(session, checked, format_)
+        _refuse_beside_check({"-o": output, "--interactive": interactive, "--lake": lake})
+        _check(session, checked, format_, targets)
         return
     if text is None:
         raise click.UsageError("give a TEXT that says what the workflow is to do, or --check FILE")
@@ -169,7 +172,7 @@ def command(
 
     options = GenerateOptions(
         mode=mode,
-        targets=_targets(session, engines, target_names, settings_of_engines),
+        targets=targets,
         temperature=temperature,
         seed=seed,
         decompose=not whole,
@@ -180,7 +183,7 @@ def command(
         max_regenerations=max_regenerations,
         max_repairs=max_repairs,
     )
-    destination = Destination.of(output, mode, replace=replace)
+    destination = Destination.of(output, mode, replace=overwrite)
     wanted = Wanted(text, options, destination, lake, interactive, format_)
     generate_text(session, wanted, llm)
 
@@ -211,7 +214,13 @@ def _targets(
     }
 
 
-def _check(session: Session, path: str, format_: str) -> None:
+def _refuse_beside_check(options: dict[str, object]) -> None:
+    for name, value in options.items():
+        if value:
+            raise click.UsageError(f"{name} is for workflows that are generated, not for --check")
+
+
+def _check(session: Session, path: str, format_: str, targets: dict[str, Target]) -> None:
     """Check the program of a file, and say what came of it."""
     from couler.box import Built, build_program
     from couler.box.review import review
@@ -226,6 +235,11 @@ def _check(session: Session, path: str, format_: str) -> None:
         message = f"the program is no text in UTF-8: byte 0x{content[error.start]:02x}"
         found = Diagnostic("CLR601", message, source=SourceRef(file=file, line=line))
         built = Built(None, (found,))
+    if built.is_sound and built.workflow is not None:
+        for engine, target in targets.items():
+            found_there = diagnose(built.workflow, [engine], target=target)
+            seen = dict.fromkeys((*built.diagnostics, *found_there))
+            built = replace(built, diagnostics=tuple(seen))
     told = None if built.workflow is None else review(built.workflow)
     if format_ == "json":
         _echo_json(file, built, told)

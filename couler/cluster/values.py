@@ -68,7 +68,9 @@ class Kind:
 
 def _cpu(text: str) -> float:
     number = float(_quantity(text))
-    if not 0 < number < math.inf:
+    if number == math.inf:
+        raise ValueError(f"must be a number of processors that a machine can have, not {text}")
+    if not number > 0:
         raise ValueError(f"must be above 0, not {text}")
     return number
 

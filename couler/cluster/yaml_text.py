@@ -183,7 +183,8 @@ class Problems:
         if found == kind:
             return True
         told = f'"{node.value}"' if found == "str" else _KINDS.get(found, f"of the tag {node.tag}")
-        self.add(node, f"must be {words}, not {told}")
+        subject = "" if self._places else "the file "
+        self.add(node, f"{subject}must be {words}, not {told}")
         return False
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from couler.errors import ConfigurationError
 from couler.generation.assembling import assemble
 from couler.generation.dialogue import Dialogue
-from couler.generation.judging import Build, Verdict
+from couler.generation.judging import Build, Verdict, asked_to_mend, told
 from couler.generation.lake import CodeLake, packaged_snippets
 from couler.generation.module_code import write_module
 from couler.generation.modules import TASKS, Decomposition, ModuleCode
@@ -26,11 +26,13 @@ from couler.generation.prompting import Prompts, set_apart
 from couler.generation.schema_mode import revise_sketch, write_sketch
 from couler.generation.sketch import Sketch
 from couler.generation.whole_program import mend_program, revise_program, write_program
+from couler.ir.diagnostics import Diagnostic
 from couler.llm import LanguageModel
 
 __all__ = ["generate_workflow", "revise_workflow"]
 
 _LONGEST_TEXT = 20_000
+_NO_STEPS = "CLR201"
 
 
 def generate_workflow(
@@ -136,12 +138,7 @@ def _dialogue(
 
 def _by_modules(dialogue: Dialogue) -> tuple[str, Verdict] | None:
     """Return the program of all modules; None if one of them could not be mended."""
-    prompt = dialogue.prompts.render(
-        "decompose", tasks=TASKS, description=set_apart(dialogue.description, "description")
-    )
-    plan = dialogue.ask(prompt, Decomposition)
-    names = ", ".join(f"{one.name} ({one.task})" for one in plan.modules)
-    dialogue.tell("decompose", f"{plan.workflow_name}: {names}")
+    plan = _decomposed(dialogue)
     parts: dict[str, ModuleCode] = {}
     for module in plan.modules:
         found = write_module(dialogue, plan, module, parts)
@@ -156,6 +153,29 @@ def _by_modules(dialogue: Dialogue) -> tuple[str, Verdict] | None:
         parts[module.name] = found.code
     program = assemble(dialogue.description, plan, parts)
     return mend_program(dialogue, program.text, dialogue.judge(program.text))
+
+
+def _decomposed(dialogue: Dialogue) -> Decomposition:
+    """Return the plan; one whose head of the workflow cannot be built goes back first."""
+    problems: tuple[Diagnostic, ...] = ()
+    for _ in range(dialogue.options.max_repairs + 1):
+        prompt = dialogue.prompts.render(
+            "decompose",
+            tasks=TASKS,
+            description=set_apart(dialogue.description, "description"),
+            problems=set_apart(told(problems), "problems") if problems else "",
+        )
+        plan = dialogue.ask(prompt, Decomposition)
+        names = ", ".join(f"{one.name} ({one.task})" for one in plan.modules)
+        dialogue.tell("decompose", f"{plan.workflow_name}: {names}")
+        if not (plan.settings or plan.schedule):
+            return plan
+        verdict = dialogue.judge(assemble(dialogue.description, plan, {}).text)
+        problems = tuple(one for one in verdict.errors if one.code != _NO_STEPS)
+        if not problems:
+            return plan
+        dialogue.tell("repair", asked_to_mend(problems), diagnostics=problems)
+    return plan
 
 
 def _of_program(dialogue: Dialogue, text: str, verdict: Verdict) -> Generated:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import sys
 import textwrap
@@ -10,6 +11,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import couler
 from couler.generation.modules import Decomposition, ModuleCode
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
@@ -20,6 +22,8 @@ PROGRAM_FILE = "workflow.py"
 """What a program is called while it has no file."""
 
 SAME_NAME = "CLR640"
+
+_ARGUMENTS = frozenset(inspect.signature(couler.Workflow).parameters)
 
 _WIDTH = 88
 _LONGEST_HEADING = 100
@@ -118,7 +122,8 @@ class _Writer:
 
 
 def _docstring(description: str) -> str:
-    text = " ".join(description.split()).replace("\\", "/").replace('"""', "'''").rstrip('"')
+    shown = "".join(one for one in " ".join(description.split()) if one.isprintable())
+    text = shown.replace("\\", "/").replace('"""', "'''").rstrip('"')
     text = text if text.endswith((".", "!", "?")) else f"{text}."
     lines = textwrap.wrap(text, _WIDTH, break_long_words=False)
     if len(lines) == 1 and len(text) + 6 <= _WIDTH:
@@ -131,7 +136,11 @@ def _heading(plan: Decomposition) -> str:
     if plan.schedule:
         settings.append(f"schedule={_quoted(plan.schedule)}")
     settings += [plan.settings] if plan.settings else []
-    settings += [f"{one.name}={_written(one.value)}" for one in plan.parameters]
+    own = [one for one in plan.parameters if one.name in _ARGUMENTS]
+    settings += [f"{one.name}={_written(one.value)}" for one in plan.parameters if one not in own]
+    if own:  # names that the workflow has for something else
+        given = ", ".join(f"{_quoted(one.name)}: {_written(one.value)}" for one in own)
+        settings.append(f"params={{{given}}}")
     line = f"with couler.Workflow({', '.join(settings)}) as wf:"
     if len(line) <= _LONGEST_HEADING:
         return line
@@ -170,13 +179,13 @@ def _definitions(
 
 
 def _grouped(imports: Iterable[str]) -> list[list[str]]:
-    """Return imports as people sort them: those of the standard library, then all others."""
-    ours: list[str] = []
-    others: list[str] = []
+    """Return imports as people sort them: the future, the standard library, then all others."""
+    groups: list[list[str]] = [[], [], []]
     for one in sorted(imports, key=lambda one: (one.startswith("from"), one)):
-        is_ours = one.split()[1].partition(".")[0] not in sys.stdlib_module_names
-        (ours if is_ours else others).append(one)
-    return [some for some in (others, ours) if some]
+        module = one.split()[1].partition(".")[0]
+        is_future, is_standard = module == "__future__", module in sys.stdlib_module_names
+        groups[0 if is_future else 1 if is_standard else 2].append(one)
+    return [some for some in groups if some]
 
 
 def _defined_twice(name: str, first: str, second: str) -> Diagnostic:
@@ -195,18 +204,25 @@ def _hoisted(text: str) -> tuple[list[str], str]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return [], text.strip("\n")  # the gate tells where
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    others = [node for node in tree.body if node not in imports]
+    if not imports:
+        return [], text.strip("\n")
+    found = list(map(ast.unparse, imports))
+    taken = {number for node in imports for number in _lines_of(node)}
+    if any(number in taken for node in others for number in _lines_of(node)):
+        return found, "\n".join(map(ast.unparse, others))  # several statements on one line
     lines = text.split("\n")
-    imports = []
-    for node in tree.body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            imports.append(ast.unparse(node))
-            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[number] = ""
-    return imports, "\n".join(lines).strip("\n") if imports else text.strip("\n")
+    rest = ("" if number in taken else line for number, line in enumerate(lines, 1))
+    return found, "\n".join(rest).strip("\n")
+
+
+def _lines_of(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _defined(text: str) -> Iterator[str]:
-    """Yield the names of functions and classes at the top level of some code."""
+    """Yield the names that some code defines at its top level."""
     try:
         body: Sequence[ast.stmt] = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
@@ -214,6 +230,10 @@ def _defined(text: str) -> Iterator[str]:
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                yield from (one.id for one in ast.walk(target) if isinstance(one, ast.Name))
 
 
 def _indented(text: str) -> str:

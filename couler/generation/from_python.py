@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import typing as t
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from couler.backends.base import Target
@@ -20,7 +21,7 @@ def generate(
     description: str,
     *,
     engines: Iterable[str] | Mapping[str, Target] = (),
-    mode: t.Literal["code", "schema"] = "code",
+    mode: t.Literal["code", "schema"] | None = None,
     options: GenerateOptions | None = None,
     model: LanguageModel | LlmSettings | None = None,
     lake: Iterable[str | Path] = (),
@@ -35,10 +36,10 @@ def generate(
     engines
         Engines that it must be possible on, by name, or with their settings.
     mode
-        `code`: the model writes a program. `schema`: it fills in a form, and nothing that it wrote
-        runs here.
+        `code`, the default: the model writes a program. `schema`: it fills in a form, and nothing
+        that it wrote runs here.
     options
-        All that can be set; `engines` and `mode` are then set there.
+        All that can be set; `engines` and `mode`, where they are given, go before it.
     model
         A language model, or the settings of one; None for those of the environment
         (`COULER_LLM_BASE_URL`, `COULER_LLM_MODEL`, `COULER_LLM_API_KEY`).
@@ -62,9 +63,12 @@ def generate(
     LanguageModelError
         The model cannot be asked, its budget is reached, or it answers nothing that can be read.
     """
-    if options is None:
+    options = GenerateOptions() if options is None else options
+    if engines:
         targets = engines if isinstance(engines, Mapping) else {one: Target() for one in engines}
-        options = GenerateOptions(mode=mode, targets=targets)
+        options = replace(options, targets=targets)
+    if mode is not None:
+        options = replace(options, mode=mode)
     own = [snippet for folder in lake for snippet in read_folder(Path(folder))]
     snippets = CodeLake([*packaged_snippets(), *own])
     if model is None:

@@ -87,8 +87,10 @@ class _ModuleWriter:
             dialogue.tell(
                 "repair", asked_to_mend(errors), module=self.module.name, diagnostics=errors
             )
-            code = dialogue.ask(self._repair_prompt(code, errors), ModuleCode)
-            errors = self._errors(code)
+            mended = dialogue.ask(self._repair_prompt(code, errors), ModuleCode)
+            if (mended.definitions, mended.wiring) == (code.definitions, code.wiring):
+                break  # the same question would have the same answer
+            code, errors = mended, self._errors(mended)
         if errors or not options.calibrate:
             return Candidate(code, errors)
         prompt = self._prompt("critique", code=_shown(code))

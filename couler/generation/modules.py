@@ -59,8 +59,8 @@ class PlannedParameter(_Answer):
     @classmethod
     def _is_json(cls, default: str) -> str:
         try:
-            json.loads(default)
-        except json.JSONDecodeError as error:
+            json.loads(default, parse_constant=_refuse_constant)
+        except ValueError as error:
             raise ValueError(f"{default!r} is not JSON; a text needs its quotes") from error
         return default
 
@@ -126,7 +126,7 @@ class Decomposition(_Answer):
             raise ValueError(f"{settings!r} are no arguments of Python: {error}") from error
         if not isinstance(call, ast.Call) or call.args or not all(one.arg for one in call.keywords):
             raise ValueError(f"{settings!r} must be arguments with names, such as timeout='2h'")
-        return settings.strip().rstrip(",")
+        return ", ".join(map(ast.unparse, call.keywords))
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Decomposition:
@@ -141,7 +141,19 @@ class Decomposition(_Answer):
         names = [parameter.name for parameter in self.parameters]
         if len(set(names)) < len(names):
             raise ValueError("two parameters have the same name")
+        if self.schedule and "schedule" in self.setting_names:
+            raise ValueError("the schedule is stated twice: leave it out of the settings")
+        twice = sorted({*names} & self.setting_names)
+        if twice:
+            raise ValueError(f"{twice[0]!r} is both a setting and a parameter")
         return self
+
+    @property
+    def setting_names(self) -> frozenset[str]:
+        """The names of the settings."""
+        call = ast.parse(f"Workflow({self.settings})", mode="eval").body
+        assert isinstance(call, ast.Call), "it was checked when it was set"
+        return frozenset(one.arg or "" for one in call.keywords)
 
 
 class ModuleCode(_Answer):
@@ -154,6 +166,10 @@ class ModuleCode(_Answer):
     wiring: str = Field(
         description="Statements for the body of the with block of the workflow, not indented"
     )
+
+
+def _refuse_constant(name: str) -> t.NoReturn:
+    raise ValueError(f"{name} is none of JSON")
 
 
 def _identifier(name: str) -> str:

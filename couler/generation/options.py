@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from couler import stages
 from couler.backends.base import Artifact, Target
+from couler.backends.registry import get_backend
 from couler.errors import ConfigurationError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
@@ -75,7 +76,11 @@ class GenerateOptions:
         ------
         ConfigurationError
             The baseline score is not between 0 and 1, or a number is negative.
+        EngineOptionError
+            An engine is unknown.
         """
+        for engine in self.targets:
+            get_backend(engine)
         if not 0 <= self.baseline_score <= 1:
             raise ConfigurationError(
                 f"the baseline score is between 0 and 1, not {self.baseline_score}"

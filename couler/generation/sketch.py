@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from couler.ir import conditions, values
-from couler.ir.policies import Dependency, Foreach, Gpu, Resources, Retry
+from couler.ir.policies import AnyOf, Dependency, Foreach, Gpu, Resources, Retry
 from couler.ir.wire import literal_type
 from couler.ir.workflow import (
     Container,
@@ -192,7 +192,8 @@ def _step(step: SketchStep) -> Step:
         )
         for number, one in enumerate(step.files_in)
     )
-    failures = (Dependency(step=name, on="failure") for name in step.after_failure_of)
+    failed = tuple(Dependency(step=name, on="failure") for name in step.after_failure_of)
+    failures = (AnyOf(options=failed),) if len(failed) > 1 else failed
     return Step(
         name=step.name,
         action=Container(image=step.image, command=step.command, args=tuple(map(_text, step.args))),

@@ -38,7 +38,30 @@ def write_program(dialogue: Dialogue) -> tuple[str, Verdict]:
 
     Each candidate is mended and scored like that of a module; see `best_candidate`.
     """
-    snippets = dialogue.prompts.snippets(dialogue.description)
+    return _best(dialogue, "write", "whole", dialogue.description)
+
+
+def revise_program(dialogue: Dialogue, program: str, feedback: str) -> tuple[str, Verdict]:
+    """Return a program changed as a user asks for, the best one, and what is said of it."""
+    return _best(
+        dialogue,
+        "revise",
+        "revise",
+        feedback,
+        program=set_apart(program, "program"),
+        wish=set_apart(feedback, "feedback"),
+    )
+
+
+def _best(
+    dialogue: Dialogue,
+    name: str,
+    kind: t.Literal["whole", "revise"],
+    query: str,
+    **values: str,
+) -> tuple[str, Verdict]:
+    """Return the best program that a prompt leads to."""
+    snippets = dialogue.prompts.snippets(query)
     dialogue.tell_retrieved(one.name for one in snippets)
     description = set_apart(dialogue.description, "description")
 
@@ -47,10 +70,10 @@ def write_program(dialogue: Dialogue) -> tuple[str, Verdict]:
         if before is not None:
             feedback = feedback_on(set_apart(before.code.program, "program"), before.critique)
         prompt = dialogue.prompts.render(
-            "write", snippets=snippets, description=description, feedback=feedback
+            name, snippets=snippets, description=description, feedback=feedback, **values
         )
         answer = dialogue.ask(prompt, WholeProgram)
-        dialogue.tell("whole", answer.explanation)
+        dialogue.tell(kind, answer.explanation)
         found = _Judged(*mend_program(dialogue, answer.program, dialogue.judge(answer.program)))
         if not found.verdict.is_sound or not dialogue.options.calibrate:
             return Candidate(found, found.verdict.errors)
@@ -58,27 +81,12 @@ def write_program(dialogue: Dialogue) -> tuple[str, Verdict]:
             "critique-program",
             snippets=snippets,
             description=description,
+            wish=values.get("wish", ""),
             program=set_apart(found.program, "program"),
         )
         return Candidate(found, (), ask_critique(dialogue, prompt))
 
     return best_candidate(dialogue, candidate).code
-
-
-def revise_program(dialogue: Dialogue, program: str, feedback: str) -> tuple[str, Verdict]:
-    """Return a program changed as a user asks for, and what is to be said of it."""
-    snippets = dialogue.prompts.snippets(feedback)
-    dialogue.tell_retrieved(one.name for one in snippets)
-    prompt = dialogue.prompts.render(
-        "revise",
-        snippets=snippets,
-        description=set_apart(dialogue.description, "description"),
-        program=set_apart(program, "program"),
-        feedback=set_apart(feedback, "feedback"),
-    )
-    answer = dialogue.ask(prompt, WholeProgram)
-    dialogue.tell("revise", answer.explanation)
-    return mend_program(dialogue, answer.program, dialogue.judge(answer.program))
 
 
 def mend_program(dialogue: Dialogue, program: str, verdict: Verdict) -> tuple[str, Verdict]:
@@ -93,6 +101,8 @@ def mend_program(dialogue: Dialogue, program: str, verdict: Verdict) -> tuple[st
             program=set_apart(numbered(program), "program"),
             problems=set_apart(told(verdict.errors), "problems"),
         )
-        program = dialogue.ask(prompt, WholeProgram).program
-        verdict = dialogue.judge(program)
+        mended = dialogue.ask(prompt, WholeProgram).program
+        if mended == program:
+            break  # the same question would have the same answer
+        program, verdict = mended, dialogue.judge(mended)
     return program, verdict

@@ -39,6 +39,9 @@ _OF_KIND: Mapping[str, Category] = FrozenDict(
     }
 )
 
+KINDS: tuple[str, ...] = tuple(_OF_KIND)
+"""All kinds of models whose operations are counted."""
+
 
 def category_of_kind(kind: str) -> Category:
     """Return the category that the paper puts a kind of model into.

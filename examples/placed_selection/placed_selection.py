@@ -2,8 +2,13 @@
 
     couler run examples/placed_selection/placed_selection.py
     couler plan examples/placed_selection/placed_selection.py -e argo --pass place
+    couler compile examples/placed_selection/placed_selection.py -e argo --pass place
+    couler compile examples/placed_selection/placed_selection.py -e airflow --pass place \\
+        --option files_claim=shared
 
-Machines are those of cluster.yaml beside this program. The data comes with scikit-learn.
+Machines are those of cluster.yaml beside this program. The data comes with scikit-learn. PyTorch,
+which the image of that step has, trains the network, on a GPU where there is one. Where it is not
+installed, as it need not be here, scikit-learn trains a network of the same layers.
 """
 
 from typing import NamedTuple
@@ -91,6 +96,7 @@ def forest(data: File, seed: int) -> Trained:
 
 @couler.step(
     **LEARNING,
+    image="pytorch/pytorch:2.4.1-cuda12.1-cudnn9-runtime",
     cpu=2,
     memory="4Gi",
     profile={
@@ -102,13 +108,44 @@ def forest(data: File, seed: int) -> Trained:
 def network(data: File, seed: int) -> Trained:
     import joblib
     import numpy
-    from sklearn.neural_network import MLPClassifier
 
     parts = numpy.load(data)
-    model = MLPClassifier((256, 256), max_iter=60, early_stopping=True, random_state=seed)
-    model.fit(parts["train_x"], parts["train_y"])
-    joblib.dump(model, "network.joblib")
-    return Trained(File("network.joblib"), float(model.score(parts["test_x"], parts["test_y"])))
+    try:
+        import torch
+    except ImportError:
+        from sklearn.neural_network import MLPClassifier
+
+        model = MLPClassifier((256, 256), max_iter=60, early_stopping=True, random_state=seed)
+        model.fit(parts["train_x"], parts["train_y"])
+        joblib.dump(model, "network.joblib")
+        return Trained(File("network.joblib"), float(model.score(parts["test_x"], parts["test_y"])))
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(seed)
+    train_x, test_x = (
+        torch.tensor(parts[name], dtype=torch.float32, device=device)
+        for name in ("train_x", "test_x")
+    )
+    train_y, test_y = (
+        torch.tensor(parts[name], dtype=torch.long, device=device) for name in ("train_y", "test_y")
+    )
+    layers = torch.nn.Sequential(
+        torch.nn.Linear(train_x.shape[1], 256),
+        torch.nn.ReLU(),
+        torch.nn.Linear(256, 256),
+        torch.nn.ReLU(),
+        torch.nn.Linear(256, 10),
+    ).to(device)
+    optimizer = torch.optim.Adam(layers.parameters())
+    loss_of = torch.nn.CrossEntropyLoss()
+    for _ in range(60):
+        for rows in torch.randperm(len(train_x), device=device).split(64):
+            optimizer.zero_grad()
+            loss_of(layers(train_x[rows]), train_y[rows]).backward()
+            optimizer.step()
+    with torch.no_grad():
+        right = layers(test_x).argmax(dim=1) == test_y
+    torch.save(layers.state_dict(), "network.pt")
+    return Trained(File("network.pt"), right.double().mean().item())
 
 
 @couler.step(cpu=1, memory="1Gi", profile={"seconds": 1})

@@ -16,10 +16,12 @@ from couler.optimizers.base import PassContext
 from couler.optimizers.placement.learning import Learned, learn_speeds
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
+from couler.optimizers.placement.scaling import Scaled, scaled_speeds
 from couler.optimizers.placement.selecting import Selectors
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategy import PlacementStrategy, Rules
+from couler.optimizers.placement.unknown_kinds import told_of_unknown_kinds
 from couler.optimizers.placement.workload import (
     Workload,
     speeds_of,
@@ -186,14 +188,16 @@ class Place:
                 "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
             )
             context.explain(f"{len(done):,} {rest} not placed.")
+        for told in told_of_unknown_kinds(cluster, _models(workflow)):
+            context.explain(told)
         if learned:
             _tell_learned(context, workload, learned)
+            _tell_scaled(context, workload, scaled_speeds(cluster, learned))
         return made
 
     def _learned(self, workflow: Workflow, cluster: Cluster, context: PassContext) -> Learned:
         """Return what earlier runs tell of what the workflow computes."""
-        profiles = (step.profile for step in all_steps(workflow) if step.profile is not None)
-        models = {one.model for one in profiles if one.model and one.operations}
+        models = _models(workflow)
         if not self.learn or context.timings is None or not models:
             return {}
         return learn_speeds(
@@ -219,15 +223,37 @@ class Place:
         told = f"All ends after {_seconds(report.total_s)} by what is known of the steps"
         if len(report.spans) > _MOST_COMPARED:
             return report, f"{told}."
-        scoring = read_strategy("kubernetes{memory_margin=1.0}")
-        usual = workload_of(workflow, cluster=cluster, learned=learned, done=done)
-        try:
-            by_itself = simulate([usual.pipeline], cluster, scoring, speeds, _RULES)
-        except UnplaceableError:
-            return report, f"{told}; without the pass Kubernetes would find no machine for some."
-        return report, (
-            f"{told}, and after {_seconds(by_itself.total_s)} as Kubernetes places them by itself."
+        alike = _by_kubernetes(workload, cluster, speeds)
+        if alike is None:
+            return report, f"{told}."
+        told = f"{told}, and after {_seconds(alike)} as Kubernetes places them by itself"
+        if not workload.gpu_steps:
+            return report, f"{told}."
+        usual = workload_of(
+            workflow, cluster=cluster, tolerate=self.tolerate, learned=learned, done=done
         )
+        without = _by_kubernetes(usual, cluster, speeds)
+        gpus = "the GPU" if len(workload.gpu_steps) == 1 else "the GPUs"
+        ends = "would find no machine for some" if without is None else f"needs {_seconds(without)}"
+        return report, (
+            f"{told} with the same requests. Without {gpus} that the pass alone requests, "
+            f"Kubernetes {ends}."
+        )
+
+
+def _by_kubernetes(workload: Workload, cluster: Cluster, speeds: Speeds) -> float | None:
+    """Return when all ends as Kubernetes places it; None if it has no machine for some of it."""
+    scoring = read_strategy("kubernetes{memory_margin=1.0}")
+    try:
+        return simulate([workload.pipeline], cluster, scoring, speeds, _RULES).total_s
+    except UnplaceableError:
+        return None
+
+
+def _models(workflow: Workflow) -> set[str]:
+    """Return the kinds of models whose operations steps state."""
+    profiles = (step.profile for step in all_steps(workflow) if step.profile is not None)
+    return {one.model for one in profiles if one.model and one.operations}
 
 
 def _without_margin(strategy: PlacementStrategy) -> PlacementStrategy:
@@ -253,25 +279,28 @@ def _plan(
     try:
         return simulate([workload.pipeline], cluster, strategy, speeds, _RULES)
     except UnplaceableError as error:
-        reasons: dict[str, str] = {}
+        reasons: dict[tuple[str, str], str] = {}
         for one in error.tasks:
-            if one.task not in workload.step_of:
-                continue
-            path = workload.step_of[one.task]
-            reasons.setdefault(path, str(one).partition(": ")[2])
+            which = workload.replica_of.get(one.task, (workload.step_of.get(one.task, ""), ""))
+            if which[0]:
+                reasons.setdefault(which, str(one).partition(": ")[2])
         raise InvalidWorkflowError(
             "no machine can run these steps",
             [
                 Diagnostic(
                     "CLR550",
-                    f"no machine of the cluster can run it: {reason}. Add one that can, or change "
-                    "what it asks for",
+                    f"no machine of the cluster can run {_pod(type_)}: {reason}. Add one that can, "
+                    "or change what it asks for",
                     step=path,
                     source=workload.steps[path].source,
                 )
-                for path, reason in reasons.items()
+                for (path, type_), reason in reasons.items()
             ],
         ) from error
+
+
+def _pod(type_: str) -> str:
+    return f"one pod of its {type_}" if type_ else "it"
 
 
 def _tell_learned(context: PassContext, workload: Workload, learned: Learned) -> None:
@@ -295,6 +324,11 @@ def _tell_learned(context: PassContext, workload: Workload, learned: Learned) ->
     ]
     if told:
         context.explain(f"Speeds by earlier runs: {', '.join(told)}.")
+        context.explain(
+            "couler compile, validate and schedule put go by cluster.yaml alone, so they may "
+            "choose otherwise: write these speeds into it (couler cluster speeds --format yaml), "
+            "or leave them out (place{learn=false})."
+        )
     steps: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for path, places in left_out.items():
         profile = workload.steps[path].profile
@@ -305,6 +339,37 @@ def _tell_learned(context: PassContext, workload: Workload, learned: Learned) ->
             f"What earlier runs tell of {model} is not used for {_few(paths)}: nothing tells how "
             f"fast it is on {_few(places)}, which can run it as well."
         )
+
+
+def _tell_scaled(context: PassContext, workload: Workload, scaled: Sequence[Scaled]) -> None:
+    """Say by what stated speeds are multiplied, beside those that earlier runs have shown."""
+    used = {task.model for task in workload.pipeline.tasks if task.operations}
+    scaled = [one for one in scaled if one.model in used]
+    if not scaled:
+        return
+    context.facts["scaled_speeds"] = [
+        {
+            "model": one.model,
+            "group": one.place,
+            "stated_operations_per_s": one.stated,
+            "factor": one.factor,
+        }
+        for one in scaled
+    ]
+    places: dict[tuple[str, float | None], list[str]] = {}
+    for one in scaled:
+        places.setdefault((one.model, one.factor), []).append(one.place)
+    for (model, factor), some in places.items():
+        if factor is None:
+            context.explain(
+                f"What is stated for {model} on {_few(some)} may be in another unit: nothing is "
+                "stated for what earlier runs have shown."
+            )
+        else:
+            context.explain(
+                f"What is stated for {model} on {_few(some)} is taken times {factor:.3g}, as that "
+                "is the ratio of what earlier runs have shown to what is stated."
+            )
 
 
 def _few(names: Sequence[str]) -> str:

@@ -12,7 +12,9 @@ from couler.ir.policies import Gpu, Placement, Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.workflow import Container, Script, Step
 
-__all__ = ["PodNeeds", "effective_placement", "needs_of", "runs_in_a_pod"]
+__all__ = ["ARCHITECTURE_LABEL", "PodNeeds", "effective_placement", "needs_of", "runs_in_a_pod"]
+
+ARCHITECTURE_LABEL = "kubernetes.io/arch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,25 @@ from couler.cluster.model import Cluster, ClusterNode
 from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import Profile, Toleration
 from couler.ir.walk import HOOKS
-from couler.ir.workflow import Container, Script, Step, Workflow
+from couler.ir.workflow import Container, Job, Script, Step, Workflow
 from couler.optimizers.durations import known_seconds
 from couler.optimizers.placement.flattening import FlatStep, Join, Link, flatten
+from couler.optimizers.placement.job_pods import JobPods, pods_of_job, with_replicas
 from couler.optimizers.placement.learning import Learned, place_of
 from couler.optimizers.placement.parallelism import (
     USUAL_OPERATIONS_PER_S,
     lane_edges,
     most_copies,
 )
-from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
+from couler.optimizers.placement.pod_needs import (
+    ARCHITECTURE_LABEL,
+    effective_placement,
+    needs_of,
+    runs_in_a_pod,
+)
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
 from couler.optimizers.placement.requirements import refusal
+from couler.optimizers.placement.scaling import scaled_speeds, stated_rates
 from couler.optimizers.placement.speeds import Speeds
 
 __all__ = [
@@ -34,7 +41,6 @@ __all__ = [
     "workload_of",
 ]
 
-ARCHITECTURE_LABEL = "kubernetes.io/arch"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 OS_LABEL = "kubernetes.io/os"
 
@@ -57,6 +63,11 @@ class Workload:
     unlearned
         The steps of whose model something was learned that is not used, as of these groups nothing
         is known.
+    jobs
+        The pods of the steps that create a resource, by the paths of the steps.
+    replica_of
+        The path of the step and the type of the pod of each task that is the pod of a job. Such
+        tasks have no `step_of`; the task of the step itself waits for them.
     """
 
     pipeline: Pipeline
@@ -64,6 +75,8 @@ class Workload:
     step_of: Mapping[str, str]
     gpu_steps: Mapping[str, str]
     unlearned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    jobs: Mapping[str, JobPods] = field(default_factory=dict)
+    replica_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def workload_of(
@@ -102,9 +115,10 @@ def workload_of(
     model, or for all kinds; or where speeds of its kind are learned, and of each machine that can
     run it one is learned or stated. Else its seconds stand for any machine; where they are not
     known, operations over 1e9. A step of which neither is known takes as long as the others on the
-    mean, or one second if nobody knows any. Steps of exit handlers take no time here, as most of
-    them run only after all else; hooks are left out, and steps that run in no pod take their time
-    but need nothing.
+    mean, or one second if nobody knows any. Each pod of a job takes as long as the job, and its
+    room besides (`pods_of_job`). Steps of exit handlers take no time here, as most of them run only
+    after all else; hooks are left out, and other steps that run in no pod take their time but need
+    nothing.
 
     Steps that use GPUs tolerate taints whose keys are the names of GPUs of the cluster, as
     Kubernetes lets them.
@@ -142,13 +156,32 @@ def workload_of(
     ]
     pipeline = replace(pipeline, edges=(*edges, *lane_edges(pipeline, held)))
     steps = {one.path: one.step for one in flat if one.path not in done}
-    return Workload(pipeline, steps, step_of, make.gpu_steps, make.unlearned)
+    jobs = {
+        path: pods_of_job(step.action, make.gpu_keys)
+        for path, step in steps.items()
+        if isinstance(step.action, Job)
+    }
+    pods = {
+        name: jobs[path].replicas
+        for name, path in step_of.items()
+        if path in jobs and jobs[path].replicas
+    }
+    pipeline, owners = with_replicas(pipeline, pods)
+    replica_of = {name: (step_of[task], type_) for name, (task, type_) in owners.items()}
+    return Workload(pipeline, steps, step_of, make.gpu_steps, make.unlearned, jobs, replica_of)
 
 
 def speeds_of(cluster: Cluster, learned: Learned | None = None) -> Speeds:
-    """Return what earlier runs and a cluster say of its speeds; nothing else is made up."""
-    rates = {(speed.model, speed.group): speed.operations_per_s for speed in cluster.speeds}
-    rates.update({which: rate.ops_per_s for which, rate in (learned or {}).items()})
+    """Return what earlier runs and a cluster say of its speeds; nothing else is made up.
+
+    Where only some groups have shown a speed of a kind of model, those that are stated for the
+    others are scaled (`scaled_speeds`).
+    """
+    learned = learned or {}
+    rates = stated_rates(cluster)
+    scaled = scaled_speeds(cluster, learned)
+    rates.update({(one.model, one.place): one.ops_per_s for one in scaled})
+    rates.update({which: rate.ops_per_s for which, rate in learned.items()})
     return Speeds(rates, cluster.bandwidth_bytes_per_s, start_s=cluster.pod_start_s)
 
 
@@ -173,7 +206,7 @@ class _TaskMaker:
         self._gpu_models = frozenset(gpu_models)
         self._tolerate = tuple(tolerate)
         gpus = (node.gpus.resource for node in cluster.nodes if node.gpus is not None)
-        self._gpu_keys = tuple(dict.fromkeys(gpus))
+        self.gpu_keys = tuple(dict.fromkeys(gpus))
         self._named = {place for _, place in self._speeds.rates}
         self._unlike = _unlike(cluster, self._named)
         self.gpu_steps: dict[str, str] = {}
@@ -216,7 +249,7 @@ class _TaskMaker:
             return self._with_operations(self._with_gpu_taints(task), operations, one.path)
         may_have_one = isinstance(step.action, Container | Script)
         if profile.model in self._gpu_models and may_have_one:
-            others = [self._with_one_gpu(task, resource) for resource in self._gpu_keys]
+            others = [self._with_one_gpu(task, resource) for resource in self.gpu_keys]
             return self._with_gpu(self._with_operations(task, operations, one.path, others))
         return self._with_operations(task, operations, one.path)
 
@@ -264,7 +297,7 @@ class _TaskMaker:
         return self._usual_s if known is None else known
 
     def _with_gpu_taints(self, task: Task) -> Task:
-        return replace(task, tolerations=(*task.tolerations, *map(_tolerated, self._gpu_keys)))
+        return replace(task, tolerations=(*task.tolerations, *map(_tolerated, self.gpu_keys)))
 
     def _with_one_gpu(self, task: Task, resource: str) -> Task:
         return self._with_gpu_taints(replace(task, gpus=1, gpu_resource=resource))
@@ -273,7 +306,7 @@ class _TaskMaker:
         """Return a task with a GPU if one makes it faster than all machines without."""
         nodes = self._nodes_for(task)
         best, best_s = task, self._least_s(task, nodes)
-        for resource in self._gpu_keys:
+        for resource in self.gpu_keys:
             with_gpu = self._with_one_gpu(task, resource)
             seconds = self._least_s(with_gpu, nodes)
             if seconds < best_s:

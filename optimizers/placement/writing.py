@@ -17,6 +17,8 @@ from couler.ir.rewrite import map_scopes
 from couler.ir.walk import Scope
 from couler.ir.wording import counted
 from couler.ir.workflow import Step, Workflow
+from couler.optimizers.placement.affinities import affinity_obstacle, merged_affinity
+from couler.optimizers.placement.job_reasons import job_reason
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.problem import Choice
 from couler.optimizers.placement.report import Report
@@ -72,6 +74,7 @@ class PlacementWriter:
         self._bind = bind
         self._tolerate = frozenset(tolerate)
         self._gpu_steps = workload.gpu_steps
+        self._jobs = {path: job_reason(pods, cluster) for path, pods in workload.jobs.items()}
         self._settings: PodSettings | None = None
         self._selections: dict[frozenset[str], Selection | None] = {}
         self._fitting: dict[object, list[ClusterNode]] = {}
@@ -90,11 +93,11 @@ class PlacementWriter:
                 continue
             path = step_of[span.task]
             self._chosen.setdefault(path, []).append(self._by_name[span.node])
-        self._choices: dict[str, Choice] = {}
+        self._choices: dict[str, list[Choice]] = {}
         for choice in report.choices:
             if choice.task not in step_of:
                 continue
-            self._choices.setdefault(step_of[choice.task], choice)
+            self._choices.setdefault(step_of[choice.task], []).append(choice)
         self._counts: Counter[str] = Counter()
         self.reasons: dict[str, str] = {}
         self.has_order = True
@@ -125,6 +128,8 @@ class PlacementWriter:
     def _steps(self, scope: Scope) -> Iterator[Step]:
         for step in scope.steps:
             path = scope.path_of(step)
+            if path in self._jobs:
+                self.reasons[path] = self._jobs[path]
             if path not in self._chosen or not runs_in_a_pod(step):
                 yield step
                 continue
@@ -137,8 +142,11 @@ class PlacementWriter:
 
     def _left_out(self, step: Step, path: str) -> str | None:
         """Return why a step is bound to nothing; None if it is."""
-        if effective_placement(step, self._settings).affinity:
-            return "it has an affinity already"
+        affinity = affinity_obstacle(
+            effective_placement(step, self._settings).affinity, machines=len(self._fit(path))
+        )
+        if affinity is not None:
+            return affinity
         others = needs_of(step, self._settings).others
         if others:
             return f"it asks for {', '.join(others)}, of which the cluster file does not tell"
@@ -204,7 +212,7 @@ class PlacementWriter:
                 "priority": priority if own.priority is None else own.priority,
                 "priority_class": own.priority_class or urgent or None,
                 "node_selector": freeze_json({**own.node_selector, **selection.labels}),
-                "affinity": freeze_json(affinity),
+                "affinity": freeze_json(merged_affinity(own.affinity, affinity)),
                 "tolerations": (
                     *own.tolerations,
                     *tolerations_for(self._fit(path), own.tolerations, may),
@@ -253,11 +261,13 @@ class PlacementWriter:
 
     def _reason(self, path: str, chosen: Sequence[ClusterNode], where: str) -> str:
         names = [node.name for node in self._chosen[path]]
-        choice = self._choices.get(path)
+        choices = self._choices.get(path, [])
         if len(names) > 1:
             groups = Counter(node.group or node.name for node in self._chosen[path])
             shares = ", ".join(f"{count:,} on {group}" for group, count in groups.most_common())
-            return f"On {where}: {counted(len(names), 'task')}, {shares}."
+            told = f"On {where}: {counted(len(names), 'task')}, {shares}."
+            return f"{told} {self._second_of_many(choices, groups)}".rstrip()
+        choice = choices[0] if choices else None
         on = where if where == chosen[0].name else f"{where}, at best {chosen[0].name}"
         if choice is None:
             return f"On {on}."
@@ -267,3 +277,13 @@ class PlacementWriter:
                 return f"{told}; no other has a GPU for it, with which it is faster."
             return f"{told}; nothing else can run it."
         return f"{told}. Second was {choice.second}: {choice.why_not_second}."
+
+    def _second_of_many(self, choices: Sequence[Choice], groups: Collection[str]) -> str:
+        """Say what was second of the tasks of a step: a group on which none of them is."""
+        for choice in choices:
+            if choice.second is None:
+                continue
+            node = self._by_name[choice.second]
+            if (group := node.group or node.name) not in groups:
+                return f"Second was {group}, of one task: {choice.why_not_second}."
+        return "No other group was second." if choices else ""

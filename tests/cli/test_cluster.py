@@ -71,6 +71,16 @@ def test_show_as_text(couler: Callable, write: Callable) -> None:
     assert "zone=eu-1" in couler("cluster", "show", "lab.yaml", "-v").out
 
 
+def test_kinds_of_models_that_nobody_knows_are_told(couler: Callable, write: Callable) -> None:
+    speeds = "speeds: [{model: random-forst, operations_per_s: 1e9}, {operations_per_s: 1e9}]\n"
+    write("small.yaml", SMALL + speeds)
+    for command in ("show", "speeds"):
+        assert (
+            'note: Speeds are stated for "random-forst", which is no known kind of model. Did you '
+            'mean "random-forest"?'
+        ) in couler("cluster", command, "small.yaml").err
+
+
 def test_columns_without_text_are_left_out(couler: Callable, write: Callable) -> None:
     told = couler("cluster", "show", write("small.yaml", SMALL))
     assert told.out.splitlines()[0].split() == ["machine", "count", "cpu", "memory", "arch"]

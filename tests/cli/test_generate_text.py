@@ -205,6 +205,50 @@ def test_a_user_asks_for_changes(
     assert len(server.requests) == 3
 
 
+def test_a_change_that_fails_loses_nothing(
+    couler: Couler, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COULER_LLM_MAX_RETRIES", "0")
+    serve([program(SOUND), {"when": {"prompt": "revise"}, "status": 401}])
+    outcome = couler("generate", "Print 1.", *WHOLE, "-i", "-o", "made.py", input="print 2\n")
+    assert outcome.code == 0, outcome.err
+    assert "It stays as it was" in outcome.err
+    assert (folder / "made.py").read_text() == SOUND
+
+
+def test_the_usage_is_that_of_all_rounds(couler: Couler, serve: Serve) -> None:
+    second = SOUND.replace('"1"', '"2"')
+    serve([program(SOUND), program(second, "revise")])
+    outcome = couler("generate", "x", *WHOLE, "-i", "--format", "json", input="print 2\n\n")
+    assert outcome.json["usage"]["calls"] == 2
+    assert "language model: 2 calls" in outcome.err
+
+
+def test_a_file_that_comes_meanwhile_stays(couler: Couler, serve: Serve, folder: Path) -> None:
+    class Late:
+        def __call__(self, _request: object) -> None:
+            (folder / "made.py").write_text("mine")
+
+    server = ScriptedServer([program(SOUND)], on_request=Late())
+    with server:
+        for name, value in server.environment.items():
+            os.environ[name] = value
+        outcome = couler("generate", "Print 1.", *WHOLE, "-o", "made.py")
+    assert outcome.code == 3
+    assert (folder / "made.py").read_text() == "mine"
+
+
+def test_a_check_for_an_engine(couler: Couler, folder: Path) -> None:
+    (folder / "flow.py").write_text(
+        SOUND.replace('name="a")', 'name="a", output={"f": couler.File("f")}, working_dir=".")')
+    )
+    assert couler("generate", "--check", "flow.py").code == 0
+    outcome = couler("generate", "--check", "flow.py", "-e", "airflow")
+    assert outcome.code == 1
+    assert "CLR350" in outcome.out
+    assert couler("generate", "--check", "flow.py", "-o", "x.py").code == 2
+
+
 def test_what_cannot_be_mended_ends_with_1_and_writes_nothing(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
@@ -314,6 +358,7 @@ def test_a_key_that_is_missing(couler: Couler, folder: Path) -> None:
         (["x", "-o", "a.py"], "is there already"),
         (["x", "-o", "full"], "is there already"),
         (["x", "-o", "made.json"], "mode code gives a file .py"),
+        (["x", "-o", "made.yaml"], "name a file .py, or a folder without an ending"),
         (["x", "--mode", "schema", "-o", "made.py"], "mode schema gives a file .json"),
         (["-", "-i"], "--interactive asks on standard input"),
         (["x", "--option", "k=v"], "name one of the engines"),

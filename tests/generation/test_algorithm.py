@@ -147,13 +147,9 @@ def test_a_module_that_cannot_be_mended_does_not_end_it() -> None:
 
 
 def test_a_program_as_a_whole_is_mended_too() -> None:
-    found, model = made(
-        whole(UNSOUND),
-        whole(UNSOUND, name="mend"),
-        whole(SOUND, name="mend"),
-        decompose=False,
-        calibrate=False,
-    )
+    still = UNSOUND.replace('"1"', '"2"')
+    mends = (whole(still, name="mend"), whole(SOUND, name="mend"))
+    found, model = made(whole(UNSOUND), *mends, **ALONE)
     assert found.is_verified
     assert found.program == SOUND
     assert "nmae" in model.told(2)
@@ -220,6 +216,38 @@ def test_two_modules_of_one_function_are_told_without_a_build() -> None:
     )
     assert found.is_verified
     assert "CLR640" in model.told(3)
+
+
+def test_an_answer_that_repeats_itself_is_not_asked_for_again() -> None:
+    found, _ = made(whole(UNSOUND), whole(UNSOUND, name="mend"), **ALONE)
+    assert not found.is_verified
+    wrong = "a = couler.no_such_thing()"
+    found, _ = made(
+        plan("only"), code(wrong), code(wrong, name="repair"), whole(SOUND), calibrate=False
+    )
+    assert found.is_verified
+
+
+def test_a_head_that_cannot_be_built_goes_back_to_the_plan() -> None:
+    wrong, right = plan("only", settings="timeout='2x'"), plan("only", settings="timeout='2h'")
+    found, model = made(wrong, right, code(echo("a")), calibrate=False)
+    assert found.is_verified
+    assert "'2x' is no duration" in model.told(1)
+    assert kinds(found)[:3] == ["decompose", "repair", "decompose"]
+
+
+def test_a_changed_program_is_scored_too() -> None:
+    found, _ = made(whole(SOUND), **ALONE)
+    model = Replies(
+        whole(SOUND.replace("1", "3"), name="revise"),
+        critique(0.2, "3 is not 2", name="critique-program"),
+        whole(SOUND.replace("1", "2"), name="revise"),
+        critique(0.9, name="critique-program"),
+    )
+    changed = revise(found, "print 2", model, lake=LAKE)
+    assert changed.program == SOUND.replace("1", "2")
+    assert "print 2" in model.told(1)
+    assert "3 is not 2" in model.told(2)
 
 
 def test_feedback_changes_a_program() -> None:

@@ -114,6 +114,34 @@ def test_what_two_modules_define_is_told() -> None:
     assert '"one" and "two" both define "Facts"' in program.problems[0].message
 
 
+def test_a_constant_of_one_module_is_not_that_of_another() -> None:
+    """All definitions stand before the block: the later one would stand for both."""
+    one = ModuleCode(explanation="", definitions='KINDS = ["svm"]', wiring="")
+    other = ModuleCode(explanation="", definitions='FACE, KINDS = 1, ["mail"]', wiring="")
+    program = assemble("x", plan("one", "two"), {"one": one, "two": other})
+    assert ["KINDS" in problem.message for problem in program.problems] == [True]
+
+
+def test_names_that_a_workflow_has_for_itself_are_parameters_all_the_same() -> None:
+    given = (
+        PlannedParameter(name="timeout", default="3"),
+        PlannedParameter(name="name", default='"x"'),
+        PlannedParameter(name="depth", default="2"),
+    )
+    program = assemble("x", plan("one", parameters=given), {"one": LOAD})
+    head = 'with couler.Workflow("w", depth=2, params={"timeout": 3, "name": "x"}) as wf:'
+    assert head in program.text
+
+
+def test_imports_beside_other_statements_and_of_the_future() -> None:
+    some = "from __future__ import annotations\nimport json; X = json.dumps([1])  # one"
+    code = ModuleCode(explanation="", definitions=some, wiring="")
+    text = assemble("x", plan("one"), {"one": code}).text
+    assert text.index("from __future__") < text.index("import json") < text.index("import couler")
+    assert "X = json.dumps([1])" in text
+    ast.parse(text)
+
+
 def test_code_that_does_not_parse_stays_for_the_gate() -> None:
     broken = ModuleCode(explanation="", definitions="def load(:", wiring='x = """open')
     program = assemble("x", plan("load"), {"load": broken})
@@ -122,7 +150,15 @@ def test_code_that_does_not_parse_stays_for_the_gate() -> None:
 
 
 def test_any_description_is_a_docstring() -> None:
-    for text in ('quotes """ within', 'ends with "', "back\\slash \\u", "many words " * 60, "ünï"):
+    for text in (
+        'quotes """ within',
+        'ends with "',
+        "back\\slash \\u",
+        "many words " * 60,
+        "ünï",
+        "a\u200db\x1b[31m",
+    ):
         program = assemble(text, plan("load"), {})
         assert isinstance(ast.get_docstring(ast.parse(program.text)), str), text
+        assert program.text.replace("\n", "").isprintable()
         assert max(map(len, program.text.split("\n"))) <= 100

@@ -9,7 +9,7 @@ import pytest
 
 import couler
 from couler.backends.base import Target
-from couler.errors import ConfigurationError
+from couler.errors import ConfigurationError, EngineOptionError
 from couler.llm.fake import ScriptedServer
 from tests.generation.replies import Replies, code, critique, plan, whole
 
@@ -48,6 +48,16 @@ def test_a_model_and_a_folder_are_given(tmp_path: Path) -> None:
     assert made.is_verified
     assert made.log[-1].message == "the workflow is verified for argo"
     assert "MARK = 1" in model.asked[1].messages[0].content
+
+
+def test_what_is_given_beside_options_goes_before_them() -> None:
+    model = Replies(whole(SOUND))
+    options = couler.GenerateOptions(mode="schema", **ALONE)
+    made = couler.generate("x", engines=["argo"], mode="code", options=options, model=model)
+    assert made.program == SOUND
+    assert made.log[-1].message == "the workflow is verified for argo"
+    with pytest.raises(EngineOptionError, match="nosuch"):
+        couler.generate("x", engines=["nosuch"], options=options, model=Replies())
 
 
 def test_without_a_workflow_there_is_nothing_to_compile() -> None:

@@ -29,6 +29,12 @@ def test_a_sound_one_is_taken() -> None:
     assert plan.parameters[0].value == 3
 
 
+def test_settings_are_written_anew() -> None:
+    settings = 'timeout="2h", # two hours\n max_parallel=2,'
+    plan = Decomposition.model_validate(SOUND | {"settings": settings})
+    assert plan.settings == "timeout='2h', max_parallel=2"
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
@@ -45,6 +51,9 @@ def test_a_sound_one_is_taken() -> None:
         ({"settings": "'x'"}, "must be arguments with names"),
         ({"settings": "**options"}, "must be arguments with names"),
         ({"settings": "timeout='2h') as wf: import os #"}, "are no arguments of Python"),
+        ({"schedule": "0 3 * * *", "settings": "schedule='0 4 * * *'"}, "stated twice"),
+        ({"settings": "depth=4"}, "'depth' is both a setting and a parameter"),
+        ({"parameters": [{"name": "x", "default": "NaN"}]}, "is not JSON"),
         ({"more": 1}, "Extra inputs"),
     ],
 )

@@ -14,14 +14,14 @@ from couler.generation.options import GenerateOptions
 from couler.generation.prompting import Prompts, set_apart
 
 PROMPTS = {
-    "decompose": ("tasks", "description"),
+    "decompose": ("tasks", "description", "problems"),
     "generate": ("description", "plan", "program", "module", "feedback"),
     "repair": ("description", "plan", "program", "module", "code", "problems"),
     "critique": ("description", "plan", "program", "module", "code"),
     "write": ("description", "feedback"),
-    "critique-program": ("description", "program"),
+    "critique-program": ("description", "program", "wish"),
     "mend": ("description", "program", "problems"),
-    "revise": ("description", "program", "feedback"),
+    "revise": ("description", "program", "wish", "feedback"),
     "sketch": ("description",),
     "sketch-revise": ("description", "form", "problems", "feedback"),
 }

@@ -101,6 +101,17 @@ def test_a_form_runs_as_it_says(tmp_path: Path) -> None:
     assert result.steps["mends"].status == "succeeded"
 
 
+def test_one_of_several_failures_is_enough(tmp_path: Path) -> None:
+    tree = form(
+        step("a", ["false"]),
+        step("b", ["true"]),
+        step("alert", ["echo", "look"], after_failure_of=["a", "b"]),
+    )
+    workflow = workflow_of(Sketch.model_validate(tree))
+    result = LocalBackend().run(workflow, options=RunOptions(home=tmp_path))
+    assert result.steps["alert"].status == "succeeded"
+
+
 def test_resources_and_times_are_kept() -> None:
     tree = form(
         step("fit", ["true"], cpu="2", memory="4Gi", gpus=1, timeout_s=60), schedule="0 3 * * *"

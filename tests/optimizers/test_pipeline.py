@@ -196,6 +196,7 @@ def test_reasons_of_single_steps() -> None:
         "    1 dependency is redundant.",
         "    ~ b: depends_on",
         "    - a (It has no effect.)",
+        "    = c (It reads nothing of b.)",
     ]
     [record] = log.to_json()
     assert record["changes"] == [
@@ -384,6 +385,25 @@ def test_removed_and_changed_in_numbers() -> None:
     assert log_text(log.records).splitlines()[1:] == [
         "    ~ timeout_s of 25 steps: s0, s2, s4, ...",
         "    - 25 steps: s1, s3, s5, ...",
+    ]
+
+
+def test_many_steps_that_stayed_with_a_reason() -> None:
+    @dataclass(frozen=True)
+    class Explain(Keep):
+        def run(self, workflow: Workflow, context: PassContext) -> Workflow:
+            for number, one in enumerate(workflow.steps):
+                told = "It is even." if number % 2 == 0 else f"It is {number}."
+                context.explain(told, step=one.name)
+            return workflow
+
+    flow = Workflow(name="w", steps=tuple(step(f"s{number}") for number in range(50)))
+    _, log = Pipeline((Explain(),)).run(flow)
+    assert log_text(log.records).splitlines()[1:] == [
+        "    nothing changed",
+        "    = 25 steps: s0, s2, s4, ... (It is even.)",
+        *(f"    = s{number} (It is {number}.)" for number in range(1, 39, 2)),
+        "    ... and 6 more steps that stayed",
     ]
 
 

@@ -56,27 +56,38 @@ def place(
 
 
 def test_what_earlier_runs_have_shown_goes_before_what_is_stated() -> None:
-    """By hand: 1e12 operations take 250 s on high as stated, and 100 s on low as learned."""
+    """By hand: 1e12 operations take 250 s on high as stated; learned, 100 s on low, 200 s there."""
     stated, context = place(step("fit"))
     assert stated == {"fit": "high"}
     assert "takes 250.0 s there" in context.step_reasons["fit"]
     timed = ran("l1", 1.0), ran("l1", 0.5), ran("l1", 9.0), ran("l1", 5.0, model="net")
+    timed = *timed, ran("h1", 2.0)
     learned, context = place(step("fit"), timed=timed)
     assert learned == {"fit": "low"}
     assert "takes 100.0 s there" in context.step_reasons["fit"]
-    assert "Second was h1: all would end 150.0 s later" in context.step_reasons["fit"]
+    assert "Second was h1: all would end 100.0 s later" in context.step_reasons["fit"]
     assert context.reason.endswith(
-        "Speeds by earlier runs: forest on low 1e10/s (median of 3 runs)."
+        "Speeds by earlier runs: forest on high 5e9/s (median of 1 run), forest on low 1e10/s "
+        "(median of 3 runs). couler compile, validate and schedule put go by cluster.yaml alone, "
+        "so they may choose otherwise: write these speeds into it (couler cluster speeds --format "
+        "yaml), or leave them out (place{learn=false})."
     )
     assert context.facts == {
         "speeds": [
+            {
+                "model": "forest",
+                "group": "high",
+                "operations_per_s": 5e9,
+                "measurements": 1,
+                "is_used": True,
+            },
             {
                 "model": "forest",
                 "group": "low",
                 "operations_per_s": 1e10,
                 "measurements": 3,
                 "is_used": True,
-            }
+            },
         ]
     }
 
@@ -95,12 +106,56 @@ def test_without_measurements_nothing_is_other_than_it_was(timed: Sequence[Timed
 
 
 def test_it_can_be_told_not_to_learn_or_only_of_many() -> None:
-    timed = [ran("l1", 1.0), ran("l1", 1.0)]
+    timed = [ran("l1", 1.0), ran("l1", 1.0), ran("h1", 5.0), ran("h1", 5.0)]
     assert place(step("fit"), timed=timed, pass_=Place(learn=False))[0] == {"fit": "high"}
     assert place(step("fit"), timed=timed, pass_=Place(least=3))[0] == {"fit": "high"}
     assert place(step("fit"), timed=timed, pass_=Place(least=2))[0] == {"fit": "low"}
     with pytest.raises(ValueError, match="least is at least 1"):
         Place(least=0)
+
+
+def test_a_stated_speed_is_scaled_by_what_the_measured_groups_have_shown() -> None:
+    """By hand: low is shown at 0.1 and mid at 0.3 of what is stated, so high counts at 0.2 of it.
+
+    1e12 operations take 10,000 s on low, 1,667 s on mid and 1e12 / (0.2 * 4e9) = 1,250 s on high.
+    """
+    mid = machine("m1", "mid")
+    cluster = Cluster((LOW, mid, HIGH), speeds=(Speed(1e9), Speed(2e9, "mid"), Speed(4e9, "high")))
+    timed = [ran("l1", 100.0), ran("m1", 10.0 / 0.6)]
+    found, context = place(step("fit"), timed=timed, cluster=cluster)
+    assert found == {"fit": "high"}
+    assert "takes 1,250.0 s there" in context.step_reasons["fit"]
+    assert context.reason.endswith(
+        "What is stated for forest on high is taken times 0.2, as that is the ratio of what "
+        "earlier runs have shown to what is stated."
+    )
+    [told] = context.facts["scaled_speeds"]
+    assert (told["model"], told["group"]) == ("forest", "high")
+    assert (told["stated_operations_per_s"], round(told["factor"], 9)) == (4e9, 0.2)
+
+
+def test_one_run_does_not_invert_the_choice() -> None:
+    """By hand: low is shown ten times as fast as stated, and so is high taken to be: 25 s."""
+    found, context = place(step("fit"), timed=[ran("l1", 1.0)])
+    assert found == {"fit": "high"}
+    assert "takes 25.0 s there" in context.step_reasons["fit"]
+
+
+def test_where_nothing_relates_the_two_the_plan_says_so() -> None:
+    half = Cluster((LOW, HIGH), speeds=(Speed(1e9, "high", "forest"),))
+    _, context = place(step("fit"), timed=[ran("l1", 1.0)], cluster=half)
+    assert "What is stated for forest on high may be in another unit" in context.reason
+
+
+def test_speeds_of_a_misspelt_kind_are_told() -> None:
+    cluster = Cluster((LOW, HIGH), speeds=(Speed(1e9), Speed(4e9, "high", "forst")))
+    _, context = place(step("fit"), cluster=cluster)
+    assert 'stated for "forst", which is no known kind of model. Did you mean "forest"?' in (
+        context.reason
+    )
+    cluster = Cluster((LOW, HIGH), speeds=(Speed(1e9), Speed(4e9, "high", "forest")))
+    _, context = place(step("fit"), cluster=cluster)
+    assert "no known kind" not in context.reason
 
 
 def test_nobody_is_asked_where_nothing_computes() -> None:

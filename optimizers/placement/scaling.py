@@ -1,0 +1,90 @@
+"""Stated speeds in the unit of those that earlier runs have shown.
+
+The operations of a step are an estimate, often of the worst case, so that operations over seconds
+of runs are in a unit of their own, for each kind of model. A speed that is stated is not in that
+unit: beside one that was shown, it would make machines look faster or slower than they are.
+"""
+
+from __future__ import annotations
+
+import statistics
+import typing as t
+
+from couler.cluster.model import Cluster
+from couler.optimizers.placement.learning import Learned, place_of
+from couler.optimizers.placement.speeds import Speeds
+
+__all__ = ["Scaled", "scaled_speeds", "stated_rates"]
+
+
+class Scaled(t.NamedTuple):
+    """A stated speed as it is taken."""
+
+    model: str
+    place: str
+    """The group, or the machine that has speeds of its own."""
+    stated: float
+    """In operations a second."""
+    factor: float | None
+    """By what it is multiplied; None where nothing that was shown is stated as well."""
+
+    @property
+    def ops_per_s(self) -> float:
+        """What is taken, in operations a second."""
+        return self.stated * (self.factor or 1.0)
+
+
+def stated_rates(cluster: Cluster) -> dict[tuple[str, str], float]:
+    """Return what a cluster states, by kind of model and group; empty names are all."""
+    return {(speed.model, speed.group): speed.operations_per_s for speed in cluster.speeds}
+
+
+def scaled_speeds(cluster: Cluster, learned: Learned) -> tuple[Scaled, ...]:
+    """Return the speeds of kinds of models that some groups have shown, of the other groups.
+
+    Parameters
+    ----------
+    cluster
+        The machines, and what is stated of them.
+    learned
+        What earlier runs have shown.
+
+    Notes
+    -----
+    For each kind of model, what is stated for a group that has shown nothing is multiplied by the
+    median of `learned / stated` over the groups that have shown something and of which something is
+    stated too, be it for the kind or for all kinds. O(n k) for n machines and k kinds.
+
+    Examples
+    --------
+    >>> from couler.cluster.model import ClusterNode, Speed
+    >>> from couler.operations.throughput import Rate
+    >>> nodes = tuple(ClusterNode(name, 4, 2**34, name) for name in ("low", "high"))
+    >>> cluster = Cluster(nodes, speeds=(Speed(1e9), Speed(4e9, "high")))
+    >>> scaled_speeds(cluster, {("forest", "low"): Rate(1e10, 3)})
+    (Scaled(model='forest', place='high', stated=4000000000.0, factor=10.0),)
+    """
+    if not learned or not cluster.speeds:
+        return ()
+    speeds = Speeds(stated_rates(cluster))
+    named = {speed.group for speed in cluster.speeds}
+    samples = {place_of(node, named): node for node in cluster.nodes}
+    found: list[Scaled] = []
+    for model in dict.fromkeys(kind for kind, _ in learned):
+        stated = {
+            place: rate
+            for place, node in samples.items()
+            if (rate := speeds.rate(model, node)) is not None
+        }
+        ratios = [
+            learned[model, place].ops_per_s / rate
+            for place, rate in stated.items()
+            if (model, place) in learned
+        ]
+        factor = statistics.median(ratios) if ratios else None
+        found += [
+            Scaled(model, place, rate, factor)
+            for place, rate in stated.items()
+            if (model, place) not in learned
+        ]
+    return tuple(found)

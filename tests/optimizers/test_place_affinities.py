@@ -1,0 +1,85 @@
+"""What the pass `place` does with steps that have an affinity of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from couler.cluster.model import Cluster, ClusterNode
+from couler.ir.base import freeze_json
+from couler.ir.policies import Placement, Resources
+from couler.ir.workflow import Container, Step, Workflow
+from couler.optimizers.base import PassContext
+from couler.optimizers.passes.place import Place
+
+GIB = 2**30
+
+
+def machine(name: str, group: str, gib: int = 32) -> ClusterNode:
+    return ClusterNode(name, 8, gib * GIB, group, labels={"couler.io/group": group})
+
+
+LAB = Cluster((machine("c1", "cpu"), machine("c2", "cpu"), machine("m1", "memory", gib=256)))
+
+
+def step(name: str, *after: str, **fields: object) -> Step:
+    return Step.model_validate(
+        {"name": name, "action": Container(image="busybox"), "depends_on": after, **fields}
+    )
+
+
+def placed(*steps: Step) -> tuple[dict[str, Step], PassContext]:
+    context = PassContext(cluster=lambda: LAB)
+    made = Place().run(Workflow(name="w", steps=steps), context)
+    return {one.name: one for one in made.steps}, context
+
+
+def placement_of(found: Step) -> Placement:
+    assert found.placement is not None
+    return found.placement
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@pytest.mark.parametrize(
+    ("affinity", "why"),
+    [
+        (
+            {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}]}}},
+            "it has an affinity already, which requires machines",
+        ),
+        (
+            {"podAffinity": {REQUIRED: [{"topologyKey": "zone"}]}},
+            "its affinity requires other pods beside it, and where these run is not known",
+        ),
+    ],
+    ids=["nodes", "pods"],
+)
+def test_an_affinity_that_requires_is_left_as_it_is(affinity: dict[str, object], why: str) -> None:
+    before = step("a", placement=Placement(affinity=freeze_json(affinity)))
+    found, context = placed(before, step("b", "a"))
+    assert found["a"] is before
+    assert context.step_reasons["a"] == f"It is left as it is: {why}."
+    assert found["b"].placement is not None
+
+
+def test_an_affinity_that_prefers_stays_beside_what_is_chosen() -> None:
+    term = {"weight": 1, "preference": {"matchExpressions": []}}
+    apart = {REQUIRED: [{"topologyKey": "kubernetes.io/hostname"}]}
+    own = {"nodeAffinity": {PREFERRED: [term]}, "podAntiAffinity": apart}
+    found, _ = placed(step("a", placement=Placement(affinity=freeze_json(own))))
+    placement = placement_of(found["a"])
+    assert placement.node_selector == {"couler.io/group": "cpu"}
+    assert placement.affinity["podAntiAffinity"] == freeze_json(apart)
+    first, chosen = placement.affinity["nodeAffinity"][PREFERRED]
+    assert first == freeze_json(term)
+    assert chosen["weight"] == 100
+
+
+def test_pods_that_must_stay_apart_are_not_bound_to_one_machine() -> None:
+    own = Placement(affinity=freeze_json({"podAntiAffinity": {REQUIRED: [{"topologyKey": "x"}]}}))
+    before = step("a", placement=own, resources=Resources(memory="100Gi"))
+    found, context = placed(before)
+    assert found["a"] is before
+    assert "one machine alone" in context.step_reasons["a"]
