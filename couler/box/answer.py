@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import typing as t
 
 from couler.errors import SerializationError
+from couler.hidden import clean
 from couler.ir.codes import CODES
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
@@ -16,9 +16,6 @@ from couler.ir.workflow import Workflow
 _MOST_TEXT = 2_000
 _MOST_DIAGNOSTICS = 200
 _MOST_LINE = 10_000_000
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]"
-)
 
 
 class ForgedError(Exception):
@@ -36,17 +33,6 @@ class Answer(t.NamedTuple):
     """What verifying found, where another process has done it."""
     is_outside: bool
     """It asked for a file, a module or a call of the system, and was refused."""
-
-
-def clean(text: str) -> str:
-    r"""Return a text without characters that a terminal obeys or a reader does not see.
-
-    Examples
-    --------
-    >>> clean("red\x1b[31m")
-    'red\ufffd[31m'
-    """
-    return _HIDDEN.sub("\ufffd", text)
 
 
 def read_answer(result: bytes, name: str, file: str) -> Answer:

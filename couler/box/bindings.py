@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
+from couler.box.declared import declared_names
 from couler.box.shipped import shipped_functions
 from couler.box.words import MODULES
-
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class Bindings:
@@ -27,7 +25,7 @@ class Bindings:
         How often each name is bound otherwise, with a node that binds it.
     declared
         Names that the program gives to fields, parameters and outputs, which it can read as
-        attributes: those of keywords and fields, and words of texts.
+        attributes; see `declared_names`.
     classes
         Names of its classes.
     aliases
@@ -39,7 +37,6 @@ class Bindings:
         self.modules: dict[str, str] = {}
         self.members: dict[str, tuple[str, str]] = {}
         self.others: dict[str, list[ast.AST]] = {}
-        self.declared = set(_declared(tree))
         self.classes: set[str] = set()
         assigned: dict[str, ast.expr] = {}
         for node in self.running(tree):
@@ -61,6 +58,7 @@ class Bindings:
         self.aliases = {
             name: value for name, value in assigned.items() if len(self.others[name]) == 1
         }
+        self.declared = declared_names(tree, self.aliases)
 
     def _import(self, name: str, module: str, member: str) -> None:
         if f"{module}.{member}" in MODULES:
@@ -124,13 +122,3 @@ def _bound_by(node: ast.AST) -> Iterable[str]:
         case ast.ExceptHandler(name=str()) | ast.MatchAs(name=str()) | ast.MatchStar(name=str()):
             return (str(node.name),)
     return ()
-
-
-def _declared(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from _WORD.findall(node.value)
-        elif isinstance(node, ast.keyword) and node.arg is not None:
-            yield node.arg
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            yield node.target.id

@@ -5,23 +5,28 @@ from __future__ import annotations
 import functools
 import json
 import platform
+import re
 import signal
 from dataclasses import dataclass, replace
 
 from couler.backends.registry import backend_names
 from couler.box import walls
-from couler.box.answer import Answer, ForgedError, clean, read_answer
+from couler.box.answer import Answer, ForgedError, read_answer
 from couler.box.child import program_name, start_build
 from couler.box.ending import IS_LONG, OUT_OF_MEMORY, Ending
 from couler.box.gate import check_program
 from couler.box.limits import Limits
 from couler.box.seccomp import MACHINES
 from couler.errors import IsolationError
+from couler.hidden import clean
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
 from couler.stages.checks import sort_diagnostics
 from couler.stages.overrides import check_overrides, find_overrides
+
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
+"""Of an object, as Python writes it."""
 
 _MOST_PRINTED = 400
 _PROBE = Limits(wall_s=60.0)
@@ -146,7 +151,7 @@ def build_ungated(source: str, *, limits: Limits | None = None, file: str = "wor
         raise IsolationError(_problem(missing))
     name = program_name(file)
     ending = start_build(source, name, limits)
-    output = clean(ending.printed.decode("utf-8", "replace"))
+    output = _steady(ending.printed.decode("utf-8", "replace"))
     start = SourceRef(file=file, line=1)
     if ending.refused is not None and ending.stopped is None:
         raise IsolationError(_problem(ending.refused))
@@ -209,7 +214,12 @@ def _verified(answer: Answer, output: str) -> tuple[Diagnostic, ...]:
         overrides = tuple(find_overrides(answer.workflow))
         if overrides:  # looking for what is installed takes time
             found += check_overrides(overrides, backend_names())
-    return sort_diagnostics(found)
+    return sort_diagnostics(replace(one, message=_steady(one.message)) for one in found)
+
+
+def _steady(text: str) -> str:
+    """Return a text of a build that is the same each time, and nothing that a terminal obeys."""
+    return _ADDRESS.sub("at 0x...", clean(text))
 
 
 def _why_ended(ending: Ending, limits: Limits) -> tuple[str, str] | None:

@@ -10,7 +10,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import typing as t
 from importlib.util import find_spec
@@ -66,13 +65,11 @@ def start_build(source: str, name: str, limits: Limits) -> Ending:
     """
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
-        staging = stack.enter_context(tempfile.TemporaryDirectory(prefix="couler-box-"))
         read = [stack.enter_context(_Pipe()) for _ in range(2)]
         result, status = read
         spec = {
             "source": source,
             "name": name,
-            "staging": os.path.realpath(staging),
             "result": result.write_end,
             "status": status.write_end,
             "limits": _bounds(limits),

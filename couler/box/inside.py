@@ -88,7 +88,7 @@ def _inside(
         os.close(end)
     try:
         walls.end_with_parent(libc)
-        walls.show_only(libc, spec["staging"], shown, hidden, f"{spec['name']}\n{spec['source']}")
+        walls.show_only(libc, shown, hidden, f"{spec['name']}\n{spec['source']}")
         walls.give_up_powers(libc)
         walls.limit_resources(spec["limits"])
         walls.check_files(shown)

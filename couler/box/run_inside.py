@@ -53,7 +53,7 @@ def _inside(libc: ctypes.CDLL, spec: dict[str, t.Any]) -> t.NoReturn:
     try:
         walls.end_with_parent(libc)
         os.setsid()
-        _new_root(libc, spec["staging"], spec["shown"], limits["disk_bytes"])
+        _new_root(libc, spec["shown"], limits["disk_bytes"])
         _empty_environment()
         walls.limit_resources(
             {
@@ -82,8 +82,9 @@ def _inside(libc: ctypes.CDLL, spec: dict[str, t.Any]) -> t.NoReturn:
     os._exit(0)
 
 
-def _new_root(libc: ctypes.CDLL, staging: str, shown: Iterable[str], disk_bytes: int) -> None:
+def _new_root(libc: ctypes.CDLL, shown: Iterable[str], disk_bytes: int) -> None:
     """Change the root for files in memory, in which a few of the machine can be read."""
+    staging = walls.STAGING
     _mount(libc, "/", _REC | _PRIVATE)
     _mount(libc, staging, _NOSUID, "couler-box", "tmpfs", f"size={disk_bytes},mode=755")
     for path in shown:

@@ -18,8 +18,8 @@ from importlib import import_module
 from pathlib import Path
 
 from couler.box import walls
-from couler.box.answer import clean
 from couler.errors import IsolationError
+from couler.hidden import clean
 from couler.ir.serialize import write_json
 from couler.ir.workflow import Workflow
 
@@ -129,11 +129,9 @@ def run_boxed(
 
 def _run(asked: dict[str, t.Any], limits: RunLimits) -> BoxedRun:
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="couler-box-"))
         result = stack.enter_context(tempfile.TemporaryFile())
         spec = {
             **asked,
-            "staging": os.path.realpath(folder),
             "shown": _shown(),
             "result": result.fileno(),
             "limits": asdict(limits),

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 
+from couler.hidden import HIDDEN
 from couler.ir.wording import counted
 
 MOST_CHARACTERS = 200_000
@@ -18,7 +19,6 @@ MOST_REPEATED = 10_000
 UNREADABLE = "CLR601"
 TOO_LARGE = "CLR602"
 
-_HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 
 
@@ -70,23 +70,19 @@ def _check_text(source: str) -> None:
             "read. Let steps fetch large texts where they run",
         )
     for number, line in enumerate(source.split("\n"), 1):
-        found = _HIDDEN.search(line)
+        found = HIDDEN.search(line.removesuffix("\r"))
         if found is not None:
             name = f"U+{ord(found[0]):04X}"
             raise RefusedTextError(
                 UNREADABLE,
                 number,
-                f"the program holds {name}, which a reader would not see. Write it as an escape",
+                f"the program holds {name}, which no reader sees or a terminal obeys. Write it as "
+                "an escape",
             )
         cookie = _COOKIE.match(line) if number <= 2 else None
         if cookie is not None and cookie[1].lower() not in ("utf-8", "utf8"):
             message = f"the program says that it is written in {cookie[1]}; only UTF-8 is read"
             raise RefusedTextError(UNREADABLE, number, message)
-    try:
-        source.encode()
-    except UnicodeEncodeError as error:
-        message = "the program holds halves of characters (surrogates), which are no text"
-        raise RefusedTextError(UNREADABLE, 1, message) from error
 
 
 def _check_size(tree: ast.Module) -> None:

@@ -19,6 +19,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from couler.box.seccomp import MACHINES, filter_bytes
 
 PROGRAM_FOLDER = "/program"
+STAGING = "/proc"
+"""Where a new root is put together: a folder that every Linux has, and that none of the shown files
+is in. What is mounted there is seen by the process alone, and is gone with it, however it ends."""
+
 OUTSIDER = 65534
 """The user that a builder seems to run as: nobody."""
 
@@ -123,17 +127,13 @@ def _namespace_ids() -> dict[str, str]:
     return {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES if name != "pid"}
 
 
-def show_only(
-    libc: ctypes.CDLL, staging: str, shown: Sequence[str], hidden: Sequence[str], program: str
-) -> None:
+def show_only(libc: ctypes.CDLL, shown: Sequence[str], hidden: Sequence[str], program: str) -> None:
     """Make a new root in which there are a few files of the machine, to be read, and the program.
 
     Parameters
     ----------
     libc
         The C library.
-    staging
-        An empty folder, which the new root is put together on.
     shown
         Absolute paths without links, of folders and files; each keeps its path.
     hidden
@@ -142,23 +142,23 @@ def show_only(
         The file of the program, below `PROGRAM_FOLDER`, and its text, behind a line break.
     """
     _mount(libc, "/", _MS_REC | _MS_PRIVATE)
-    _mount(libc, staging, _MS_NOSUID | _MS_NODEV, "couler-box", "tmpfs", _ROOT_SIZE)
+    _mount(libc, STAGING, _MS_NOSUID | _MS_NODEV, "couler-box", "tmpfs", _ROOT_SIZE)
     within = [one for one in shown if any(one.startswith(f"{folder}/") for folder in hidden)]
     for path in _outermost(set(shown).difference(within)):
-        _show(libc, staging, path)
-    masks = [staging + path for path in hidden if os.path.isdir(staging + path)]
+        _show(libc, path)
+    masks = [STAGING + path for path in hidden if os.path.isdir(STAGING + path)]
     for path in masks:
         _mount(libc, path, _MS_NOSUID | _MS_NODEV, "couler-box", "tmpfs", "size=64k,mode=755")
     for path in _outermost(within):
-        _show(libc, staging, path)
+        _show(libc, path)
     for path in masks:
         _read_only(libc, path)
     name, _, text = program.partition("\n")
-    os.mkdir(staging + PROGRAM_FOLDER)
-    place = f"{staging}{PROGRAM_FOLDER}/{name}"
+    os.mkdir(STAGING + PROGRAM_FOLDER)
+    place = f"{STAGING}{PROGRAM_FOLDER}/{name}"
     with open(place, "x", encoding="utf-8", newline="") as opened:
         opened.write(text)
-    os.chdir(staging)
+    os.chdir(STAGING)
     _check(libc.pivot_root(b".", b"."), "change of the root")
     _check(libc.umount2(b".", _MNT_DETACH), "leaving the files of the machine")
     os.chdir("/")
@@ -166,9 +166,9 @@ def show_only(
     os.chdir(PROGRAM_FOLDER)
 
 
-def _show(libc: ctypes.CDLL, staging: str, path: str) -> None:
+def _show(libc: ctypes.CDLL, path: str) -> None:
     """Show a folder or file of the machine at its place below the new root, to be read."""
-    target = staging + path
+    target = STAGING + path
     if os.path.isdir(path):
         os.makedirs(target, exist_ok=True)
     else:

@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 import click
 
 from couler.backends.base import Target
-from couler.box.answer import clean as clean
 from couler.errors import ConfigurationError
 from couler.stages import compile, plan, show
 

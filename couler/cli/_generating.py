@@ -13,10 +13,11 @@ from pathlib import Path
 import click
 
 from couler.cli._diagnostics import text_lines
-from couler.cli._generated_files import Destination, clean, files_of
+from couler.cli._generated_files import Destination, files_of
 from couler.cli._llm import LlmFlags, opened_model, usage_text
 from couler.cli._session import Session
 from couler.errors import ConfigurationError, LanguageModelError
+from couler.hidden import clean, escaped
 from couler.stages import SCHEMA_VERSION, plan, show
 
 if t.TYPE_CHECKING:
@@ -202,7 +203,7 @@ def _text_of(made: Generated) -> str:
     if made.program is not None:
         return made.program
     assert made.workflow is not None, "only what is verified is shown"
-    return write_json(made.workflow)
+    return escaped(write_json(made.workflow))
 
 
 def _json(made: Generated, usage: Usage, written: Sequence[Path]) -> str:

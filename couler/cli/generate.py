@@ -18,6 +18,7 @@ from couler.cli._options import EngineType, TargetType
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import choose_target, connect_to
+from couler.hidden import clean
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
 from couler.ir.wording import counted
@@ -278,8 +279,6 @@ def _step_json(step: ReviewedStep) -> dict[str, t.Any]:
 
 
 def _echo_text(session: Session, built: Built, told: Review | None) -> None:
-    from couler.box.answer import clean
-
     for line in text_lines(session, built.diagnostics):
         click.echo(clean(line) if not session.has_colour(sys.stdout) else line)
     if told is not None and built.is_sound:

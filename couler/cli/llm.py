@@ -14,6 +14,7 @@ from couler.cli._llm import LlmFlags, found_settings, llm_options, log_folder, o
 from couler.cli._runs import FORMATS, format_option, home_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
+from couler.hidden import escaped
 from couler.stages import SCHEMA_VERSION
 
 if t.TYPE_CHECKING:
@@ -130,7 +131,7 @@ def log(
     session.info(f"{file}: {len(calls)} call{'s' * (len(calls) != 1)}")
     if session.settings.choose("format", format_, FORMATS) == "json":
         report = {"schema_version": SCHEMA_VERSION, "file": str(file), "calls": calls}
-        click.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        click.echo(escaped(json.dumps(report, ensure_ascii=False, indent=2)))
     elif brief:
         for line in brief_lines(calls):
             click.echo(line)

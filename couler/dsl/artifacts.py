@@ -181,6 +181,17 @@ def _name_of(entry: object) -> str:
     if isinstance(entry, Artifact | LocatedFile) and entry.name is not None:
         return entry.name
     path = str(entry.path or "") if isinstance(entry, Artifact | LocatedFile) else str(entry)
+    return name_of_path(path)
+
+
+def name_of_path(path: str) -> str:
+    """Return what an output is called after its file.
+
+    Examples
+    --------
+    >>> name_of_path("/tmp/top 10.csv.gz")
+    'top_10'
+    """
     stem = os.path.basename(path.rstrip("/")).partition(".")[0]
     name = re.sub(r"[^-_a-zA-Z0-9]+", "_", stem).strip("_")
     return name if re.match("[a-zA-Z_]", name) else f"{NAMELESS}_{name}".rstrip("_")

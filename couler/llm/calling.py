@@ -36,6 +36,9 @@ _UNRELATED = frozenset(
 )
 """Codes of refusals that another way of asking for the form does not mend."""
 
+_MOST_LATE = 1
+"""So many answers of a call may come too late before it is given up: each may be paid for."""
+
 _FORM_REFUSALS = frozenset({400, 404, 415, 422, 501})
 
 
@@ -53,6 +56,7 @@ class _Attempts:
 
     started: float
     retries: list[Json] = field(default_factory=list)
+    late: int = 0
     last: Replied | Failed | None = None
     answer_tokens: int | None = None
 
@@ -188,7 +192,7 @@ class Caller:
         if last is not None:
             found |= {"status": last.status, "request_id": last.request_id}
         if isinstance(last, Replied):
-            reply = Reply.of(last.data)
+            reply = last.reply
             found |= {"answer": reply.said, "finish_reason": reply.finish_reason}
             found |= {"answered_by": reply.model, "refusal": reply.refusal or None}
         return found
@@ -217,8 +221,7 @@ class Caller:
                     self._budget.lose(reservation)
             outcome = went.last
             if isinstance(outcome, Replied):
-                reply = Reply.of(outcome.data)
-                return self._heard(request.prompt, messages, reply, reservation, went)
+                return self._heard(request.prompt, messages, outcome.reply, reservation, went)
             if outcome.may_be_billed:
                 self._budget.lose(reservation)
             else:
@@ -230,6 +233,9 @@ class Caller:
             if response_format is not None and self._is_about_form(outcome):
                 raise _FormRefusedError(outcome.reason)
             if not outcome.passes or len(went.retries) >= self._settings.max_retries:
+                raise error
+            went.late += outcome.is_late
+            if went.late > _MOST_LATE:
                 raise error
             self._wait(outcome, went, error)
 

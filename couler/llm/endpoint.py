@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from couler.errors import ConfigurationError
+from couler.llm.bounds import Bounds, LateError, UnreadableError
 from couler.llm.masking import Mask
+from couler.llm.reply import Reply
 from couler.llm.settings import LlmSettings
 
 if t.TYPE_CHECKING:
@@ -39,7 +41,7 @@ _LASTING = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 class Replied:
     """An answer of the form of chat completions came."""
 
-    data: Json
+    reply: Reply
     request_id: str | None
     status: int = 200
 
@@ -60,6 +62,8 @@ class Failed:
         Whether trying again may help.
     may_be_billed
         Whether the endpoint may have worked on it.
+    is_late
+        Whether the time was over after it was sent: the next attempt may take as long.
     wait_s
         How long the endpoint asks to wait, in seconds.
     hint
@@ -72,6 +76,7 @@ class Failed:
     param: str = ""
     passes: bool = False
     may_be_billed: bool = False
+    is_late: bool = False
     wait_s: float | None = None
     hint: str = ""
     request_id: str | None = None
@@ -102,11 +107,13 @@ class Endpoint:
         self._sdk = sdk
         self._mask = mask
         self._settings = settings
+        self._bounds = Bounds(settings.timeout_s)
         self._client: openai.OpenAI = sdk.OpenAI(
             base_url=settings.base_url,
             api_key=settings.api_key,
             timeout=settings.timeout_s,
             max_retries=0,  # they are counted, logged and paid for in the layer above
+            http_client=self._bounds.client(sdk),
         )
 
     def close(self) -> None:
@@ -129,7 +136,11 @@ class Endpoint:
         sdk = self._sdk
         create: t.Any = self._client.chat.completions.with_raw_response.create
         try:
-            raw = create(model=self._settings.model, **body)
+            raw = self._bounds.within(lambda: create(model=self._settings.model, **body))
+        except LateError:
+            return self._timed_out(set())
+        except UnreadableError as error:
+            return self._unreadable(error)
         except sdk.APITimeoutError as error:
             return self._timed_out(_cause_names(error))
         except sdk.APIConnectionError as error:
@@ -169,7 +180,7 @@ class Endpoint:
                 hint="Is the address that of an endpoint with chat completions?",
                 request_id=request_id,
             )
-        return Replied(self._mask.of(data), request_id, raw.status_code)
+        return Replied(Reply.of(data, self._mask), request_id, raw.status_code)
 
     def _refused(self, response: t.Any) -> Failed:
         status = response.status_code
@@ -197,11 +208,26 @@ class Endpoint:
             f"no answer within {limit}",
             passes=True,
             may_be_billed=True,
+            is_late=True,
             hint="The setting timeout makes it longer",
+        )
+
+    def _unreadable(self, error: UnreadableError) -> Failed:
+        return Failed(
+            None,
+            self._clean(str(error)),
+            may_be_billed=True,
+            hint="Is the address that of an endpoint with chat completions?",
         )
 
     def _broken(self, error: BaseException) -> Failed:
         chain = list(_chain(error))
+        # Older versions of the SDK take every exception for one of the connection.
+        for one in chain:
+            if isinstance(one, UnreadableError):
+                return self._unreadable(one)
+            if isinstance(one, LateError):
+                return self._timed_out(set())
         distrust = _distrust(chain)
         if distrust:
             return Failed(None, distrust)

@@ -18,6 +18,7 @@ from couler.errors import (
     ModelAnswerError,
     ModelBudgetError,
 )
+from couler.hidden import whole
 from couler.llm.call_log import line_of, open_private, write_all
 from couler.llm.dialogue import Answer, Heard, Prompt, Usage
 from couler.llm.masking import Mask
@@ -175,7 +176,7 @@ def _heard(recorded: Mapping[str, t.Any]) -> Heard:
         cost=entry["cost"],
         estimated_calls=int(entry["estimated"]),
     )
-    text, reason = entry["text"], entry["finish_reason"]
+    text, reason = whole(entry["text"]), entry["finish_reason"]
     answer = Answer(text, usage, entry["model"], reason)
     problem: LanguageModelError | None = None
     if recorded["is_budget"]:

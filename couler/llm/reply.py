@@ -5,6 +5,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from couler.hidden import clean, whole
+from couler.llm.masking import Mask
 from couler.llm.structured import without_thoughts
 
 Json: t.TypeAlias = dict[str, t.Any]
@@ -41,8 +43,10 @@ class Reply:
     tokens: tuple[int, int] | None
 
     @classmethod
-    def of(cls, data: Json) -> t.Self:
-        """Return what a chat completion says.
+    def of(cls, data: Json, mask: Mask | None = None) -> t.Self:
+        """Return what a chat completion says, without the key.
+
+        Halves of characters, which JSON can have and no file, are replaced by U+FFFD.
 
         Examples
         --------
@@ -53,12 +57,17 @@ class Reply:
         choices = data.get("choices")
         choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
         message = _mapping(choice.get("message"))
+
+        def text(value: object) -> str:
+            given = whole(value) if isinstance(value, str) else ""
+            return given if mask is None else mask.of(given)
+
         return cls(
             has_choice=bool(choice),
-            said=_text(message.get("content")),
-            refusal=_text(message.get("refusal")),
-            finish_reason=_text(choice.get("finish_reason")),
-            model=_text(data.get("model")),
+            said=text(message.get("content")),
+            refusal=text(message.get("refusal")),
+            finish_reason=text(choice.get("finish_reason")),
+            model=text(data.get("model")),
             tokens=_tokens(_mapping(data.get("usage"))),
         )
 
@@ -73,22 +82,19 @@ class Reply:
         if self.finish_reason == "content_filter":
             return "a filter of the endpoint held the answer back. Say it in other words"
         if self.refusal:
-            return f"the model refuses: {self.refusal}"
+            return f"the model refuses: {clean(self.refusal)}"
         if not self.has_choice:
             return "the endpoint gave no answer: its list of choices is empty"
         if not self.text.strip():
             return f"the answer is empty (finish_reason {self.finish_reason or 'missing'})"
         if self.finish_reason not in _ENDED:
-            return f"the answer is no text that has ended (finish_reason {self.finish_reason})"
+            reason = clean(self.finish_reason)
+            return f"the answer is no text that has ended (finish_reason {reason})"
         return None
 
 
 def _mapping(value: object) -> Json:
     return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _tokens(usage: Json) -> tuple[int, int] | None:

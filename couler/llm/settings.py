@@ -59,7 +59,7 @@ class LlmSettings:
         How the form of an answer is asked for: by a JSON schema, as a JSON object, in words, or the
         first of these that the endpoint takes.
     timeout_s
-        How long a part of an answer may take to come, in seconds.
+        How long an answer may take to come, all of it, in seconds.
     max_retries
         How often a call is repeated that the endpoint could not take, from 0.
     backoff_s

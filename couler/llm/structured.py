@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from couler.hidden import clean
 from couler.llm.dialogue import M, Message
 
 Rung: t.TypeAlias = t.Literal["schema", "object", "text"]
@@ -209,4 +210,5 @@ def _problem(error: ValidationError) -> FormError:
         for one in problems[:_MOST_PROBLEMS]
     ]
     more = len(problems) - len(told)
-    return FormError("; ".join(told) + f"; and {more} more" * bool(more), is_json=True)
+    text = "; ".join(told) + f"; and {more} more" * bool(more)
+    return FormError(clean(text), is_json=True)  # places have names that the model chose

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.box.answer import ForgedError, clean, read_answer
+from couler.box.answer import ForgedError, read_answer
+from couler.hidden import clean
 
 STEP = {"name": "a", "action": {"kind": "container", "image": "x", "command": ["y"]}}
 TREE = {"name": "x", "ir_version": "1", "steps": [STEP]}

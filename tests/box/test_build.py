@@ -97,6 +97,14 @@ def test_a_program_that_raises_is_told_with_its_line_and_its_output() -> None:
     assert built.output == "so far\n"
 
 
+def test_addresses_of_objects_do_not_differ_by_run() -> None:
+    source = f"{HELLO}def f(): ...\nprint(f, 'at 0x12')\nassert not f, f\n"
+    [built, again] = [build_program(source, file="flow.py") for _ in range(2)]
+    assert built.diagnostics == again.diagnostics
+    assert built.output == again.output == "<function f at 0x...> at 0x...\n"
+    assert "<function f at 0x...>. It printed" in built.diagnostics[0].message
+
+
 def test_nothing_of_a_refused_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent")
     built = build_program("import os")
@@ -223,13 +231,14 @@ def test_walls_that_cannot_be_built_are_no_build(monkeypatch: pytest.MonkeyPatch
     assert ending.refused == "no Python here"
 
 
-def test_a_killed_parent_takes_the_box_with_it() -> None:
+def test_a_killed_parent_takes_the_box_with_it(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom couler.box.build import build_ungated\n"
         "print('begun', flush=True)\n"
         "build_ungated('import time\\ntime.sleep(1000)', file='orphan-of-the-test.py')\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+    words, environ = [sys.executable, "-c", code], {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=environ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         while not (children := _children(process.pid)):
@@ -238,6 +247,7 @@ def test_a_killed_parent_takes_the_box_with_it() -> None:
     for child in children:
         while Path(f"/proc/{child}").exists() and not _is_ended(child):
             pass
+    assert list(tmp_path.iterdir()) == []  # there is no folder that nobody could remove
 
 
 def _children(pid: int) -> list[int]:

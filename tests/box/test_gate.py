@@ -119,6 +119,33 @@ def test_what_workflows_are_written_with_passes(source: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("declared", "name"),
+    [
+        ("output='/tmp/score.txt'", "score"),
+        ("output=['a', couler.File('/tmp/top 10.csv')]", "top_10"),
+        ("output=couler.create_parameter_artifact(path=PLACE)", "accuracy"),
+        ("output=couler.File('x', name='rows')", "rows"),
+        ("output={'rows': 'x.csv'}", "rows"),
+        ("tuned=[{'name': '--learning-rate'}]", "best_learning_rate"),
+    ],
+)
+def test_what_outputs_are_called_can_be_read(declared: str, name: str) -> None:
+    source = (
+        "import couler\nPLACE = '/tmp/accuracy.txt'\n"
+        f"step = couler.run_container('x', step_name='a', {declared})\nprint(step.{name})\n"
+    )
+    assert check_program(source) == ()
+
+
+def test_what_the_function_of_a_step_returns_can_be_read() -> None:
+    source = (
+        "import couler\n@couler.step\ndef f() -> dict:\n    found = {'rows': 1}\n"
+        "    found['mean'] = 2\n    return found\nfound = f()\nprint(found.rows, found.mean)\n"
+    )
+    assert check_program(source) == ()
+
+
+@pytest.mark.parametrize(
     ("source", "code"),
     [
         ("x = (", "CLR601"),
@@ -152,6 +179,12 @@ def test_what_workflows_are_written_with_passes(source: str) -> None:
         ("def f(**k): ...\nf(_inner=1)\nx = ''._inner", "CLR606"),
         ("x = dict(gi_frame=1)\ny = (one for one in x).gi_frame", "CLR606"),
         ("x = {'fn': 1, 'format': 2}\ny = x.fn", "CLR606"),
+        ("t = 'deleter'\nx = t.deleter", "CLR606"),
+        ("'deleter'\nx = ['deleter'][0].deleter", "CLR606"),
+        ("x = {'a': 'deleter', 'deleter of': 1}\ny = x.deleter", "CLR606"),
+        ("def f(deleter): ...\nx = f.deleter", "CLR606"),
+        ("deleter: int = 1\nx = ''.deleter", "CLR606"),
+        ("print(sep='deleter')\nx = ''.deleter", "CLR606"),
         ("import couler\nwf = couler.Workflow('x')\nwf.to_ir()", "CLR606"),
         ("import couler\nwf = couler.Workflow('x')\nf = wf.run", "CLR606"),
         ("class A:\n    x = 1", "CLR607"),
@@ -190,6 +223,23 @@ def test_what_workflows_are_written_with_passes(source: str) -> None:
 )
 def test_what_is_refused_has_its_code(source: str, code: str) -> None:
     assert code in {one.code for one in check_program(source)}
+
+
+HIDDEN = [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0xAD, 0x61C, 0x200B, 0x2028, 0x2029]
+HIDDEN += [0x202E, 0xD800, 0xDFFF, 0xFFF9, 0xE0041]
+
+
+@pytest.mark.parametrize("number", HIDDEN, ids=hex)
+def test_no_character_that_a_terminal_obeys_passes(number: int) -> None:
+    [found] = check_program(f"x = 1\n# a{chr(number)}b\n")
+    assert f"the program holds U+{number:04X}, " in found.message
+    assert str(found.source) == "workflow.py:2"
+
+
+def test_lines_may_end_as_on_windows() -> None:
+    assert check_program("import couler\r\ncouler.run()\r\n") == ()
+    [found] = check_program("x = 1  # seen\rprint('not seen')\n")
+    assert "U+000D" in found.message
 
 
 def test_a_refusal_says_where_and_what_to_write_instead() -> None:

@@ -129,6 +129,23 @@ def test_a_form_becomes_a_workflow_that_runs(couler: Couler, serve: Serve) -> No
     assert "sum = [2,4,6]" in outcome.out
 
 
+def test_nothing_that_is_printed_drives_a_terminal(couler: Couler, serve: Serve) -> None:
+    said = "a\x9b2Jb\u2028c\ud800"
+    text = json.dumps(FORM).replace("[1,2,3]", "[1,2,3] # \\u009b2J\\u2028")
+    serve(
+        [
+            {"when": {"prompt": "sketch"}, "reply": text},
+            program(f"{SOUND}# {said[:-1]}\n"),
+        ]
+    )
+    printed = couler("generate", "Sum.", "--mode", "schema").out
+    assert "[1,2,3] # \\u009b2J\\u2028" in printed
+    assert not set(printed) & set(said[1:-1]) - set("2Jbc")
+    refused = couler("generate", "Print 1.", *WHOLE, "--no-lake", "--max-repairs", "0")
+    assert (refused.code, refused.out) == (1, "")
+    assert "the program holds U+009B" in refused.err
+
+
 def test_the_outcome_as_json(couler: Couler, serve: Serve, folder: Path) -> None:
     serve([program(SOUND)])
     outcome = couler(

@@ -121,6 +121,31 @@ def test_calls_are_logged_and_shown(
     assert couler("llm", "log", "--format", "json", "--prompt", "other").json["calls"] == []
 
 
+def test_a_log_with_any_characters_is_shown(couler_process: Couler, folder: Path) -> None:
+    call = {
+        "schema_version": 1,
+        "time": "2026-01-01T00:00:00",
+        "prompt": {"name": "a", "version": "1"},
+        "model": "m",
+        "structured": None,
+        "temperature": None,
+        "seed": None,
+        "retries": [],
+        "messages": [],
+        "answer": "a\ud800b\x9bc\u2028d\u00e4",
+        "error": "\ud800",
+        "status": 200,
+        "seconds": 1.0,
+    }
+    (folder / "calls.jsonl").write_text(json.dumps(call) + "\n")
+    for flags in ([], ["-b"], ["--format", "json"]):
+        shown = couler_process("llm", "log", "calls.jsonl", *flags)
+        assert shown.code == 0
+        assert not set("\ud800\x9b\u2028") & set(shown.out)
+    assert "\u00e4" in shown.out
+    assert json.loads(shown.out)["calls"] == [call]
+
+
 def test_the_latest_log_is_shown(
     couler: Couler, serve: Callable[..., ScriptedServer], folder: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 from couler.llm import LlmSettings, Message, Prompt, open_model
 from couler.llm.fake import ScriptedServer
 from couler.llm.opening import OpenedModel
+from tests.llm.raw_server import Send, Serve, Server
 
 KEY = "sk-secret-of-these-tests-0123456789"
 
@@ -91,6 +93,24 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
             monkeypatch.delenv(name)
     with ExitStack() as stack:
         yield World(stack, tmp_path)
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    started: list[Server] = []
+
+    def start(send: Send) -> Server:
+        server = Server(send)
+        loop = {"poll_interval": 0.02}
+        threading.Thread(target=server.serve_forever, kwargs=loop, daemon=True).start()
+        started.append(server)
+        return server
+
+    yield start
+    for one in started:
+        one.closed.set()
+        one.shutdown()
+        one.server_close()
 
 
 @pytest.fixture

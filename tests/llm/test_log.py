@@ -16,9 +16,10 @@ from couler.errors import (
     ModelAnswerError,
     ModelBudgetError,
 )
-from couler.llm import Message, Price, open_model
+from couler.llm import LlmSettings, Message, Price, open_model
 from couler.llm.call_log import read_log
 from tests.llm.conftest import KEY, PROMPT, Task, World
+from tests.llm.raw_server import Serve, send_completion
 
 
 def test_a_call_is_a_line(world: World) -> None:
@@ -36,6 +37,27 @@ def test_a_call_is_a_line(world: World) -> None:
     assert call["usage"]["prompt_tokens"] == 22
     assert call["usage"]["cost"] == pytest.approx(24e-6)
     assert call["time"].endswith("+00:00")
+
+
+def test_halves_of_characters_are_replaced(world: World, serve: Serve, tmp_path: Path) -> None:
+    file = tmp_path / "dialogue.jsonl"
+    server = serve(send_completion("a\ud800b\u2028c \U0001f600"))
+    model = world.open(base_url=server.base_url, record=file)
+    assert model.ask(PROMPT).text == "a\ufffdb\u2028c \U0001f600"
+    [call] = read_log(world.log)
+    assert call["answer"] == "a\ufffdb\u2028c \U0001f600"
+    with open_model(LlmSettings(), replay=file) as replayed:
+        assert replayed.ask(PROMPT).text == "a\ufffdb\u2028c \U0001f600"
+
+
+def test_halves_of_characters_in_prompts_are_logged(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "dialogue.jsonl"
+    prompt = PROMPT.followed_by(Message("user", "a\ud800b\u2028c"))
+    assert world.model([{"reply": "fine"}], record=file).ask(prompt).text == "fine"
+    [call] = read_log(world.log)
+    assert call["messages"][-1]["content"] == "a\ud800b\u2028c"
+    with open_model(world.settings(), replay=file) as replayed:
+        assert replayed.ask(prompt).text == "fine"
 
 
 def test_only_its_owner_reads_it(world: World) -> None:
