@@ -178,7 +178,8 @@ def _labels(info: Mapping[str, t.Any]) -> LabelSpace | None:
     """Return the classes of the first feature that has some."""
     for one in _features_of(info):
         dtype = one.get("dtype")
-        names = dtype.get("class_label", {}).get("names") if isinstance(dtype, dict) else None
+        told = dtype.get("class_label") if isinstance(dtype, dict) else None
+        names = told.get("names") if isinstance(told, dict) else told
         listed = list(names.values()) if isinstance(names, dict) else names
         if isinstance(listed, list) and listed:
             return LabelSpace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import importlib.metadata
 import io
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from couler.errors import ConfigurationError, TuningError
 from couler.state.home import Home
-from couler.tuning.arrays import read_arrays
+from couler.tuning.arrays import ARRAY_LABEL, read_arrays
 from couler.tuning.cards import DataCard, DataSource
 
 __all__ = ["TrainingRows", "rows_of"]
@@ -58,13 +59,14 @@ def rows_of(data: DataCard, home: Path | None) -> TrainingRows:
     if source.name is not None:
         return TrainingRows(source.name, None, None, None, None, f"scikit-learn {version}")
     path = Path(source.file or "").absolute()
-    digest = _digest(path)
+    digest, label = _digest(path), data.label_space.column
     if path.suffix == ".npz":
         path = _as_csv(path, digest, home)
+        label = label or ARRAY_LABEL
     return TrainingRows(
         None,
         str(path),
-        "y" if source.file is not None and source.file.endswith(".npz") else _label(data),
+        label,
         _features(data, source),
         source.delimiter,
         f"{digest} scikit-learn {version}",
@@ -76,10 +78,6 @@ def _version() -> str:
         return importlib.metadata.version("scikit-learn")
     except importlib.metadata.PackageNotFoundError as error:
         raise ConfigurationError(NEEDS_EXTRA) from error
-
-
-def _label(data: DataCard) -> str | None:
-    return data.label_space.column
 
 
 def _features(data: DataCard, source: DataSource) -> list[str] | None:
@@ -103,18 +101,19 @@ def _digest(path: Path) -> str:
 def _as_csv(path: Path, digest: str, home: Path | None) -> Path:
     """Return a CSV file with the rows of an npz file, which steps read from there."""
     folder = (home or Home.find(os.environ).root) / "tuning"
-    made = folder / f"{digest[:32]}.csv"
+    made = folder / f"{digest[:32]}-quoted.csv"  # others were written without quotes
     if made.exists():
         return made
     arrays = read_arrays(path)
     text = io.StringIO()
-    text.write(",".join([*arrays.names, "y"]) + "\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*arrays.names, ARRAY_LABEL])
     for row, label in zip(arrays.x, arrays.y, strict=True):
-        text.write(",".join(repr(float(one)) for one in row) + f",{label}\n")
+        writer.writerow([*(repr(float(one)) for one in row), label])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         begun = made.with_suffix(f".{os.getpid()}")
-        begun.write_text(text.getvalue(), encoding="utf-8")
+        begun.write_text(text.getvalue(), encoding="utf-8", newline="")
         begun.replace(made)
     except OSError as error:
         raise TuningError(f"{made} cannot be written: {error.strerror}") from error

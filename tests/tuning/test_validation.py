@@ -172,3 +172,23 @@ def test_a_model_card_without_training_is_told(data: DataCard, trees: ModelCard)
     other = data.label_space.model_copy(update={"kind": "other"})
     with pytest.raises(TuningError, match="neither classes nor numbers"):
         check_trainable(data.model_copy(update={"label_space": other}), trees)
+
+
+def test_labels_of_npz_files_can_be_any_text(tmp_path: Path, trees: ModelCard) -> None:
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    labels = np.where(x[:, 1] > 0, 'a,"b"', "c\nd")
+    np.savez(tmp_path / "rows.npz", X=x, y=labels)
+    card = draw_data_card(tmp_path / "rows.npz")
+    assert card.label_space.classes == ('a,"b"', "c\nd")
+    found = train_for_real({"c": {}}, card, trees, options(tmp_path / "home", splits=1))
+    assert found["c"].mean == pytest.approx(1, abs=0.1)
+
+
+def test_the_label_of_an_npz_file_is_that_of_the_card(tmp_path: Path, trees: ModelCard) -> None:
+    chance = np.random.default_rng(0)
+    kind = chance.integers(0, 2, size=80)
+    x = np.column_stack([kind, kind * 5.0 + chance.normal(size=80)])
+    np.savez(tmp_path / "rows.npz", X=x, y=chance.integers(0, 2, size=80))  # y tells nothing
+    card = draw_data_card(tmp_path / "rows.npz", label="x0")
+    found = train_for_real({"c": {}}, card, trees, options(tmp_path / "home", splits=1))
+    assert found["c"].mean == pytest.approx(1, abs=0.1)
