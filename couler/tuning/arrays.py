@@ -76,7 +76,9 @@ def read_arrays(path: Path) -> Arrays:
     except OSError as error:
         raise TuningError(f"the data {path} cannot be read: {error.strerror or error}") from error
     except MemoryError as error:  # its header claims more than the file has
-        raise TuningError(f"{path} cannot be read as npz: its arrays do not fit: {error}") from error
+        raise TuningError(
+            f"{path} cannot be read as npz: its arrays do not fit: {error}"
+        ) from error
     except _UNREADABLE as error:
         if isinstance(error, TuningError):
             raise

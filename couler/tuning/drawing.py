@@ -17,7 +17,7 @@ from couler.tuning.arrays import ARRAY_LABEL, MOST_CELLS, read_arrays
 from couler.tuning.cards import Column, DataCard, DataSource, LabelSpace
 from couler.tuning.metrics import Metric
 
-__all__ = ["draw_data_card", "draw_set_card"]
+__all__ = ["draw_array_card", "draw_data_card", "draw_set_card"]
 
 _MOST_COLUMNS = 10_000
 _MOST_ROWS = 1_000_000
@@ -114,6 +114,21 @@ def draw_set_card(name: str, *, metric: str | None = None) -> DataCard:
     return _card(columns, "target", name, metric, DataSource(name=name), name)
 
 
+def draw_array_card(x: t.Any, y: t.Any, *, name: str, metric: str | None = None) -> DataCard:
+    """Return the card of rows that are arrays; it does not say where the data are.
+
+    Parameters
+    ----------
+    x, y
+        n x m numbers, and n labels.
+    name, metric
+        As for `draw_data_card`.
+    """
+    columns = [_Seen(f"x{index}", x[:, index]) for index in range(x.shape[1])]
+    columns.append(_Seen(ARRAY_LABEL, y))
+    return _card(columns, ARRAY_LABEL, name, metric, None, name)
+
+
 class _Seen:
     """What is known of a column after all of its values were seen once."""
 
@@ -184,7 +199,7 @@ def _card(
     label: str,
     name: str,
     metric: str | None,
-    source: DataSource,
+    source: DataSource | None,
     where: str,
 ) -> DataCard:
     found = next((one for one in columns if one.name == label), None)

@@ -136,7 +136,7 @@ def _refuse_double_keys(node: yaml.Node, where: str) -> None:
             seen.add((key.tag, key.value))
 
 
-def _place(where: str, mark: yaml.Mark | None) -> str:
+def _place(where: str, mark: t.Any) -> str:
     return where if mark is None else f"{where}:{mark.line + 1}"
 
 

@@ -30,6 +30,8 @@ class TrainingRows(t.NamedTuple):
     delimiter: str | None
     digest: str
     """Of the content and of the version of scikit-learn: trials of others are not taken for it."""
+    left_out: tuple[str, ...] = ()
+    """Columns that are not trained on, since they hold no numbers."""
 
 
 def rows_of(data: DataCard, home: Path | None) -> TrainingRows:
@@ -70,6 +72,7 @@ def rows_of(data: DataCard, home: Path | None) -> TrainingRows:
         _features(data, source),
         source.delimiter,
         f"{digest} scikit-learn {version}",
+        _left_out(data, source),
     )
 
 
@@ -88,6 +91,14 @@ def _features(data: DataCard, source: DataSource) -> list[str] | None:
     if source.name is not None or not is_whole or all(one.type == "number" for one in others):
         return None
     return [one.name for one in others if one.type == "number"]
+
+
+def _left_out(data: DataCard, source: DataSource) -> tuple[str, ...]:
+    """Return the columns that `_features` does not name."""
+    taken, label = _features(data, source), data.label_space.column
+    if taken is None:
+        return ()
+    return tuple(one.name for one in data.columns if one.name not in (label, *taken))
 
 
 def _digest(path: Path) -> str:

@@ -231,6 +231,11 @@ class SearchSpace(Sheet):
             found[name] = one.exact(one.default)
         return found
 
+    @property
+    def conditions(self) -> dict[str, dict[str, tuple[t.Any, ...]]]:
+        """The `when` of each that has one."""
+        return {name: dict(one.when) for name, one in self.parameters.items() if one.when}
+
     def problems(self, setting: Setting) -> list[str]:
         """Return why a candidate is none of the space, each in words; nothing if it is one."""
         found: list[str] = []

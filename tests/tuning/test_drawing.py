@@ -222,7 +222,7 @@ def test_a_readme_of_a_data_set(tmp_path: Path) -> None:
     rows: 5000
     features: 1
     """)
-    assert unknown == ("license", "train_on")
+    assert unknown == ("license", "size_categories", "train_on")
 
 
 def test_a_readme_of_a_model(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_true_and_1_are_two_values() -> None:
 
 
 def test_a_key_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(TuningError, match='^search space:3: the key "a" is there twice'):
+    with pytest.raises(TuningError, match=r'^search space:3: the key "a" is there twice'):
         parse_space("parameters:\n  a: {low: 0, high: 1}\n  a: {low: 0, high: 2}\n")
 
 
