@@ -11,9 +11,15 @@ default setting is the first training of every method.
 `default` is the default alone, one training. `random` draws from the space. `optuna` is the TPE of
 Optuna, a third of whose trainings are random (by default it would draw ten before it models). `llm`
 is Algorithm 4 of the Couler paper: logs are predicted for candidates that the model proposes in two
-rounds, and the best by these logs are trained. It asks the endpoint of the settings
+rounds, and the best by these logs are trained; the data card tells only of the rows trained on. If
+fewer have a log than may be trained, random candidates fill up, so that trainings are equal; how
+many is in the column `filled`. It asks the endpoint of the settings
 (`COULER_LLM_*`, `[tool.couler.llm]`); without one the row is left out, and says so. Budgets of
-tokens and money hold for each data set, model and seed.
+tokens and money hold for each data set, model and seed. A method that ends with an error on a task
+has no row there, and the reason is told; all others go on.
+
+Defaults are those of scikit-learn. The network has its inputs scaled, and for diabetes its target
+as well, by the rows trained on: for every method, the default too.
 
 `--scripted` has a server on this machine answer in place of an endpoint: it predicts that a setting
 is the better, the nearer it is to the default. That is no language model. The row is called
@@ -21,7 +27,8 @@ is the better, the nearer it is to the default. That is no language model. The r
 
 The columns: the score on the rows held out (accuracy, or R squared for diabetes), mean and standard
 deviation over seeds; the mean score in cross validation; the mean rank among methods, over data,
-models and seeds; for `llm`, Spearman's correlation of what was predicted and real.
+models and seeds; for `llm`, Spearman's correlation of what was predicted and real. It is over the
+candidates that were trained, which are those predicted best: of a whole space it tells nothing.
 """
 
 from __future__ import annotations
@@ -44,11 +51,12 @@ from workloads.tuning_tasks import DATA, MODELS, Task
 
 from couler.cli._llm import LlmFlags, found_settings
 from couler.cli._session import Session
-from couler.errors import ConfigurationError
+from couler.errors import ConfigurationError, CoulerError
 from couler.llm import LlmSettings, open_model
 from couler.llm.fake import ScriptedServer
 from couler.tuning.algorithm4 import TuneOptions, tune
 from couler.tuning.cards import as_data
+from couler.tuning.outcome import ranked
 from couler.tuning.ranks import spearman
 from couler.tuning.space import Parameter, Setting, key_of
 
@@ -71,6 +79,19 @@ class Row:
     test: float
     correlation: float | None = None
     scripted: bool = False
+    filled: int = 0
+    """How many of the trainings were of random candidates, for want of others."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A method that ended with an error on a task."""
+
+    data: str
+    model: str
+    seed: int
+    method: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -80,18 +101,22 @@ class Options:
     methods: tuple[str, ...]
 
 
-Found = tuple[list[dict[str, t.Any]], float | None]
-"""The settings that were trained, and the correlation of predictions."""
+class Found(t.NamedTuple):
+    """The settings that were trained, and what is known of predictions."""
+
+    tried: list[dict[str, t.Any]]
+    correlation: float | None = None
+    filled: int = 0
 
 
 def by_default(task: Task, trainings: int) -> Found:
-    return [_default(task)], None
+    return Found([_default(task)])
 
 
 def by_chance(task: Task, trainings: int) -> Found:
     first = _default(task)
     drawn = task.space.draw(trainings - 1, random.Random(task.seed), {key_of(first)})
-    return [first, *drawn], None
+    return Found([first, *drawn])
 
 
 def by_optuna(task: Task, trainings: int) -> Found:
@@ -115,7 +140,7 @@ def by_optuna(task: Task, trainings: int) -> Found:
     }
     study.enqueue_trial(first)
     study.optimize(objective, n_trials=trainings)
-    return tried, None
+    return Found(tried)
 
 
 def _suggested(trial: t.Any, name: str, one: Parameter) -> t.Any:
@@ -156,13 +181,15 @@ def _predicted(task: Task, trainings: int, settings: LlmSettings, options: TuneO
     data, model = task.cards()
     with open_model(settings) as language_model:
         outcome = tune(data, model, task.space, language_model, options)
-    usable = [one for one in outcome.candidates if one.predicted is not None]
-    ranked = sorted(usable, key=lambda one: outcome.metric.rank(one.predicted or 0.0))
-    others = [one for one in ranked if one.origin != "default"][: trainings - 1]
+    best = ranked(outcome.candidates, outcome.metric)
+    others = [one for one in best if one.origin != "default"][: trainings - 1]
     tried = [_default(task), *(dict(one.parameters) for one in others)]
-    predicted = [one.predicted or 0.0 for one in others]
+    predicted = [-outcome.metric.rank(one.predicted or 0.0) for one in others]
     real = [task.train(one.parameters) for one in others]
-    return tried, spearman(predicted, real) if len(others) > 2 else None
+    known = {key_of(one) for one in tried}
+    filling = task.space.draw(trainings - len(tried), random.Random(task.seed), known)
+    correlation = spearman(predicted, real) if len(others) > 2 else None
+    return Found(tried + filling, correlation, len(filling))
 
 
 def _rule(task: Task, setting: Setting) -> dict[str, t.Any]:
@@ -215,14 +242,21 @@ METHODS: dict[str, Callable[[Task, int], Found]] = {
 }
 
 
-def measure(place: tuple[str, str, int], options: Options) -> list[Row]:
-    """Return what each method comes to on one task."""
+def measure(place: tuple[str, str, int], options: Options) -> tuple[list[Row], list[Failure]]:
+    """Return what each method comes to on one task, and which ended with an error."""
     data, model, seed = place
     task = Task(data, model, seed, options.folds)
-    rows = []
+    rows, failures = [], []
     for method in options.methods:
-        tried, correlation = METHODS[method](task, options.trainings)
-        assert len(tried) <= options.trainings, f"{method} has trained more than it may"
+        try:
+            tried, correlation, filled = METHODS[method](task, options.trainings)
+        except CoulerError as error:  # of an endpoint or its answers
+            reason = " ".join(str(error).split())[:500]
+            failures.append(Failure(data, model, seed, method, reason))
+            continue
+        wanted = 1 if method == DEFAULT else options.trainings
+        if len(tried) != wanted:
+            raise RuntimeError(f"{method} has {len(tried)} trainings, not {wanted}")
         best = max(tried, key=task.train)
         rows.append(
             Row(
@@ -235,24 +269,30 @@ def measure(place: tuple[str, str, int], options: Options) -> list[Row]:
                 task.judge(best),
                 correlation,
                 method == SCRIPTED,
+                filled,
             )
         )
-    return rows
+    return rows, failures
 
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Return the lines of the tables."""
-    lines = [f"{'data':14}{'model':10}{'method':16}{'trainings':>10}{'test':>9}{'+-':>8}{'cv':>9}"]
+    lines = [
+        f"{'data':14}{'model':10}{'method':16}{'trainings':>10}{'filled':>8}{'test':>9}{'+-':>8}{'cv':>9}"
+    ]
     methods = list(dict.fromkeys(row.method for row in rows))
     for data, model in dict.fromkeys((row.data, row.model) for row in rows):
         for method in methods:
             mine = [
                 row for row in rows if (row.data, row.model, row.method) == (data, model, method)
             ]
+            if not mine:
+                continue
             test = [row.test for row in mine]
             spread = f"{statistics.stdev(test):.4f}" if len(test) > 1 else "-"
             lines.append(
                 f"{data:14}{model:10}{method:16}{mine[0].trainings:>10}"
+                f"{sum(row.filled for row in mine) / len(mine):>8.3g}"
                 f"{statistics.mean(test):>9.4f}{spread:>8}"
                 f"{statistics.mean(row.validation for row in mine):>9.4f}"
             )
@@ -261,13 +301,18 @@ def table(rows: Sequence[Row]) -> list[str]:
         ranks = [_mean_rank(rows, method, key) for key in ("test", "validation")]
         lines.append(f"{method:16}{ranks[0]:>16.2f}{ranks[1]:>15.2f}")
     for method in (LLM, SCRIPTED):
-        known = [row.correlation for row in rows if row.method == method]
-        told = [one for one in known if one is not None]
-        count = max((row.trainings - 1 for row in rows if row.method == method), default=0)
-        if told:
+        known = [row for row in rows if row.method == method and row.correlation is not None]
+        if known:
+            counts = [row.trainings - 1 - row.filled for row in known]
+            of = (
+                f"{min(counts)}"
+                if min(counts) == max(counts)
+                else f"{min(counts)} to {max(counts)}"
+            )
             lines.append(
-                f"{method}: Spearman of predicted and real {statistics.mean(told):.2f}, "
-                f"n = {count} each, mean of {len(told)}"
+                f"{method}: Spearman of predicted and real, over the candidates predicted best, "
+                f"{statistics.mean(row.correlation or 0.0 for row in known):.2f}, n = {of} each, "
+                f"mean of {len(known)}"
             )
     return lines
 
@@ -334,13 +379,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     print(f"{trainings} trainings each, {folds} folds, {seeds} seeds from {asked.seed}\n")
     with ProcessPoolExecutor(asked.jobs) as pool:
-        rows = []
+        rows: list[Row] = []
+        failures: list[Failure] = []
         for place, found in zip(
             places, pool.map(measure, places, [options] * len(places)), strict=True
         ):
-            rows += found
+            rows += found[0]
+            failures += found[1]
             print(f"{' '.join(map(str, place))}: done", file=sys.stderr)
     print("\n".join(table(rows)))
+    for one in failures:
+        print(f"{one.method} has no row of {one.data} {one.model} {one.seed}: {one.reason}")
     if asked.json is not None:
         whole = {
             "schema_version": SCHEMA_VERSION,
@@ -349,6 +398,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "trainings": trainings,
             "folds": folds,
             "left_out": left_out,
+            "failures": [asdict(one) for one in failures],
             "rows": [asdict(row) for row in rows],
         }
         asked.json.write_text(json.dumps(whole, indent=1) + "\n")

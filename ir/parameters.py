@@ -11,10 +11,19 @@ from couler.ir.wire import MAX_VALUE_BYTES, check_size, decode, encode, matches
 from couler.ir.workflow import Parameter
 
 
+class PlainText(str):
+    """A text that is the value itself, and no writing of a value of another type.
+
+    It comes of files, which tell the text "5" and the number 5 apart, as a command line cannot.
+    """
+
+    __slots__ = ()
+
+
 def read_parameter(parameter: Parameter, value: object) -> object:
     """Return a value that a user gives for a parameter, as its type has it.
 
-    Text for a parameter of another type is read as JSON.
+    Text for a parameter of another type is read as JSON, unless it is a `PlainText`.
 
     Raises
     ------
@@ -122,6 +131,10 @@ def unknown_parameter(name: str, names: list[str]) -> str:
 
 
 def _of_type(parameter: Parameter, value: object) -> object:
+    if isinstance(value, PlainText):
+        if not matches(str(value), parameter.type):
+            raise ParameterError(f"{value!r} is a text, and its type is {parameter.type}")
+        return str(value)
     if isinstance(value, str) and not matches(value, parameter.type):
         return decode(value, parameter.type)
     if isinstance(value, str) and parameter.type == "json":

@@ -10,6 +10,7 @@ from functools import cached_property
 from pydantic import Field as ModelField
 
 from couler.cluster.model import Cluster
+from couler.ir.base import FrozenDict
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Placement, Profile
 from couler.ir.sizes import Footprint
@@ -72,10 +73,13 @@ class TunedParameters:
         Their values by name, as JSON has them.
     why
         Why they were chosen, in a few words.
+    conditions
+        By the name of one that is not always there, the values that others must have for it to be.
     """
 
     parameters: Mapping[str, t.Any]
     why: str
+    conditions: Mapping[str, Mapping[str, Sequence[t.Any]]] = FrozenDict()
 
 
 Tuned: t.TypeAlias = Callable[[str], TunedParameters]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 import warnings
 from dataclasses import dataclass, field
 
 from couler.tuning.cards import DataCard, ModelCard, Training
-from couler.tuning.drawing import draw_set_card
+from couler.tuning.drawing import draw_array_card
 from couler.tuning.space import SearchSpace, Setting, key_of, parse_space
 
 DATA = ("breast_cancer", "diabetes", "digits", "wine")
@@ -27,18 +28,19 @@ parameters:
   hidden_layer_sizes: {values: [[8], [32], [100], [32, 16]], default: [100]}
   learning_rate_init: {low: 0.0001, high: 0.3, log: true, default: 0.001}
   alpha: {low: 0.000001, high: 10.0, log: true, default: 0.0001}
-  batch_size: {values: [32, 64, 200], default: 200}
+  batch_size: {values: [auto, 32, 64], default: auto}
   activation: {values: [relu, tanh], default: relu}
 """,
 }
-"""The defaults are those of scikit-learn 1.6 and later."""
+"""The defaults are those of scikit-learn 1.6 and later, and so is all that is not searched for."""
 
 _NAMES = {"boosting": "GradientBoosting", "network": "MLP"}
 _STRUCTURES = {
     "boosting": "gradient boosting of decision trees",
     "network": "a small neural network with fully connected layers, trained by Adam",
 }
-_FIXED: dict[str, dict[str, t.Any]] = {"boosting": {}, "network": {"max_iter": 100}}
+_SCALED = "Inputs are brought to mean 0 and variance 1 by the rows trained on"
+"""Of the network; and for regression its target as well, of every method, the default too."""
 
 _TEST_FRACTION = 0.25
 
@@ -89,19 +91,23 @@ class Task:
         return _NAMES[self.model] + ("Regressor" if self.is_regression else "Classifier")
 
     def cards(self) -> tuple[DataCard, ModelCard]:
-        data = draw_set_card(self.data, metric=self.metric)
+        x, _, y, _ = self.rows  # nothing of the rows held out is told
+        data = draw_array_card(x, y, name=self.data, metric=self.metric)
+        target = ", and the target as well" if self.is_regression else ""
         model = ModelCard(
             name=self.estimator,
             structure=_STRUCTURES[self.model],
+            description=f"{_SCALED}{target}." if self.model == "network" else "",
             loss="squared_error" if self.is_regression else "log_loss",
-            training=Training(
-                estimator=self.estimator, fixed=_FIXED[self.model], scale=self.model == "network"
-            ),
+            training=Training(estimator=self.estimator, scale=self.model == "network"),
         )
         return data, model
 
     def train(self, setting: Setting) -> float:
-        """Return the mean score of a setting over folds of the rows that are not held out."""
+        """Return the mean score of a setting over folds of the rows that are not held out.
+
+        One whose training fails has a score below all.
+        """
         from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
         key = key_of(setting)
@@ -111,8 +117,11 @@ class Task:
             x, _, y, _ = self.rows
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of trainings that have not converged
-                scores = cross_val_score(self._made(setting), x, y, cv=folds)
-            self.known[key] = float(scores.mean())
+                try:
+                    found = cross_val_score(self._made(setting), x, y, cv=folds).mean()
+                except ValueError:  # it fails on all folds, or gives no number
+                    found = math.nan
+            self.known[key] = float(found) if math.isfinite(found) else -math.inf
         return self.known[key]
 
     def judge(self, setting: Setting) -> float:
@@ -123,11 +132,16 @@ class Task:
             return float(self._made(setting).fit(x, y).score(test_x, test_y))
 
     def _made(self, setting: Setting) -> t.Any:
-        """Return the estimator as the step sklearn.train of the zoo makes it."""
+        """Return the estimator, with its own scaling."""
+        from sklearn.compose import TransformedTargetRegressor
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
         from sklearn.utils import all_estimators
 
-        options = {**_FIXED[self.model], **setting, "random_state": self.seed}
-        made = dict(all_estimators())[self.estimator](**options)
-        return make_pipeline(StandardScaler(), made) if self.model == "network" else made
+        made = dict(all_estimators())[self.estimator](**setting, random_state=self.seed)
+        if self.model != "network":
+            return made
+        scaled = make_pipeline(StandardScaler(), made)
+        if not self.is_regression:
+            return scaled
+        return TransformedTargetRegressor(scaled, transformer=StandardScaler())

@@ -243,7 +243,7 @@ def _usual_size(session: Session) -> CacheSize:
     return CacheSize(share=DEFAULT_SHARE) if budget is None else CacheSize(budget)
 
 
-def _read_all(files: Sequence[Source], given: Mapping[str, str]) -> list[Subject]:
+def _read_all(files: Sequence[Source], given: Mapping[str, object]) -> list[Subject]:
     """Read what FILEs say of runs with the parameters that are given.
 
     Raises
@@ -275,7 +275,7 @@ def _refuse_beyond(file: str, graph: ArtifactGraph) -> None:
     raise click.BadParameter(f"{file}: {problem}", param_hint="FILE...")
 
 
-def _read(source: Source, given: Mapping[str, str]) -> Subject:
+def _read(source: Source, given: Mapping[str, object]) -> Subject:
     """Read what a FILE says of a run.
 
     Raises
@@ -301,7 +301,7 @@ def _read(source: Source, given: Mapping[str, str]) -> Subject:
     return Subject(source.written, loaded.name, graph, notes, names)
 
 
-def _with_parameters(workflow: Workflow, given: Mapping[str, str]) -> Workflow:
+def _with_parameters(workflow: Workflow, given: Mapping[str, object]) -> Workflow:
     """Return a workflow whose parameters have for their defaults what is given of them.
 
     None needs a value: where nobody says how many items a list has, that is told.

@@ -29,7 +29,7 @@ class Asked:
     """What of the run is to be other than it was, as `stages.prepare_restart` takes it."""
 
     workflow: stages.AnyWorkflow | None
-    parameters: Mapping[str, str]
+    parameters: Mapping[str, object]
     passes: Iterable[Pass] | None
     from_step: str | None
     cluster: Machines

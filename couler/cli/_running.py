@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import typing as t
 from collections.abc import Callable
@@ -155,13 +156,13 @@ def home_flag() -> Path | None:
     return flag
 
 
-def parse_params(params: tuple[str, ...]) -> dict[str, str]:
+def parse_params(params: tuple[str, ...]) -> dict[str, object]:
     """Return the parameters that `-p` gives; the engine reads the text as the declared type.
 
     `@FILE` stands for all parameters of a file: a table in YAML or JSON, or what `couler tune -o`
-    wrote, of which the chosen ones are taken.
+    wrote, of which the chosen ones are taken. They have the types of the file.
     """
-    given: dict[str, str] = {}
+    given: dict[str, object] = {}
     for param in params:
         if param.startswith("@"):
             given |= _of_file(Path(param[1:]))
@@ -173,7 +174,15 @@ def parse_params(params: tuple[str, ...]) -> dict[str, str]:
     return given
 
 
-def _of_file(path: Path) -> dict[str, str]:
+def parse_texts(params: tuple[str, ...]) -> dict[str, str]:
+    """Return what `-p` gives as texts, as `parse_params` else."""
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in parse_params(params).items()
+    }
+
+
+def _of_file(path: Path) -> dict[str, object]:
     from couler.tuning.parameters import read_parameters  # who names no file needs none
 
     return read_parameters(path)

@@ -24,10 +24,18 @@ def check_place(output: Path) -> None:
     Raises
     ------
     click.UsageError
-        There is no such folder.
+        There is no such folder, nothing can be written there, or it is a device or a pipe.
     """
     if not output.parent.is_dir():
         raise click.UsageError(f"-o {output}: there is no folder {output.parent}")
+    if output.exists() and not output.is_file():
+        raise click.UsageError(f"-o {output}: it is no file. Leave -o out for standard output")
+    begun = _beside(output)
+    try:
+        begun.touch()
+        begun.unlink()
+    except OSError as error:
+        raise click.UsageError(f"-o {output} cannot be written: {error.strerror}") from error
 
 
 def write_whole(output: Path, text: str) -> None:
@@ -38,7 +46,7 @@ def write_whole(output: Path, text: str) -> None:
     ConfigurationError
         It cannot be written.
     """
-    begun = output.with_name(f".{output.name}.{os.getpid()}")
+    begun = _beside(output)
     try:
         begun.write_text(text, encoding="utf-8")
         begun.replace(output)
@@ -46,6 +54,11 @@ def write_whole(output: Path, text: str) -> None:
         with contextlib.suppress(OSError):
             begun.unlink(missing_ok=True)
         raise ConfigurationError(f"-o {output} cannot be written: {error.strerror}") from error
+
+
+def _beside(output: Path) -> Path:
+    """Return where a file is written before it takes its place."""
+    return output.with_name(f".{output.name}.{os.getpid()}")
 
 
 def show_outcome(session: Session, outcome: Outcome, format_: str) -> None:
@@ -70,6 +83,11 @@ def show_outcome(session: Session, outcome: Outcome, format_: str) -> None:
     ]
     for line in aligned((((*head, *more, "hyperparameters")), *rows)):
         click.echo(line)
+    if outcome.not_trained_on:
+        told = one_line(", ".join(outcome.not_trained_on))
+        click.echo(f"not trained on, as they hold no numbers: {told}")
+    if outcome.missing:
+        click.echo(f"missing: {one_line(outcome.missing)}")
     for one in outcome.candidates:
         if one.problems:
             click.echo(f"{one.name} left out: {one_line('; '.join(one.problems))}")

@@ -9,7 +9,7 @@ import click
 
 from couler.cli._elsewhere import ask
 from couler.cli._prefixes import is_of
-from couler.cli._running import parse_params
+from couler.cli._running import parse_texts
 from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._snapshot import take_snapshot
@@ -52,7 +52,7 @@ def command(
     is all of them. Without STEP, all that wait go on. A step that gives
     values on needs them here.
     """
-    entered = parse_params(values)
+    entered = parse_texts(values)
     with open_home(session, home) as (database, found):
         record, fault = ask(session, find_run(database, run), database, found)
         if fault is not None:

@@ -6,15 +6,18 @@ import typing as t
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from couler.cli._llm import LlmFlags, llm_options, opened_model
 from couler.cli._runs import FORMATS, chosen_home, format_option, home_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._tuning import check_place, one_line, show_outcome, write_whole
+from couler.errors import CoulerError, LanguageModelError
 
 if t.TYPE_CHECKING:
     from couler.tuning.cards import DataCard, ModelCard
     from couler.tuning.outcome import Outcome
+    from couler.tuning.validation import ValidateOptions
 
 SOURCES = ("given", "grid", "random", "proposed")
 
@@ -59,7 +62,9 @@ _file = click.Path(exists=True, dir_okay=False, path_type=Path)
     metavar="N",
     help="Divisions of the rows that each of them is trained on.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn."
+)
 @click.option(
     "--temperature",
     type=click.FloatRange(0, 2),
@@ -109,12 +114,14 @@ def command(
     from couler.tuning.cards import read_data_card, read_model_card
     from couler.tuning.space import read_space
 
+    if top is None and _is_given(context, "splits"):
+        raise click.UsageError("--splits says how candidates are trained: give --validate K, too")
     if output is not None:
         check_place(output)
     data, model = read_data_card(data_card), read_model_card(model_card)
     read = read_space(space)
-    if top is not None:
-        _check_trainable(session, data, model, home)
+    told_format = session.settings.choose("format", format_, FORMATS)
+    trials = None if top is None else _trials(session, top, splits, seed, home)
     options = TuneOptions(
         rounds=rounds,
         candidates=candidates,
@@ -127,21 +134,55 @@ def command(
         session.info(one_line(text))
 
     with opened_model(session, llm, "tune", home=home) as language_model:
+        if trials is not None:  # found out before the first prediction is paid
+            from couler.tuning.validation import check_trainable
+
+            session.info("training once, to find out whether that works")
+            check_trainable(data, model, read, trials)
         outcome = tune(data, model, read, language_model, options, tell=tell)
-    if top is not None:
-        outcome = _validated(session, outcome, data, model, top, splits, seed, home)
-    if output is not None:
-        is_json = output.suffix == ".json"
-        write_whole(output, outcome.to_json_text() if is_json else outcome.to_yaml())
-        session.info(f"wrote {output}")
-    show_outcome(session, outcome, session.settings.choose("format", format_, FORMATS))
+    _write(session, outcome, output)  # what is paid is kept, whatever comes of training
+    if trials is not None and not outcome.missing:
+        try:
+            outcome = _validated(session, outcome, data, model, trials)
+        except CoulerError:
+            show_outcome(session, outcome, told_format)
+            raise
+        _write(session, outcome, output)
+    show_outcome(session, outcome, told_format)
+    if outcome.missing:
+        left = ", and nothing was trained" if trials is not None else ""
+        raise LanguageModelError(f"the outcome is not whole{left}: {one_line(outcome.missing)}")
 
 
-def _check_trainable(session: Session, data: DataCard, model: ModelCard, home: Path | None) -> None:
-    """Find out before the first prediction is paid whether training can work."""
-    from couler.tuning.validation import check_trainable
+def _is_given(context: click.Context, name: str) -> bool:
+    """Return whether a call gives an option, and not its default does."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
-    check_trainable(data, model, chosen_home(session, home))
+
+def _refuse_options(of: str, **options: object) -> None:
+    """Refuse options that say nothing of what a card is drawn of."""
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: not of {of}. Correct the card by hand")
+
+
+def _write(session: Session, outcome: Outcome, output: Path | None) -> None:
+    if output is None:
+        return
+    is_json = output.suffix == ".json"
+    write_whole(output, outcome.to_json_text() if is_json else outcome.to_yaml())
+    session.info(f"wrote {output}")
+
+
+def _trials(
+    session: Session, top: int, splits: int, seed: int, home: Path | None
+) -> ValidateOptions:
+    from couler.backends.base import RunOptions
+    from couler.tuning.validation import ValidateOptions
+
+    return ValidateOptions(
+        top=top, splits=splits, seed=seed, run=RunOptions(home=chosen_home(session, home))
+    )
 
 
 def _validated(
@@ -149,28 +190,18 @@ def _validated(
     outcome: Outcome,
     data: DataCard,
     model: ModelCard,
-    top: int,
-    splits: int,
-    seed: int,
-    home: Path | None,
+    trials: ValidateOptions,
 ) -> Outcome:
-    from couler.backends.base import RunOptions
-    from couler.tuning.validation import ValidateOptions, trials_of, validate
+    from couler.tuning.validation import trials_of, validate
 
-    names = [one.name for one in trials_of(outcome, top)]
-    session.info(f"training {', '.join(names)} on {splits} divisions of the rows each")
+    names = [one.name for one in trials_of(outcome, trials.top)]
+    session.info(f"training {', '.join(names)} on {trials.splits} divisions of the rows each")
 
     def tell(event: t.Any) -> None:
         if event.kind == "finished":
             session.detail(f"  {event.path} {event.status}")
 
-    options = ValidateOptions(
-        top=top,
-        splits=splits,
-        seed=seed,
-        run=RunOptions(home=chosen_home(session, home)),
-    )
-    return validate(outcome, data, model, options, on_event=tell)
+    return validate(outcome, data, model, trials, on_event=tell)
 
 
 @command.group()
@@ -219,12 +250,16 @@ def draw_data(
     if (file is None) == (set_ is None):
         raise click.UsageError("give FILE or --set NAME")
     if set_ is not None:
+        _refuse_options("a set of scikit-learn", label=label, name=name, delimiter=delimiter)
         _put(session, draw_set_card(set_, metric=metric), output)
     elif file is not None and file.suffix.lower() == ".md":
+        _refuse_options("a README", label=label, name=name, delimiter=delimiter)
         drawn = data_card_of_readme(file, metric=metric)
         _tell_unknown(session, drawn.unknown)
         _put(session, drawn.card, output)
     elif file is not None:
+        if file.suffix == ".npz":
+            _refuse_options("an npz file", delimiter=delimiter)
         made = draw_data_card(file, label=label, name=name, metric=metric, delimiter=delimiter)
         _put(session, made, output)
 
@@ -235,16 +270,19 @@ def draw_data(
 @click.option("--estimator", metavar="NAME", help="What it trains, such as MLPClassifier.")
 @_card_output
 @session_options
-@pass_session
+@click.pass_context
 def draw_model(
-    session: Session, file: Path | None, step: str, estimator: str | None, output: Path | None
+    context: click.Context, file: Path | None, step: str, estimator: str | None, output: Path | None
 ) -> None:
     """Draw a model card, from a README or of what a step of the zoo trains."""
     from couler.tuning.estimators import draw_model_card
     from couler.tuning.readme import model_card_of_readme
 
+    session = context.ensure_object(Session)
     if (file is None) == (estimator is None):
         raise click.UsageError("give README or --estimator NAME")
+    if file is not None and _is_given(context, "step"):
+        _refuse_options("a README", step=step)
     if estimator is not None:
         _put(session, draw_model_card(step, estimator), output)
     elif file is not None:

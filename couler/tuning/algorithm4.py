@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import random
 import typing as t
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from couler.errors import ModelAnswerError, TuningError
+from couler.errors import LanguageModelError, ModelAnswerError, TuningError
 from couler.ir.wording import counted
 from couler.llm import LanguageModel, Prompt, render_prompt
 from couler.tuning.cards import DataCard, ModelCard, as_data
 from couler.tuning.logs import LEAST_POINTS, PredictedLog, problems_of_log
 from couler.tuning.metrics import Metric
-from couler.tuning.outcome import Candidate, Outcome, Point, Used
+from couler.tuning.outcome import Candidate, Outcome, Point, Used, ranked
 from couler.tuning.proposals import ask_for_settings
 from couler.tuning.space import Candidates, SearchSpace, key_of
 
@@ -97,13 +97,15 @@ def tune(
     -------
     Outcome
         All candidates with their logs and what was wrong with those left out; the best is chosen.
+        If the budget is reached or the endpoint fails once something was predicted, that is kept:
+        `missing` then says what there is not.
 
     Raises
     ------
     TuningError
         There is no candidate, none has a usable log, or a fixed list is to have several rounds.
     LanguageModelError, ModelBudgetError
-        The endpoint cannot be used, or the budget is reached.
+        The endpoint cannot be used, or the budget is reached, before there is a usable log.
 
     Notes
     -----
@@ -142,6 +144,11 @@ class _Tuning:
     refused: list[str] = field(default_factory=list)
     prompts: dict[str, None] = field(default_factory=dict)
     answered_by: str = ""
+    waiting: int = 0
+    """How many candidates of a round have not been asked about."""
+    finished: int = 0
+    """The last round that is whole."""
+    missing: str = ""
 
     def run(self) -> Outcome:
         source = self.options.source or self.space.candidates
@@ -152,6 +159,15 @@ class _Tuning:
                 f"candidates are {'a given list' if source == 'given' else 'a grid'}, which has 1 "
                 f"round, not {self.options.rounds}. Take candidates: random or proposed"
             )
+        try:
+            self._ask(source)
+        except LanguageModelError as error:
+            if not ranked(self.found, self.data.metric):
+                raise
+            self.missing = self._what_is_missing(error)
+        return self._outcome()
+
+    def _ask(self, source: Candidates) -> None:
         chance = random.Random(self.options.seed)
         known: set[str] = set()
         for number in range(1, self.options.rounds + 1):
@@ -161,9 +177,24 @@ class _Tuning:
                 continue
             # All of a round see the same earlier logs, whatever their order.
             earlier = self._earlier()
+            self.waiting = len(new)
             for origin, setting in new:
                 self._add(number, origin, setting, earlier)
-        return self._outcome()
+                self.waiting -= 1
+            self.finished = number
+
+    def _what_is_missing(self, error: LanguageModelError) -> str:
+        """Return what there is no log of, and why."""
+        rounds = self.options.rounds
+        of = f" of round {self.finished + 1}" if rounds > 1 else ""
+        told = (
+            f"{counted(self.waiting, 'candidate')}{of} without a log"
+            if self.waiting
+            else f"no candidates{of or ' but those here'}"
+        )
+        if (later := rounds - self.finished - 1) > 0:
+            told += f", {counted(later, 'later round')} not begun"
+        return f"{told}: {' '.join(str(error).split())[:_MOST_TEXT]}"
 
     def _new(
         self, source: Candidates, number: int, chance: random.Random, known: set[str]
@@ -262,7 +293,7 @@ class _Tuning:
 
     def _earlier(self) -> str:
         """Return the best of the logs so far as data for a prompt; empty where there are none."""
-        usable = _ranked(self.found, self.data.metric)[:_EARLIER]
+        usable = ranked(self.found, self.data.metric)[:_EARLIER]
         told = [
             {
                 "hyperparameters": one.parameters,
@@ -274,7 +305,7 @@ class _Tuning:
         return as_data(told) if told else ""
 
     def _outcome(self) -> Outcome:
-        usable = _ranked(self.found, self.data.metric)
+        usable = ranked(self.found, self.data.metric)
         if not self.found:
             raise TuningError("there is no candidate: nothing was proposed that is in the space")
         if not usable:
@@ -294,6 +325,7 @@ class _Tuning:
                 chosen=usable[0].name,
                 why="",
                 defaults=self.space.default,
+                conditions=self.space.conditions,
                 candidates=tuple(self.found),
                 refused=tuple(self.refused),
                 used=Used(
@@ -304,6 +336,7 @@ class _Tuning:
                     completion_tokens=usage.completion_tokens,
                     cost=usage.cost,
                 ),
+                missing=self.missing,
             )
         )
 
@@ -312,25 +345,14 @@ def best_of(outcome: Outcome) -> Outcome:
     """Return an outcome with the best of its candidates chosen, and why.
 
     Where some were really trained, the best of those is chosen by what that came to, and else the
-    best by its predicted log. A tie goes to the better prediction, and then to the first found.
+    best by its predicted log; `couler.tuning.outcome.ranked` says which of equals.
     """
-    metric = outcome.metric
-    predicted = _ranked(outcome.candidates, metric)
-    trained = [one for one in predicted if one.real_mean is not None]
-    trained += [
-        one for one in outcome.candidates if one.real_mean is not None and one.predicted is None
-    ]
-    trained.sort(key=lambda one: metric.rank(_number(one.real_mean)))
+    predicted = ranked(outcome.candidates, outcome.metric)
+    trained = ranked(outcome.candidates, outcome.metric, is_real=True)
     chosen = trained[0] if trained else predicted[0]
     why = _why(chosen, len(predicted), len(trained), outcome)
     update = {"chosen": chosen.name, "parameters": chosen.parameters, "why": why}
     return outcome.model_copy(update=update)
-
-
-def _ranked(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
-    """Return those with a usable log, the best first."""
-    usable = [one for one in candidates if one.predicted is not None]
-    return sorted(usable, key=lambda one: metric.rank(_number(one.predicted)))
 
 
 def _number(value: float | None) -> float:
@@ -349,7 +371,9 @@ def _why(chosen: Candidate, predicted: int, trained: int, outcome: Outcome) -> s
             means += f"; predicted {chosen.predicted:.4g}, with logs of {predicted}"
     else:
         means = f"best of {of} by predicted {name} {_number(chosen.predicted):.4g}"
-    return means + (f"; {left_out} left out for their logs" if left_out else "")
+    if left_out:
+        means += f"; {left_out} left out for their logs"
+    return means + ("; predictions ended early" if outcome.missing else "")
 
 
 def _range(metric: Metric) -> str:

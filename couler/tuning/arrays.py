@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import lzma
+import struct
+import tokenize
 import typing as t
 import zipfile
+import zlib
 from pathlib import Path
 
 from couler.errors import ConfigurationError, TuningError
 
-__all__ = ["MOST_CELLS", "Arrays", "read_arrays"]
+__all__ = ["ARRAY_LABEL", "MOST_CELLS", "Arrays", "read_arrays"]
+
+ARRAY_LABEL: t.Final = "y"
+"""The column of the labels of an npz file."""
 
 MOST_CELLS = 20_000_000
 """More values than these are not read."""
+
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, EOFError),
+    *(ValueError, KeyError, TypeError, SyntaxError, OverflowError, NotImplementedError),
+    RuntimeError,  # a password, or a way of packing that this Python has not
+)
+"""What comes of an archive, or of an array in it, that is none or is damaged."""
 
 _MOST_BYTES = 8 * MOST_CELLS + (1 << 20)
 
@@ -61,7 +75,11 @@ def read_arrays(path: Path) -> Arrays:
             x, y = arrays[names["x"]], arrays[names["y"]]
     except OSError as error:
         raise TuningError(f"the data {path} cannot be read: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError) as error:
+    except MemoryError as error:  # its header claims more than the file has
+        raise TuningError(
+            f"{path} cannot be read as npz: its arrays do not fit: {error}"
+        ) from error
+    except _UNREADABLE as error:
         if isinstance(error, TuningError):
             raise
         raise TuningError(f"{path} cannot be read as npz: {error}") from error

@@ -13,11 +13,11 @@ from pathlib import Path
 from couler.errors import ConfigurationError, TuningError
 from couler.ir.diagnostics import did_you_mean
 from couler.steps.dataset_check import NAMES as SETS
-from couler.tuning.arrays import MOST_CELLS, read_arrays
+from couler.tuning.arrays import ARRAY_LABEL, MOST_CELLS, read_arrays
 from couler.tuning.cards import Column, DataCard, DataSource, LabelSpace
 from couler.tuning.metrics import Metric
 
-__all__ = ["draw_data_card", "draw_set_card"]
+__all__ = ["draw_array_card", "draw_data_card", "draw_set_card"]
 
 _MOST_COLUMNS = 10_000
 _MOST_ROWS = 1_000_000
@@ -28,6 +28,9 @@ _MOST_WHOLE_CLASSES = 20
 
 _MOST_DISTINCT = 10_000
 _NAME_LENGTH = 200
+
+_SHIFT = 64
+"""Sums are kept divided by two to the power of it, so that none of 1,000,000 rows overflows."""
 
 
 def draw_data_card(
@@ -68,9 +71,9 @@ def draw_data_card(
     if path.suffix == ".npz":
         arrays = read_arrays(path)
         columns = [_Seen(one, arrays.x[:, index]) for index, one in enumerate(arrays.names)]
-        columns.append(_Seen("y", arrays.y))
+        columns.append(_Seen(ARRAY_LABEL, arrays.y))
         source = DataSource(file=str(path))
-        return _card(columns, label or "y", name or path.stem, metric, source, str(path))
+        return _card(columns, label or ARRAY_LABEL, name or path.stem, metric, source, str(path))
     if path.suffix not in (".csv", ".tsv"):
         raise TuningError(f"{path} is neither .csv, .tsv nor .npz, of which cards are drawn")
     found = _read_csv(path, delimiter)
@@ -111,6 +114,21 @@ def draw_set_card(name: str, *, metric: str | None = None) -> DataCard:
     return _card(columns, "target", name, metric, DataSource(name=name), name)
 
 
+def draw_array_card(x: t.Any, y: t.Any, *, name: str, metric: str | None = None) -> DataCard:
+    """Return the card of rows that are arrays; it does not say where the data are.
+
+    Parameters
+    ----------
+    x, y
+        n x m numbers, and n labels.
+    name, metric
+        As for `draw_data_card`.
+    """
+    columns = [_Seen(f"x{index}", x[:, index]) for index in range(x.shape[1])]
+    columns.append(_Seen(ARRAY_LABEL, y))
+    return _card(columns, ARRAY_LABEL, name, metric, None, name)
+
+
 class _Seen:
     """What is known of a column after all of its values were seen once."""
 
@@ -135,7 +153,7 @@ class _Seen:
             self.texts += 1
         else:
             self.least, self.most = min(self.least, number), max(self.most, number)
-            self.sum += number
+            self.sum += math.ldexp(number, -_SHIFT)
             self.is_whole = self.is_whole and number.is_integer()
         if self.is_counted:
             is_number = number is not None and number.is_integer()
@@ -161,7 +179,8 @@ class _Seen:
         told: dict[str, t.Any] = {}
         if self.type == "number":
             known = self.rows - self.missing
-            figures = {"least": self.least, "most": self.most, "mean": self.sum / known}
+            mean = math.ldexp(self.sum / known, _SHIFT)
+            figures = {"least": self.least, "most": self.most, "mean": mean}
             told = {what: float(f"{value:.6g}") for what, value in figures.items()}
         elif self.type == "text" and self.is_counted:
             told = {"distinct": len(self.counts)}
@@ -180,7 +199,7 @@ def _card(
     label: str,
     name: str,
     metric: str | None,
-    source: DataSource,
+    source: DataSource | None,
     where: str,
 ) -> DataCard:
     found = next((one for one in columns if one.name == label), None)
@@ -195,6 +214,8 @@ def _card(
         raise TuningError(f'{where} has no column besides the label "{label}"')
     if not found.rows:
         raise TuningError(f"{where} has no rows")
+    if found.type == "empty":
+        raise TuningError(f'{where}: the label "{label}" has no value in any row')
     space = _label_space(found)
     chosen = metric or ("accuracy" if space.kind == "classes" else "r2")
     try:

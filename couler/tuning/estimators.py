@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import math
 import typing as t
+from collections.abc import Iterable
 
 from couler.errors import ConfigurationError, TuningError
 from couler.ir.diagnostics import did_you_mean
 from couler.tuning.cards import ModelCard, Training
 
-__all__ = ["draw_model_card"]
+__all__ = ["draw_model_card", "refuse_unknown_parameters"]
 
 STEP: t.Final = "sklearn.train"
 
@@ -41,18 +42,7 @@ def draw_model_card(step: str, estimator: str) -> ModelCard:
         raise TuningError(
             f'cards are drawn of what {STEP} trains, not "{step}". Write the card by hand'
         )
-    try:
-        from sklearn.utils import all_estimators
-    except ImportError as error:
-        raise ConfigurationError(
-            "the estimators of scikit-learn need it: pip install 'couler[tuning]'"
-        ) from error
-    known: dict[str, t.Any] = dict(all_estimators())
-    if estimator not in known:
-        raise TuningError(
-            f'scikit-learn has no estimator "{estimator}".{did_you_mean(estimator, known)}'
-        )
-    found = known[estimator]
+    found = _found(estimator)
     defaults = {
         name: _plain(one.default)
         for name, one in inspect.signature(found).parameters.items()
@@ -66,6 +56,49 @@ def draw_model_card(step: str, estimator: str) -> ModelCard:
         loss=loss if isinstance(loss, str) else "",
         training=Training(estimator=estimator, scale=estimator.startswith(_WANTS_SCALE)),
     )
+
+
+def refuse_unknown_parameters(estimator: str, names: Iterable[str]) -> None:
+    """Refuse names that an estimator has no parameters of.
+
+    Parameters
+    ----------
+    estimator
+        Its name; one given by its path is left to the step that trains it.
+    names
+        Of parameters.
+
+    Raises
+    ------
+    TuningError
+        There is no such estimator, or it has no such parameter.
+    ConfigurationError
+        scikit-learn is not installed.
+    """
+    if "." in estimator:
+        return
+    known = inspect.signature(_found(estimator)).parameters
+    unknown = next((one for one in names if one not in known), None)
+    if unknown is not None:
+        raise TuningError(
+            f'{estimator} has no parameter "{unknown}".{did_you_mean(unknown, known)}'
+        )
+
+
+def _found(estimator: str) -> t.Any:
+    """Return the class of an estimator."""
+    try:
+        from sklearn.utils import all_estimators
+    except ImportError as error:
+        raise ConfigurationError(
+            "the estimators of scikit-learn need it: pip install 'couler[tuning]'"
+        ) from error
+    known: dict[str, t.Any] = dict(all_estimators())
+    if estimator not in known:
+        raise TuningError(
+            f'scikit-learn has no estimator "{estimator}".{did_you_mean(estimator, known)}'
+        )
+    return known[estimator]
 
 
 def _is_plain(value: object) -> bool:

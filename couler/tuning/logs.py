@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import typing as t
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from couler.tuning.metrics import Metric
+from couler.tuning.space import short
 
 __all__ = ["LogPoint", "PredictedLog", "problems_of_log"]
 
@@ -35,12 +36,24 @@ NOT_NEGATIVE = (
 densities, can be."""
 
 
+def _whole(value: object) -> object:
+    """Return 3 for 3.0, which JSON does not tell apart; all else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 class LogPoint(BaseModel):
-    """A line of a training log: what holds after a step of training."""
+    """A line of a training log: what holds after a step of training.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    A truth or a text is no number, though it may look like one.
+    """
 
-    step: t.Annotated[int, Field(description="number of the epoch or iteration, from 1 on")]
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    step: t.Annotated[
+        int,
+        BeforeValidator(_whole),
+        Field(description="number of the epoch or iteration, from 1 on"),
+    ]
     train_loss: float
     validation_loss: float
     train_metric: float
@@ -105,11 +118,11 @@ def problems_of_log(log: PredictedLog, metric: Metric, *, loss: str = "") -> lis
     before = 0
     for number, point in enumerate(log.points, 1):
         where = f"point {number}"
-        if point.step <= before:
-            after = f"does not come after {before}" if before else "is below 1"
-            found.append(f"{where}: step {point.step} {after}")
-        elif point.step > MOST_STEP:
-            found.append(f"{where}: step {point.step:.3g} is above {MOST_STEP:,}")
+        if point.step > MOST_STEP:
+            found.append(f"{where}: step {short(point.step)} is above {MOST_STEP:,}")
+        elif point.step <= before:
+            after = f"does not come after {short(before)}" if before else "is below 1"
+            found.append(f"{where}: step {short(point.step)} {after}")
         before = max(before, point.step)
         for part in ("train", "validation"):
             value = getattr(point, f"{part}_loss")

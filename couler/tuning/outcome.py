@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import typing as t
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from couler.errors import TuningError
-from couler.ir.base import JsonMap
+from couler.ir.base import Json, JsonMap
 from couler.ir.yaml_writer import dump
 from couler.optimizers.base import TunedParameters
 from couler.tuning.metrics import Metric
 from couler.tuning.ranks import spearman
 from couler.tuning.reading import MOST_BYTES, Sheet, make_sheet, parse_yaml, read_text
 
-__all__ = ["Candidate", "Outcome", "Point", "RealTraining", "Used", "read_outcome"]
+__all__ = ["Candidate", "Outcome", "Point", "RealTraining", "Used", "ranked", "read_outcome"]
 
 KIND: t.Final = "tuning"
 
@@ -139,12 +141,19 @@ class Outcome(Sheet):
         Why, in one sentence.
     defaults
         The setting of the defaults; None where the space has none.
+    conditions
+        By the name of a hyperparameter that is not always there, its `when` of the space.
     candidates
         All of them, in the order in which they were found.
     refused
         What was proposed and is not in the space, each with its reason.
     used
         What predictions took.
+    not_trained_on
+        Columns that real training left out, since they hold no numbers.
+    missing
+        What was not predicted, and why: a budget was reached, or the endpoint failed. Empty where
+        all was.
     """
 
     kind: t.Literal["tuning"] = KIND
@@ -156,9 +165,12 @@ class Outcome(Sheet):
     chosen: str
     why: str
     defaults: JsonMap | None = None
+    conditions: dict[str, dict[str, tuple[Json, ...]]] = Field(default_factory=dict)
     candidates: tuple[Candidate, ...]
     refused: tuple[str, ...] = ()
     used: Used = Used()
+    not_trained_on: tuple[str, ...] = ()
+    missing: str = ""
 
     @model_validator(mode="after")
     def _check(self) -> t.Self:
@@ -190,7 +202,7 @@ class Outcome(Sheet):
 
     def as_tuned(self) -> TunedParameters:
         """Return what the pass `tune` needs of it."""
-        return TunedParameters(self.parameters, self.why)
+        return TunedParameters(self.parameters, self.why, self.conditions)
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the outcome as JSON, which reads back equal."""
@@ -208,6 +220,37 @@ class Outcome(Sheet):
     def to_yaml(self) -> str:
         """Return the outcome as YAML, which reads back equal."""
         return dump(self.to_json())
+
+
+def ranked(
+    candidates: Iterable[Candidate], metric: Metric, *, is_real: bool = False
+) -> list[Candidate]:
+    """Return the candidates that have a value, the best first.
+
+    Parameters
+    ----------
+    candidates
+        In the order in which they were found.
+    metric
+        What they are compared by.
+    is_real
+        Whether by real training, and not by predicted logs.
+
+    Notes
+    -----
+    Of equals the default is before all; then, by real training, the one that was predicted better;
+    then the one that was found first.
+    """
+
+    def place(one: Candidate, value: float) -> tuple[float, bool, float]:
+        second = 0.0
+        if is_real:
+            second = math.inf if one.predicted is None else metric.rank(one.predicted)
+        return metric.rank(value), one.origin != "default", second
+
+    valued = [(one, one.real_mean if is_real else one.predicted) for one in candidates]
+    placed = [(place(one, value), one) for one, value in valued if value is not None]
+    return [one for _, one in sorted(placed, key=lambda pair: pair[0])]
 
 
 def make_outcome(tree: object, where: str) -> Outcome:

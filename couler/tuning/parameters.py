@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from couler.errors import ParameterError, TuningError
+from couler.ir.parameters import PlainText
 from couler.tuning.outcome import KIND, make_outcome
 from couler.tuning.reading import parse_yaml, read_text
 
@@ -14,8 +15,8 @@ __all__ = ["read_parameters"]
 _MOST_BYTES = 1 << 24
 
 
-def read_parameters(path: Path) -> dict[str, str]:
-    """Return parameters by name, each as the text that stands for it after `-p NAME=`.
+def read_parameters(path: Path) -> dict[str, object]:
+    """Return parameters by name, with the types that the file has.
 
     Parameters
     ----------
@@ -25,7 +26,11 @@ def read_parameters(path: Path) -> dict[str, str]:
     Raises
     ------
     ParameterError
-        The file cannot be read, or is no such table.
+        The file cannot be read, is no such table, or a value has no JSON form.
+
+    Notes
+    -----
+    Texts are `PlainText`: the text "5" is no number, though it looks like one.
     """
     try:
         tree = parse_yaml(read_text(path, "file of parameters", _MOST_BYTES), str(path))
@@ -35,15 +40,16 @@ def read_parameters(path: Path) -> dict[str, str]:
         raise ParameterError(f"-p @{path}: {error}") from error
     if not isinstance(tree, dict) or not all(isinstance(name, str) for name in tree):
         raise ParameterError(f"-p @{path}: it is no table of parameters by name")
-    return {name: _text(path, name, value) for name, value in tree.items()}
+    return {name: _checked(path, name, value) for name, value in tree.items()}
 
 
-def _text(path: Path, name: str, value: object) -> str:
+def _checked(path: Path, name: str, value: object) -> object:
     if isinstance(value, str):
-        return value
+        return PlainText(value)
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ParameterError(
             f"-p @{path}: {name} is {value!r:.60}, which has no JSON form. Quote it"
         ) from error
+    return value

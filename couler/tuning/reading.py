@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import typing as t
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +16,17 @@ from couler.ir.wording import counted
 
 M = t.TypeVar("M", bound=BaseModel)
 
+if t.TYPE_CHECKING:
+    import yaml
+
 MOST_BYTES = 1 << 20
 """A larger file is no card and no search space."""
+
+_MOST_DEPTH = 100
+"""Deeper nesting is no card either, and would use up the stack."""
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
+"""Numbers such as 1e-4, which YAML 1.2 and JSON have, and which YAML 1.1 takes for a text."""
 
 
 class Sheet(BaseModel):
@@ -51,22 +62,82 @@ def parse_yaml(text: str, where: str) -> object:
     Raises
     ------
     TuningError
-        It is no YAML, or uses aliases: with those a small file can stand for a huge one.
+        It is no YAML; it uses aliases, with which a small file can stand for a huge one; it nests
+        too deeply; or a key is there twice, of which one would be lost.
+
+    Examples
+    --------
+    >>> parse_yaml("{low: 1e-4, name: '1e-4'}", "space")
+    {'low': 0.0001, 'name': '1e-4'}
     """
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        for event in yaml.parse(text, Loader=loader):
+        depth = 0
+        for event in yaml.parse(text, Loader=_loader()):
             if isinstance(event, yaml.AliasEvent):
-                mark = event.start_mark
-                place = where if mark is None else f"{where}:{mark.line + 1}"
-                raise TuningError(f"{place}: aliases (*{event.anchor}) are not read here")
-        return yaml.load(text, Loader=loader)
+                told = f"aliases (*{event.anchor}) are not read here"
+                raise TuningError(f"{_place(where, event.start_mark)}: {told}")
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > _MOST_DEPTH:
+                told = f"it nests lists and tables more than {_MOST_DEPTH} deep"
+                raise TuningError(f"{_place(where, event.start_mark)}: {told}")
+        loader = _loader()(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            _refuse_double_keys(node, where)
+            return loader.construct_document(node)
+        finally:
+            loader.dispose()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if isinstance(error, TuningError):
             raise
         raise TuningError(f"{where}: no YAML: {' '.join(str(error).split())}") from error
+
+
+@functools.cache
+def _loader() -> t.Any:
+    """Return the class that reads YAML, with the numbers of YAML 1.2."""
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # either
+        pass
+
+    Loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(f"^(?:{_NUMBER.pattern})$"), list("-+.0123456789")
+    )
+    return Loader
+
+
+def _refuse_double_keys(node: yaml.Node, where: str) -> None:
+    """Refuse a table in which a key is there twice: one of the two would be lost."""
+    import yaml
+
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, yaml.SequenceNode):
+            waiting += one.value
+        if not isinstance(one, yaml.MappingNode):
+            continue
+        seen: set[tuple[str, str]] = set()
+        for key, value in one.value:
+            waiting.append(value)
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if (key.tag, key.value) in seen:
+                place = _place(where, key.start_mark)
+                raise TuningError(f'{place}: the key "{key.value:.60}" is there twice')
+            seen.add((key.tag, key.value))
+
+
+def _place(where: str, mark: t.Any) -> str:
+    return where if mark is None else f"{where}:{mark.line + 1}"
 
 
 def parse_sheet(model: type[M], text: str, where: str) -> M:

@@ -25,9 +25,8 @@ _FRONT = re.compile(r"\s*---\s*\n(?P<fields>.*?)^---\s*$\n?(?P<text>.*)", re.S |
 _MOST_TEXT = 2000
 _CLASSES_TOLD = 100
 
-_DATA_KEYS = ("pretty_name", "task_categories", "tags", "dataset_info", "size_categories")
-_MODEL_KEYS = ("model_name", "pipeline_tag", "library_name", "base_model", "metrics", "tags")
-_METRIC_KEYS = ("metrics", "train-eval-index")
+_DATA_KEYS = ("pretty_name", "task_categories", "tags", "dataset_info")
+_MODEL_KEYS = ("model_name", "pipeline_tag", "library_name", "base_model")
 
 _INPUTS: Mapping[str, InputType] = FrozenDict(
     {
@@ -90,7 +89,7 @@ def data_card_of_readme(path: Path, *, metric: str | None = None) -> Drawn:
         rows=_rows(info),
         features=_features(info, kind),
     )
-    known = (*_DATA_KEYS, *_METRIC_KEYS)
+    known = (*_DATA_KEYS, "metrics") if metric is None and _told_metric(fields) else _DATA_KEYS
     return Drawn(card, tuple(str(one) for one in fields if one not in known))
 
 
@@ -178,7 +177,8 @@ def _labels(info: Mapping[str, t.Any]) -> LabelSpace | None:
     """Return the classes of the first feature that has some."""
     for one in _features_of(info):
         dtype = one.get("dtype")
-        names = dtype.get("class_label", {}).get("names") if isinstance(dtype, dict) else None
+        told = dtype.get("class_label") if isinstance(dtype, dict) else None
+        names = told.get("names") if isinstance(told, dict) else told
         listed = list(names.values()) if isinstance(names, dict) else names
         if isinstance(listed, list) and listed:
             return LabelSpace(
@@ -206,13 +206,17 @@ def _rows(info: Mapping[str, t.Any]) -> int | None:
     return whole if whole > 0 else None
 
 
+def _told_metric(fields: Mapping[t.Any, t.Any]) -> str | None:
+    """Return the first metric of the front matter that is known."""
+    told = _texts(fields.get("metrics"))
+    return next((one for one in told if one.lower() in KNOWN), None)
+
+
 def _metric(
     given: str | None, fields: Mapping[t.Any, t.Any], labels: LabelSpace, path: Path
 ) -> Metric:
-    told = _texts(fields.get("metrics"))
-    known = next((one for one in told if one.lower() in KNOWN), None)
     default = {"classes": "accuracy", "number": "r2"}.get(labels.kind)
-    chosen = given or known or default
+    chosen = given or _told_metric(fields) or default
     if chosen is None:
         raise TuningError(
             f"{path} does not tell what models are judged by, nor what is predicted. Give "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import importlib.metadata
 import io
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from couler.errors import ConfigurationError, TuningError
 from couler.state.home import Home
-from couler.tuning.arrays import read_arrays
+from couler.tuning.arrays import ARRAY_LABEL, read_arrays
 from couler.tuning.cards import DataCard, DataSource
 
 __all__ = ["TrainingRows", "rows_of"]
@@ -29,6 +30,8 @@ class TrainingRows(t.NamedTuple):
     delimiter: str | None
     digest: str
     """Of the content and of the version of scikit-learn: trials of others are not taken for it."""
+    left_out: tuple[str, ...] = ()
+    """Columns that are not trained on, since they hold no numbers."""
 
 
 def rows_of(data: DataCard, home: Path | None) -> TrainingRows:
@@ -58,16 +61,18 @@ def rows_of(data: DataCard, home: Path | None) -> TrainingRows:
     if source.name is not None:
         return TrainingRows(source.name, None, None, None, None, f"scikit-learn {version}")
     path = Path(source.file or "").absolute()
-    digest = _digest(path)
+    digest, label = _digest(path), data.label_space.column
     if path.suffix == ".npz":
         path = _as_csv(path, digest, home)
+        label = label or ARRAY_LABEL
     return TrainingRows(
         None,
         str(path),
-        "y" if source.file is not None and source.file.endswith(".npz") else _label(data),
+        label,
         _features(data, source),
         source.delimiter,
         f"{digest} scikit-learn {version}",
+        _left_out(data, source),
     )
 
 
@@ -78,10 +83,6 @@ def _version() -> str:
         raise ConfigurationError(NEEDS_EXTRA) from error
 
 
-def _label(data: DataCard) -> str | None:
-    return data.label_space.column
-
-
 def _features(data: DataCard, source: DataSource) -> list[str] | None:
     """Return the columns of numbers where the card knows of others; None for all."""
     label = data.label_space.column
@@ -90,6 +91,14 @@ def _features(data: DataCard, source: DataSource) -> list[str] | None:
     if source.name is not None or not is_whole or all(one.type == "number" for one in others):
         return None
     return [one.name for one in others if one.type == "number"]
+
+
+def _left_out(data: DataCard, source: DataSource) -> tuple[str, ...]:
+    """Return the columns that `_features` does not name."""
+    taken, label = _features(data, source), data.label_space.column
+    if taken is None:
+        return ()
+    return tuple(one.name for one in data.columns if one.name not in (label, *taken))
 
 
 def _digest(path: Path) -> str:
@@ -103,18 +112,19 @@ def _digest(path: Path) -> str:
 def _as_csv(path: Path, digest: str, home: Path | None) -> Path:
     """Return a CSV file with the rows of an npz file, which steps read from there."""
     folder = (home or Home.find(os.environ).root) / "tuning"
-    made = folder / f"{digest[:32]}.csv"
+    made = folder / f"{digest[:32]}-quoted.csv"  # others were written without quotes
     if made.exists():
         return made
     arrays = read_arrays(path)
     text = io.StringIO()
-    text.write(",".join([*arrays.names, "y"]) + "\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*arrays.names, ARRAY_LABEL])
     for row, label in zip(arrays.x, arrays.y, strict=True):
-        text.write(",".join(repr(float(one)) for one in row) + f",{label}\n")
+        writer.writerow([*(repr(float(one)) for one in row), label])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         begun = made.with_suffix(f".{os.getpid()}")
-        begun.write_text(text.getvalue(), encoding="utf-8")
+        begun.write_text(text.getvalue(), encoding="utf-8", newline="")
         begun.replace(made)
     except OSError as error:
         raise TuningError(f"{made} cannot be written: {error.strerror}") from error

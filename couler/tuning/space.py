@@ -77,6 +77,8 @@ class Parameter(Sheet):
         if self.values is not None:
             if self.type is not None or self.low is not None or self.high is not None or self.log:
                 raise ValueError("type, low, high and log are of ranges, and values are given")
+            if (double := _first_double(self.values)) is not None:
+                raise ValueError(f"values: {short(double[0])} is there twice")
         else:
             self._check_range()
         if self.has_default and (problem := self.problem(self.default)):
@@ -109,16 +111,16 @@ class Parameter(Sheet):
             if any(_same(value, one) for one in self.values):
                 return None
             known = ", ".join(_shown(one) for one in self.values)
-            return f"is {_shown(value):.60}; it is one of {known:.300}"
+            return f"is {short(value)}; it is one of {known:.300}"
         low, high = self._range()
         is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         kind = "a whole number" if self.type == "int" else "a number"
         if isinstance(value, bool) or not isinstance(value, int | float):
-            return f"is {_shown(value):.60}; it is {kind}"
-        if not math.isfinite(value) or (self.type == "int" and not is_whole):
+            return f"is {short(value)}; it is {kind}"
+        if value != value or (self.type == "int" and not is_whole):
             return f"is {value}; it is {kind}"
-        if not low <= value <= high:
-            return f"is {value}; it is from {low:g} to {high:g}"
+        if not low <= value <= high:  # exact for whole numbers that no float can hold
+            return f"is {short(value)}; it is from {low:g} to {high:g}"
         return None
 
     def exact(self, value: t.Any) -> t.Any:
@@ -229,6 +231,11 @@ class SearchSpace(Sheet):
             found[name] = one.exact(one.default)
         return found
 
+    @property
+    def conditions(self) -> dict[str, dict[str, tuple[t.Any, ...]]]:
+        """The `when` of each that has one."""
+        return {name: dict(one.when) for name, one in self.parameters.items() if one.when}
+
     def problems(self, setting: Setting) -> list[str]:
         """Return why a candidate is none of the space, each in words; nothing if it is one."""
         found: list[str] = []
@@ -337,8 +344,41 @@ def _same(one: object, other: object) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
+def short(value: object) -> str:
+    """Return a value as it is told in a line; of a very long number how long it is.
+
+    Examples
+    --------
+    >>> short(True), short(3.0), short(10**400)
+    ('true', '3.0', 'a number above 1e+300')
+    """
+    if isinstance(value, int) and abs(value) > 10**300:  # too large for a float, or to be printed
+        return f"a number {'above 1e+300' if value > 0 else 'below -1e+300'}"
+    return str(value) if isinstance(value, float) else f"{_shown(value):.60}"
+
+
 def _shown(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=list)
+
+
+def _first_double(values: Sequence[object]) -> tuple[object] | None:
+    """Return the first value that was there before, by `_same`; in a tuple, since None is one."""
+    seen: set[str] = set()
+    for one in values:
+        key = json.dumps(_canonical(one), sort_keys=True)
+        if key in seen:
+            return (one,)
+        seen.add(key)
+    return None
+
+
+def _canonical(value: t.Any) -> t.Any:
+    """Return a value that is written in one way, as `_same` compares: 1 for 1.0."""
+    if isinstance(value, Mapping):
+        return {key: _canonical(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _condition(one: Parameter) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from couler.backends.base import RunOptions
@@ -15,15 +16,21 @@ from couler.steps import sklearn
 from couler.steps.dataset import Dataset, Task
 from couler.tuning.algorithm4 import best_of
 from couler.tuning.cards import DataCard, ModelCard, Training
-from couler.tuning.outcome import Candidate, Outcome, RealTraining
+from couler.tuning.estimators import refuse_unknown_parameters
+from couler.tuning.outcome import Candidate, Outcome, RealTraining, ranked
 from couler.tuning.rows import TrainingRows, rows_of
-from couler.tuning.space import Setting
+from couler.tuning.space import SearchSpace, Setting
 
 __all__ = ["ValidateOptions", "check_trainable", "train_for_real", "trials_of", "validate"]
 
 _TASKS: Mapping[str, Task] = {"classes": "classification", "number": "regression"}
 
 _NAME = "tuning-trials"
+
+_TRIAL = "trial"
+
+_TRIED = 3
+"""So many candidates of a space without a default are tried before it is said to be wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +53,7 @@ class ValidateOptions:
     Raises
     ------
     ValueError
-        There are no candidates or divisions.
+        There are no candidates or divisions, or the seed is below 0.
     """
 
     top: int = 3
@@ -59,6 +66,8 @@ class ValidateOptions:
         for name in ("top", "splits"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it is at least 1")
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}; it is 0 or more")
         if not 0 < self.test_fraction < 1:
             raise ValueError(f"test_fraction is {self.test_fraction}; it is between 0 and 1")
 
@@ -113,31 +122,61 @@ def validate(
         one.model_copy(update={"real": found[one.name]}) if one.name in found else one
         for one in outcome.candidates
     )
-    return best_of(outcome.model_copy(update={"candidates": candidates}))
+    left_out = rows_of(data, options.run.home).left_out
+    update = {"candidates": candidates, "not_trained_on": left_out}
+    return best_of(outcome.model_copy(update=update))
 
 
-def check_trainable(data: DataCard, model: ModelCard, home: Path | None = None) -> None:
-    """Refuse cards of which nothing can be trained, before anything is predicted.
+def check_trainable(
+    data: DataCard,
+    model: ModelCard,
+    space: SearchSpace,
+    options: ValidateOptions = ValidateOptions(),
+) -> None:
+    """Refuse what nothing can be trained of, before anything is predicted and paid.
+
+    Parameters
+    ----------
+    data, model, options
+        As for `validate`.
+    space
+        Its default is trained once, on one division. If it has none, candidates are drawn, and one
+        of a few has to train.
 
     Raises
     ------
     TuningError
-        A card does not say what training needs, or the data cannot be read.
+        A card does not say what training needs, the data cannot be read, the estimator has no such
+        hyperparameter, or the training fails.
     ConfigurationError
         scikit-learn is not installed.
     """
-    _training_of(model)
+    training = _training_of(model)
     _scorer_of(data)
-    rows_of(data, home)
+    rows_of(data, options.run.home)
+    refuse_unknown_parameters(training.estimator, (*training.fixed, *space.parameters))
+    default = space.default
+    settings: Sequence[Setting] = (
+        [default]
+        if default is not None
+        else [*space.given[:_TRIED]] or space.draw(_TRIED, random.Random(options.seed), set())
+    )
+    once = replace(options, splits=1)
+    problem: str | None = "the search space has no candidate"
+    for setting in settings:
+        problem = train_for_real({_TRIAL: setting}, data, model, once)[_TRIAL].problem
+        if problem is None:
+            return
+    what = "the default" if default is not None else f"none of {len(settings)} candidates"
+    can = "cannot" if default is not None else "can"
+    raise TuningError(f"{what} {can} be trained, so nothing was asked of the model: {problem}")
 
 
 def trials_of(outcome: Outcome, top: int) -> list[Candidate]:
     """Return the candidates that are trained: the best by their logs, and the default."""
-    metric = outcome.metric
-    usable = [(one.predicted, one) for one in outcome.candidates if one.predicted is not None]
-    ranked = [one for _, one in sorted(usable, key=lambda pair: metric.rank(pair[0]))]
+    best = ranked(outcome.candidates, outcome.metric)[:top]
     default = [one for one in outcome.candidates if one.origin == "default"]
-    return [*ranked[:top], *(one for one in default if one not in ranked[:top])]
+    return [*best, *(one for one in default if one not in best)]
 
 
 def train_for_real(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.policies import Profile
 from couler.ir.rewrite import map_scopes
 from couler.ir.values import Literal, ParamRef
 from couler.ir.walk import Scope, scopes
@@ -28,6 +29,11 @@ class Tune:
     parameter that the program sets stays as it is, unless `override` is true; with it, literals and
     parameters of the workflow give way, but never values that other steps make. What the step does
     not have is refused, with the nearest name. Without an outcome nothing is done.
+
+    Where something of the program stays, the step trains with a mixture that was never predicted,
+    and the reason says so. A parameter whose condition (`when` of the space) does not hold with
+    what stays is not filled. `operations` of the step's profile are dropped once it changes: they
+    were those of other hyperparameters.
 
     A step has the parameters that are its inputs; the arguments of its function, where it is a
     typed one; and any that its program takes, where it is a training step of the zoo.
@@ -123,13 +129,23 @@ class Tune:
         slots = _slots(step)
         _refuse_unknown(self.name, path, chosen.parameters, slots)
         inputs = {one.name: one for one in step.inputs}
+        held: dict[str, t.Any] = {}  # what the step has then, as far as that is known before a run
+        mixed: list[str] = []
         for parameter, value in chosen.parameters.items():
             name = slots.names.get(parameter, f"{slots.others}{parameter}")
             old = inputs.get(name)
             kept = None if old is None else self._why_kept(old, value)
-            if kept is not None:
+            if old is not None and kept is not None:
+                if isinstance(old.value, Literal):
+                    held[parameter] = old.value.value
+                if parameter not in held or not _same(held[parameter], value):
+                    mixed.append(parameter)
                 context.explain(f"{parameter} stays: {kept}.", step=path)
                 continue
+            if (broken := _broken(chosen.conditions.get(parameter, {}), held)) is not None:
+                context.explain(f"{parameter} is not filled: {broken}.", step=path)
+                continue
+            held[parameter] = value
             if old is None:
                 type_ = _type_of(value) if parameter in slots.names else "json"
                 inputs[name] = Input(name=name, value=Literal(value=value), type=type_)
@@ -146,7 +162,12 @@ class Tune:
         made = tuple(inputs.values())
         changed = sum(one not in step.inputs for one in made)
         context.explain(_summary(path, changed, len(chosen.parameters), self.override))
-        return step.model_copy(update={"inputs": made}) if changed else step
+        if not changed:
+            return step
+        if mixed:
+            told = f"{', '.join(mixed)} of the program with the others of the outcome"
+            context.explain(f"This mixture was never predicted nor trained: {told}.")
+        return step.model_copy(update={"inputs": made, "profile": _profile(step, path, context)})
 
     def _why_kept(self, old: Input, value: object) -> str | None:
         """Return why what the program says of a parameter stays, or None."""
@@ -212,6 +233,37 @@ def _arguments(step: Step) -> Iterator[str]:
             arguments = node.args
             for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
                 yield one.arg
+
+
+def _broken(condition: Mapping[str, Sequence[t.Any]], held: Mapping[str, t.Any]) -> str | None:
+    """Return why a parameter is not there with what the step has, or None."""
+    for other, wanted in condition.items():
+        if other in held and any(_same(held[other], one) for one in wanted):
+            continue
+        told = ", ".join(map(_text, wanted))
+        has = _text(held[other]) if other in held else "not known before the run, or not there"
+        return f"it is only there when {other} is one of {told}, and {other} is {has}"
+    return None
+
+
+def _same(one: object, other: object) -> bool:
+    """Return whether two values are one, as search spaces have it: True is not 1, but 1.0 is."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def _profile(step: Step, path: str, context: PassContext) -> Profile | None:
+    """Return the profile without what was known of other hyperparameters."""
+    profile = step.profile
+    if profile is None or profile.operations is None:
+        return profile
+    context.explain(
+        f"The profile's operations ({profile.operations:.4g}) are dropped: they were those of "
+        "other hyperparameters.",
+        step=path,
+    )
+    return profile.model_copy(update={"operations": None})
 
 
 def _type_of(value: object) -> ValueType:

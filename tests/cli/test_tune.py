@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from couler.errors import TuningError
 from couler.llm.fake import ScriptedServer
 from couler.tuning.algorithm4 import as_text
+from couler.tuning.outcome import read_outcome
 from tests.cli.conftest import Outcome
 from tests.tuning.conftest import DATA, MODEL, SPACE, log, predicts, proposes
 
@@ -148,6 +150,51 @@ steps:
     assert "no table of parameters" in couler("run", "flow.yaml", "-p", "@list.yaml").err
 
 
+@pytest.mark.parametrize(
+    ("type_", "written", "value"),
+    [
+        ("json", '"5"', "5"),
+        ("json", "'null'", "null"),
+        ("json", "abc", "abc"),
+        ("json", "null", None),
+        ("json", "1e-4", 0.0001),
+        ("json", "[1, '2']", [1, "2"]),
+        ("str", '"5"', "5"),
+        ("int", "5", 5),
+    ],
+)
+def test_p_takes_values_of_a_file_as_they_are(
+    couler: Run, folder: Path, type_: str, written: str, value: object
+) -> None:
+    (folder / "flow.yaml").write_text(f"""
+ir_version: "1"
+name: flow
+parameters:
+- {{name: a, type: {type_}, required: true}}
+outputs:
+- {{name: a, type: {type_}, value: {{kind: param, name: a}}}}
+steps:
+- {{name: s, action: {{kind: script, image: x, source: "pass"}}}}
+""")
+    (folder / "own.yaml").write_text(f"a: {written}\n")
+    done = couler("run", "flow.yaml", "-p", "@own.yaml", "--format", "json")
+    assert done.code == 0, done.err
+    assert done.json["outputs"] == {"a": value}
+
+
+def test_p_does_not_take_a_text_of_a_file_for_a_number(couler: Run, folder: Path) -> None:
+    (folder / "flow.yaml").write_text("""
+ir_version: "1"
+name: flow
+parameters: [{name: a, type: int, default: 1}]
+steps:
+- {name: s, action: {kind: script, image: x, source: "pass"}}
+""")
+    (folder / "own.yaml").write_text('{a: "5"}')
+    done = couler("run", "flow.yaml", "-p", "@own.yaml")
+    assert (done.code != 0, "'5' is a text, and its type is int" in done.err) == (True, True)
+
+
 def test_the_best_are_really_trained(couler: Run, serve: Serve, folder: Path) -> None:
     serve(RULES)
     done = couler("tune", *ONE, "--validate", "1", "--splits", "1", "--home", "home")
@@ -168,6 +215,63 @@ def test_what_cannot_be_trained_is_told_before_a_call_is_paid(
     done = couler("tune", *ONE, "--validate", "1")
     assert done.code == 1
     assert "does not say where the data are" in done.err
+    assert server.requests == ()
+
+
+def test_a_training_that_fails_is_told_before_a_call_is_paid(
+    couler: Run, serve: Serve, folder: Path
+) -> None:
+    server = serve(RULES)
+    (folder / "data.yaml").write_text(DATA.replace("metric: accuracy", "metric: roc_auc"))
+    done = couler("tune", *ONE, "--validate", "1", "-o", "tuned.yaml")
+    assert (done.code, done.err.count("error:")) == (1, 1)
+    assert "the default cannot be trained, so nothing was asked of the model: " in done.err
+    assert server.requests == ()
+    assert not (folder / "tuned.yaml").exists()
+
+
+def test_what_was_predicted_is_kept_if_training_fails_late(
+    couler: Run, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(RULES)
+
+    def fails(*_: object, **__: object) -> t.NoReturn:
+        raise TuningError("no candidate could be trained")
+
+    monkeypatch.setattr("couler.tuning.validation.check_trainable", lambda *_: None)
+    monkeypatch.setattr("couler.tuning.validation.validate", fails)
+    done = couler("tune", *ONE, "--validate", "1", "-o", "tuned.yaml")
+    assert (done.code, done.err.count("error:")) == (1, 1)
+    assert "chosen: c02" in done.out
+    assert yaml.safe_load((folder / "tuned.yaml").read_text())["parameters"] == GOOD
+
+
+@pytest.mark.parametrize("is_validated", [False, True])
+def test_what_was_predicted_is_kept_if_the_endpoint_fails_late(
+    couler: Run, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch, is_validated: bool
+) -> None:
+    monkeypatch.setattr("couler.tuning.validation.check_trainable", lambda *_: None)
+    serve([*RULES[:2], {"status": 401, "message": "no such key"}])
+    flags = ("--validate", "1") if is_validated else ()
+    done = couler("tune", *ONE, "--rounds", "3", "-o", "tuned.yaml", *flags)
+    assert (done.code, done.err.count("error:")) == (4, 1)
+    assert "chosen: c01" in done.out
+    assert "missing: 1 candidate of round 1 without a log, 2 later rounds not begun: " in done.out
+    assert "401" in done.out
+    assert ("nothing was trained" in done.err) == is_validated
+    written = yaml.safe_load((folder / "tuned.yaml").read_text())
+    assert written["missing"].startswith("1 candidate of round 1")
+    assert written["why"].endswith("; predictions ended early")
+    assert read_outcome(folder / "tuned.yaml").chosen == "c01"
+
+
+@pytest.mark.parametrize("place", ["/proc/tuned.yaml", "/dev/null"])
+def test_a_place_that_cannot_be_written_is_told_before_a_call_is_paid(
+    couler: Run, serve: Serve, place: str
+) -> None:
+    server = serve(RULES)
+    done = couler("tune", *ONE, "-o", place)
+    assert (done.code, place in done.err) == (2, True)
     assert server.requests == ()
 
 
@@ -215,6 +319,16 @@ def test_a_missing_key_and_a_dead_endpoint(
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
+        ((*CARDS, "--splits", "3"), 2, "give --validate K, too"),
+        (("card", "data", "--set", "iris", "--label", "x"), 2, "--label: not of a set"),
+        (
+            ("card", "data", "R.md", "--name", "x", "--delimiter", ";"),
+            2,
+            "--name, --delimiter: not",
+        ),
+        (("card", "data", "r.npz", "--delimiter", ";"), 2, "--delimiter: not of an npz file"),
+        (("card", "model", "R.md", "--step", "sklearn.train"), 2, "--step: not of a README"),
+        ((*CARDS, "--seed", "-1"), 2, "-1 is not in the range"),
         (("--data-card", "data.yaml"), 2, "--data-card, --model-card and --space are needed"),
         ((*CARDS, "-o", "nowhere/tuned.yaml"), 2, "there is no folder nowhere"),
         ((*CARDS[:-1], "model.yaml"), 1, 'there is no key "structure"'),
@@ -222,9 +336,11 @@ def test_a_missing_key_and_a_dead_endpoint(
     ],
 )
 def test_wrong_calls(
-    couler: Run, serve: Serve, arguments: tuple[str, ...], code: int, told: str
+    *, couler: Run, serve: Serve, folder: Path, arguments: tuple[str, ...], code: int, told: str
 ) -> None:
     serve([])
+    for name in ("R.md", "r.npz"):
+        (folder / name).write_text("---\npretty_name: X\n---\n")
     done = couler("tune", *arguments)
     assert (done.code, told in done.err) == (code, True), done.err
 

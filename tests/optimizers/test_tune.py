@@ -99,6 +99,59 @@ def test_a_value_of_another_step_stays_even_so() -> None:
     assert context.step_reasons["fit"] == "rate stays: a value of the run sets it."
 
 
+def test_a_mixture_with_the_program_is_told_to_be_unpredicted() -> None:
+    workflow = flow(fit(given("solver", "adam", "str")))
+    _, context = tuned(workflow, {"rate": 0.05, "solver": "sgd"})
+    assert (
+        "This mixture was never predicted nor trained: solver of the program with the others of "
+        "the outcome." in context.reason
+    )
+    for options in ({"override": True}, {}):
+        chosen = {"rate": 0.05, "solver": "sgd" if options else "adam"}
+        _, context = tuned(workflow, chosen, **options)
+        assert "mixture" not in context.reason
+
+
+def test_a_parameter_whose_condition_does_not_hold_is_not_filled() -> None:
+    conditions = {"rate": {"solver": ["sgd"]}, "depth": {"rate": [0.05]}}
+    chosen = {"solver": "sgd", "rate": 0.05, "depth": 4}
+
+    def made(*inputs: Input, **options: t.Any) -> tuple[dict[str, t.Any], str]:
+        context = PassContext(tuned=lambda _: TunedParameters(chosen, "best of 12", conditions))
+        found = Tune(outcome="o", **options).run(
+            flow(fit(*inputs), parameters=(Parameter(name="which", default="sgd"),)), context
+        )
+        return values(found), context.step_reasons["fit"]
+
+    adam = given("solver", "adam", "str")
+    assert made()[0] == chosen
+    assert made(adam, override=True)[0] == chosen
+    found, told = made(adam)
+    assert found == {"solver": "adam"}  # neither rate nor what is only there with it
+    assert "rate is not filled: it is only there when solver is one of sgd, and solver is adam" in (
+        told
+    )
+    assert "depth is not filled: it is only there when rate is one of 0.05" in told
+    found, told = made(given("solver", ParamRef(name="which"), "str"))
+    assert [*found] == ["solver"]
+    assert "solver is not known before the run" in told
+
+
+def test_operations_of_other_hyperparameters_are_dropped() -> None:
+    with couler.Workflow("w") as workflow:
+        data = couler.Dataset(name="digits")
+        sklearn.train("RandomForestClassifier", data, {"n_estimators": 10}, step_name="fit")
+    ir = workflow.to_ir()
+    before = ir.steps[0].profile
+    assert before is not None
+    assert before.operations
+    made, context = tuned(ir, {"n_estimators": 500}, override=True)
+    assert made.steps[0].profile == before.model_copy(update={"operations": None})
+    assert "operations" in context.step_reasons["fit"]
+    unchanged, _ = tuned(ir, {"n_estimators": 10})
+    assert unchanged.steps[0].profile == before
+
+
 def test_a_second_time_changes_nothing() -> None:
     made, _ = tuned(flow(fit()), {"rate": 0.05}, override=True)
     again, context = tuned(made, {"rate": 0.05}, override=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from collections.abc import Callable
 
 import pytest
+from pydantic import ValidationError
 
 from couler.errors import LanguageModelError, ModelBudgetError, TuningError
 from couler.tuning.algorithm4 import TuneOptions, tune
 from couler.tuning.cards import DataCard, ModelCard, as_data, parse_data_card
+from couler.tuning.logs import PredictedLog
 from couler.tuning.outcome import Outcome
 from couler.tuning.space import SearchSpace, parse_space
 from tests.tuning.conftest import Dialogue, log, predicts, proposes
@@ -113,6 +116,7 @@ RUBBISH = {
     "a loss that is none": (log(0.9), "validation_loss", float("inf")),
     "a negative loss": (log(0.9), "train_loss", -0.5),
     "a step beyond all numbers": (log(0.9), "step", 10**40),
+    "a step that no float can hold": (log(0.9), "step", 10**400),
     "steps that go back": (log(0.9), "step", 3),
 }
 
@@ -132,6 +136,51 @@ def test_a_log_that_cannot_be_one_is_told_and_left_out(
     assert wild.problems[0].startswith("point 2: ")
     assert "left out" in told[1]
     assert outcome.why.endswith("1 left out for their logs")
+
+
+@pytest.mark.parametrize("value", [True, "0.99", "NaN", None, 10**400])
+def test_what_is_no_number_is_none_of_a_log(
+    scripted: Scripted, data: DataCard, model: ModelCard, value: object
+) -> None:
+    odd = log(0.9)
+    odd["points"][2]["validation_metric"] = value
+    rules = [
+        predicts(GOOD, log(0.5)),
+        {"when": {"prompt": "tune-log"}, "reply": {"json": odd}},  # however often it is asked
+    ]
+    outcome = tune(data, model, given(GOOD, WILD), scripted(rules).model)
+    assert (outcome.chosen, outcome.candidates[1].predicted) == ("c01", None)
+    assert outcome.candidates[1].problems
+
+
+@pytest.mark.parametrize(("value", "is_one"), [(30.0, True), (30.5, False), (True, False)])
+def test_a_step_is_a_whole_number(value: object, is_one: bool) -> None:
+    points = log(0.9)["points"]
+    points[2]["step"] = value
+    text = json.dumps(log(0.9, points=3) | {"points": points})
+    if is_one:
+        assert PredictedLog.model_validate_json(text).points[2].step == 30
+    else:
+        with pytest.raises(ValidationError):
+            PredictedLog.model_validate_json(text)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), 10**20])
+@pytest.mark.parametrize(
+    "parameter", ["{low: 0.0, high: 1.0}", "{type: int, low: 0, high: 9}", "{values: [1, 2]}"]
+)
+def test_a_proposed_number_that_no_float_can_hold_is_refused(
+    scripted: Scripted, data: DataCard, model: ModelCard, value: int, parameter: str
+) -> None:
+    space = parse_space(f"parameters: {{a: {parameter}}}")
+    rules = [
+        proposes({"a": value}, {"a": 1}),
+        {"when": {"prompt": "tune-log"}, "reply": {"json": log(0.9)}},
+    ]
+    outcome = tune(data, model, space, scripted(rules).model, TuneOptions(candidates=1))
+    assert outcome.parameters == {"a": 1}
+    assert len(outcome.refused) == 1
+    assert len(outcome.refused[0]) < 900
 
 
 @pytest.mark.parametrize(

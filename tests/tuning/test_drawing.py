@@ -13,7 +13,7 @@ import pytest
 
 from couler.errors import TuningError
 from couler.tuning import drawing
-from couler.tuning.cards import parse_data_card, write_card
+from couler.tuning.cards import DataCard, parse_data_card, write_card
 from couler.tuning.drawing import draw_data_card, draw_set_card
 from couler.tuning.estimators import draw_model_card
 from couler.tuning.readme import data_card_of_readme, model_card_of_readme
@@ -222,7 +222,7 @@ def test_a_readme_of_a_data_set(tmp_path: Path) -> None:
     rows: 5000
     features: 1
     """)
-    assert unknown == ("license", "train_on")
+    assert unknown == ("license", "size_categories", "train_on")
 
 
 def test_a_readme_of_a_model(tmp_path: Path) -> None:
@@ -264,3 +264,65 @@ def test_a_readme_of_another_shape_is_no_defect(tmp_path: Path) -> None:
         data_card_of_readme(path)
     card, _ = data_card_of_readme(path, metric="accuracy")
     assert card.input_type == "other"  # type: ignore[union-attr]  # a data card
+
+
+def damaged(path: Path, kind: str) -> None:
+    """Write an npz file that is none."""
+    np.savez_compressed(path, X=np.ones((20, 2)), y=np.arange(20) % 2)
+    data = bytearray(path.read_bytes())
+    if kind == "packed wrongly":
+        data[60:80] = b"\xff" * 20
+    elif kind == "encrypted":
+        for begin, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+            found = data.find(begin)
+            while found >= 0:
+                data[found + place] |= 1
+                found = data.find(begin, found + 4)
+    path.write_bytes(bytes(data))
+    if kind == "claims too much":
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<f8", "fortran_order": False, "shape": (2 * 10**12,)}
+        )
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("X.npy", header.getvalue())
+            archive.writestr("y.npy", header.getvalue())
+
+
+@pytest.mark.parametrize("kind", ["packed wrongly", "encrypted", "claims too much"])
+def test_a_damaged_npz_file_is_one_message(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "rows.npz"
+    damaged(path, kind)
+    with pytest.raises(TuningError, match=r"rows\.npz cannot be read as npz: "):
+        draw_data_card(path)
+
+
+def test_labels_without_a_value_are_told(tmp_path: Path) -> None:
+    np.savez(tmp_path / "rows.npz", X=np.ones((2, 1)), y=np.array([np.nan, np.nan]))
+    with pytest.raises(TuningError, match='the label "y" has no value in any row'):
+        draw_data_card(tmp_path / "rows.npz")
+    (tmp_path / "rows.csv").write_text("a,k\n1,\n2,\n")
+    with pytest.raises(TuningError, match='the label "k" has no value in any row'):
+        draw_data_card(tmp_path / "rows.csv")
+
+
+def test_a_mean_does_not_overflow(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b,k\n1e308,-1e308,x\n1.5e308,1e308,y\n")
+    a, b = draw_data_card(tmp_path / "rows.csv").columns
+    assert (a.mean, b.mean) == (1.25e308, 0)
+
+
+@pytest.mark.parametrize(
+    ("told", "classes"),
+    [("[a, b]", ("a", "b")), ("null", ()), ("x", ()), ("{names: null}", ()), ("{names: 3}", ())],
+)
+def test_classes_of_front_matter_in_any_form(
+    tmp_path: Path, told: str, classes: tuple[str, ...]
+) -> None:
+    (tmp_path / "README.md").write_text(
+        "---\npretty_name: X\ndataset_info:\n  features:\n"
+        f"  - {{name: l, dtype: {{class_label: {told}}}}}\n---\nText\n"
+    )
+    found = data_card_of_readme(tmp_path / "README.md", metric="f1").card
+    assert isinstance(found, DataCard)
+    assert found.label_space.classes == classes

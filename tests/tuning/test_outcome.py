@@ -83,9 +83,16 @@ def test_real_training_goes_before_predictions() -> None:
     )
 
 
-def test_among_equals_the_better_prediction_wins() -> None:
-    assert outcome(candidate("c01", 0.7, 0.8), candidate("c02", 0.9, 0.8)).chosen == "c02"
-    assert outcome(candidate("c01", 0.9, 0.8), candidate("c02", 0.9, 0.8)).chosen == "c01"
+def test_among_equals_the_default_is_before_all_and_then_the_better_prediction() -> None:
+    c01, c02 = candidate("c01", 0.7, 0.8), candidate("c02", 0.9, 0.8)
+    assert outcome(c01, c02).chosen == "c01"  # the default, though it was predicted worse
+    unpredicted = candidate("c01", None, 0.8)
+    assert outcome(c02, unpredicted).chosen == "c01"
+    third = candidate("c03", 0.95, 0.8)
+    assert outcome(c02, third).chosen == "c03"
+    assert outcome(c02, candidate("c03", 0.9, 0.8)).chosen == "c02"
+    assert outcome(c02, candidate("c03", None, 0.8)).chosen == "c02"
+    assert outcome(candidate("c02", 0.9), candidate("c01", 0.9)).chosen == "c01"
 
 
 def test_less_is_better_of_an_error() -> None:

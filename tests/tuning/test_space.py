@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import typing as t
 
@@ -130,3 +131,40 @@ def test_defaults_follow_conditions() -> None:
     assert parse_space(with_default).default == {"solver": "adam", "layers": 2}
     sgd = with_default.replace("default: adam", "default: sgd")
     assert parse_space(sgd).default == {"solver": "sgd", "momentum": 0.9, "layers": 2}
+
+
+def test_a_number_of_yaml_1_2_is_one() -> None:
+    space = parse_space("parameters: {rate: {low: 1e-4, high: 1E+1, log: true, default: 1e-3}}")
+    assert space.default == {"rate": 0.001}
+    quoted = parse_space("parameters: {rate: {values: ['1e-4', e-4, 1e, 1e-4]}}")
+    assert quoted.parameters["rate"].values == ("1e-4", "e-4", "1e", 0.0001)
+
+
+@pytest.mark.parametrize(
+    "values", ["[1, 2, 1]", "[1, 1.0]", "[null, a, null]", "[[1, 2], [1.0, 2]]"]
+)
+def test_the_same_value_twice_is_refused(values: str) -> None:
+    with pytest.raises(TuningError) as caught:
+        parse_space(f"parameters: {{a: {{values: {values}}}}}")
+    assert "is there twice" in str(caught.value)
+
+
+def test_true_and_1_are_two_values() -> None:
+    assert len(parse_space("parameters: {a: {values: [1, true, '1']}}").grid()) == 3
+
+
+def test_a_key_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(TuningError, match=r'^search space:3: the key "a" is there twice'):
+        parse_space("parameters:\n  a: {low: 0, high: 1}\n  a: {low: 0, high: 2}\n")
+
+
+def test_deep_nesting_is_refused() -> None:
+    with pytest.raises(TuningError, match="more than 100 deep"):
+        parse_space("parameters: " + "[" * 600 + "]" * 600)
+
+
+@pytest.mark.parametrize("key", ["low", "high", "default"])
+def test_a_number_that_no_float_can_hold_is_refused(key: str) -> None:
+    range_ = {"low": "0", "high": "1", "default": "0", key: str(10**400)}
+    with pytest.raises(TuningError):
+        parse_space(f"parameters: {{a: {json.dumps(range_)}}}".replace('"', " "))
