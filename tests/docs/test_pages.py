@@ -17,6 +17,7 @@ In output `...` stands for any text of a line, and as a line of its own for any 
 
 from __future__ import annotations
 
+import contextvars
 import os
 import re
 import shlex
@@ -147,7 +148,9 @@ def test_programs_do_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     if "script" in block.words:
         monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
-        exec(compile(block.program, block.file, "exec"), vars(sys.modules["__main__"]))
+        code = compile(block.program, block.file, "exec")
+        # In a context of its own: steps outside of a workflow leave one open.
+        contextvars.copy_context().run(exec, code, vars(sys.modules["__main__"]))
         return
     for workflow in _workflows(block, tmp_path):
         found = stages.diagnose(workflow, block.engines)
