@@ -198,7 +198,7 @@ def chains(befores: Sequence[Iterable[int]]) -> list[list[int]]:
     Examples
     --------
     >>> chains([(), (0,), (0,), (1, 2), (3,), (3,)])
-    [[0, 1], [2, 3, 4], [5]]
+    [[0, 1, 5], [2, 3, 4]]
     """
     line_of_last: dict[int, list[int]] = {}
     lasts = 0
