@@ -14,11 +14,20 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from couler.box import walls
+from couler.box.mounts import (
+    BIND,
+    DETACH,
+    NODEV,
+    NOSUID,
+    PRIVATE,
+    REC,
+    WallError,
+    check,
+    mount,
+    show,
+)
 
-_BIND, _READ_ONLY, _REMOUNT, _REC, _PRIVATE = 4096, 1, 32, 16384, 1 << 18
-_NOSUID, _NODEV = 2, 4
 _DEVICES = ("null", "zero", "full", "random", "urandom")
-_DETACH = 2
 _ONE_OF_SEVERAL = re.compile(r"(\[\d+\]|@\d+)$")
 """The end of the path of an item of a foreach, or of a round of a loop."""
 
@@ -35,7 +44,7 @@ def main() -> t.NoReturn:
         child = os.fork()
         if child == 0:
             _inside(libc, spec)
-    except (walls.WallError, OSError) as error:
+    except (WallError, OSError) as error:
         _fail(str(error))
     os.close(spec["result"])
     _, ended = os.waitpid(child, 0)
@@ -67,7 +76,7 @@ def _inside(libc: ctypes.CDLL, spec: dict[str, t.Any]) -> t.NoReturn:
         )
         _check(spec["shown"])
         os.write(spec["result"], b"{}\n")
-    except (walls.WallError, OSError) as error:
+    except (WallError, OSError) as error:
         _fail(str(error))
     if spec["workflow"] is None:
         os._exit(0)
@@ -85,15 +94,15 @@ def _inside(libc: ctypes.CDLL, spec: dict[str, t.Any]) -> t.NoReturn:
 def _new_root(libc: ctypes.CDLL, shown: Iterable[str], disk_bytes: int) -> None:
     """Change the root for files in memory, in which a few of the machine can be read."""
     staging = walls.STAGING
-    _mount(libc, "/", _REC | _PRIVATE)
-    _mount(libc, staging, _NOSUID, "couler-box", "tmpfs", f"size={disk_bytes},mode=755")
+    mount(libc, "/", REC | PRIVATE)
+    mount(libc, staging, NOSUID, "couler-box", "tmpfs", f"size={disk_bytes},mode=755")
     for path in shown:
         _show(libc, staging, path)
     for folder in ("tmp", "home", "proc", "dev", "etc", "run", "dev/shm", "old"):
         os.makedirs(f"{staging}/{folder}", exist_ok=True)
     for name in _DEVICES:
         Path(f"{staging}/dev/{name}").touch()
-        _mount(libc, f"{staging}/dev/{name}", _BIND, f"/dev/{name}")
+        mount(libc, f"{staging}/dev/{name}", BIND, f"/dev/{name}")
     for name, target in (("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0")):
         os.symlink(target, f"{staging}/dev/{name}")
     user = f"couler:x:{walls.OUTSIDER}:{walls.OUTSIDER}::/home:/bin/sh\n"
@@ -101,10 +110,10 @@ def _new_root(libc: ctypes.CDLL, shown: Iterable[str], disk_bytes: int) -> None:
     Path(f"{staging}/etc/group").write_text(f"couler:x:{walls.OUTSIDER}:\n", encoding="ascii")
     Path(f"{staging}/etc/hosts").write_text("127.0.0.1 localhost\n", encoding="ascii")
     os.chdir(staging)
-    _called(libc.pivot_root(b".", b"old"), "change of the root")
+    check(libc.pivot_root(b".", b"old"), "change of the root")
     os.chdir("/")
-    _mount(libc, "/proc", _NOSUID | _NODEV, "proc", "proc")
-    _called(libc.umount2(b"/old", _DETACH), "leaving the files of the machine")
+    mount(libc, "/proc", NOSUID | NODEV, "proc", "proc")
+    check(libc.umount2(b"/old", DETACH), "leaving the files of the machine")
     os.rmdir("/old")
 
 
@@ -117,31 +126,7 @@ def _show(libc: ctypes.CDLL, staging: str, path: str) -> None:
     if os.path.islink(path):
         os.symlink(os.readlink(path), place)
         return
-    if os.path.isdir(path):
-        os.makedirs(place, exist_ok=True)
-    else:
-        Path(place).touch()
-    _mount(libc, place, _BIND | _REC, path)
-    kept = os.statvfs(place).f_flag & (_NOSUID | _NODEV | 8)
-    _mount(libc, place, _REMOUNT | _BIND | _READ_ONLY | _NOSUID | kept)
-
-
-def _mount(
-    libc: ctypes.CDLL,
-    target: str,
-    flags: int,
-    source: str | None = None,
-    kind: str | None = None,
-    options: str | None = None,
-) -> None:
-    texts = [None if one is None else os.fsencode(one) for one in (source, target, kind, options)]
-    result = libc.mount(*texts[:3], ctypes.c_ulong(flags), texts[3])
-    _called(result, f"mount at {target}")
-
-
-def _called(result: int, what: str) -> None:
-    if result != 0:
-        raise walls.WallError(f"{what}: {os.strerror(ctypes.get_errno())}")
+    show(libc, staging, path)
 
 
 def _empty_environment() -> None:
@@ -161,10 +146,10 @@ def _check(shown: Iterable[str]) -> None:
     more = set(os.listdir("/")) - known
     numbers = [name for name in os.listdir("/proc") if name.isdigit()]
     if more or os.getpid() != 1 or numbers != ["1"]:
-        raise walls.WallError("the process still sees files or processes of the machine")
+        raise WallError("the process still sees files or processes of the machine")
     interfaces = Path("/proc/net/dev").read_text(encoding="ascii").splitlines()[2:]
     if [line.split(":")[0].strip() for line in interfaces] not in ([], ["lo"]):
-        raise walls.WallError("the process still sees the network of the machine")
+        raise WallError("the process still sees the network of the machine")
 
 
 def _run(spec: dict[str, t.Any]) -> bytes:

@@ -16,6 +16,19 @@ import sys
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
+from couler.box.mounts import (
+    DETACH,
+    NODEV,
+    NOEXEC,
+    NOSUID,
+    PRIVATE,
+    REC,
+    check,
+    mount,
+    read_only,
+    show,
+)
+from couler.box.mounts import WallError as WallError
 from couler.box.seccomp import MACHINES, filter_bytes
 
 PROGRAM_FOLDER = "/program"
@@ -36,21 +49,11 @@ NAMESPACES = {
     "cgroup": 0x02000000,
 }
 
-_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
-_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 32, 4096, 16384, 1 << 18
-_LOCKED = ((2, 2), (4, 4), (8, 8), (1024, 1024), (2048, 2048), (4096, 1 << 21))
-"""Flags of a mount as statvfs() tells and mount() takes them, which a remount must keep."""
-_MNT_DETACH = 2
-
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 1, 4, 22, 24
 _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 38, 2
 _CAPABILITY_VERSION = 0x20080522
 
 _ROOT_SIZE = "size=4m,nr_inodes=4096,mode=755"
-
-
-class WallError(Exception):
-    """A wall cannot be built; the text says which, and why."""
 
 
 class _Program(ctypes.Structure):
@@ -62,27 +65,9 @@ def system_calls() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result: int, what: str) -> None:
-    if result != 0:
-        raise WallError(f"{what}: {os.strerror(ctypes.get_errno())}")
-
-
 def _prctl(libc: ctypes.CDLL, what: str, option: int, *values: t.Any) -> None:
     numbers = [ctypes.c_ulong(one) if isinstance(one, int) else one for one in values]
-    _check(libc.prctl(option, *numbers, *[ctypes.c_ulong(0)] * (4 - len(numbers))), what)
-
-
-def _mount(
-    libc: ctypes.CDLL,
-    target: str,
-    flags: int,
-    source: str | None = None,
-    kind: str | None = None,
-    options: str | None = None,
-) -> None:
-    texts = [None if one is None else os.fsencode(one) for one in (source, target, kind, options)]
-    result = libc.mount(*texts[:3], ctypes.c_ulong(flags), texts[3])
-    _check(result, f"mount at {target}")
+    check(libc.prctl(option, *numbers, *[ctypes.c_ulong(0)] * (4 - len(numbers))), what)
 
 
 def end_with_parent(libc: ctypes.CDLL) -> None:
@@ -105,7 +90,7 @@ def enter_namespaces(libc: ctypes.CDLL) -> None:
     flags = 0
     for flag in NAMESPACES.values():
         flags |= flag
-    _check(libc.unshare(flags), "user, mount, process, network and IPC namespaces")
+    check(libc.unshare(flags), "user, mount, process, network and IPC namespaces")
     try:
         for file, text in (
             ("setgroups", "deny"),
@@ -141,41 +126,29 @@ def show_only(libc: ctypes.CDLL, shown: Sequence[str], hidden: Sequence[str], pr
     program
         The file of the program, below `PROGRAM_FOLDER`, and its text, behind a line break.
     """
-    _mount(libc, "/", _MS_REC | _MS_PRIVATE)
-    _mount(libc, STAGING, _MS_NOSUID | _MS_NODEV, "couler-box", "tmpfs", _ROOT_SIZE)
+    mount(libc, "/", REC | PRIVATE)
+    mount(libc, STAGING, NOSUID | NODEV, "couler-box", "tmpfs", _ROOT_SIZE)
     within = [one for one in shown if any(one.startswith(f"{folder}/") for folder in hidden)]
     for path in _outermost(set(shown).difference(within)):
-        _show(libc, path)
+        show(libc, STAGING, path)
     masks = [STAGING + path for path in hidden if os.path.isdir(STAGING + path)]
     for path in masks:
-        _mount(libc, path, _MS_NOSUID | _MS_NODEV, "couler-box", "tmpfs", "size=64k,mode=755")
+        mount(libc, path, NOSUID | NODEV, "couler-box", "tmpfs", "size=64k,mode=755")
     for path in _outermost(within):
-        _show(libc, path)
+        show(libc, STAGING, path)
     for path in masks:
-        _read_only(libc, path)
+        read_only(libc, path)
     name, _, text = program.partition("\n")
     os.mkdir(STAGING + PROGRAM_FOLDER)
     place = f"{STAGING}{PROGRAM_FOLDER}/{name}"
     with open(place, "x", encoding="utf-8", newline="") as opened:
         opened.write(text)
     os.chdir(STAGING)
-    _check(libc.pivot_root(b".", b"."), "change of the root")
-    _check(libc.umount2(b".", _MNT_DETACH), "leaving the files of the machine")
+    check(libc.pivot_root(b".", b"."), "change of the root")
+    check(libc.umount2(b".", DETACH), "leaving the files of the machine")
     os.chdir("/")
-    _read_only(libc, "/", _MS_NOEXEC)
+    read_only(libc, "/", NOEXEC)
     os.chdir(PROGRAM_FOLDER)
-
-
-def _show(libc: ctypes.CDLL, path: str) -> None:
-    """Show a folder or file of the machine at its place below the new root, to be read."""
-    target = STAGING + path
-    if os.path.isdir(path):
-        os.makedirs(target, exist_ok=True)
-    else:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        open(target, "x").close()
-    _mount(libc, target, _MS_BIND | _MS_REC, path)
-    _read_only(libc, target)
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
@@ -186,20 +159,13 @@ def _outermost(paths: Iterable[str]) -> list[str]:
     return found
 
 
-def _read_only(libc: ctypes.CDLL, target: str, more: int = 0) -> None:
-    now = os.statvfs(target).f_flag
-    kept = sum(flag for told, flag in _LOCKED if now & told and flag not in (2, 4, more))
-    flags = _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV | more
-    _mount(libc, target, flags | kept)
-
-
 def give_up_powers(libc: ctypes.CDLL) -> None:
     """Drop all capabilities, for good."""
     for number in range(64):
         if libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
             break  # the kernel has no more
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    _check(libc.capset(header, (ctypes.c_uint32 * 6)()), "giving up capabilities")
+    check(libc.capset(header, (ctypes.c_uint32 * 6)()), "giving up capabilities")
     _prctl(libc, "no reading of the process by others", _PR_SET_DUMPABLE, 0)
 
 
@@ -224,7 +190,7 @@ def filter_calls(libc: ctypes.CDLL) -> None:
     program = _Program(len(text) // 8, text)
     address = ctypes.cast(ctypes.byref(program), ctypes.c_void_p)
     values = (ctypes.c_ulong(_SECCOMP_MODE_FILTER), address, ctypes.c_ulong(0), ctypes.c_ulong(0))
-    _check(libc.prctl(_PR_SET_SECCOMP, *values), "filter of calls")
+    check(libc.prctl(_PR_SET_SECCOMP, *values), "filter of calls")
 
 
 def check_files(shown: Iterable[str]) -> None:
@@ -243,7 +209,7 @@ def check_calls(libc: ctypes.CDLL) -> None:
     tried: tuple[tuple[str, str, tuple[t.Any, ...]], ...] = (
         ("sockets", "socket", (1, 1, 0)),
         ("signals", "kill", (0, 0)),
-        ("mounts", "umount2", (b"/", _MNT_DETACH)),
+        ("mounts", "umount2", (b"/", DETACH)),
         ("programs", "execv", (b"/", None)),
         ("writing", "open", (b"/program/probe", writing, stat.S_IRWXU)),
     )

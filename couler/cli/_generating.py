@@ -6,7 +6,6 @@ import json
 import sys
 import typing as t
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import click
 
 from couler.cli._diagnostics import text_lines
 from couler.cli._generated_files import Destination, files_of
-from couler.cli._llm import LlmFlags, opened_model, usage_text
+from couler.cli._llm import LlmFlags, opened_model
 from couler.cli._session import Session
 from couler.errors import ConfigurationError, LanguageModelError
 from couler.hidden import clean, escaped
@@ -71,8 +70,7 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
     description = _description(wanted.text)
     _refuse_without_walls(wanted.options)
     lake = _lake(wanted)
-    with ExitStack() as stack:
-        model = stack.enter_context(opened_model(session, flags, "generate"))
+    with opened_model(session, flags, "generate", tells_usage=True) as model:
         made = _Conversation(session, wanted, model, lake).run(description)
         usage = model.usage
     if not made.is_verified:
@@ -87,7 +85,6 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
         click.echo(_json(made, usage, written))
     elif wanted.destination is None:
         click.echo(_text_of(made), nl=False)
-    session.info(usage_text(usage, ""))
 
 
 class _Conversation:

@@ -98,6 +98,7 @@ def opened_model(
     *,
     found: FoundSettings | None = None,
     home: Path | None = None,
+    tells_usage: bool = False,
 ) -> Iterator[OpenedModel]:
     """Open the language model of the settings for a command, and tell where its log is.
 
@@ -113,6 +114,8 @@ def opened_model(
         The settings, if they have been found already.
     home
         The folder in which runs are kept, if a flag names one.
+    tells_usage
+        Whether what all calls took is told without `-v` as well.
 
     Raises
     ------
@@ -137,7 +140,8 @@ def opened_model(
             yield model
         finally:
             if model.usage.calls:
-                session.detail(usage_text(model.usage, found.settings.currency))
+                tell = session.info if tells_usage else session.detail
+                tell(usage_text(model.usage, found.settings.currency))
 
 
 def usage_text(usage: Usage, currency: str) -> str:

@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from couler.cli._program import Loaded, LoadError, load_program
 from couler.errors import SerializationError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
 from couler.ir.serialize import read_json, read_yaml
+from couler.stages.programs import Loaded, LoadError, load_program
 
 NOT_READABLE = "CLR005"
 

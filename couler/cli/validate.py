@@ -25,7 +25,6 @@ from couler.cli._options import (
     target_option,
 )
 from couler.cli._pipelines import PassFlags, passes_of, passes_option
-from couler.cli._program import LoadError
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.cli._targets import choose_target, connect_to
@@ -35,6 +34,7 @@ from couler.ir.wording import counted
 from couler.optimizers.base import Machines
 from couler.optimizers.pipeline import Pipeline
 from couler.stages import SCHEMA_VERSION, diagnose, judge
+from couler.stages.programs import LoadError
 
 FORMATS = ("text", "json", "github")
 

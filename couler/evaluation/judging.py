@@ -14,10 +14,11 @@ from pathlib import Path
 
 import couler
 from couler.box import Built, build_program
+from couler.box.running import BoxedRun
 from couler.evaluation.aspects import aspects_for
 from couler.evaluation.comparison import differences
 from couler.evaluation.items import Course, Item
-from couler.evaluation.runner import Ran, Runner
+from couler.evaluation.runner import Runner
 from couler.evaluation.targets import TARGETS
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
@@ -250,7 +251,7 @@ def _unmentioned(item: Item, workflow: Workflow) -> Iterable[str]:
             yield f'"{word}" occurs nowhere in the answer'
 
 
-def _compare(course: Course, ran: Ran) -> Iterable[str]:
+def _compare(course: Course, ran: BoxedRun) -> Iterable[str]:
     with_ = f" with {json.dumps(course.parameters)}" if course.parameters else ""
     if ran.status != course.status:
         end = ran.status or "come to no end"

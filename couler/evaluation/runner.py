@@ -3,33 +3,10 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
-from dataclasses import dataclass
 
+from couler.box.running import BoxedRun, run_boxed, running_problem
 from couler.evaluation.items import Course
 from couler.ir.workflow import Workflow
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """How a run ended.
-
-    Attributes
-    ----------
-    status
-        Of the run; None if it came to no end.
-    outputs
-        Outputs of the workflow.
-    states
-        How many instances of steps ended in which state.
-    message
-        Why it failed.
-    """
-
-    status: str | None
-    outputs: Mapping[str, t.Any]
-    states: Mapping[str, int]
-    message: str | None = None
 
 
 class Runner(t.Protocol):
@@ -39,7 +16,7 @@ class Runner(t.Protocol):
         """Return why a workflow may not run here, or None if it may."""
         ...
 
-    def run(self, workflow: Workflow, course: Course) -> Ran:
+    def run(self, workflow: Workflow, course: Course) -> BoxedRun:
         """Run a workflow of which `problem` says nothing."""
         ...
 
@@ -49,17 +26,12 @@ class BoxRunner:
 
     def problem(self, workflow: Workflow) -> str | None:
         """Return why runs cannot be shut in here, or None if they can."""
-        from couler.box.running import running_problem
-
         del workflow  # the walls are the same for all
         return running_problem()
 
-    def run(self, workflow: Workflow, course: Course) -> Ran:
+    def run(self, workflow: Workflow, course: Course) -> BoxedRun:
         """Run a workflow in the box."""
-        from couler.box.running import run_boxed
-
-        done = run_boxed(workflow, course.parameters)
-        return Ran(done.status, done.outputs, done.states, done.message)
+        return run_boxed(workflow, course.parameters)
 
 
 class NoRunner:
@@ -73,6 +45,6 @@ class NoRunner:
         del workflow
         return self._why
 
-    def run(self, workflow: Workflow, course: Course) -> Ran:
+    def run(self, workflow: Workflow, course: Course) -> BoxedRun:
         """Refuse."""
         raise AssertionError(f"nothing may run: {self._why}")

@@ -10,8 +10,8 @@ import pytest
 
 from couler import stages
 from couler.backends.base import Target
-from couler.cli._program import load_program
 from couler.ir.defaults import resolve_defaults
+from couler.stages.programs import load_program
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support import airflow_runs
 from tests.support.airflow_outcome import AirflowOutcome

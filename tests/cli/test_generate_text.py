@@ -246,7 +246,10 @@ def test_a_check_for_an_engine(couler: Couler, folder: Path) -> None:
     outcome = couler("generate", "--check", "flow.py", "-e", "airflow")
     assert outcome.code == 1
     assert "CLR350" in outcome.out
-    assert couler("generate", "--check", "flow.py", "-o", "x.py").code == 2
+    for beside in (["-o", "x.py"], ["--mode", "schema"], ["--whole"], ["--model", "m"]):
+        refused = couler("generate", "--check", "flow.py", *beside)
+        assert refused.code == 2
+        assert "not for --check" in refused.err
 
 
 def test_what_cannot_be_mended_ends_with_1_and_writes_nothing(
@@ -361,6 +364,7 @@ def test_a_key_that_is_missing(couler: Couler, folder: Path) -> None:
         (["x", "-o", "made.yaml"], "name a file .py, or a folder without an ending"),
         (["x", "--mode", "schema", "-o", "made.py"], "mode schema gives a file .json"),
         (["-", "-i"], "--interactive asks on standard input"),
+        (["x", "--mode", "schema", "--whole"], "--whole is for programs"),
         (["x", "--option", "k=v"], "name one of the engines"),
         (["x", "-e", "argo", "-e", "airflow", "--option", "k=v"], "name one of the engines"),
         (["x", "-e", "nomad"], "nomad"),

@@ -32,7 +32,7 @@ import pytest
 
 from couler import stages
 from couler.cli._load import Source, load
-from couler.cli._program import Loaded
+from couler.stages.programs import Loaded
 
 pytestmark = pytest.mark.checkout
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from couler.cli._program import LoadError, load_program
 from couler.ir.verify import verify
+from couler.stages.programs import LoadError, load_program
 
 FOLDER = Path(__file__).parent / "mistakes"
 FILES = sorted(FOLDER.glob("*.txt"))

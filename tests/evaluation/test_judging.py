@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from couler.box import Built, build_program, isolation
+from couler.box.running import BoxedRun
 from couler.evaluation.generating import program_in
 from couler.evaluation.items import read_benchmark
 from couler.evaluation.judging import OUTCOMES, Judge, reference_workflow
-from couler.evaluation.runner import BoxRunner, NoRunner, Ran
+from couler.evaluation.runner import BoxRunner, NoRunner
 from tests.nl_benchmark.scripted import ANSWERS, OTHER
 
 ITEMS = {item.name: item for item in read_benchmark(Path("tests/nl_benchmark")).items}
@@ -84,16 +85,16 @@ def judged(ran, item=SQUARES):
 
 
 def test_outcomes_are_compared():
-    right = Ran("succeeded", {"total": 30.0, "more": 1}, {"succeeded": 5, "skipped": 0})
+    right = BoxedRun("succeeded", {"total": 30.0, "more": 1}, {"succeeded": 5, "skipped": 0})
     assert judged(right)[0].is_right
     for wrong, told in (
-        (Ran("failed", {"total": 30}, {"succeeded": 5}, "it broke"), "has failed: it broke"),
-        (Ran(None, {}, {}), "come to no end"),
-        (Ran("succeeded", {"total": 31}, {"succeeded": 5}), "but gives 31"),
-        (Ran("succeeded", {"total": "30"}, {"succeeded": 5}), 'but gives "30"'),
-        (Ran("succeeded", {"total": True}, {"succeeded": 5}), "but gives true"),
-        (Ran("succeeded", {}, {"succeeded": 5}), "but gives null"),
-        (Ran("succeeded", {"total": 30}, {"succeeded": 4}), "but 4 are"),
+        (BoxedRun("failed", {"total": 30}, {"succeeded": 5}, "it broke"), "has failed: it broke"),
+        (BoxedRun(None, {}, {}), "come to no end"),
+        (BoxedRun("succeeded", {"total": 31}, {"succeeded": 5}), "but gives 31"),
+        (BoxedRun("succeeded", {"total": "30"}, {"succeeded": 5}), 'but gives "30"'),
+        (BoxedRun("succeeded", {"total": True}, {"succeeded": 5}), "but gives true"),
+        (BoxedRun("succeeded", {}, {"succeeded": 5}), "but gives null"),
+        (BoxedRun("succeeded", {"total": 30}, {"succeeded": 4}), "but 4 are"),
     ):
         verdict, _ = judged(wrong)
         assert verdict.outcome == "wrong-outcome"
@@ -103,7 +104,7 @@ def test_outcomes_are_compared():
 def test_each_course_is_run():
     gate = ITEMS["quality_gate"]
     verdict, asked = judged(
-        Ran("succeeded", {"decision": "live"}, {"succeeded": 2, "skipped": 1}), gate
+        BoxedRun("succeeded", {"decision": "live"}, {"succeeded": 2, "skipped": 1}), gate
     )
     assert asked == [{}, {"least": 0.99}]
     assert '{"least": 0.99}' in verdict.reasons[0]

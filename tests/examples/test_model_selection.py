@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from couler import stages
-from couler.cli._program import load_program
+from couler.stages.programs import load_program
 from couler.state.results import RunResult
 from tests.support import argo_oracle
 

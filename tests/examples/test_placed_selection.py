@@ -11,9 +11,9 @@ import yaml
 
 from couler import stages
 from couler.backends.base import RunOptions, Target
-from couler.cli._program import load_program
 from couler.cluster.model import Cluster
 from couler.cluster.reading import read_cluster_file
+from couler.stages.programs import load_program
 
 pytest.importorskip("sklearn")
 

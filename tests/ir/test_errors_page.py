@@ -10,9 +10,9 @@ import pytest
 
 from couler.backends.base import Target
 from couler.cli._load import Source, load
-from couler.cli._program import LoadError
 from couler.ir.codes import CODES
 from couler.stages import diagnose
+from couler.stages.programs import LoadError
 
 pytestmark = pytest.mark.checkout
 

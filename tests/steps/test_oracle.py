@@ -8,7 +8,7 @@ import pytest
 
 import couler
 from couler import stages
-from couler.cli._program import load_program
+from couler.stages.programs import load_program
 from couler.steps import katib, mpi, pytorch, sklearn, tensorflow, trainer
 from tests.fakes.kubernetes.store import Json
 from tests.support import argo_oracle

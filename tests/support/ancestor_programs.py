@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from couler.cli._program import Loaded, load_program
+from couler.stages.programs import Loaded, load_program
 
 FOLDER = Path(__file__).parents[1] / "programs" / "ancestor"
 

@@ -29,10 +29,10 @@ from pathlib import Path
 from couler import ir, stages
 from couler.backends.argo.manifest import KINDS, ManifestOptions
 from couler.backends.base import Target
-from couler.cli._program import load_program
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.base import FrozenDict, Node
 from couler.ir.workflow import Schedule
+from couler.stages.programs import load_program
 from couler.stages.workflows import as_ir
 from tests.corpus import cases
 from tests.support import argo_api

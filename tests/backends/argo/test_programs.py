@@ -11,7 +11,7 @@ import yaml
 import couler
 from couler import stages
 from couler.backends.base import Target
-from couler.cli._program import load_program
+from couler.stages.programs import load_program
 from tests.support import argo_schema
 
 ROOT = Path(__file__).parents[3]
