@@ -44,9 +44,9 @@ class Place:
     Before: any verified workflow, and the description of a cluster (`cluster.yaml`). After: each
     step that runs in a pod has a node selector, or where one label is not enough an affinity, for
     the machines that were chosen for it; the tolerations that it needs there; and a request for a
-    GPU where one makes it faster. Left as they are, with a reason, are steps with an affinity
-    already, those that ask for what clusters do not tell of, and those whose retries would find no
-    other machine; and so are steps that run in no pod of theirs, but all take their time.
+    GPU where one makes it faster. Left as they are, with a reason, are steps whose affinity
+    requires machines or other pods, those that ask for what clusters do not tell of, and those
+    whose retries would find no other machine; and so are steps that run in no pod of theirs, but all take their time.
 
     Preserved: outcomes, and keys of the cache. A step that no machine can run is an error here,
     before anything is submitted.
