@@ -46,7 +46,8 @@ class Place:
     the machines that were chosen for it; the tolerations that it needs there; and a request for a
     GPU where one makes it faster. Left as they are, with a reason, are steps whose affinity
     requires machines or other pods, those that ask for what clusters do not tell of, and those
-    whose retries would find no other machine; and so are steps that run in no pod of theirs, but all take their time.
+    whose retries would find no other machine; and so are steps that run in no pod of theirs, but
+    all take their time.
 
     Preserved: outcomes, and keys of the cache. A step that no machine can run is an error here,
     before anything is submitted.
