@@ -21,7 +21,7 @@ from couler.backends.airflow import AirflowBackend
 from couler.backends.base import RunOptions, Target
 from couler.backends.local import LocalBackend
 from couler.ir.defaults import resolve_defaults
-from couler.ir.policies import Foreach
+from couler.ir.policies import Foreach, Retry
 from couler.ir.storage import NewClaimVolume
 from couler.ir.values import Literal, Text
 from couler.ir.workflow import ExitHandler, Http, Output, Schedule, Step, Suspend, Workflow
@@ -104,7 +104,9 @@ def ask(name: str, url: Text, **fields: t.Any) -> Step:
 
 
 def pause(name: str, seconds: float, **fields: t.Any) -> Step:
-    return Step(name=name, action=Suspend(seconds=seconds), **fields)
+    """Return a pause, which begins anew where the machine stands still and Airflow loses it."""
+    retry = Retry(limit=2)
+    return Step(name=name, action=Suspend(seconds=seconds), retry=retry, **fields)
 
 
 def chain(site: Site, name: str, count: int) -> list[Step]:
@@ -285,7 +287,7 @@ def test_what_a_run_has_made_is_deleted_after_all_ends(started: Started) -> None
 )
 def test_no_more_at_a_time(started: Started, name: str, tasks: str, most: int) -> None:
     run = started.ended(name)
-    assert run.state == "success", run.log
+    assert run.state == "success", (run.logs, run.log)
     assert at_once(started.times(name, tasks)) <= most
 
 
@@ -322,7 +324,7 @@ def test_a_scheduled_run(started: Started) -> None:
 
 def test_a_run_that_holds_up_its_schedule(started: Started) -> None:
     run = started.ended("busy")
-    assert run.state == "success", run.log
+    assert run.state == "success", (run.logs, run.log)
     [(_, end)] = started.times("busy", "hold")
     assert end > started.due
     for one in started.scheduled("busy"):

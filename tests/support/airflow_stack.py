@@ -37,6 +37,7 @@ _PARTS = {
     "dag-processor": (),
     "triggerer": ("--skip-serve-logs",),
 }
+_REQUEST = "[http.access]"
 _POLL_S = 0.3
 _ANSWER_S = 120
 """How long the API may take to answer: on SQLite a writer waits until all others have written."""
@@ -361,8 +362,9 @@ class AirflowStack:
         return f"/dags/{_quoted(dag_id)}/dagRuns/{_quoted(run_id)}"
 
     def _tail(self, part: str) -> str:
+        """Return the last lines of a log, without those of each request that was answered."""
         lines = (self.home / f"{part}.log").read_text(errors="replace").splitlines()
-        return "\n".join(lines[-40:])
+        return "\n".join([one for one in lines if _REQUEST not in one][-40:])
 
 
 def _quoted(text: str) -> str:
