@@ -18,6 +18,8 @@ from couler.ir.workflow import Workflow
 Json: t.TypeAlias = t.Any
 
 _UNDER_WAY = ("running", "queued")
+_BETWEEN_S = 1.0
+"""How long to wait between two looks at a file that is to be read, at most."""
 
 Compile: t.TypeAlias = Callable[[Workflow], Artifact]
 
@@ -93,6 +95,8 @@ class DagPlace:
                 f"a DAG that is paused. `couler schedule resume {workflow.name}` lets it go on; "
                 "to run it once without, give the workflow another name"
             )
+        if dag.get("is_stale"):  # nothing is begun until Airflow has read it again
+            self.put(DagFile(workflow, name, read_file(self._folder, name) or ""))
         return None
 
     def is_there(self, file: DagFile) -> bool:
@@ -114,10 +118,18 @@ class DagPlace:
     def put(self, file: DagFile) -> None:
         """Put a file in its place, and wait until Airflow has read it."""
         known = known_errors(self._api, file.name)
+        is_known = self._api.dag(file.dag_id) is not None
         is_new = put_file(self._folder, file.name, file.text)
         # What cannot be imported and did not change will not be told anew.
         before = known if is_new else {}
-        wait_until_read(self._api, file, before, limit_s=self._access.parse_timeout_s)
+        wait_until_read(
+            self._api,
+            file,
+            before,
+            replaces=is_new and is_known,
+            limit_s=self._access.parse_timeout_s,
+            between_s=min(self._access.poll_s, _BETWEEN_S),
+        )
 
     def put_back(self, file: DagFile, former: str | None) -> None:
         """Put what was in the place of a file there again; nobody waits until it is read."""
@@ -162,10 +174,13 @@ class DagPlace:
         return self._access.dags
 
     def _is_gone(self, dag: Mapping[str, Json], name: str) -> bool:
-        """Return whether the file of a DAG was removed, which Airflow notices after a while."""
-        return bool(dag.get("is_stale")) or (
-            file_of(dag) == name and read_file(self._folder, name) is None
-        )
+        """Return whether the file of a DAG was removed.
+
+        Airflow notices that after a while, and takes DAGs of files that it reads late for removed.
+        """
+        if file_of(dag) != name:
+            return bool(dag.get("is_stale"))
+        return read_file(self._folder, name) is None
 
     def _once(self, workflow: Workflow, artifact: Artifact) -> str:
         """Return the text of a DAG file that nothing begins by itself."""

@@ -14,7 +14,6 @@ from couler.ir.workflow import Group, Step, Workflow
 
 Json: t.TypeAlias = t.Any
 
-_BETWEEN_S = 1.0
 _ERROR = re.compile(r"[A-Za-z_][\w.]*(: |$)")
 _TASK_ID = re.compile(r"\btask_id: ([\w.-]+)")
 
@@ -37,7 +36,9 @@ def wait_until_read(
     file: DagFile,
     before: Mapping[int, Json],
     *,
+    replaces: bool,
     limit_s: float,
+    between_s: float = 1.0,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Wait until Airflow has the DAG of a file as it is now.
@@ -50,8 +51,12 @@ def wait_until_read(
         The file, which is in its place.
     before
         The errors of import that there were before it was put there, as `known_errors` gives them.
+    replaces
+        Whether it was put there in the place of another text of a DAG that Airflow knows.
     limit_s
         How long Airflow may take.
+    between_s
+        How long to wait between two looks.
     sleep
         Waits some seconds.
 
@@ -61,13 +66,29 @@ def wait_until_read(
         Airflow cannot import the file.
     EngineError
         Airflow does not read it in time.
+
+    Notes
+    -----
+    Airflow records a DAG as it was parsed, and beside it the text that the file has by then
+    (`DagCode.update_source_code`). Where a file is replaced while it is parsed, the text is new and
+    the DAG is not. A file is not parsed twice at a time, so what is recorded after that is new.
+    Where the text is not told, that is so of the second record after the first that was seen.
     """
     until = time.monotonic() + limit_s
     has_asked = False
+    times: list[str] = []
+    """When the DAG was recorded, since there is nothing against its being new."""
     while True:
         dag = api.dag(file.dag_id)
-        if dag is not None and _is_read(api, file, dag):
-            return
+        source = None if dag is None else api.source(file.dag_id)
+        if dag is not None and _is_read(file, dag, source):
+            recorded = (api.dag(file.dag_id) or dag).get("last_parsed_time")
+            if recorded is not None and recorded not in times:
+                times.append(recorded)
+                has_asked = False
+            enough = 3 if source is None else 2
+            if not replaces or recorded is None or len(times) >= enough:
+                return
         for number, error in known_errors(api, file.name).items():
             if before.get(number) != error:
                 raise RefusedError(import_error(file, error["stack_trace"]))
@@ -76,7 +97,7 @@ def wait_until_read(
             has_asked = True
         if time.monotonic() > until:
             raise EngineError(_late(file, dag, limit_s))
-        sleep(_BETWEEN_S)
+        sleep(between_s)
 
 
 def known_errors(api: AirflowApi, name: str) -> dict[int, Json]:
@@ -88,12 +109,11 @@ def known_errors(api: AirflowApi, name: str) -> dict[int, Json]:
     }
 
 
-def _is_read(api: AirflowApi, file: DagFile, dag: Mapping[str, Json]) -> bool:
-    """Return whether a DAG is that of the file as it is now.
+def _is_read(file: DagFile, dag: Mapping[str, Json], source: str | None) -> bool:
+    """Return whether a DAG can be that of the file as it is now.
 
     Where the account may not see the text, a DAG that has no errors is taken for it.
     """
-    source = api.source(file.dag_id)
     if source is None:
         return not dag.get("has_import_errors") and not dag.get("is_stale")
     return source == file.text and not dag.get("is_stale")

@@ -73,6 +73,13 @@ class FakeAirflow:
     """DAGs that are not of the file."""
     read: str | None = None
     """The text of the file as it was read last; of one that is gone, Airflow knows for a while."""
+    parsed: str | None = None
+    """The text that the DAG is of: the one that was read last, or for `lag` looks the one before,
+    as Airflow has it where a file is replaced while it is parsed."""
+    parses: int = 0
+    lag: int = 0
+    stale: int = 0
+    """For how many looks the DAG is taken for removed."""
     tokens: set[str] | None = None
     """Those that are let in; None for everyone."""
     address: str = ""
@@ -150,11 +157,19 @@ class FakeAirflow:
         return 200, self._dag()
 
     def _dag(self) -> Json:
-        timetable = re.search(r"CronTriggerTimetable\(\s*(.*?),\s*timezone", self._source() or "")
+        source = self._source()
+        if self.parsed is None or source == self.parsed or self.lag == 0:
+            self.parsed = source
+            self.parses += 1
+        else:
+            self.lag -= 1
+        self.stale = max(self.stale - 1, 0)
+        timetable = re.search(r"CronTriggerTimetable\(\s*(.*?),\s*timezone", self.parsed or "")
         return {
             "dag_id": self.dag_id,
             "is_paused": self.is_paused,
-            "is_stale": False,
+            "is_stale": self.stale > 0,
+            "last_parsed_time": f"2026-03-01T12:00:00.{self.parses:06}Z",
             "relative_fileloc": f"{self.dag_id}.py",
             "timetable_summary": None if timetable is None else timetable[1].replace('"', ""),
             "next_dagrun_run_after": TIME,

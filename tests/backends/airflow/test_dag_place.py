@@ -112,6 +112,35 @@ def test_a_schedule_whose_file_was_removed_is_none(airflow: FakeAirflow) -> None
     assert in_place(airflow) == TEXT
 
 
+@pytest.mark.parametrize("may_see", [True, False], ids=["text", "no text"])
+def test_a_schedule_is_in_place_once_the_dag_has_it(airflow: FakeAirflow, may_see: bool) -> None:
+    """Airflow tells the new text while the DAG that was parsed is still the former one."""
+    put(airflow, FLOW)
+    if not may_see:
+        airflow.faults = [Fault("GET", "/dagSources", says(403, {"detail": "no"}), times=99)]
+    remote = connected(airflow)
+    assert remote.find_schedule("flow") is None
+    airflow.lag = 5
+    remote.schedule(NIGHTLY, artifact(NIGHTLY))
+    found = remote.find_schedule("flow")
+    assert found is not None
+    remote.unpause(found.place)
+    remote.submit(submission(NIGHTLY))
+    assert in_place(airflow) == artifact(NIGHTLY).to_text()
+    assert airflow.lag == 0
+
+
+def test_a_schedule_whose_file_is_read_late_stays(airflow: FakeAirflow) -> None:
+    """Airflow takes its DAG for one that was removed, until it has read the file."""
+    text = put(airflow, NIGHTLY)
+    airflow.is_paused, airflow.stale = False, 5
+    connected(airflow).submit(submission(NIGHTLY))
+    assert in_place(airflow) == text
+    begun = next(n for n, (how, _, _) in enumerate(airflow.asked) if how == "POST")
+    looks = [path for _, path, _ in airflow.asked[:begun] if path.endswith("/dags/flow")]
+    assert len(looks) > 4  # nothing is begun before Airflow has read the file again
+
+
 # restarts ------------------------------------------------------------------------------------
 
 
