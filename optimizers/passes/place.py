@@ -13,7 +13,7 @@ from couler.ir.walk import all_steps
 from couler.ir.wording import power_text
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.placement.explaining import usd_text
+from couler.optimizers.figure_texts import seconds_text, usd_text
 from couler.optimizers.placement.learning import Learned, learn_speeds
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
@@ -223,7 +223,7 @@ class Place:
         """Return what is chosen, and say how long that takes, and without the pass."""
         speeds = speeds_of(cluster, learned)
         report = _plan(workload, cluster, strategy, speeds)
-        told = f"All ends after {_seconds(report.total_s)} by what is known of the steps"
+        told = f"All ends after {seconds_text(report.total_s)} by what is known of the steps"
         cost = report.cost_usd(cluster)
         if cost is not None:
             told += f", for {usd_text(cost)} of machines while they run any of it"
@@ -232,7 +232,7 @@ class Place:
         alike = _by_kubernetes(workload, cluster, speeds)
         if alike is None:
             return report, f"{told}."
-        told = f"{told}, and after {_seconds(alike)} as Kubernetes places them by itself"
+        told = f"{told}, and after {seconds_text(alike)} as Kubernetes places them by itself"
         if not workload.gpu_steps:
             return report, f"{told}."
         usual = workload_of(
@@ -240,7 +240,9 @@ class Place:
         )
         without = _by_kubernetes(usual, cluster, speeds)
         gpus = "the GPU" if len(workload.gpu_steps) == 1 else "the GPUs"
-        ends = "would find no machine for some" if without is None else f"needs {_seconds(without)}"
+        ends = "would find no machine for some"
+        if without is not None:
+            ends = f"needs {seconds_text(without)}"
         return report, (
             f"{told} with the same requests. Without {gpus} that the pass alone requests, "
             f"Kubernetes {ends}."
@@ -388,7 +390,3 @@ def _refused(workflow: Workflow, context: PassContext) -> set[tuple[str, str | N
     if context.refusals is None:
         return set()
     return {(one.code, one.step) for one in context.refusals(workflow)}
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3g} s"

@@ -76,7 +76,7 @@ def test_a_network_gets_a_gpu_and_may_go_where_it_is() -> None:
         Toleration(key="nvidia.com/gpu", value="present", effect="NoSchedule"),
     )
     assert found["fit"].resources == Resources(cpu="2", gpu=Gpu(count=1))
-    assert context.step_reasons["fit"].startswith("On gpu, at best g1: takes 10.0 s there")
+    assert context.step_reasons["fit"].startswith("On gpu, at best g1: takes 10 s there")
     assert "no other has a GPU for it, with which it is faster" in context.step_reasons["fit"]
     assert context.reason.endswith(
         "All ends after 10 s by what is known of the steps, and after 10 s as Kubernetes places "
