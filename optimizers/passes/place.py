@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from couler.cluster.model import Cluster
 from couler.errors import ConfigurationError, InvalidWorkflowError, UnplaceableError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
-from couler.ir.wording import power_text
+from couler.ir.wording import few_text
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.figure_texts import seconds_text, usd_text
 from couler.optimizers.placement.learning import Learned, learn_speeds
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
-from couler.optimizers.placement.scaling import Scaled, scaled_speeds
+from couler.optimizers.placement.scaling import scaled_speeds, speeds_of
 from couler.optimizers.placement.selecting import Selectors
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategy import PlacementStrategy, Rules
+from couler.optimizers.placement.telling_speeds import tell_learned, tell_scaled
 from couler.optimizers.placement.unknown_kinds import told_of_unknown_kinds
-from couler.optimizers.placement.workload import (
-    Workload,
-    speeds_of,
-    workload_of,
-)
+from couler.optimizers.placement.workload import Workload, workload_of
 from couler.optimizers.placement.writing import Bind, PlacementWriter
 
 _RULES = Rules(dispatch="tasks", sharing="requests", window_s=0.0, poll_s=0.0, memory_margin=1.0)
@@ -194,8 +191,8 @@ class Place:
         for told in told_of_unknown_kinds(cluster, _models(workflow)):
             context.explain(told)
         if learned:
-            _tell_learned(context, workload, learned)
-            _tell_scaled(context, workload, scaled_speeds(cluster, learned))
+            tell_learned(context, workload, learned)
+            tell_scaled(context, workload, scaled_speeds(cluster, learned))
         return made
 
     def _learned(self, workflow: Workflow, cluster: Cluster, context: PassContext) -> Learned:
@@ -276,7 +273,7 @@ def _check_prices(strategy: PlacementStrategy, cluster: Cluster) -> None:
     missing = [node.name for node in cluster.nodes if node.price_usd_per_h is None]
     if missing:
         raise ConfigurationError(
-            f"the cost is to be least, and prices of machines are not known: {_few(missing)}. "
+            f"the cost is to be least, and prices of machines are not known: {few_text(missing)}. "
             "State price_usd_per_h in cluster.yaml, or choose another objective"
         )
 
@@ -309,80 +306,6 @@ def _plan(
 
 def _pod(type_: str) -> str:
     return f"one pod of its {type_}" if type_ else "it"
-
-
-def _tell_learned(context: PassContext, workload: Workload, learned: Learned) -> None:
-    """Say what earlier runs tell of speeds, and of which steps that is not used."""
-    left_out = workload.unlearned
-    used = {task.model for task in workload.pipeline.tasks if task.operations}
-    context.facts["speeds"] = [
-        {
-            "model": model,
-            "group": place,
-            "operations_per_s": rate.ops_per_s,
-            "measurements": rate.measurements,
-            "is_used": model in used,
-        }
-        for (model, place), rate in learned.items()
-    ]
-    told = [
-        f"{model} on {place} {power_text(rate.ops_per_s)}/s ({rate.source})"
-        for (model, place), rate in learned.items()
-        if model in used
-    ]
-    if told:
-        context.explain(f"Speeds by earlier runs: {', '.join(told)}.")
-        context.explain(
-            "couler compile, validate and schedule put go by cluster.yaml alone, so they may "
-            "choose otherwise: write these speeds into it (couler cluster speeds --format yaml), "
-            "or leave them out (place{learn=false})."
-        )
-    steps: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for path, places in left_out.items():
-        profile = workload.steps[path].profile
-        model = "" if profile is None or profile.model is None else profile.model
-        steps.setdefault((model, places), []).append(path)
-    for (model, places), paths in steps.items():
-        context.explain(
-            f"What earlier runs tell of {model} is not used for {_few(paths)}: nothing tells how "
-            f"fast it is on {_few(places)}, which can run it as well."
-        )
-
-
-def _tell_scaled(context: PassContext, workload: Workload, scaled: Sequence[Scaled]) -> None:
-    """Say by what stated speeds are multiplied, beside those that earlier runs have shown."""
-    used = {task.model for task in workload.pipeline.tasks if task.operations}
-    scaled = [one for one in scaled if one.model in used]
-    if not scaled:
-        return
-    context.facts["scaled_speeds"] = [
-        {
-            "model": one.model,
-            "group": one.place,
-            "stated_operations_per_s": one.stated,
-            "factor": one.factor,
-        }
-        for one in scaled
-    ]
-    places: dict[tuple[str, float | None], list[str]] = {}
-    for one in scaled:
-        places.setdefault((one.model, one.factor), []).append(one.place)
-    for (model, factor), some in places.items():
-        if factor is None:
-            context.explain(
-                f"What is stated for {model} on {_few(some)} may be in another unit: nothing is "
-                "stated for what earlier runs have shown."
-            )
-        else:
-            context.explain(
-                f"What is stated for {model} on {_few(some)} is taken times {factor:.3g}, as that "
-                "is the ratio of what earlier runs have shown to what is stated."
-            )
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} more"
 
 
 def _refused(workflow: Workflow, context: PassContext) -> set[tuple[str, str | None]]:

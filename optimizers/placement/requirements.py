@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from couler.cluster.model import ClusterNode, Taint
 from couler.errors import UnplaceableError
 from couler.ir.policies import Toleration
+from couler.ir.wording import few_text
 from couler.optimizers.placement.problem import Pipeline, Task, TaskKey
 
 __all__ = [
@@ -115,7 +116,7 @@ class Unplaceable:
         nodes: dict[str, list[str]] = {}
         for node, reason in self.reasons:
             nodes.setdefault(reason, []).append(node)
-        told = "; ".join(f"{_few(names)}: {reason}" for reason, names in nodes.items())
+        told = "; ".join(f"{few_text(names)}: {reason}" for reason, names in nodes.items())
         return f"{self.pipeline}/{self.task}: {told or 'there is no node'}"
 
 
@@ -172,8 +173,3 @@ def _reasons(
             return ()
         found.append((node.name, reason))
     return tuple(found)
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} more"

@@ -21,7 +21,8 @@ from couler.ir.workflow import (
 )
 from couler.optimizers.placement.problem import Edge, Task
 from couler.optimizers.placement.requirements import refusal
-from couler.optimizers.placement.workload import speeds_of, workload_of
+from couler.optimizers.placement.scaling import speeds_of
+from couler.optimizers.placement.workload import workload_of
 
 GIB = 2**30
 CLUSTER = Cluster(
