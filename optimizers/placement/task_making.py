@@ -83,7 +83,7 @@ class TaskMaker:
             task,
             cpu=needs.cpu or SILENT_CPU,
             assumes_cpu=not needs.cpu,
-            memory_bytes=max(0, max(needs.memory_bytes, profile.memory_bytes or 0) - 1),
+            memory_bytes=max(needs.memory_bytes, profile.memory_bytes or 0),
             gpus=needs.gpus,
             gpu_type=needs.gpu_type,
             gpu_resource=needs.gpu_resource,

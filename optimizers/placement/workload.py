@@ -89,8 +89,7 @@ def workload_of(
     -----
     A task needs what its pod requests (`needs_of`), and the memory of its profile if that is more.
     Of a step that requests no processors it is taken to use `SILENT_CPU`.
-    `Task.memory_bytes` is one byte less, for strategies with a `memory_margin` of 1. A task that
-    stands for several items of a foreach takes as long as these one after another.
+    A task that stands for several items of a foreach takes as long as these one after another.
 
     Operations are divided by the speed of a machine where speeds are stated for the step's kind of
     model, or for all kinds; or where speeds of its kind are learned, and of each machine that can
