@@ -23,6 +23,11 @@ from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategy import PlacementStrategy, Rules
 from couler.optimizers.placement.telling_speeds import tell_learned, tell_scaled
+from couler.optimizers.placement.telling_times import (
+    counted_in_part,
+    machine_cost,
+    tell_guesses,
+)
 from couler.optimizers.placement.unknown_kinds import told_of_unknown_kinds
 from couler.optimizers.placement.workload import Workload, workload_of
 from couler.optimizers.placement.writing import Bind, PlacementWriter
@@ -146,6 +151,47 @@ class Place:
         cluster = selectors.labelled(context.cluster)
         learned = self._learned(workflow, cluster, context)
         done = frozenset(() if context.kept is None else context.kept(workflow))
+        chosen = self._chosen(workflow, context, selectors, cluster, learned, done)
+        if chosen is None:
+            return workflow
+        workload, writer = chosen.workload, chosen.writer
+        if not writer.has_order:
+            context.explain("No step states a priority, as the engine has none.")
+        if self.gpu_models and not chosen.gives_gpus:
+            context.explain("No step is given a GPU, as the engine would refuse it.")
+        for path, reason in writer.reasons.items():
+            context.explain(reason, step=path)
+        context.explain(writer.summary(self.strategy))
+        context.explain(chosen.told)
+        in_part = {
+            path: why for path, why in counted_in_part(workflow).items() if path in writer.reasons
+        }
+        for path, why in in_part.items():
+            context.explain(why, step=path)
+        tell_guesses(context, workload)
+        context.cost = machine_cost(workload, chosen.report, cluster, in_part)
+        if done:
+            rest = (
+                "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
+            )
+            context.explain(f"{len(done):,} {rest} not placed.")
+        for told in told_of_unknown_kinds(cluster, _models(workflow)):
+            context.explain(told)
+        if learned:
+            tell_learned(context, workload, learned)
+            tell_scaled(context, workload, scaled_speeds(cluster, learned))
+        return chosen.workflow
+
+    def _chosen(
+        self,
+        workflow: Workflow,
+        context: PassContext,
+        selectors: Selectors,
+        cluster: Cluster,
+        learned: Learned,
+        done: Collection[str],
+    ) -> _Chosen | None:
+        """Return what is chosen, with GPUs for steps that request none, or without if need be."""
         strategy = _without_margin(read_strategy(self.strategy))
         _check_prices(strategy, cluster)
         before = _refused(workflow, context)
@@ -159,8 +205,8 @@ class Place:
                 done=done,
             )
             if not workload.pipeline.tasks:
-                return workflow
-            report, chosen_by = self._planned(workflow, workload, cluster, strategy, learned, done)
+                return None
+            report, told = self._planned(workflow, workload, cluster, strategy, learned, done)
             writer = PlacementWriter(
                 cluster,
                 selectors,
@@ -175,25 +221,7 @@ class Place:
                 made = writer.write(workflow, with_order=False)
             if not workload.gpu_steps or _refused(made, context) <= before:
                 break
-        if not writer.has_order:
-            context.explain("No step states a priority, as the engine has none.")
-        if not gpu_models and self.gpu_models:
-            context.explain("No step is given a GPU, as the engine would refuse it.")
-        for path, reason in writer.reasons.items():
-            context.explain(reason, step=path)
-        context.explain(writer.summary(self.strategy))
-        context.explain(chosen_by)
-        if done:
-            rest = (
-                "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
-            )
-            context.explain(f"{len(done):,} {rest} not placed.")
-        for told in told_of_unknown_kinds(cluster, _models(workflow)):
-            context.explain(told)
-        if learned:
-            tell_learned(context, workload, learned)
-            tell_scaled(context, workload, scaled_speeds(cluster, learned))
-        return made
+        return _Chosen(made, workload, report, writer, told, bool(gpu_models))
 
     def _learned(self, workflow: Workflow, cluster: Cluster, context: PassContext) -> Learned:
         """Return what earlier runs tell of what the workflow computes."""
@@ -244,6 +272,18 @@ class Place:
             f"{told} with the same requests. Without {gpus} that the pass alone requests, "
             f"Kubernetes {ends}."
         )
+
+
+class _Chosen(t.NamedTuple):
+    """What was chosen, and the workflow with it."""
+
+    workflow: Workflow
+    workload: Workload
+    report: Report
+    writer: PlacementWriter
+    told: str
+    """How long it takes."""
+    gives_gpus: bool
 
 
 def _by_kubernetes(workload: Workload, cluster: Cluster, speeds: Speeds) -> float | None:

@@ -46,6 +46,8 @@ class Workload:
     replica_of
         The path of the step and the type of the pod of each task that is the pod of a job. Such
         tasks have no `step_of`; the task of the step itself waits for them.
+    guessed
+        The seconds of one item that are taken of steps of which nobody knows them, by their paths.
     """
 
     pipeline: Pipeline
@@ -56,6 +58,7 @@ class Workload:
     unlearned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     jobs: Mapping[str, JobPods] = field(default_factory=dict)
     replica_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    guessed: Mapping[str, float] = field(default_factory=dict)
 
 
 def workload_of(
@@ -88,8 +91,8 @@ def workload_of(
     Notes
     -----
     A task needs what its pod requests (`needs_of`), and the memory of its profile if that is more.
-    Of a step that requests no processors it is taken to use `SILENT_CPU`.
-    A task that stands for several items of a foreach takes as long as these one after another.
+    Of a step that requests no processors it is taken to use `SILENT_CPU`. A task that stands for
+    several items of a foreach takes as long as these one after another.
 
     Operations are divided by the speed of a machine where speeds are stated for the step's kind of
     model, or for all kinds; or where speeds of its kind are learned, and of each machine that can
@@ -112,11 +115,14 @@ def workload_of(
     tasks: list[Task] = []
     step_of: dict[str, str] = {}
     items: dict[str, int] = {}
+    guessed: dict[str, float] = {}
     for one in flat:
         if one.path in done:
             tasks += [_no_task(name) for name in _names(one)]
             continue
         task = make.task(one)
+        if not task.operations and known_seconds(one.step) is None and task.seconds[""]:
+            guessed[one.path] = task.seconds[""]
         for name, share in zip(_names(one), _shares(one), strict=True):
             takes = {place: seconds * share for place, seconds in task.seconds.items()}
             operations = task.operations * share
@@ -154,7 +160,7 @@ def workload_of(
     pipeline, owners = with_replicas(pipeline, pods)
     replica_of = {name: (step_of[task], type_) for name, (task, type_) in owners.items()}
     return Workload(
-        pipeline, steps, step_of, make.gpu_steps, items, make.unlearned, jobs, replica_of
+        pipeline, steps, step_of, make.gpu_steps, items, make.unlearned, jobs, replica_of, guessed
     )
 
 

@@ -192,13 +192,9 @@ def test_a_selector_of_the_step_is_kept_and_narrows_the_choice() -> None:
 def test_of_many_tasks_a_second_group_is_told() -> None:
     each = Foreach(over={"item": Literal(value=(1, 2, 3))})
     _, context = placed(step("a", foreach=each, resources=Resources(cpu="4")))
-    assert (
-        "On cpu: 3 tasks, 3 on cpu. Second was memory, of one task: " in context.step_reasons["a"]
-    )
+    assert "On cpu: 3 tasks. Second was memory, of one task: " in context.step_reasons["a"]
     _, context = placed(step("a", foreach=each, resources=Resources(memory="100Gi")))
-    assert (
-        context.step_reasons["a"] == "On memory: 3 tasks, 3 on memory. No other group was second."
-    )
+    assert context.step_reasons["a"] == "On memory: 3 tasks. No other group was second."
 
 
 def test_within_its_group_a_step_prefers_the_machine_that_was_chosen() -> None:
