@@ -12,7 +12,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
 from couler.ir.wording import few_text
 from couler.ir.workflow import Workflow
-from couler.optimizers.base import PassContext
+from couler.optimizers.base import PassContext, defaults_of
 from couler.optimizers.figure_texts import seconds_text, usd_text
 from couler.optimizers.placement.learning import Learned, learn_speeds
 from couler.optimizers.placement.registry import read_strategy
@@ -124,9 +124,12 @@ class Place:
         EngineOptionError
             The text names no strategy, or gives it wrong options.
         ValueError
-            `least` is less than 1.
+            `least` is less than 1, or the strategy has a margin of memory, which steps have not.
         """
-        read_strategy(self.strategy)
+        strategy: t.Any = read_strategy(self.strategy)
+        margin = getattr(strategy, "memory_margin", 1.0)
+        if margin != 1.0 and "memory_margin" not in defaults_of(strategy):
+            raise ValueError("memory_margin does nothing here: steps say what memory they need")
         if self.least < 1:
             raise ValueError(f"least is at least 1, not {self.least}")
 

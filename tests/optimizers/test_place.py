@@ -411,3 +411,19 @@ def test_what_is_done_has_left_its_data_as_far_from_one_machine_as_from_another(
         context = PassContext(cluster=lambda: cluster, kept=lambda _, done=done: done)
         made = Place().run(Workflow(name="w", steps=(load, fit)), context)
         assert placement_of(made.steps[1]).node_selector == {"couler.io/group": group}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        ("upward-rank{evaluations=-1}", "evaluations is at least 0, not -1"),
+        ("sjf-groups{gpu_queue_limit=-1}", "gpu_queue_limit is at least 0, not -1"),
+        ("upward-rank{memory_margin=3.0}", "memory_margin does nothing here"),
+        ("random{memory_margin=3.0}", "memory_margin does nothing here"),
+        ("kubernetes{memory_margin=-1.0}", "memory_margin does nothing here"),
+    ],
+)
+def test_options_of_strategies_that_mean_nothing_are_refused(strategy: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Place(strategy=strategy)
+    assert Place(strategy="upward-rank{memory_margin=1.0}")

@@ -99,6 +99,11 @@ class UpwardRank:
 
     replans = True
 
+    def __post_init__(self) -> None:
+        """Refuse a number that means nothing."""
+        if self.evaluations < 0:
+            raise ValueError(f"evaluations is at least 0, not {self.evaluations}")
+
     def place(self, pipelines: Sequence[Pipeline], state: ClusterState) -> Assignment:
         """Return the best plan that is found."""
         check_pipelines(pipelines)
