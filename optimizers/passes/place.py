@@ -337,8 +337,8 @@ def _plan(
             [
                 Diagnostic(
                     "CLR550",
-                    f"no machine of the cluster can run {_pod(type_)}: {reason}. Add one that can, "
-                    "or change what it asks for",
+                    f"no machine of the cluster can run {_pod(path, type_)}: {reason}. Add one "
+                    "that can, or change what it asks for",
                     step=path,
                     source=workload.steps[path].source,
                 )
@@ -347,8 +347,8 @@ def _plan(
         ) from error
 
 
-def _pod(type_: str) -> str:
-    return f"one pod of its {type_}" if type_ else "it"
+def _pod(path: str, type_: str) -> str:
+    return f'one pod of the {type_} of step "{path}"' if type_ else f'step "{path}"'
 
 
 def _refused(workflow: Workflow, context: PassContext) -> set[tuple[str, str | None]]:

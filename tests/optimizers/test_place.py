@@ -265,6 +265,7 @@ def test_all_steps_that_nothing_can_run_are_told_with_every_reason() -> None:
         ("CLR550", "odd"),
     ]
     large, odd = (one.message for one in caught.value.diagnostics)
+    assert large.startswith('no machine of the cluster can run step "large": ')
     assert "c1, c2, g1: has 32,768 MiB of memory" in large
     assert "g1: has GPUs of type a100, not h100" in odd
     assert "c1, c2, m1: has no GPU" in odd
