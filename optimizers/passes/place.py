@@ -14,6 +14,7 @@ from couler.ir.wording import few_text
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext, defaults_of
 from couler.optimizers.figure_texts import seconds_text, usd_text
+from couler.optimizers.placement.cluster_doubts import doubts_of
 from couler.optimizers.placement.learning import Learned, learn_speeds
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
@@ -28,7 +29,6 @@ from couler.optimizers.placement.telling_times import (
     machine_cost,
     tell_guesses,
 )
-from couler.optimizers.placement.unknown_kinds import told_of_unknown_kinds
 from couler.optimizers.placement.workload import Workload, workload_of
 from couler.optimizers.placement.writing import Bind, PlacementWriter
 
@@ -178,7 +178,7 @@ class Place:
                 "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
             )
             context.explain(f"{len(done):,} {rest} not placed.")
-        for told in told_of_unknown_kinds(cluster, _models(workflow)):
+        for told in doubts_of(cluster, _models(workflow)):
             context.explain(told)
         if learned:
             tell_learned(context, workload, learned)
