@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import typing as t
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from couler.ir.wording import counted, few_text
@@ -72,8 +72,8 @@ def why_alone(given: ScopeProblem, inside: Collection[str], finds: Finds) -> Ite
     others = set(finds(given, False))
     if kept := [name for name in alone if name in others]:
         yield (
-            f"Alone stay {few_text(kept)}, as runs in which something fails would come to "
-            "something else; failures=whole accepts it"
+            f"{_are(kept)} in no group, as runs in which something fails would come to something "
+            "else; failures=whole accepts it"
         )
     rest = [name for name in alone if name not in others]
     if not rest or not problem.costs.per_lost_s:
@@ -81,9 +81,13 @@ def why_alone(given: ScopeProblem, inside: Collection[str], finds: Finds) -> Ite
     others = set(finds(_lossless(given), True))
     if kept := [name for name in rest if name in others]:
         yield (
-            f"Alone stay {few_text(kept)}, as the run may take longer than the pods are worth; "
+            f"{_are(kept)} in no group, as the run may take longer than the pods are worth; "
             "per_lost_s=0 does not count that"
         )
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{few_text(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _lossless(given: ScopeProblem) -> ScopeProblem:

@@ -16,11 +16,11 @@ def test_failures_that_would_be_told_otherwise() -> None:
     made, context = run(flow("w", *steps, *chain))
     assert names(made) == ["a", "b", "c", "d-to-e"]
     assert (
-        "Alone stay a, b, as runs in which something fails would come to something else; "
+        "a, b are in no group, as runs in which something fails would come to something else; "
         "failures=whole accepts it." in context.reason
     )
-    assert "Alone" not in run(flow("w", *steps, *chain), failures="whole")[1].reason
-    assert "Alone" not in run(flow("w", *chain[1:]))[1].reason
+    assert "in no group" not in run(flow("w", *steps, *chain), failures="whole")[1].reason
+    assert "in no group" not in run(flow("w", *chain[1:]))[1].reason
 
 
 def test_time_that_is_worth_more_than_the_pods() -> None:
@@ -34,8 +34,8 @@ def test_time_that_is_worth_more_than_the_pods() -> None:
     made, context = run(flow("w", *fan, *chain))
     assert names(made) == ["t0", "t1", "d-to-e"]
     assert (
-        "Alone stay t0, t1, as the run may take longer than the pods are worth; per_lost_s=0 does "
-        "not count that." in context.reason
+        "t0, t1 are in no group, as the run may take longer than the pods are worth; per_lost_s=0 "
+        "does not count that." in context.reason
     )
 
 
