@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """Return a number with what it counts.
@@ -35,3 +37,15 @@ def power_text(number: float) -> str:
         return f"{number:.4g}"
     digits, _, power = f"{number:.3e}".partition("e")
     return f"{float(digits):g}e{int(power)}"
+
+
+def few_text(names: Sequence[str]) -> str:
+    """Return the first three of some names, and how many more there are.
+
+    Examples
+    --------
+    >>> few_text(["a", "b"]), few_text(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} more"

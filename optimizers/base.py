@@ -15,6 +15,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Placement, Profile
 from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
+from couler.optimizers.estimate import Figure
 
 Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
 """Gives what a workflow takes of the engine; None for one that it cannot run anyway."""
@@ -129,6 +130,8 @@ class PassContext:
         What the pass said that it could not do.
     facts
         What it went by, as JSON values by name.
+    cost
+        What machines cost by what the pass planned, in US dollars; None if it plans none.
 
     Examples
     --------
@@ -170,6 +173,7 @@ class PassContext:
         self.item_steps: set[str] = set()
         self.gave_up: list[str] = []
         self.facts: dict[str, t.Any] = {}
+        self.cost: Figure | None = None
 
     @cached_property
     def cluster(self) -> Cluster | None:

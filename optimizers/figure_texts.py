@@ -1,20 +1,25 @@
-"""Seconds, bytes and ages in the reasons of passes, with three digits and units that fit."""
+"""Seconds, bytes, ages and US dollars in the reasons of passes, with few digits."""
 
 from __future__ import annotations
 
 _LEAST_S = 0.001
 """Less than this is told as such: nobody measures it."""
 
+_READABLE = 1e12
+"""Larger numbers are told by their power of ten."""
+
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a duration in seconds, at least 0.
+    """Return a duration in seconds, at least 0, also if it is beyond all bounds.
 
     Examples
     --------
     >>> seconds_text(0), seconds_text(4e-5), seconds_text(0.637151), seconds_text(7196.4)
     ('0 s', 'less than 0.001 s', '0.637 s', '7,196 s')
+    >>> seconds_text(1e308), seconds_text(float("inf"))
+    ('1e+308 s', 'inf s')
     """
     if 0 < seconds < _LEAST_S:
         return f"less than {_LEAST_S} s"
@@ -57,5 +62,16 @@ def _counted(value: float, unit: str) -> str:
     return f"{number} {unit}{'' if number == '1' else 's'}"
 
 
+def usd_text(value: float) -> str:
+    """Return US dollars, of less than one the first two digits.
+
+    Examples
+    --------
+    >>> usd_text(1234.5), usd_text(0.0123), usd_text(1e308)
+    ('1,234.50 USD', '0.012 USD', '1e+308 USD')
+    """
+    return f"{value:,.2f} USD" if 1 <= value < _READABLE else f"{value:.2g} USD"
+
+
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if 100 <= value < _READABLE else f"{value:.3g}"

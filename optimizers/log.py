@@ -17,6 +17,7 @@ from couler.ir.serialize import write_json
 from couler.ir.walk import scopes, steps_by_path
 from couler.ir.workflow import Workflow
 from couler.optimizers.diff import Change, Moved, change_to_json, diff, path_of
+from couler.optimizers.estimate import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class PassRecord:
         Those sentences of the reason that say what it could not do.
     facts
         What it went by, as JSON values by name.
+    cost
+        What machines cost by what it planned, in US dollars; None if it plans none.
     """
 
     name: str
@@ -85,6 +88,7 @@ class PassRecord:
     item_steps: frozenset[str] = frozenset()
     gave_up: tuple[str, ...] = ()
     facts: Mapping[str, t.Any] = field(default_factory=dict)
+    cost: Figure | None = None
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:

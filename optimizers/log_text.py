@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from couler.ir.walk import steps_by_path
 from couler.ir.wording import counted
@@ -85,21 +85,27 @@ def rows_of(
     records
         What the passes did, in order.
     prices
-        What compute costs.
+        What compute costs. Without any, the cost is what a pass says that machines cost, from that
+        pass on.
     parts_are_barriers
         Whether the engine starts the parts of a split scope as a whole.
     """
+    has_prices = prices is not None and prices.are_known
 
-    def figures_of(workflow: Workflow) -> Estimate:
-        return estimate(workflow, prices, parts_are_barriers=parts_are_barriers)
+    def figures_of(workflow: Workflow, cost: Figure | None = None) -> Estimate:
+        found = estimate(workflow, prices, parts_are_barriers=parts_are_barriers)
+        return found if cost is None else replace(found, cost=cost)
 
     size, figures = measure(source), figures_of(source)
     first = size, figures
+    cost: Figure | None = None
     rows: list[Row] = []
     for record in records:
         before = size, figures
-        if record.after is not record.before:
-            size, figures = record.size_after, figures_of(record.after)
+        told = None if has_prices else record.cost
+        cost = told or cost
+        if record.after is not record.before or told is not None:
+            size, figures = record.size_after, figures_of(record.after, cost)
         name = record.name + options_text(record)
         rows.append(Row(name, record.seconds, (before[0], size), (before[1], figures)))
     seconds = sum(record.seconds for record in records)
@@ -114,7 +120,20 @@ def table_text(rows: Sequence[Row], currency: str = "") -> str:
     return "\n".join(_line(row, widths) for row in cells)
 
 
-def known_text(figures: Estimate, prices: Prices | None, steps: int | None = None) -> str:
+def pass_of_costs(records: Sequence[PassRecord], prices: Prices | None = None) -> str | None:
+    """Return the name of the pass whose figures stand for the cost; None where there is none."""
+    if prices is not None and prices.are_known:
+        return None
+    return next((one.name for one in reversed(records) if one.cost is not None), None)
+
+
+def known_text(
+    figures: Estimate,
+    prices: Prices | None,
+    steps: int | None = None,
+    *,
+    costs_by: str | None = None,
+) -> str:
     """Return of how many steps the estimates know.
 
     Parameters
@@ -123,6 +142,8 @@ def known_text(figures: Estimate, prices: Prices | None, steps: int | None = Non
         What is estimated, and with which prices.
     steps
         How many steps the workflow has: it is told which of them the estimates leave out.
+    costs_by
+        The pass whose figures stand for the cost.
 
     Examples
     --------
@@ -139,6 +160,9 @@ def known_text(figures: Estimate, prices: Prices | None, steps: int | None = Non
     known = (
         f"seconds are known of {seconds:,} of {counted(count, 'step')}{apart}, memory of {memory:,}"
     )
+    if costs_by is not None:
+        cost = f"cost of {figures.cost.known:,} of {figures.cost.steps:,}"
+        return f"estimates: {known}; {cost}: machines while they run any of it, by {costs_by}"
     if prices is None or not prices.are_known:
         return f"estimates: {known}; no prices are set"
     return f"estimates: {known}, cost of {figures.cost.known:,}"

@@ -161,6 +161,7 @@ def _run_one(pass_: Pass, workflow: Workflow, context: PassContext) -> PassRecor
         derived=context.derived,
         gave_up=tuple(context.gave_up),
         facts=context.facts,
+        cost=context.cost,
         before=workflow,
         after=after,
         step_reasons=context.step_reasons,

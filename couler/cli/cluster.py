@@ -55,7 +55,7 @@ def show(session: Session, file: Path | None, format_: str | None) -> None:
         return
     show_cluster(session, cluster)
     session.info(totals(cluster))
-    _tell_unknown_kinds(session, cluster)
+    _tell_doubts(session, cluster)
 
 
 @command.command()
@@ -105,7 +105,7 @@ def speeds(
             click.echo(line)
         if not learned:
             session.info("no earlier run has shown any on these machines")
-        _tell_unknown_kinds(session, cluster)
+        _tell_doubts(session, cluster)
 
 
 @command.command("import")
@@ -185,10 +185,10 @@ def _described(session: Session, file: Path | None) -> Path:
     return found
 
 
-def _tell_unknown_kinds(session: Session, cluster: Cluster) -> None:
-    from couler.optimizers.placement.unknown_kinds import told_of_unknown_kinds
+def _tell_doubts(session: Session, cluster: Cluster) -> None:
+    from couler.optimizers.placement.cluster_doubts import doubts_of
 
-    for told in told_of_unknown_kinds(cluster):
+    for told in doubts_of(cluster):
         session.info(f"note: {told}")
 
 

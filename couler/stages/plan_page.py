@@ -87,11 +87,10 @@ def _page(plan: Plan) -> Iterator[str]:
 
 
 def _table(plan: Plan) -> Iterator[str]:
-    currency = "" if plan.prices is None else plan.prices.currency
     yield '<div class="wide"><table>\n<tr>'
     yield "".join(f"<th>{escape(head)}</th>" for head in COLUMNS) + "</tr>"
     for row in plan.rows:
-        cells = "".join(f"<td>{_cell(cell)}</td>" for cell in row.cells(currency))
+        cells = "".join(f"<td>{_cell(cell)}</td>" for cell in row.cells(plan.currency))
         yield f"<tr>{cells}</tr>"
     yield "</table></div>"
 

@@ -16,7 +16,14 @@ from couler.ir.workflow import Workflow
 from couler.optimizers.base import Kept, Machines, Pass
 from couler.optimizers.estimate import Estimate, Figure, Prices
 from couler.optimizers.log import PassLog, Size, measure
-from couler.optimizers.log_text import Row, known_text, log_text, rows_of, table_text
+from couler.optimizers.log_text import (
+    Row,
+    known_text,
+    log_text,
+    pass_of_costs,
+    rows_of,
+    table_text,
+)
 from couler.optimizers.pipeline import Callback
 from couler.stages.checks import check_engine, refuse_errors, verify_everywhere
 from couler.stages.history import EarlierRuns
@@ -30,6 +37,9 @@ if t.TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 """Version of the JSON of a plan."""
+
+MACHINE_CURRENCY = "USD"
+"""What the prices of machines are in."""
 
 _MOST_OVERRIDES = 20
 """More overrides than these are counted, not listed; the JSON has all."""
@@ -104,7 +114,20 @@ class Plan:
     def known_text(self) -> str:
         """Of how many steps the estimates know."""
         whole = self.rows[-1]
-        return known_text(whole.estimates[1], self.prices, whole.sizes[1].steps)
+        steps = whole.sizes[1].steps
+        return known_text(whole.estimates[1], self.prices, steps, costs_by=self.costs_by)
+
+    @property
+    def costs_by(self) -> str | None:
+        """The pass that knows what machines cost, if the cost is that; None if it is by prices."""
+        return pass_of_costs(self.log.records, self.prices)
+
+    @property
+    def currency(self) -> str:
+        """What the cost is in; empty if nobody says."""
+        if self.costs_by is not None:
+            return MACHINE_CURRENCY
+        return "" if self.prices is None else self.prices.currency
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -121,11 +144,10 @@ class Plan:
 
         The refusal is not in it: it is told as the error that it is.
         """
-        currency = "" if self.prices is None else self.prices.currency
         lines = [
             self.title,
             "",
-            table_text(self.rows, currency),
+            table_text(self.rows, self.currency),
             "",
             self.known_text,
             "",
@@ -148,6 +170,8 @@ class Plan:
                 for record, row in zip(self.log.records, each, strict=True)
             ],
             **_row_json(whole),
+            "costs_by": self.costs_by,
+            "currency": self.currency,
             "sources": {path: list(sources) for path, sources in self.made_steps.items()},
             "overrides": [override.to_json() for override in self.overrides],
             "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],

@@ -44,6 +44,11 @@ class Choice:
     after: float
     bound: float | None
 
+    @property
+    def members(self) -> frozenset[str]:
+        """The steps that are in groups."""
+        return frozenset(name for _, steps in self.groups for name in steps)
+
 
 def choose(
     given: ScopeProblem,
@@ -76,18 +81,26 @@ def choose(
     searched = problem
     if method == "planner":  # what it finds is judged with what is lost
         searched = replace(problem, costs=replace(problem.costs, per_lost_s=0.0))
-    solution = group_operators(searched, method)
-    sets = _sets(solution, given, graph, read, strict)
-    pieces = [piece for some in sets for piece in _cut(some, given, most, graph, read, strict)]
-    chosen = _worth(problem, pieces)
-    grouping = _grouping(problem, chosen)
+    grouping = alone = _grouping(problem, ())
+    bounds: list[float | None] = []
+    for case in _cases(searched):
+        solution = group_operators(case, method)
+        bounds.append(solution.bound)
+        sets = _sets(solution, given, graph, read, strict)
+        pieces = [piece for some in sets for piece in _cut(some, given, most, graph, read, strict)]
+        chosen = _worth(problem, pieces)
+        found = _grouping(problem, chosen)
+        if price(problem, found).total < price(problem, grouping).total:
+            grouping = found
+        if len(chosen) == len(pieces):
+            break
     groups = tuple(
         (given.images[group.image], group.operators)
         for group in grouping
         if len(group.operators) > 1
     )
-    before, after = (price(problem, one).total for one in (_grouping(problem, ()), grouping))
-    return Choice(groups, before, after, solution.bound)
+    before, after = (price(problem, one).total for one in (alone, grouping))
+    return Choice(groups, before, after, bounds[0])
 
 
 def _sets(
@@ -179,15 +192,28 @@ def _worth(problem: Problem, sets: Sequence[tuple[str, ...]]) -> list[tuple[str,
     if not costs.per_lost_s:
         return found
     kept: list[tuple[str, ...]] = []  # what is lost is no sum over groups
-    least = price(problem, _grouping(problem, ())).total
+    cases = _cases(problem)
+    least = [price(one, _grouping(one, ())).total for one in cases]
     for members in found:
         if _runs_guesses_in_turn(problem, [problem.index[name] for name in members]):
             continue
-        cost = price(problem, _grouping(problem, [*kept, members])).total
-        if cost < least:
+        costs_then = [price(one, _grouping(one, [*kept, members])).total for one in cases]
+        if all(cost < before for cost, before in zip(costs_then, least, strict=True)):
             kept.append(members)
-            least = cost
+            least = costs_then
     return kept
+
+
+def _cases(problem: Problem) -> list[Problem]:
+    """Return a problem as it is, and with no seconds for steps of which these are not known.
+
+    They are taken to run longer than all others. Beside such a step others would have time to run
+    in turn, though it may well be short: what is worth it must be so in both cases.
+    """
+    if not problem.costs.per_lost_s or not any(one.is_guess for one in problem.operators):
+        return [problem]
+    short = (replace(one, seconds=0.0) if one.is_guess else one for one in problem.operators)
+    return [problem, replace(problem, operators=tuple(short))]
 
 
 def _runs_guesses_in_turn(problem: Problem, nodes: Sequence[int]) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from couler.ir.walk import Scope
 from couler.ir.wording import counted
-from couler.ir.workflow import Step
+from couler.ir.workflow import Group, Step
 from couler.optimizers.base import PassContext
 from couler.optimizers.estimate import Figure
 from couler.optimizers.grouped.choosing import Choice
@@ -31,12 +31,14 @@ class Report:
         self.bounds: list[float | None] = []
         self.inside = 0
         self.apart: list[str] = []
+        self.lone: list[str] = []
 
     def refuse(self, scope: Scope, given: ScopeProblem) -> None:
         """Tell of the steps of a scope that cannot share a pod."""
         for step in scope.steps:
             why = given.refused.get(step.name)
-            if why is not None:
+            # What is inside of a group has been looked at by itself.
+            if why is not None and not isinstance(step.action, Group):
                 path = scope.path_of(step)
                 self.context.explain(f"It is in no group: {why}.", step=path)
                 self.left.append(f"{path} ({why})")
@@ -45,6 +47,10 @@ class Report:
         """Tell why no steps of a scope are put together that could share a pod."""
         if why is not None:
             self.apart.append(why)
+
+    def leave_alone(self, reasons: Iterable[str]) -> None:
+        """Tell why steps of a scope with groups are in none, though they could share a pod."""
+        self.lone.extend(reasons)
 
     def chose(
         self, scope: Scope, choice: Choice, rewrite: ScopeRewrite, given: ScopeProblem
@@ -92,6 +98,8 @@ class Report:
         if self.made and times[0].is_whole:
             before, after = (f"{one.value or 0.0:,.1f} s" for one in times)
             self.context.explain(f"The critical path is {after}, and was {before}.")
+        for why in self.lone[:_LISTED]:
+            self.context.explain(f"{why}.")
         if self.left:
             more = f"; and {len(self.left) - _LISTED:,} more" if len(self.left) > _LISTED else ""
             self.context.explain(

@@ -35,6 +35,8 @@ DRAIN_S = 1.0
 
 PIECE = 65536
 
+STOPPED = "the group was asked to end"
+
 
 class AttemptError(Exception):
     """An attempt ended badly: a `failure`, an `error`, or what no other attempt can mend."""
@@ -116,7 +118,7 @@ class Running:
         """Start a process in a session of its own."""
         with self.lock:
             if self.stopped.is_set():
-                raise AttemptError("", "the group was asked to end")
+                raise AttemptError("", STOPPED)
             process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
@@ -293,7 +295,7 @@ def attempt(
             pump.pipe.close()
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     if running.stopped.is_set() and code:
-        raise AttemptError("", "the group was asked to end", code)
+        raise AttemptError("", STOPPED, code)
     if is_late:
         raise AttemptError("failure", f"it took longer than {timeout_s:g} s")
     if code:

@@ -24,6 +24,7 @@ import time
 from typing import Any
 
 from couler.optimizers.grouped.run_attempts import (
+    STOPPED,
     AttemptError,
     Log,
     Running,
@@ -106,12 +107,11 @@ class Runner:
         under_way = 0
         while waiting or under_way:
             for index, step in list(waiting.items()):
-                states = [self.ends[one]["state"] for one in step["after"] if one in self.ends]
-                is_lost = self.running.stopped.is_set()
-                if is_lost or any(state != "succeeded" for state in states):
+                why = self.why_omitted(step)
+                if why:
                     del waiting[index]
-                    self.ends[step["name"]] = {"state": "omitted", "attempts": 0}
-                elif len(states) == len(step["after"]):
+                    self.ends[step["name"]] = {"state": "omitted", "attempts": 0, "message": why}
+                elif all(one in self.ends for one in step["after"]):
                     del waiting[index]
                     under_way += 1
                     threading.Thread(target=self.work, args=(index, step), daemon=True).start()
@@ -131,6 +131,15 @@ class Runner:
             with contextlib.suppress(OSError):
                 os.write(2, f"the log cannot be written: {self.log.fault}\n".encode())
         return code or int(bool(self.log.fault))
+
+    def why_omitted(self, step: dict[str, Any]) -> str:
+        """Return why a step does not run; nothing if it may, once all that it waits for ended."""
+        for name in step["after"]:
+            state = self.ends.get(name, {}).get("state", "succeeded")
+            if state != "succeeded":
+                ended = "failed" if state == "failed" else "was " + state
+                return f"it needs the success of {name}, which {ended}"
+        return STOPPED if self.running.stopped.is_set() else ""
 
     def work(self, index: int, step: dict[str, Any]) -> None:
         """Run one step with its attempts, in a thread of its own."""
@@ -161,7 +170,7 @@ class Runner:
             self.room.enter(index, needs)
             try:
                 if self.running.stopped.is_set():
-                    raise AttemptError("", "the group was asked to end")
+                    raise AttemptError("", STOPPED)
                 if not end["attempts"]:
                     begun, end["started"] = time.monotonic(), now()
                 left_s = seconds_left(retry, begun) if end["attempts"] else None

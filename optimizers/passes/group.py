@@ -25,7 +25,7 @@ from couler.optimizers.grouped.scope_problem import (
 )
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite, read_from_outside
 from couler.optimizers.grouped.sharing import Kinds
-from couler.optimizers.grouped.why_apart import why_apart
+from couler.optimizers.grouped.why_apart import why_alone, why_apart
 from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits
 
 if t.TYPE_CHECKING:
@@ -180,12 +180,14 @@ class Group:
             if len(given.problem.operators) < 2:
                 return steps
 
-            def chosen(given: ScopeProblem, strict: bool) -> Choice:
+            def chosen(
+                given: ScopeProblem, strict: bool, method: str | None = self.method
+            ) -> Choice:
                 return choose(
                     given,
                     Graph.of(steps),
                     frozenset(step for step, _ in read_later.get(scope.key, ())),
-                    method=self.method,
+                    method=method,
                     most=self.max_steps,
                     strict=strict,
                 )
@@ -193,11 +195,19 @@ class Group:
             choice = chosen(given, self.keeps_failures)
             if not choice.groups:
                 report.stay_apart(
-                    why_apart(given, lambda *other: bool(chosen(*other).groups))
+                    why_apart(given, lambda other, strict: chosen(other, strict).members)
                     if self.method != "none"
                     else None
                 )
                 return steps
+            if self.keeps_failures:  # other methods can take long, and this only says why
+                report.leave_alone(
+                    why_alone(
+                        given,
+                        choice.members,
+                        lambda other, strict: chosen(other, strict, None).members,
+                    )
+                )
             rewrite = ScopeRewrite(
                 scope._replace(steps=steps),
                 choice.groups,

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from couler.cluster.model import Cluster
 from couler.errors import ConfigurationError, InvalidWorkflowError, UnplaceableError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
-from couler.ir.wording import power_text
+from couler.ir.wording import few_text
 from couler.ir.workflow import Workflow
-from couler.optimizers.base import PassContext
-from couler.optimizers.placement.explaining import usd_text
+from couler.optimizers.base import PassContext, defaults_of
+from couler.optimizers.figure_texts import seconds_text, usd_text
+from couler.optimizers.placement.cluster_doubts import doubts_of
 from couler.optimizers.placement.learning import Learned, learn_speeds
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
-from couler.optimizers.placement.scaling import Scaled, scaled_speeds
+from couler.optimizers.placement.scaling import scaled_speeds, speeds_of
 from couler.optimizers.placement.selecting import Selectors
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategy import PlacementStrategy, Rules
-from couler.optimizers.placement.unknown_kinds import told_of_unknown_kinds
-from couler.optimizers.placement.workload import (
-    Workload,
-    speeds_of,
-    workload_of,
+from couler.optimizers.placement.telling_speeds import tell_learned, tell_scaled
+from couler.optimizers.placement.telling_times import (
+    counted_in_part,
+    machine_cost,
+    tell_guesses,
 )
+from couler.optimizers.placement.workload import Workload, workload_of
 from couler.optimizers.placement.writing import Bind, PlacementWriter
 
 _RULES = Rules(dispatch="tasks", sharing="requests", window_s=0.0, poll_s=0.0, memory_margin=1.0)
@@ -122,9 +124,12 @@ class Place:
         EngineOptionError
             The text names no strategy, or gives it wrong options.
         ValueError
-            `least` is less than 1.
+            `least` is less than 1, or the strategy has a margin of memory, which steps have not.
         """
-        read_strategy(self.strategy)
+        strategy: t.Any = read_strategy(self.strategy)
+        margin = getattr(strategy, "memory_margin", 1.0)
+        if margin != 1.0 and "memory_margin" not in defaults_of(strategy):
+            raise ValueError("memory_margin does nothing here: steps say what memory they need")
         if self.least < 1:
             raise ValueError(f"least is at least 1, not {self.least}")
 
@@ -149,6 +154,47 @@ class Place:
         cluster = selectors.labelled(context.cluster)
         learned = self._learned(workflow, cluster, context)
         done = frozenset(() if context.kept is None else context.kept(workflow))
+        chosen = self._chosen(workflow, context, selectors, cluster, learned, done)
+        if chosen is None:
+            return workflow
+        workload, writer = chosen.workload, chosen.writer
+        if not writer.has_order:
+            context.explain("No step states a priority, as the engine has none.")
+        if self.gpu_models and not chosen.gives_gpus:
+            context.explain("No step is given a GPU, as the engine would refuse it.")
+        for path, reason in writer.reasons.items():
+            context.explain(reason, step=path)
+        context.explain(writer.summary(self.strategy))
+        context.explain(chosen.told)
+        in_part = {
+            path: why for path, why in counted_in_part(workflow).items() if path in writer.reasons
+        }
+        for path, why in in_part.items():
+            context.explain(why, step=path)
+        tell_guesses(context, workload)
+        context.cost = machine_cost(workload, chosen.report, cluster, in_part)
+        if done:
+            rest = (
+                "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
+            )
+            context.explain(f"{len(done):,} {rest} not placed.")
+        for told in doubts_of(cluster, _models(workflow)):
+            context.explain(told)
+        if learned:
+            tell_learned(context, workload, learned)
+            tell_scaled(context, workload, scaled_speeds(cluster, learned))
+        return chosen.workflow
+
+    def _chosen(
+        self,
+        workflow: Workflow,
+        context: PassContext,
+        selectors: Selectors,
+        cluster: Cluster,
+        learned: Learned,
+        done: Collection[str],
+    ) -> _Chosen | None:
+        """Return what is chosen, with GPUs for steps that request none, or without if need be."""
         strategy = _without_margin(read_strategy(self.strategy))
         _check_prices(strategy, cluster)
         before = _refused(workflow, context)
@@ -162,8 +208,8 @@ class Place:
                 done=done,
             )
             if not workload.pipeline.tasks:
-                return workflow
-            report, chosen_by = self._planned(workflow, workload, cluster, strategy, learned, done)
+                return None
+            report, told = self._planned(workflow, workload, cluster, strategy, learned, done)
             writer = PlacementWriter(
                 cluster,
                 selectors,
@@ -178,25 +224,7 @@ class Place:
                 made = writer.write(workflow, with_order=False)
             if not workload.gpu_steps or _refused(made, context) <= before:
                 break
-        if not writer.has_order:
-            context.explain("No step states a priority, as the engine has none.")
-        if not gpu_models and self.gpu_models:
-            context.explain("No step is given a GPU, as the engine would refuse it.")
-        for path, reason in writer.reasons.items():
-            context.explain(reason, step=path)
-        context.explain(writer.summary(self.strategy))
-        context.explain(chosen_by)
-        if done:
-            rest = (
-                "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
-            )
-            context.explain(f"{len(done):,} {rest} not placed.")
-        for told in told_of_unknown_kinds(cluster, _models(workflow)):
-            context.explain(told)
-        if learned:
-            _tell_learned(context, workload, learned)
-            _tell_scaled(context, workload, scaled_speeds(cluster, learned))
-        return made
+        return _Chosen(made, workload, report, writer, told, bool(gpu_models))
 
     def _learned(self, workflow: Workflow, cluster: Cluster, context: PassContext) -> Learned:
         """Return what earlier runs tell of what the workflow computes."""
@@ -223,7 +251,7 @@ class Place:
         """Return what is chosen, and say how long that takes, and without the pass."""
         speeds = speeds_of(cluster, learned)
         report = _plan(workload, cluster, strategy, speeds)
-        told = f"All ends after {_seconds(report.total_s)} by what is known of the steps"
+        told = f"All ends after {seconds_text(report.total_s)} by what is known of the steps"
         cost = report.cost_usd(cluster)
         if cost is not None:
             told += f", for {usd_text(cost)} of machines while they run any of it"
@@ -232,7 +260,7 @@ class Place:
         alike = _by_kubernetes(workload, cluster, speeds)
         if alike is None:
             return report, f"{told}."
-        told = f"{told}, and after {_seconds(alike)} as Kubernetes places them by itself"
+        told = f"{told}, and after {seconds_text(alike)} as Kubernetes places them by itself"
         if not workload.gpu_steps:
             return report, f"{told}."
         usual = workload_of(
@@ -240,11 +268,25 @@ class Place:
         )
         without = _by_kubernetes(usual, cluster, speeds)
         gpus = "the GPU" if len(workload.gpu_steps) == 1 else "the GPUs"
-        ends = "would find no machine for some" if without is None else f"needs {_seconds(without)}"
+        ends = "would find no machine for some"
+        if without is not None:
+            ends = f"needs {seconds_text(without)}"
         return report, (
             f"{told} with the same requests. Without {gpus} that the pass alone requests, "
             f"Kubernetes {ends}."
         )
+
+
+class _Chosen(t.NamedTuple):
+    """What was chosen, and the workflow with it."""
+
+    workflow: Workflow
+    workload: Workload
+    report: Report
+    writer: PlacementWriter
+    told: str
+    """How long it takes."""
+    gives_gpus: bool
 
 
 def _by_kubernetes(workload: Workload, cluster: Cluster, speeds: Speeds) -> float | None:
@@ -274,7 +316,7 @@ def _check_prices(strategy: PlacementStrategy, cluster: Cluster) -> None:
     missing = [node.name for node in cluster.nodes if node.price_usd_per_h is None]
     if missing:
         raise ConfigurationError(
-            f"the cost is to be least, and prices of machines are not known: {_few(missing)}. "
+            f"the cost is to be least, and prices of machines are not known: {few_text(missing)}. "
             "State price_usd_per_h in cluster.yaml, or choose another objective"
         )
 
@@ -295,8 +337,8 @@ def _plan(
             [
                 Diagnostic(
                     "CLR550",
-                    f"no machine of the cluster can run {_pod(type_)}: {reason}. Add one that can, "
-                    "or change what it asks for",
+                    f"no machine of the cluster can run {_pod(path, type_)}: {reason}. Add one "
+                    "that can, or change what it asks for",
                     step=path,
                     source=workload.steps[path].source,
                 )
@@ -305,82 +347,8 @@ def _plan(
         ) from error
 
 
-def _pod(type_: str) -> str:
-    return f"one pod of its {type_}" if type_ else "it"
-
-
-def _tell_learned(context: PassContext, workload: Workload, learned: Learned) -> None:
-    """Say what earlier runs tell of speeds, and of which steps that is not used."""
-    left_out = workload.unlearned
-    used = {task.model for task in workload.pipeline.tasks if task.operations}
-    context.facts["speeds"] = [
-        {
-            "model": model,
-            "group": place,
-            "operations_per_s": rate.ops_per_s,
-            "measurements": rate.measurements,
-            "is_used": model in used,
-        }
-        for (model, place), rate in learned.items()
-    ]
-    told = [
-        f"{model} on {place} {power_text(rate.ops_per_s)}/s ({rate.source})"
-        for (model, place), rate in learned.items()
-        if model in used
-    ]
-    if told:
-        context.explain(f"Speeds by earlier runs: {', '.join(told)}.")
-        context.explain(
-            "couler compile, validate and schedule put go by cluster.yaml alone, so they may "
-            "choose otherwise: write these speeds into it (couler cluster speeds --format yaml), "
-            "or leave them out (place{learn=false})."
-        )
-    steps: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for path, places in left_out.items():
-        profile = workload.steps[path].profile
-        model = "" if profile is None or profile.model is None else profile.model
-        steps.setdefault((model, places), []).append(path)
-    for (model, places), paths in steps.items():
-        context.explain(
-            f"What earlier runs tell of {model} is not used for {_few(paths)}: nothing tells how "
-            f"fast it is on {_few(places)}, which can run it as well."
-        )
-
-
-def _tell_scaled(context: PassContext, workload: Workload, scaled: Sequence[Scaled]) -> None:
-    """Say by what stated speeds are multiplied, beside those that earlier runs have shown."""
-    used = {task.model for task in workload.pipeline.tasks if task.operations}
-    scaled = [one for one in scaled if one.model in used]
-    if not scaled:
-        return
-    context.facts["scaled_speeds"] = [
-        {
-            "model": one.model,
-            "group": one.place,
-            "stated_operations_per_s": one.stated,
-            "factor": one.factor,
-        }
-        for one in scaled
-    ]
-    places: dict[tuple[str, float | None], list[str]] = {}
-    for one in scaled:
-        places.setdefault((one.model, one.factor), []).append(one.place)
-    for (model, factor), some in places.items():
-        if factor is None:
-            context.explain(
-                f"What is stated for {model} on {_few(some)} may be in another unit: nothing is "
-                "stated for what earlier runs have shown."
-            )
-        else:
-            context.explain(
-                f"What is stated for {model} on {_few(some)} is taken times {factor:.3g}, as that "
-                "is the ratio of what earlier runs have shown to what is stated."
-            )
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} more"
+def _pod(path: str, type_: str) -> str:
+    return f'one pod of the {type_} of step "{path}"' if type_ else f'step "{path}"'
 
 
 def _refused(workflow: Workflow, context: PassContext) -> set[tuple[str, str | None]]:
@@ -388,7 +356,3 @@ def _refused(workflow: Workflow, context: PassContext) -> set[tuple[str, str | N
     if context.refusals is None:
         return set()
     return {(one.code, one.step) for one in context.refusals(workflow)}
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3g} s"

@@ -14,6 +14,7 @@ from couler.ir.walk import Scope
 from couler.ir.wording import power_text
 from couler.ir.workflow import Group, Step, Suspend, Workflow
 from couler.optimizers.base import Measured, PassContext
+from couler.optimizers.figure_texts import seconds_text
 
 _OWN, _RUNS, _OPERATIONS, _UNKNOWN = "their profiles", "earlier runs", "operations", ""
 
@@ -106,16 +107,16 @@ class FillProfiles:
         own = step.profile or Profile()
         update: dict[str, object] = {}
         if own.seconds is not None:
-            source, reason = _OWN, f"{_seconds(own.seconds)} by its profile"
+            source, reason = _OWN, f"{seconds_text(own.seconds)} by its profile"
         elif measured.seconds is not None:
             update["seconds"] = measured.seconds
-            source, reason = _RUNS, f"{_seconds(measured.seconds)} by {_median(measured)}"
+            source, reason = _RUNS, f"{seconds_text(measured.seconds)} by {_median(measured)}"
         elif own.operations is not None:
             seconds = own.operations / self.throughput_ops_per_s
             update["seconds"] = seconds
             per_s = power_text(self.throughput_ops_per_s)
             rate = f"{power_text(own.operations)} operations at {per_s}/s"
-            source, reason = _OPERATIONS, f"{_seconds(seconds)} by {rate}"
+            source, reason = _OPERATIONS, f"{seconds_text(seconds)} by {rate}"
         else:
             source, reason = _UNKNOWN, "Neither a profile nor an earlier run tells its seconds"
         if own.output_bytes is None and measured.output_bytes is not None:
@@ -153,10 +154,6 @@ def _with_profile(step: Step, profile: Profile) -> Step:
     if profile == (step.profile or Profile()):
         return step
     return step.model_copy(update={"profile": profile})
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds >= 1000 else f"{seconds:.4g} s"
 
 
 def _median(measured: Profile) -> str:

@@ -199,6 +199,10 @@ class Compiled:
         """Return the node of each task that is fixed, and -1 for each other."""
         return [-1 if node is None else node for node in self.fixed_node]
 
+    def class_thrift(self, node: int) -> Thrift:
+        """Return the thrift of the nodes that are like a node, all the same."""
+        return self.thrift[self.classes[self.class_of[node]][0]]
+
     def duration(self, task: int, node: int, nodes: Sequence[int]) -> float:
         """Return how long a task holds a node: it reads its inputs one by one, then computes."""
         seconds = self.seconds[task][self.class_of[node]]

@@ -5,25 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from couler.optimizers.figure_texts import seconds_text, usd_text
 from couler.optimizers.placement.compiled import Compiled
 from couler.optimizers.placement.first_plans import Plan
-from couler.optimizers.placement.improving import Evaluation, Score
+from couler.optimizers.placement.improving import Evaluation, Score, idlest_nodes
 from couler.optimizers.placement.planned_pipelines import Outcome
 from couler.optimizers.placement.problem import Choice
 
-__all__ = ["explain", "usd_text"]
+__all__ = ["explain"]
 
 _TASK_VISITS = 100_000
 """How many tasks all trials may look at together; where they are more, nothing is tried."""
 
-_LEAST_S = 0.05
-"""Fewer seconds are told as none."""
+_LEAST_S = 0.001
+"""Fewer seconds are told as none: nobody measures them."""
 
 _LEAST_SHARE = 1e-6
 """A smaller part of the cost is told as none."""
-
-_READABLE = 1e12
-"""Larger numbers are told by their power of ten."""
 
 
 def explain(
@@ -54,7 +52,7 @@ def explain(
     model = evaluation.model
     seconds = {task: model.duration(task, plan.nodes[task], plan.nodes) for task in order}
     busy = _Busy(evaluation, plan, outcome, seconds)
-    idlest = [sorted(inside, key=busy.tasks.__getitem__)[:2] for inside in model.classes]
+    idlest = idlest_nodes(model, plan.nodes, order)
     tries = len(order) ** 2 * len(model.classes) <= _TASK_VISITS
     found = []
     for task in order:
@@ -62,7 +60,7 @@ def explain(
         others = _others(model, task, node, idlest)
         second, why_not = None, ""
         if others and tries:
-            trials = [(_tried(evaluation, plan, task, one), one) for one in others]
+            trials = [(evaluation.outcome_with(plan, task, one), one) for one in others]
             there, second = min(
                 trials, key=lambda one: (score(one[0]), model.thrift[one[1]], one[1])
             )
@@ -75,11 +73,11 @@ def explain(
         elif others:
             takes = {one: model.duration(task, one, plan.nodes) for one in others}
             second = min(others, key=lambda one: (takes[one] + busy.before(one), model.thrift[one]))
-            why_not = f"takes {_seconds(takes[second])} there{busy.told_of_node(second)}"
+            why_not = f"takes {seconds_text(takes[second])} there{busy.told_of_node(second)}"
             waits = busy.before(second) - busy.before(node)
             if abs(takes[second] - seconds[task] + waits) < _LEAST_S:
                 why_not += _also(model, node, second)
-        why = f"takes {_seconds(seconds[task])} there{busy.told_of_task(task)}"
+        why = f"takes {seconds_text(seconds[task])} there{busy.told_of_task(task)}"
         name = None if second is None else model.nodes[second].name
         found.append(Choice(*model.keys[task], model.nodes[node].name, why, name, why_not))
     return tuple(found)
@@ -124,16 +122,16 @@ class _Busy:
         """Say what a task waits for on its node, or what else that has to do."""
         if not self._model.is_shared:
             others = self.tasks[self._nodes[task]] - self._seconds[task]
-            return f", beside {_seconds(others)} of others"
+            return f", beside {seconds_text(others)} of others"
         wait = self._waits[task]
-        return f", after {_seconds(wait)} of waiting for others" if wait >= _LEAST_S else ""
+        return f", after {seconds_text(wait)} of waiting for others" if wait >= _LEAST_S else ""
 
     def told_of_node(self, node: int) -> str:
         """Say the same of a node on which a task is not."""
         wait = self.before(node)
         if not self._model.is_shared:
-            return f", beside {_seconds(wait)} of others"
-        return f", where tasks wait {_seconds(wait)} on the mean" if wait >= _LEAST_S else ""
+            return f", beside {seconds_text(wait)} of others"
+        return f", where tasks wait {seconds_text(wait)} on the mean" if wait >= _LEAST_S else ""
 
 
 def _others(
@@ -155,20 +153,12 @@ def _others(
     return elsewhere or able
 
 
-def _tried(evaluation: Evaluation, plan: Plan, task: int, node: int) -> Outcome:
-    """Return what a plan comes to with one task elsewhere."""
-    before, plan.nodes[task] = plan.nodes[task], node
-    found = evaluation.outcome(plan)
-    plan.nodes[task] = before
-    return found
-
-
 def _told(now: Outcome, there: Outcome, pipelines: int, tells_cost: bool) -> str:
     """Say what would change; nothing if nothing would."""
     later, longer = there.end - now.end, (there.waiting - now.waiting) / max(1, pipelines)
     dearer = there.cost - now.cost
     parts = [
-        f"{what} {_seconds(abs(change))} {more if change > 0 else less}"
+        f"{what} {seconds_text(abs(change))} {more if change > 0 else less}"
         for what, change, more, less in (
             ("all would end", later, "later", "earlier"),
             ("pipelines would wait", longer, "longer on the mean", "less on the mean"),
@@ -187,25 +177,3 @@ def _also(model: Compiled, node: int, second: int) -> str:
         dearer = other[0] < math.inf
         return ", and is dearer by the hour" if dearer else ", and its price is not known"
     return ", and is larger" if one[0] == other[0] and one[1:] < other[1:] else ""
-
-
-def _seconds(value: float) -> str:
-    """Return seconds in words, also if they are beyond all bounds.
-
-    Examples
-    --------
-    >>> _seconds(1258.04), _seconds(1e308), _seconds(math.inf)
-    ('1,258.0 s', '1e+308 s', 'inf s')
-    """
-    return f"{value:,.1f} s" if abs(value) < _READABLE else f"{value:.3g} s"
-
-
-def usd_text(value: float) -> str:
-    """Return US dollars in words, of less than one the first two digits.
-
-    Examples
-    --------
-    >>> usd_text(1234.5), usd_text(0.0123), usd_text(1e308)
-    ('1,234.50 USD', '0.012 USD', '1e+308 USD')
-    """
-    return f"{value:,.2f} USD" if 1 <= value < _READABLE else f"{value:.2g} USD"

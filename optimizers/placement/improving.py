@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
 import typing as t
@@ -12,7 +13,7 @@ from couler.optimizers.placement.first_plans import Plan
 from couler.optimizers.placement.planned_pipelines import Course, Outcome, course_of, run_pipelines
 from couler.optimizers.placement.planned_tasks import run_tasks
 
-__all__ = ["SEARCHING", "SETTLING", "Evaluation", "Score", "improve"]
+__all__ = ["SEARCHING", "SETTLING", "Evaluation", "Score", "idlest_nodes", "improve", "polish"]
 
 Score: t.TypeAlias = Callable[[Outcome], float]
 """What a plan is worth: the less, the better."""
@@ -27,6 +28,9 @@ _STAGES = 5
 
 _OF_LAST = 0.3
 """The share of changes that are of the pipeline which ends last."""
+
+_EQUAL = 1e-12
+"""Scores that differ by a smaller share are equal: sums are off by what rounding does."""
 
 
 class Evaluation:
@@ -44,6 +48,13 @@ class Evaluation:
         courses = [self._course(number, plan.nodes) for number in range(len(self.model.members))]
         order = sorted(range(len(courses)), key=plan.priority.__getitem__)
         return run_pipelines(self.model, order, courses)
+
+    def outcome_with(self, plan: Plan, task: int, node: int) -> Outcome:
+        """Return what a plan comes to with one task elsewhere; it is kept as it is."""
+        before, plan.nodes[task] = plan.nodes[task], node
+        found = self.outcome(plan)
+        plan.nodes[task] = before
+        return found
 
     def _course(self, pipeline: int, nodes: Sequence[int]) -> Course:
         key = pipeline, tuple([nodes[task] for task in self.model.members[pipeline]])
@@ -111,6 +122,121 @@ def improve(
         for one, before in priority:
             current.priority[one] = before
     return found, best
+
+
+def polish(evaluation: Evaluation, plan: Plan, score: Score, *, visits: int) -> Plan:
+    """Return a plan that no other node of any one task makes better.
+
+    Nor is there a node on which all is as good, and which is cheaper or, where prices are equal or
+    not known, smaller.
+
+    Parameters
+    ----------
+    evaluation
+        Of the workload.
+    plan
+        The first plan; it is kept as it is.
+    score
+        What is to become less.
+    visits
+        How many tasks all evaluations may look at together. Where that is not enough to try each
+        task on each node once, it is tried on the two of each class that have least to do; where it
+        is not enough for these either, the plan stays as it is. It may also end before nothing
+        better is left.
+
+    Notes
+    -----
+    Task after task goes to the best of its nodes, until none has a better one. Nothing is drawn. Of
+    nodes that are alike and have nothing to do, one is tried.
+    """
+    tasks = [task for inside in evaluation.model.members for task in inside]
+    found = plan.copy()
+    if len(tasks) ** 2 > visits:
+        return found
+    around = _Around(evaluation.model, found, tasks, visits)
+    value = score(evaluation.outcome(found))
+    left, settled, at = visits, 0, 0
+    while settled < len(tasks):
+        task = tasks[at % len(tasks)]
+        places = around.places(task)
+        left -= len(tasks) * len(places)
+        if left < 0:
+            break
+        at, settled = at + 1, settled + 1
+        node, there = _best_of(evaluation, found, score, task, places, value)
+        if node != found.nodes[task]:
+            found.nodes[task], value, settled = node, there, 1
+            around.look()
+    return found
+
+
+def idlest_nodes(model: Compiled, nodes: Sequence[int], tasks: Sequence[int]) -> list[list[int]]:
+    """Return the two nodes of each class whose tasks take the fewest seconds."""
+    busy = [0.0] * len(model.nodes)
+    for task in tasks:
+        busy[nodes[task]] += model.duration(task, nodes[task], nodes)
+    return [heapq.nsmallest(2, inside, key=busy.__getitem__) for inside in model.classes]
+
+
+def _best_of(
+    evaluation: Evaluation,
+    plan: Plan,
+    score: Score,
+    task: int,
+    places: Sequence[int],
+    value: float,
+) -> tuple[int, float]:
+    """Return the best node of a task, that on which it is if no other is better, and the score."""
+    model = evaluation.model
+    best = plan.nodes[task]
+    for node in places:
+        there = score(evaluation.outcome_with(plan, task, node))
+        margin = _EQUAL * abs(value)
+        is_thriftier = model.class_thrift(node) < model.class_thrift(best)
+        if there < value - margin or (there <= value + margin and is_thriftier):
+            best, value = node, there
+    return best, value
+
+
+class _Around:
+    """The nodes on which each task of a plan is tried."""
+
+    def __init__(self, model: Compiled, plan: Plan, tasks: Sequence[int], visits: int) -> None:
+        self._model = model
+        self._plan = plan
+        self._tasks = tasks
+        self._held = {hold.node for hold in model.holds}
+        self._nodes: list[list[int]] = []
+        """Of each class."""
+        for is_few in (False, True):
+            self._is_few = is_few
+            self.look()
+            if len(tasks) * sum(len(self.places(task)) for task in tasks) <= visits:
+                return
+        self._nodes = [[] for _ in model.classes]
+
+    def look(self) -> None:
+        """Look anew at what nodes have to do."""
+        if self._is_few:
+            self._nodes = idlest_nodes(self._model, self._plan.nodes, self._tasks)
+            return
+        used = self._held.union(self._plan.nodes)
+        self._nodes = []
+        for inside in self._model.classes:
+            idle = next((node for node in inside if node not in used), None)
+            busy = [node for node in inside if node in used]
+            self._nodes.append(busy if idle is None else [*busy, idle])
+
+    def places(self, task: int) -> list[int]:
+        """Return the nodes on which a task is tried: others than that on which it is."""
+        here, row = self._plan.nodes[task], self._model.seconds[task]
+        return [
+            node
+            for seconds, inside in zip(row, self._nodes, strict=True)
+            if seconds < math.inf
+            for node in inside
+            if node != here
+        ]
 
 
 _Undo: t.TypeAlias = tuple[list[tuple[int, int]], list[tuple[int, float]]]

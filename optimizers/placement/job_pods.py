@@ -229,7 +229,7 @@ def _type(
     task = Task(
         type_,
         cpu=most("cpu"),
-        memory_bytes=max(0, math.ceil(most("memory")) - 1),
+        memory_bytes=math.ceil(most("memory")),
         gpus=0 if gpu is None else math.ceil(most(gpu)),
         gpu_resource=gpu,
         architecture=selector.pop(ARCHITECTURE_LABEL, None),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from couler.cluster.model import ClusterNode
 from couler.optimizers.placement.problem import Pipeline
+from couler.optimizers.placement.requirements import is_exact
 from couler.optimizers.placement.speeds import Speeds
 
 __all__ = ["node_classes", "size_of"]
@@ -35,7 +36,7 @@ def node_classes(
     nodes, pipelines, speeds
         What there is, what is to run on it, and how fast.
     margin
-        The memory of a node must be above so many times the data of a task.
+        Memory over data, see `refusal`.
 
     Notes
     -----
@@ -59,6 +60,7 @@ def node_classes(
             if not task.assumes_cpu:
                 cpus.add(task.cpu)
     cpu_steps, memory_steps = sorted(cpus), sorted(data)
+    fitting = bisect.bisect_right if is_exact(margin) else bisect.bisect_left
     found: dict[object, list[int]] = {}
     for number, node in enumerate(nodes):
         gpus = node.gpus
@@ -68,7 +70,7 @@ def node_classes(
             node.architecture,
             *size_of(node),
             bisect.bisect_right(cpu_steps, node.cpu),
-            bisect.bisect_left(memory_steps, node.memory_bytes),
+            fitting(memory_steps, node.memory_bytes),
             None if gpus is None else (gpus.type, gpus.count, gpus.resource),
             node.pods,
             node.taints,

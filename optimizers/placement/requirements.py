@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from couler.cluster.model import ClusterNode, Taint
 from couler.errors import UnplaceableError
 from couler.ir.policies import Toleration
+from couler.ir.wording import few_text
 from couler.optimizers.placement.problem import Pipeline, Task, TaskKey
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Unplaceable",
     "check_placeable",
     "fits_memory",
+    "is_exact",
     "refusal",
     "shape_of",
     "tolerates",
@@ -35,7 +37,8 @@ def refusal(task: Task, node: ClusterNode, margin: float = MEMORY_MARGIN) -> str
     task, node
         Which task, and where.
     margin
-        The memory of the node must be above so many times the data.
+        The memory of the node must be above so many times the data. If it is 1, the data is what is
+        asked for, and as much will do.
 
     Examples
     --------
@@ -47,7 +50,8 @@ def refusal(task: Task, node: ClusterNode, margin: float = MEMORY_MARGIN) -> str
         return f"is {node.architecture}, not {task.architecture}"
     if not fits_memory(task, node, margin):
         has, needs = node.memory_bytes / _MIB, margin * task.memory_bytes / _MIB
-        return f"has {has:,.0f} MiB of memory, not more than the {needs:,.0f} MiB that are needed"
+        not_ = "not" if is_exact(margin) else "not more than"
+        return f"has {has:,.0f} MiB of memory, {not_} the {needs:,.0f} MiB that are needed"
     if task.cpu > node.cpu and not task.assumes_cpu:
         return f"has {node.cpu:g} CPUs, not the {task.cpu:g} that are asked for"
     if task.gpus:
@@ -69,8 +73,16 @@ def refusal(task: Task, node: ClusterNode, margin: float = MEMORY_MARGIN) -> str
 
 
 def fits_memory(task: Task, node: ClusterNode, margin: float) -> bool:
-    """Return whether memory is above so many times the data of a task; what loads none fits."""
-    return not task.memory_bytes or node.memory_bytes > margin * task.memory_bytes
+    """Return whether a task has memory on a node, see `refusal`; what loads none fits."""
+    if not task.memory_bytes:
+        return True
+    needs = margin * task.memory_bytes
+    return node.memory_bytes >= needs if is_exact(margin) else node.memory_bytes > needs
+
+
+def is_exact(margin: float) -> bool:
+    """Return whether the memory of tasks is what they ask for, and not data that they load."""
+    return margin == 1.0
 
 
 def tolerates(tolerations: Collection[Toleration], taint: Taint) -> bool:
@@ -115,7 +127,7 @@ class Unplaceable:
         nodes: dict[str, list[str]] = {}
         for node, reason in self.reasons:
             nodes.setdefault(reason, []).append(node)
-        told = "; ".join(f"{_few(names)}: {reason}" for reason, names in nodes.items())
+        told = "; ".join(f"{few_text(names)}: {reason}" for reason, names in nodes.items())
         return f"{self.pipeline}/{self.task}: {told or 'there is no node'}"
 
 
@@ -172,8 +184,3 @@ def _reasons(
             return ()
         found.append((node.name, reason))
     return tuple(found)
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} more"

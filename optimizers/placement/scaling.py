@@ -14,7 +14,7 @@ from couler.cluster.model import Cluster
 from couler.optimizers.placement.learning import Learned, place_of
 from couler.optimizers.placement.speeds import Speeds
 
-__all__ = ["Scaled", "scaled_speeds", "stated_rates"]
+__all__ = ["Scaled", "scaled_speeds", "speeds_of", "stated_rates"]
 
 
 class Scaled(t.NamedTuple):
@@ -88,3 +88,17 @@ def scaled_speeds(cluster: Cluster, learned: Learned) -> tuple[Scaled, ...]:
             if (model, place) not in learned
         ]
     return tuple(found)
+
+
+def speeds_of(cluster: Cluster, learned: Learned | None = None) -> Speeds:
+    """Return what earlier runs and a cluster say of its speeds; nothing else is made up.
+
+    Where only some groups have shown a speed of a kind of model, those that are stated for the
+    others are scaled (`scaled_speeds`).
+    """
+    learned = learned or {}
+    rates = stated_rates(cluster)
+    scaled = scaled_speeds(cluster, learned)
+    rates.update({(one.model, one.place): one.ops_per_s for one in scaled})
+    rates.update({which: rate.ops_per_s for which, rate in learned.items()})
+    return Speeds(rates, cluster.bandwidth_bytes_per_s, start_s=cluster.pod_start_s)

@@ -14,8 +14,8 @@ from couler.cluster.model import Cluster, ClusterNode
 from couler.cluster.values import check_label_key
 from couler.errors import EngineOptionError
 from couler.ir.policies import Toleration
+from couler.optimizers.placement.pod_needs import ARCHITECTURE_LABEL, HOSTNAME_LABEL, OS_LABEL
 from couler.optimizers.placement.requirements import tolerates
-from couler.optimizers.placement.workload import ARCHITECTURE_LABEL, HOSTNAME_LABEL, OS_LABEL
 
 __all__ = ["GROUP_LABEL", "Selection", "Selectors", "tolerations_for"]
 

@@ -129,6 +129,8 @@ class _Run:
         self._waits = [len(before) for before in self._model.before]
         self._arrived = [False] * len(pipelines)
         self._expected_free: dict[int, float] = {}
+        self._running: dict[int, dict[int, float]] = {}
+        """Of each node the tasks that run, where these start by themselves, and when each ends."""
         self._load: dict[int, int] = {}
         self._choices: dict[TaskKey, Choice] = {}
         self._started: list[int] = []
@@ -315,7 +317,9 @@ class _Run:
         node = self._nodes[task]
         self._start[task] = self._now
         self._started.append(task)
-        self._expected_free[node] = self._expected_end(task)
+        running = self._running.setdefault(node, {})
+        running[task] = self._expected_end(task)
+        self._expected_free[node] = max(running.values())
         seconds = self._model.duration(task, node, self._nodes)
         for one, at, version in self._use.run(task, node, seconds, self._now):
             self._at(at, _END, one, version)
@@ -338,7 +342,11 @@ class _Run:
             return
         for one, at, version in self._use.stop(task, node, self._now):
             self._at(at, _END, one, version)
-        if not self._use.is_used(node):
+        running = self._running[node]
+        del running[task]
+        if running:
+            self._expected_free[node] = max(running.values())
+        else:
             self._expected_free.pop(node, None)
 
     def _at(self, time: float, what: int, number: int, version: int = -1) -> None:

@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from couler.cluster.model import Cluster, ClusterNode
-from couler.ir.paths import HANDLER_PREFIX
-from couler.ir.policies import Profile, Toleration
-from couler.ir.walk import HOOKS, all_steps
-from couler.ir.workflow import Container, Job, Script, Step, Workflow
+from couler.cluster.model import Cluster
+from couler.ir.policies import Toleration
+from couler.ir.walk import HOOKS
+from couler.ir.workflow import Job, Step, Workflow
 from couler.optimizers.durations import known_seconds
 from couler.optimizers.placement.flattening import FlatStep, Join, Link, flatten
 from couler.optimizers.placement.job_pods import JobPods, pods_of_job, with_replicas
-from couler.optimizers.placement.learning import Learned, place_of
-from couler.optimizers.placement.parallelism import (
-    USUAL_OPERATIONS_PER_S,
-    lane_edges,
-    most_copies,
-)
-from couler.optimizers.placement.pod_needs import (
-    ARCHITECTURE_LABEL,
-    effective_placement,
-    needs_of,
-    runs_in_a_pod,
-)
+from couler.optimizers.placement.learning import Learned
+from couler.optimizers.placement.parallelism import lane_edges, most_copies
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
-from couler.optimizers.placement.requirements import refusal
-from couler.optimizers.placement.scaling import scaled_speeds, stated_rates
-from couler.optimizers.placement.speeds import Speeds
-from couler.optimizers.silent_steps import SILENT_CPU
+from couler.optimizers.placement.task_making import TaskMaker
 
-__all__ = [
-    "ARCHITECTURE_LABEL",
-    "HOSTNAME_LABEL",
-    "OS_LABEL",
-    "Workload",
-    "speeds_of",
-    "workload_of",
-]
-
-HOSTNAME_LABEL = "kubernetes.io/hostname"
-OS_LABEL = "kubernetes.io/os"
+__all__ = ["Workload", "workload_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +46,8 @@ class Workload:
     replica_of
         The path of the step and the type of the pod of each task that is the pod of a job. Such
         tasks have no `step_of`; the task of the step itself waits for them.
+    guessed
+        The seconds of one item that are taken of steps of which nobody knows them, by their paths.
     """
 
     pipeline: Pipeline
@@ -81,6 +58,7 @@ class Workload:
     unlearned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     jobs: Mapping[str, JobPods] = field(default_factory=dict)
     replica_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    guessed: Mapping[str, float] = field(default_factory=dict)
 
 
 def workload_of(
@@ -113,9 +91,8 @@ def workload_of(
     Notes
     -----
     A task needs what its pod requests (`needs_of`), and the memory of its profile if that is more.
-    Of a step that requests no processors it is taken to use `SILENT_CPU`.
-    `Task.memory_bytes` is one byte less, for strategies with a `memory_margin` of 1. A task that
-    stands for several items of a foreach takes as long as these one after another.
+    Of a step that requests no processors it is taken to use `SILENT_CPU`. A task that stands for
+    several items of a foreach takes as long as these one after another.
 
     Operations are divided by the speed of a machine where speeds are stated for the step's kind of
     model, or for all kinds; or where speeds of its kind are learned, and of each machine that can
@@ -132,17 +109,20 @@ def workload_of(
     flat, joins, links, limits = flatten(workflow, lambda step: most_copies(step, cluster))
     flat = [one for one in flat if not _is_hook(one.path)]
     known = [seconds for one in flat if (seconds := known_seconds(one.step)) is not None]
-    make = _TaskMaker(
+    make = TaskMaker(
         workflow, cluster, sum(known) / len(known) if known else 1.0, gpu_models, tolerate, learned
     )
     tasks: list[Task] = []
     step_of: dict[str, str] = {}
     items: dict[str, int] = {}
+    guessed: dict[str, float] = {}
     for one in flat:
         if one.path in done:
             tasks += [_no_task(name) for name in _names(one)]
             continue
         task = make.task(one)
+        if not task.operations and known_seconds(one.step) is None and task.seconds[""]:
+            guessed[one.path] = task.seconds[""]
         for name, share in zip(_names(one), _shares(one), strict=True):
             takes = {place: seconds * share for place, seconds in task.seconds.items()}
             operations = task.operations * share
@@ -180,197 +160,8 @@ def workload_of(
     pipeline, owners = with_replicas(pipeline, pods)
     replica_of = {name: (step_of[task], type_) for name, (task, type_) in owners.items()}
     return Workload(
-        pipeline, steps, step_of, make.gpu_steps, items, make.unlearned, jobs, replica_of
+        pipeline, steps, step_of, make.gpu_steps, items, make.unlearned, jobs, replica_of, guessed
     )
-
-
-def speeds_of(cluster: Cluster, learned: Learned | None = None) -> Speeds:
-    """Return what earlier runs and a cluster say of its speeds; nothing else is made up.
-
-    Where only some groups have shown a speed of a kind of model, those that are stated for the
-    others are scaled (`scaled_speeds`).
-    """
-    learned = learned or {}
-    rates = stated_rates(cluster)
-    scaled = scaled_speeds(cluster, learned)
-    rates.update({(one.model, one.place): one.ops_per_s for one in scaled})
-    rates.update({which: rate.ops_per_s for which, rate in learned.items()})
-    return Speeds(rates, cluster.bandwidth_bytes_per_s, start_s=cluster.pod_start_s)
-
-
-class _TaskMaker:
-    """Makes the tasks of the steps of one workflow."""
-
-    def __init__(
-        self,
-        workflow: Workflow,
-        cluster: Cluster,
-        usual_s: float,
-        gpu_models: Collection[str],
-        tolerate: Collection[str],
-        learned: Learned | None,
-    ) -> None:
-        self._settings = workflow.pod
-        self._speeds = speeds_of(cluster, learned)
-        self._learned = {model for model, _ in learned or ()}
-        self._stated = {speed.model for speed in cluster.speeds}
-        self._usual_s = usual_s
-        self._gpu_models = frozenset(gpu_models)
-        self._tolerate = tuple(tolerate)
-        gpus = (node.gpus.resource for node in cluster.nodes if node.gpus is not None)
-        self.gpu_keys = tuple(dict.fromkeys(gpus))
-        self._named = {place for _, place in self._speeds.rates}
-        placements = [effective_placement(step, workflow.pod) for step in all_steps(workflow)]
-        selected = {pair for one in placements for pair in one.node_selector.items()}
-        self._nodes = _unlike(cluster, self._named, selected)
-        self.gpu_steps: dict[str, str] = {}
-        self.unlearned: dict[str, tuple[str, ...]] = {}
-
-    def task(self, one: FlatStep) -> Task:
-        """Return the task of one item of a step, by its path."""
-        step = one.step
-        profile = step.profile or Profile()
-        seconds = known_seconds(step)
-        operations = profile.operations or 0.0
-        if seconds is None and profile.operations is not None:
-            seconds = profile.operations / USUAL_OPERATIONS_PER_S
-        if one.path.startswith(HANDLER_PREFIX):
-            operations, seconds = 0.0, 0.0
-        task = Task(
-            one.path,
-            kind=profile.task or "other",
-            model=profile.model or "",
-            seconds={"": self._seconds(seconds)},
-        )
-        if not runs_in_a_pod(step):
-            task = replace(task, tolerations=(Toleration(operator="Exists"),))
-            return self._with_operations(replace(task, is_pod=False), operations, one.path)
-        needs = needs_of(step, self._settings)
-        placement = effective_placement(step, self._settings)
-        selector = dict(placement.node_selector)
-        task = replace(
-            task,
-            cpu=needs.cpu or SILENT_CPU,
-            assumes_cpu=not needs.cpu,
-            memory_bytes=max(0, max(needs.memory_bytes, profile.memory_bytes or 0) - 1),
-            gpus=needs.gpus,
-            gpu_type=needs.gpu_type,
-            gpu_resource=needs.gpu_resource,
-            architecture=selector.pop(ARCHITECTURE_LABEL, None),
-            selector=selector,
-            tolerations=(*placement.tolerations, *map(_tolerated, self._tolerate)),
-        )
-        if needs.gpus:
-            return self._with_operations(self._with_gpu_taints(task), operations, one.path)
-        may_have_one = isinstance(step.action, Container | Script)
-        if profile.model in self._gpu_models and may_have_one:
-            others = [self._with_one_gpu(task, resource) for resource in self.gpu_keys]
-            return self._with_gpu(self._with_operations(task, operations, one.path, others))
-        return self._with_operations(task, operations, one.path)
-
-    def _with_operations(
-        self, task: Task, operations: float, path: str, others: Sequence[Task] = ()
-    ) -> Task:
-        """Return a task that takes as long as its operations do, if the speeds for that are known.
-
-        Parameters
-        ----------
-        task
-            The task, which takes its seconds.
-        operations
-            What it computes.
-        path
-            Where its step is.
-        others
-            What may become of the task.
-        """
-        if not operations:
-            return task
-        if "" not in self._stated and task.model not in self._stated:
-            if task.model not in self._learned:
-                return task
-            missing = self._unknown((task, *others))
-            if missing:
-                self.unlearned[path] = missing
-                return task
-        return replace(task, operations=operations, seconds={})
-
-    def _unknown(self, tasks: Sequence[Task]) -> tuple[str, ...]:
-        """Return the groups that can run one of some tasks, and of whose speed nothing is known."""
-        found = (
-            place_of(node, self._named)
-            for node in self._nodes
-            if self._speeds.rate(tasks[0].model, node) is None
-            if any(refusal(task, node, 1.0) is None for task in tasks)
-        )
-        return tuple(dict.fromkeys(found))
-
-    def _seconds(self, known: float | None) -> float:
-        return self._usual_s if known is None else known
-
-    def _with_gpu_taints(self, task: Task) -> Task:
-        return replace(task, tolerations=(*task.tolerations, *map(_tolerated, self.gpu_keys)))
-
-    def _with_one_gpu(self, task: Task, resource: str) -> Task:
-        return self._with_gpu_taints(replace(task, gpus=1, gpu_resource=resource))
-
-    def _with_gpu(self, task: Task) -> Task:
-        """Return a task with a GPU if one makes it faster than all machines without."""
-        best, best_s = task, self._least_s(task)
-        for resource in self.gpu_keys:
-            with_gpu = self._with_one_gpu(task, resource)
-            seconds = self._least_s(with_gpu)
-            if seconds < best_s:
-                best, best_s = with_gpu, seconds
-        if best is not task:
-            self.gpu_steps[task.name] = str(best.gpu_resource)
-        return best
-
-    def _least_s(self, task: Task) -> float:
-        without = not task.gpus
-        return min(
-            (
-                self._speeds.seconds(task, node)
-                for node in self._nodes
-                if (node.gpus is None) is without and refusal(task, node, 1.0) is None
-                if not task.operations or self._speeds.rate(task.model, node) is not None
-            ),
-            default=math.inf,
-        )
-
-
-def _unlike(
-    cluster: Cluster, named: Collection[str], selected: Collection[tuple[str, str]]
-) -> tuple[ClusterNode, ...]:
-    """Return nodes for all: for each other one there is one as fast that can run what that can.
-
-    Parameters
-    ----------
-    cluster
-        All nodes.
-    named
-        Those that have speeds of their own, among other names.
-    selected
-        The labels that steps select.
-    """
-    alike: dict[object, list[ClusterNode]] = {}
-    for node in cluster.nodes:
-        name = node.name if node.name in named else ""
-        labels = frozenset(pair for pair in node.labels.items() if pair in selected)
-        key = name, node.group, node.architecture, node.gpus, node.taints, labels
-        alike.setdefault(key, []).append(node)
-    found: list[ClusterNode] = []
-    for some in alike.values():
-        most = 0
-        for node in sorted(some, key=lambda one: (-one.cpu, -one.memory_bytes)):
-            if node.memory_bytes > most:
-                most = node.memory_bytes
-                found.append(node)
-    return tuple(found)
-
-
-def _tolerated(key: str) -> Toleration:
-    return Toleration(key=key, operator="Exists")
 
 
 def _is_hook(path: str) -> bool:

@@ -274,8 +274,11 @@ class PlacementWriter:
         choices = self._choices.get(path, [])
         if len(names) > 1:
             groups = Counter(str(self._peers[node.name]) for node in self._chosen[path])
-            shares = ", ".join(f"{count:,} on {group}" for group, count in groups.most_common())
-            told = f"On {where}: {counted(len(names), 'task')}{self._for_items(path)}, {shares}."
+            told = f"On {where}: {counted(len(names), 'task')}{self._for_items(path)}"
+            if len(groups) > 1:
+                shares = (f"{count:,} on {group}" for group, count in groups.most_common())
+                told = f"{told}, {', '.join(shares)}"
+            told = f"{told}."
             return f"{told} {self._second_of_many(choices, groups)}".rstrip()
         choice = choices[0] if choices else None
         on = where if where == chosen[0].name else f"{where}, at best {chosen[0].name}"

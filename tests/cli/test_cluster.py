@@ -362,3 +362,20 @@ def test_the_page_shows_what_import_says(couler: Callable, cluster: EmulatedClus
     page = (Path(__file__).parents[2] / "docs/clusters.md").read_text(encoding="utf-8")
     [shown] = re.findall(r"<!-- import prints -->\n```text\n(.*?)```", page, re.DOTALL)
     assert shown == couler(*IMPORT, "-o", "cluster.yaml").err
+
+
+def test_memory_without_a_unit_is_told_of(couler: Callable, write: Callable) -> None:
+    file = str(
+        write(
+            "c.yaml",
+            "nodes: [{name: a, cpu: 4, memory: 16}, {name: b, cpu: 4, memory: 16Gi}]\n"
+            "pools: [{name: c, count: 2, cpu: 4, memory: 64000}]\n",
+        )
+    )
+    told = couler("cluster", "show", file)
+    assert told.code == 0
+    notes = [line for line in told.err.splitlines() if line.startswith("note: ")]
+    assert notes == [
+        "note: Memory is in bytes without a unit: a has 16 bytes. Did you mean 16Gi?",
+        "note: Memory is in bytes without a unit: c-1, c-2 have 64,000 bytes.",
+    ]

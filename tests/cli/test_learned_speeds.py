@@ -93,7 +93,7 @@ def test_what_runs_have_shown_decides(couler: Callable, ran: str) -> None:
     ]
     for without in ("place{learn=false}", "place{least=4}"):
         record = placed(couler, ran, without)
-        assert "takes 250.0 s there" in record["step_reasons"]["fit"]
+        assert "takes 250 s there" in record["step_reasons"]["fit"]
         assert "earlier runs" not in record["reason"]
 
 

@@ -57,8 +57,8 @@ def test_a_plan_tells_where_each_step_goes_and_why(
     told = couler("plan", str(program), "-e", "argo", "--pass", "place", "--cluster", lab)
     assert told.code == 0
     assert "Placed by upward-rank: 1 on low, 1 on gpu." in told.out
-    assert "~ load: placement (On low, at best low-1: takes 30.0 s there" in told.out
-    assert "~ fit: resources, placement (On gpu, at best gpu-1: takes 5.0 s there" in told.out
+    assert "~ load: placement (On low, at best low-1: takes 30 s there" in told.out
+    assert "~ fit: resources, placement (On gpu, at best gpu-1: takes 5 s there" in told.out
     assert "Second was low-" in told.out
     found = couler(
         *("plan", str(program), "-e", "argo", "--pass", "place", "--cluster", lab),
@@ -153,3 +153,30 @@ def test_a_priority_is_the_weight_of_a_task_and_no_thing_of_argo(
     refused = couler("compile", str(path), "-e", "argo")
     assert refused.code == 5
     assert "Give the step a priority_class" in refused.err
+
+
+def test_the_cost_of_machines_stands_in_the_table(
+    couler: Callable, program: Path, write: Callable
+) -> None:
+    lab = str(write("priced.yaml", LAB.replace("cpu: ", "price_usd_per_h: 3.6, cpu: ", 1)))
+    assert "price_usd_per_h: 3.6" in Path(lab).read_text()
+    flow = str(program)
+    plan = couler("plan", flow, "--pass", "place", "--cluster", lab)
+    assert plan.out.splitlines()[3].endswith(" unknown")  # the GPU has no price
+    Path(lab).write_text(
+        Path(lab).read_text().replace("cpu: 64", "price_usd_per_h: 36\n    cpu: 64")
+    )
+    plan = couler("plan", flow, "--pass", "place", "--cluster", lab)
+    # 30 s at 3.60 USD an hour, and 5 s at 36 USD an hour.
+    assert plan.out.splitlines()[3].endswith(" unknown -> 0.08 USD")
+    known = "seconds are known of 1 of 2 steps, memory of 0; cost of 2 of 2: machines while they "
+    assert f"estimates: {known}run any of it, by place\n" in plan.out
+    report = couler("plan", flow, "--pass", "place", "--cluster", lab, "--format", "json").json
+    assert (report["costs_by"], report["currency"]) == ("place", "USD")
+    assert report["after"]["cost"] == {
+        "value": pytest.approx(0.08),
+        "known_steps": 2,
+        "steps": 2,
+    }
+    page = couler("plan", flow, "--pass", "place", "--cluster", lab, "--as", "html")
+    assert "0.08 USD" in page.out

@@ -261,3 +261,16 @@ def test_argo_comes_to_the_same_verdict(accepted: RunResult, tmp_path: Path) -> 
     assert there.root.outputs["verdict"] == accepted.outputs["verdict"]
     report = there.bucket / there.root.outputs["report"]
     _check_is_whole(report.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("pass_", "together"),
+    [
+        ("group", "load, validate, split"),
+        ("group{per_lost_s=0}", "load, validate, split, preprocess"),
+    ],
+)
+def test_the_steps_that_share_a_pod_are_those_of_the_page(pass_: str, together: str) -> None:
+    plan = stages.plan(load_program(str(PROGRAM)), passes=[pass_])
+    [group] = [one for one in plan.workflow.steps if one.origin == "group"]
+    assert plan.log.records[-1].step_reasons[group.name].startswith(f"{together} run in one pod")

@@ -76,7 +76,7 @@ def test_a_network_gets_a_gpu_and_may_go_where_it_is() -> None:
         Toleration(key="nvidia.com/gpu", value="present", effect="NoSchedule"),
     )
     assert found["fit"].resources == Resources(cpu="2", gpu=Gpu(count=1))
-    assert context.step_reasons["fit"].startswith("On gpu, at best g1: takes 10.0 s there")
+    assert context.step_reasons["fit"].startswith("On gpu, at best g1: takes 10 s there")
     assert "no other has a GPU for it, with which it is faster" in context.step_reasons["fit"]
     assert context.reason.endswith(
         "All ends after 10 s by what is known of the steps, and after 10 s as Kubernetes places "
@@ -192,13 +192,9 @@ def test_a_selector_of_the_step_is_kept_and_narrows_the_choice() -> None:
 def test_of_many_tasks_a_second_group_is_told() -> None:
     each = Foreach(over={"item": Literal(value=(1, 2, 3))})
     _, context = placed(step("a", foreach=each, resources=Resources(cpu="4")))
-    assert (
-        "On cpu: 3 tasks, 3 on cpu. Second was memory, of one task: " in context.step_reasons["a"]
-    )
+    assert "On cpu: 3 tasks. Second was memory, of one task: " in context.step_reasons["a"]
     _, context = placed(step("a", foreach=each, resources=Resources(memory="100Gi")))
-    assert (
-        context.step_reasons["a"] == "On memory: 3 tasks, 3 on memory. No other group was second."
-    )
+    assert context.step_reasons["a"] == "On memory: 3 tasks. No other group was second."
 
 
 def test_within_its_group_a_step_prefers_the_machine_that_was_chosen() -> None:
@@ -269,6 +265,7 @@ def test_all_steps_that_nothing_can_run_are_told_with_every_reason() -> None:
         ("CLR550", "odd"),
     ]
     large, odd = (one.message for one in caught.value.diagnostics)
+    assert large.startswith('no machine of the cluster can run step "large": ')
     assert "c1, c2, g1: has 32,768 MiB of memory" in large
     assert "g1: has GPUs of type a100, not h100" in odd
     assert "c1, c2, m1: has no GPU" in odd
@@ -415,3 +412,19 @@ def test_what_is_done_has_left_its_data_as_far_from_one_machine_as_from_another(
         context = PassContext(cluster=lambda: cluster, kept=lambda _, done=done: done)
         made = Place().run(Workflow(name="w", steps=(load, fit)), context)
         assert placement_of(made.steps[1]).node_selector == {"couler.io/group": group}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        ("upward-rank{evaluations=-1}", "evaluations is at least 0, not -1"),
+        ("sjf-groups{gpu_queue_limit=-1}", "gpu_queue_limit is at least 0, not -1"),
+        ("upward-rank{memory_margin=3.0}", "memory_margin does nothing here"),
+        ("random{memory_margin=3.0}", "memory_margin does nothing here"),
+        ("kubernetes{memory_margin=-1.0}", "memory_margin does nothing here"),
+    ],
+)
+def test_options_of_strategies_that_mean_nothing_are_refused(strategy: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Place(strategy=strategy)
+    assert Place(strategy="upward-rank{memory_margin=1.0}")

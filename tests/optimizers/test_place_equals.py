@@ -81,7 +81,7 @@ def test_in_large_workloads_the_reason_tells_prices_too() -> None:
     some = [step(f"s{n}", profile=Profile(seconds=5)) for n in range(300)]
     _, context = placed(*some, cluster=cluster)
     told = context.step_reasons["s0"]
-    assert "Second was gold: takes 5.0 s there, and is dearer by the hour." in told
+    assert "Second was gold: takes 5 s there, and is dearer by the hour." in told
 
 
 def test_the_cost_is_told_only_where_it_is_known() -> None:

@@ -60,7 +60,9 @@ def test_pods_that_no_machine_can_run_are_an_error_with_their_type() -> None:
         placed(job("ddp", pytorch(workers=4, gpus=8)))
     [problem] = caught.value.diagnostics
     assert (problem.code, problem.step) == ("CLR550", "ddp")
-    assert problem.message.startswith("no machine of the cluster can run one pod of its Worker: ")
+    assert problem.message.startswith(
+        'no machine of the cluster can run one pod of the Worker of step "ddp": '
+    )
     assert "g1: has 4 GPUs, not the 8 that are asked for" in problem.message
     assert "c1: has no GPU" in problem.message
 

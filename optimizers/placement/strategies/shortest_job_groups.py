@@ -90,6 +90,11 @@ class ShortestJobGroups:
     memory_margin: float = MEMORY_MARGIN
     gpu_queue_limit: int = 3
 
+    def __post_init__(self) -> None:
+        """Refuse a number that means nothing."""
+        if self.gpu_queue_limit < 0:
+            raise ValueError(f"gpu_queue_limit is at least 0, not {self.gpu_queue_limit}")
+
     def place(self, pipelines: Sequence[Pipeline], state: ClusterState) -> Assignment:
         """Return where tasks go, the shortest pipeline first."""
         check_pipelines(pipelines)

@@ -83,4 +83,4 @@ def test_seconds_that_are_known_of_some_steps_are_the_least() -> None:
     assert "Its seconds are those of 1 of 2 steps." in context.step_reasons["a-to-b"]
     context = PassContext(cluster=lambda: LAB)
     Place().run(made, context)
-    assert "takes 30.0 s" in context.step_reasons["a-to-b"]
+    assert "takes 30 s" in context.step_reasons["a-to-b"]

@@ -11,7 +11,7 @@ from couler.ir.policies import Cache, Gpu, Placement, Profile, Resources, Retry
 from couler.ir.rewrite import map_scopes
 from couler.ir.storage import EnvVar, Mount, SecretKey
 from couler.ir.verify import verify
-from couler.ir.workflow import Container, Input, Script, Step, Workflow
+from couler.ir.workflow import Container, Http, Input, Script, Step, Workflow
 from couler.optimizers.grouping import METHODS
 from couler.optimizers.passes.group import Group
 from couler.optimizers.registry import read_pass
@@ -94,10 +94,12 @@ def test_steps_that_are_left_alone(fields: dict[str, t.Any], why: str) -> None:
 
 def test_containers_without_a_command_and_other_kinds() -> None:
     plain = Step(name="p", action=Container(image="python:3.12-slim"))
-    made, context = run(flow("w", plain, group("g", py("i", "1"))))
-    assert names(made) == ["p", "g"]
+    asking = Step(name="h", action=Http(url="http://localhost"))
+    made, context = run(flow("w", plain, asking, group("g", py("i", "1"))))
+    assert names(made) == ["p", "h", "g"]
     assert "entry point" in context.step_reasons["p"]
-    assert "of the kind group" in context.step_reasons["g"]
+    assert "of the kind http" in context.step_reasons["h"]
+    assert "g" not in context.step_reasons  # of what is inside it is told
 
 
 def test_others_that_ask_for_its_end() -> None:

@@ -132,6 +132,8 @@ def test_other_branches_go_on_after_a_failure(tmp_path: Path) -> None:
     }
     assert ran.of("bad") == ["! it ended with exit code 3"]
     assert (ran.ends["worse"].exit_code, ran.ends["below"].started) == (5, None)
+    assert ran.ends["below"].message == "it needs the success of bad, which failed"
+    assert ran.ends["deeper"].message == "it needs the success of below, which was omitted"
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,13 @@ def test_where_nothing_is_known_of_seconds() -> None:
     assert names(made) == ["c0-to-c2", "b0", "b1", "b2"]
 
 
+def test_what_is_not_known_of_others_hides_no_seconds_that_are_lost() -> None:
+    """If c1 is as short as c0, two trainings in turn make the run twice as long."""
+    chain = asks("c0", seconds=1), asks("c1", "c0", seconds=None)
+    made, _ = run(flow("w", asks("t0"), asks("t1"), *chain))
+    assert names(made) == ["t0", "t1", "c0-to-c1"]
+
+
 def test_a_workflow_with_one_step_at_a_time_loses_nothing() -> None:
     assert len(names(run(wide().model_copy(update={"max_parallel": 1}))[0])) == 1
     assert len(names(run(wide().model_copy(update={"max_parallel": 8}))[0])) == 9

@@ -313,3 +313,25 @@ def test_a_large_node_and_a_small_one() -> None:
     for name in STRATEGIES:
         report = simulate(pipelines, cluster, read_strategy(name), SPEEDS)
         assert report.spans[0].node == "large"
+
+
+@dataclasses.dataclass
+class Asked:
+    """Places all on one node, and keeps what it was told of the time when that is free."""
+
+    free_s: list[dict[str, float]] = dataclasses.field(default_factory=list)
+
+    def place(self, pipelines: Sequence[Pipeline], state: ClusterState) -> Assignment:
+        self.free_s.append(dict(state.free_s))
+        keys = [(one.name, task.name) for one in pipelines for task in one.tasks]
+        return Assignment(dict.fromkeys(keys, "a"), tuple(keys))
+
+
+def test_a_shared_node_is_free_when_all_that_runs_has_ended() -> None:
+    cluster = Cluster((ClusterNode("a", 8, 16 * GIB),))
+    first = Pipeline("p", tuple(Task(name, seconds={"": s}) for name, s in (("x", 100), ("y", 10))))
+    later = [Pipeline(f"q{at}", (), arrival_s=float(at)) for at in (5, 20)]
+    strategy = Asked()
+    rules = Rules("tasks", "requests", window_s=0, poll_s=0)
+    simulate([first, *later], cluster, strategy, Speeds(), rules)
+    assert strategy.free_s == [{}, {"a": 100.0}, {"a": 100.0}]

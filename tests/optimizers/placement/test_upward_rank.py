@@ -146,11 +146,11 @@ def test_choices_say_what_another_node_would_change() -> None:
     told = {one.task: one for one in found.choices}
     assert [one.task for one in found.choices] == [task for _, task in found.order]
     assert set(found.nodes.values()) == {"fast"}  # 9 s, less than with c on slow
-    assert told["b"].why == "takes 4.0 s there, beside 5.0 s of others"
+    assert told["b"].why == "takes 4 s there, beside 5 s of others"
     # On slow: b from 2 s, 1 s for its input, 8 s, then 3 s for d's input and 2 s: 16 s.
     assert told["b"].second == "slow"
     cheaper = "all would cost 0.00028 USD less"  # 9 s at 10 USD an hour, not 8 s and 8 s at 1
-    assert told["b"].why_not_second == f"all would end 7.0 s later and {cheaper}"
+    assert told["b"].why_not_second == f"all would end 7 s later and {cheaper}"
 
 
 def test_fixed_tasks_and_busy_nodes() -> None:
@@ -298,8 +298,8 @@ def test_on_shared_nodes_it_is_told_what_waits() -> None:
     only = Cluster((FAST,))
     found = UpwardRank().place([work], ClusterState(only, SPEEDS, rules)).choices
     assert [one.why for one in found] == [
-        "takes 2.0 s there",
-        "takes 2.0 s there, after 2.0 s of waiting for others",
+        "takes 2 s there",
+        "takes 2 s there, after 2 s of waiting for others",
     ]
     many = Pipeline("p", tuple(Task(f"t{n}", operations=4, cpu=4) for n in range(400)))
     found = UpwardRank(evaluations=0).place([many], ClusterState(BOTH, SPEEDS, rules)).choices
@@ -313,8 +313,19 @@ def test_where_cost_is_the_objective_what_would_change_of_it_is_told() -> None:
     (choice,) = UpwardRank("cost").place([work], state).choices
     # On slow 3,600 s of 3.60 USD an hour, on fast 1,800 s of 36 USD an hour.
     assert choice.node.startswith("slow")
-    told = "all would end 1,800.0 s earlier and all would cost 14.40 USD more"
+    told = "all would end 1,800 s earlier and all would cost 14.40 USD more"
     assert choice.why_not_second == told
+
+
+def test_a_second_that_is_cheaper_and_a_little_later_is_told_to_be_both() -> None:
+    work = Pipeline.chain("p", [Task("a", operations=1), Task("b", operations=1)], moved_bytes=[1])
+    cluster = Cluster((SLOW, FAST))
+    speeds = Speeds({("", "slow"): 1.0, ("", "fast"): 1.01}, bandwidth_bytes_per_s=100.0)
+    _, second = UpwardRank().place([work], ClusterState(cluster, speeds, TASKS)).choices
+    # On slow a second and 0.01 s for the input, on fast 0.99 s.
+    assert second.node == "fast"
+    told = "all would end 0.0199 s later and all would cost 0.0025 USD less"
+    assert second.why_not_second == told
 
 
 @pytest.mark.parametrize("seconds", [1e308, 1e15])

@@ -21,7 +21,11 @@ from couler.ir.workflow import (
 )
 from couler.optimizers.placement.problem import Edge, Task
 from couler.optimizers.placement.requirements import refusal
-from couler.optimizers.placement.workload import speeds_of, workload_of
+from couler.optimizers.placement.scaling import speeds_of
+from couler.optimizers.placement.simulation import simulate
+from couler.optimizers.placement.strategies.upward_rank import UpwardRank
+from couler.optimizers.placement.strategy import Rules
+from couler.optimizers.placement.workload import workload_of
 
 GIB = 2**30
 CLUSTER = Cluster(
@@ -55,6 +59,25 @@ def test_what_is_asked_for() -> None:
 def test_a_machine_with_as_much_memory_as_is_asked_for_will_do(gib: int, fits: bool) -> None:
     found = task(resources=Resources(memory=f"{gib}Gi"))
     assert (refusal(found, CLUSTER.nodes[0], 1.0) is None) is fits
+
+
+@pytest.mark.parametrize(("bytes_", "groups"), [(8 * GIB, 1), (8 * GIB + 1, 2)])
+def test_pods_fit_beside_each_other_to_the_byte(bytes_: int, groups: int) -> None:
+    resources = Resources(cpu="1", memory=str(bytes_))
+    steps = tuple(
+        Step(name=name, action=Container(image="busybox"), resources=resources) for name in "ab"
+    )
+    work = workload_of(Workflow(name="w", steps=steps), cluster=Cluster(CLUSTER.nodes[:1]))
+    assert [one.memory_bytes for one in work.pipeline.tasks] == [bytes_, bytes_]
+    rules = Rules("tasks", "requests", window_s=0, poll_s=0, memory_margin=1.0)
+    report = simulate(
+        [work.pipeline],
+        Cluster(CLUSTER.nodes[:1]),
+        UpwardRank(memory_margin=1.0),
+        speeds_of(CLUSTER),
+        rules,
+    )
+    assert len({one.start_s for one in report.spans}) == groups
 
 
 def test_of_memory_the_more_counts() -> None:

@@ -1,0 +1,53 @@
+"""What in the description of a cluster is allowed, and probably a slip of the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from couler.cluster.model import Cluster
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.wording import few_text
+from couler.operations.category import KINDS
+
+__all__ = ["doubts_of"]
+
+_LEAST_BYTES = 16 * 2**20
+"""No machine that runs pods has less memory."""
+
+
+def doubts_of(cluster: Cluster, used: Collection[str] = ()) -> Iterator[str]:
+    """Yield what is doubted: kinds of models that nobody knows, and memory without a unit.
+
+    Parameters
+    ----------
+    cluster
+        Its machines and their `speeds`.
+    used
+        Kinds of models that steps of a workflow state.
+
+    Examples
+    --------
+    >>> from couler.cluster.model import ClusterNode, Speed
+    >>> nodes = (ClusterNode("a", 4, 16),)
+    >>> for told in doubts_of(Cluster(nodes, speeds=(Speed(1e9, model="random-forst"),))):
+    ...     print(told)
+    Memory is in bytes without a unit: a has 16 bytes. Did you mean 16Gi?
+    Speeds are stated for "random-forst", which is no known kind of model. Did you mean \
+"random-forest"?
+    """
+    small: dict[int, list[str]] = {}
+    for node in cluster.nodes:
+        if node.memory_bytes < _LEAST_BYTES:
+            small.setdefault(node.memory_bytes, []).append(node.name)
+    for count, names in small.items():
+        meant = f" Did you mean {count}Gi?" if count < 2**14 else ""
+        yield (
+            f"Memory is in bytes without a unit: {few_text(names)} "
+            f"{'has' if len(names) == 1 else 'have'} {count:,} bytes.{meant}"
+        )
+    known = dict.fromkeys((*used, *KINDS))
+    for kind in dict.fromkeys(speed.model for speed in cluster.speeds):
+        if kind and kind not in known:
+            yield f'Speeds are stated for "{kind}", which is no known kind of model.' + (
+                did_you_mean(kind, known) or " They are of use to steps whose profile names it."
+            )

@@ -1,0 +1,95 @@
+"""What the plan says of the times of steps that are guessed, and what machines cost for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from couler.cluster.model import Cluster
+from couler.ir.walk import ScopeKey, scopes
+from couler.ir.wording import few_text, power_text
+from couler.ir.workflow import Group, Workflow
+from couler.optimizers.base import PassContext
+from couler.optimizers.durations import item_counts
+from couler.optimizers.estimate import Figure
+from couler.optimizers.figure_texts import seconds_text
+from couler.optimizers.placement.parallelism import USUAL_OPERATIONS_PER_S
+from couler.optimizers.placement.report import Report
+from couler.optimizers.placement.workload import Workload
+
+__all__ = ["counted_in_part", "machine_cost", "tell_guesses"]
+
+_HANDLER = "Exit handlers are taken to need no time."
+_ITEMS = "How many items there are is not known before the run: one is counted."
+_ROUNDS = "Of its rounds one is counted."
+
+
+def counted_in_part(workflow: Workflow) -> dict[str, str]:
+    """Return, by the paths of steps of which less is counted than may run, what is counted.
+
+    O(n) for n steps.
+    """
+    around: dict[ScopeKey, str] = {}
+    found: dict[str, str] = {}
+    for scope in scopes(workflow):
+        counts = item_counts(scope.steps)
+        outer = _HANDLER if scope.handler is not None else around.get(scope.key, "")
+        for step in scope.steps:
+            reason = outer
+            if step.foreach is not None and step.name not in counts:
+                reason = reason or _ITEMS
+            if step.loop is not None:
+                reason = reason or _ROUNDS
+            if reason and isinstance(step.action, Group):
+                around[scope.handler, (*scope.path, step.name)] = reason
+            elif reason:
+                found[scope.path_of(step)] = reason
+    return found
+
+
+def tell_guesses(context: PassContext, workload: Workload) -> None:
+    """Say of which steps nobody knows how long they take, and what is taken for it."""
+    by_speed: list[str] = []
+    alike: dict[float, list[str]] = {}
+    for path, seconds in workload.guessed.items():
+        profile = workload.steps[path].profile
+        if profile is not None and profile.operations is not None:
+            by_speed.append(path)
+        else:
+            alike.setdefault(seconds, []).append(path)
+    for seconds, paths in alike.items():
+        verb, each = ("takes", "") if len(paths) == 1 else ("take", " for each")
+        context.explain(
+            f"Nothing tells how long {few_text(paths)} {verb}, so {seconds_text(seconds)} is "
+            f"taken{each}."
+        )
+    if by_speed:
+        usual = power_text(USUAL_OPERATIONS_PER_S)
+        context.explain(
+            f"Nothing tells how fast machines compute {few_text(by_speed)}, so {usual} operations "
+            "a second are taken."
+        )
+
+
+def machine_cost(
+    workload: Workload, report: Report, cluster: Cluster, in_part: Collection[str]
+) -> Figure | None:
+    """Return what machines cost while they run any of a workload, in US dollars.
+
+    Parameters
+    ----------
+    workload, report, cluster
+        What was placed, and where.
+    in_part
+        The paths of steps of which less is counted than may run: the cost is a lower bound then.
+
+    Returns
+    -------
+    Figure or None
+        None if the price of a machine that is used is not known. The figure has no value if it is
+        not known of some step how long it takes.
+    """
+    cost = report.cost_usd(cluster)
+    if cost is None:
+        return None
+    known = len(workload.steps.keys() - workload.guessed.keys() - set(in_part))
+    return Figure(None if workload.guessed else cost, known, len(workload.steps))
