@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import signal
 import socket
 import typing as t
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import pytest
 
 from couler.ir.serialize import read_json
 from couler.llm.fake import ScriptedServer
+from couler.llm.opening import OpenedModel
 from tests.cli.conftest import Outcome
 from tests.generation.test_schema_mode import WHOLE as FORM
 
@@ -358,6 +360,10 @@ def test_a_key_that_is_missing(couler: Couler, folder: Path) -> None:
         ([], "give a TEXT"),
         (["x", "--check", "a.py"], "not both"),
         (["x", "-o", "no/such/folder.py"], "there is no folder"),
+        (["x", "-o", "/proc/made.py"], "-o /proc/made.py cannot be written: "),
+        (["x", "-o", "/proc/made"], "-o /proc/made cannot be written: "),
+        ([" "], "the description is empty"),
+        (["x" * 20_001], "the description has 20,001 characters; at most 20,000"),
         (["x", "-o", "a.py"], "is there already"),
         (["x", "-o", "full"], "is there already"),
         (["x", "-o", "made.json"], "mode code gives a file .py"),
@@ -385,13 +391,53 @@ def test_wrong_usage_is_told_before_anything_is_asked(
     assert (folder / "a.py").read_text() == "x = 1\n"
 
 
-@pytest.mark.parametrize(("text", "told"), [("", "is empty"), ("x" * 20_001, "at most 20,000")])
-def test_descriptions_are_bounded(text: str, told: str, couler: Couler, serve: Serve) -> None:
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "the description is empty"),
+        ("\N{EURO SIGN}" * 400_000, "is longer than 20,000 characters"),
+        (b"a\xff", "is no text in UTF-8"),
+    ],
+)
+def test_descriptions_of_standard_input_are_bounded(
+    text: str | bytes, told: str, couler: Couler, serve: Serve
+) -> None:
     server = serve([program(SOUND)])
-    outcome = couler("generate", text)
-    assert outcome.code == 3
+    outcome = couler("generate", "-", input=text)
+    assert (outcome.code, outcome.err.count("Error:")) == (2, 1)
     assert told in outcome.err
     assert server.requests == ()
+
+
+def test_an_interrupt_writes_nothing_and_says_where_the_answers_are(
+    couler: Couler, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve([program(SOUND)])
+    ask_for = OpenedModel.ask_for
+
+    def interrupted(self: OpenedModel, *arguments: t.Any, **options: t.Any) -> t.Any:
+        if self.usage.calls:
+            signal.raise_signal(signal.SIGINT)
+        return ask_for(self, *arguments, **options)
+
+    monkeypatch.setattr(OpenedModel, "ask_for", interrupted)
+    outcome = couler("generate", "Print 1.", "--whole", "-o", "made.py")
+    assert outcome.code == 130
+    assert outcome.err.endswith(
+        "error: interrupted\n"
+        "nothing was written. `couler llm log` shows what the model was asked and said\n"
+    )
+    assert nothing_written(folder)
+
+
+def test_feedback_that_cannot_be_taken_loses_nothing(
+    couler: Couler, serve: Serve, folder: Path
+) -> None:
+    serve([program(SOUND)])
+    outcome = couler("generate", "x", *WHOLE, "-i", "-o", "made.py", input="y" * 20_001 + "\n\n")
+    assert outcome.code == 0, outcome.err
+    assert "the feedback has 20,001 characters; at most 20,000 are taken" in outcome.err
+    assert (folder / "made.py").read_text() == SOUND
 
 
 def test_files_are_replaced_on_request_and_empty_folders_filled(
