@@ -15,7 +15,7 @@ from couler.cli._diagnostics import text_lines
 from couler.cli._generated_files import Destination, files_of
 from couler.cli._llm import LlmFlags, opened_model
 from couler.cli._session import Session
-from couler.errors import ConfigurationError, LanguageModelError
+from couler.errors import ConfigurationError, CoulerError, LanguageModelError
 from couler.hidden import clean, escaped
 from couler.stages import SCHEMA_VERSION, plan, show
 
@@ -87,11 +87,17 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
         click.get_current_context().exit(1)
     for line in text_lines(session, made.diagnostics):
         session.info(clean(line))
-    written = _written(session, wanted, made)
-    if wanted.format == "json":
-        click.echo(_json(made, usage, written))
-    elif wanted.destination is None:
-        click.echo(_text_of(made), nl=False)
+    written: Sequence[Path] = ()
+    try:
+        written = _written(session, wanted, made)
+    except CoulerError as error:
+        error.add_note("The program is on standard output")
+        raise
+    finally:  # what is paid is given out, also if it cannot be written
+        if wanted.format == "json":
+            click.echo(_json(made, usage, written))
+        elif not written:
+            click.echo(_text_of(made), nl=False)
 
 
 class _Conversation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from couler.cli._generated_files import Destination
 from couler.ir.serialize import read_json
 from couler.llm.fake import ScriptedServer
 from couler.llm.opening import OpenedModel
@@ -238,6 +240,30 @@ def test_a_file_that_comes_meanwhile_stays(couler: Couler, serve: Serve, folder:
         outcome = couler("generate", "Print 1.", *WHOLE, "-o", "made.py")
     assert outcome.code == 3
     assert (folder / "made.py").read_text() == "mine"
+
+
+@pytest.mark.parametrize("flags", [(), ("--format", "json")])
+def test_what_cannot_be_written_in_the_end_goes_to_standard_output(
+    flags: tuple[str, ...],
+    couler: Couler,
+    serve: Serve,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    serve([program(SOUND)])
+
+    def full(*_: object) -> t.NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Destination, "_write_folder", full)
+    outcome = couler("generate", "x", *WHOLE, "-o", "made", *flags)
+    assert outcome.code == 3
+    assert outcome.err.endswith(
+        "error: -o made: made cannot be written: No space left on device. Nothing was written\n"
+        "The program is on standard output\n"
+    )
+    assert (outcome.json["program"] if flags else outcome.out) == SOUND
+    assert nothing_written(folder)
 
 
 def test_a_check_for_an_engine(couler: Couler, folder: Path) -> None:
