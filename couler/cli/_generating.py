@@ -15,6 +15,7 @@ from couler.cli._diagnostics import text_lines
 from couler.cli._generated_files import Destination, files_of
 from couler.cli._llm import LlmFlags, opened_model
 from couler.cli._session import Session
+from couler.cli._stopping import heeding_requests_to_end
 from couler.errors import ConfigurationError, CoulerError, LanguageModelError
 from couler.hidden import clean, escaped
 from couler.stages import SCHEMA_VERSION, plan, show
@@ -74,7 +75,8 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
     lake = _lake(wanted)
     with opened_model(session, flags, "generate", tells_usage=True) as model:
         try:
-            made = _Conversation(session, wanted, model, lake).run(description)
+            with heeding_requests_to_end():
+                made = _Conversation(session, wanted, model, lake).run(description)
         except BaseException as error:
             if model.usage.calls and flags.replay is None:
                 error.add_note(_UNWRITTEN)

@@ -435,22 +435,31 @@ def test_descriptions_of_standard_input_are_bounded(
     assert server.requests == ()
 
 
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "told to end (SIGTERM)")],
+)
 def test_an_interrupt_writes_nothing_and_says_where_the_answers_are(
-    couler: Couler, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+    number: signal.Signals,
+    told: str,
+    couler: Couler,
+    serve: Serve,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     serve([program(SOUND)])
     ask_for = OpenedModel.ask_for
 
     def interrupted(self: OpenedModel, *arguments: t.Any, **options: t.Any) -> t.Any:
         if self.usage.calls:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
         return ask_for(self, *arguments, **options)
 
     monkeypatch.setattr(OpenedModel, "ask_for", interrupted)
     outcome = couler("generate", "Print 1.", "--whole", "-o", "made.py")
-    assert outcome.code == 130
+    assert outcome.code == 128 + number
     assert outcome.err.endswith(
-        "error: interrupted\n"
+        f"error: {told}\n"
         "nothing was written. `couler llm log` shows what the model was asked and said\n"
     )
     assert nothing_written(folder)
