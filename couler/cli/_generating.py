@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from couler.cli._checking_program import refuse_without_walls
 from couler.cli._diagnostics import text_lines
 from couler.cli._generated_files import Destination, files_of
 from couler.cli._llm import LlmFlags, opened_model
@@ -71,7 +72,8 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
         The model cannot be asked, or its budget is reached.
     """
     description = _description(wanted.text)
-    _refuse_without_walls(wanted.options)
+    if wanted.options.mode == "code":
+        refuse_without_walls()
     lake = _lake(wanted)
     with opened_model(session, flags, "generate", tells_usage=True) as model:
         try:
@@ -183,16 +185,6 @@ def _description(text: str) -> str:
             f"the description has {len(found):,} characters; at most {LONGEST_TEXT:,} are taken"
         )
     return found
-
-
-def _refuse_without_walls(options: GenerateOptions) -> None:
-    """Refuse programs before any money is spent on them, where they cannot be built."""
-    from couler.box import isolation
-    from couler.errors import IsolationError
-
-    problem = isolation().problem if options.mode == "code" else None
-    if problem is not None:
-        raise IsolationError(problem)
 
 
 def _lake(wanted: Wanted) -> CodeLake:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from couler.cli._checking_program import refuse_without_walls
 from couler.cli._format import aligned
 from couler.cli._llm import LlmFlags, found_settings, llm_options, opened_model
 from couler.cli._session import Session, pass_session, session_options
@@ -130,6 +131,7 @@ def nl(
     found = found_settings(session, llm)
     header = Header(plan.benchmark.digest, found.settings.model, found.settings.base_url, plan.seed)
     records = Records(resume or out, header, resume=resume is not None)
+    refuse_without_walls()
     runner = NoRunner("--no-run was given") if no_run else BoxRunner()
     total = sum(1 for _ in plan.asked())
     with opened_model(session, llm, "eval", found=_less_spent(found, records)) as model:
