@@ -164,13 +164,14 @@ def evaluate(
                     break
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    running.discard(future)
                     try:
                         sample = future.result()
                     except LanguageModelError as error:
                         stopped = stopped or error
+                        running.discard(future)
                         continue
                     records.add(sample)
+                    running.discard(future)  # now: an interrupt keeps the rest
                     if tell is not None:
                         tell(sample)
         except KeyboardInterrupt:
@@ -190,9 +191,12 @@ def _keep_rest(
         say(f"interrupted: {counted(len(running), 'sample')} {are} with its next answer")
     for future in as_completed(running):
         try:
-            records.add(future.result())
+            sample = future.result()
         except LanguageModelError as error:  # what it took is counted as lost
             _LOG.debug("a sample has come to no end: %s", error)
+            continue
+        if sample.key not in records.samples:
+            records.add(sample)
 
 
 def sample_of(
