@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from couler.errors import ParameterError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.wire import MAX_VALUE_BYTES, check_size, decode, encode, matches
+from couler.ir.wire import MAX_VALUE_BYTES, ValueType, check_size, decode, encode, matches
 from couler.ir.workflow import Parameter
 
 
@@ -32,7 +32,7 @@ def read_parameter(parameter: Parameter, value: object) -> object:
     WireError
         A text cannot be read as the type.
     """
-    found = _of_type(parameter, value)
+    found = value_of_type(value, parameter.type)
     check_choice(parameter, found)
     return found
 
@@ -130,21 +130,28 @@ def unknown_parameter(name: str, names: list[str]) -> str:
     return f'there is no parameter "{name}".{hint}'
 
 
-def _of_type(parameter: Parameter, value: object) -> object:
+def value_of_type(value: object, value_type: ValueType) -> object:
+    """Return a value as a declared type has it; raises as `read_parameter`.
+
+    Examples
+    --------
+    >>> value_of_type("5", "json"), value_of_type(PlainText("5"), "json")
+    (5, '5')
+    """
     if isinstance(value, PlainText):
-        if not matches(str(value), parameter.type):
-            raise ParameterError(f"{value!r} is a text, and its type is {parameter.type}")
+        if not matches(str(value), value_type):
+            raise ParameterError(f"{value!r} is a text, and its type is {value_type}")
         return str(value)
-    if isinstance(value, str) and not matches(value, parameter.type):
-        return decode(value, parameter.type)
-    if isinstance(value, str) and parameter.type == "json":
+    if isinstance(value, str) and not matches(value, value_type):
+        return decode(value, value_type)
+    if isinstance(value, str) and value_type == "json":
         return decode(value, "json")
     try:
         frozen = freeze_json(value)
     except ValueError as error:
         raise ParameterError(str(error)) from error
-    if not matches(frozen, parameter.type):
-        raise ParameterError(f"{value!r} is not of its type, {parameter.type}")
+    if not matches(frozen, value_type):
+        raise ParameterError(f"{value!r} is not of its type, {value_type}")
     return frozen
 
 

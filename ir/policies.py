@@ -11,8 +11,8 @@ from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
 from couler.ir.values import Text, Value
 
-NonNegative = t.Annotated[float, ModelField(ge=0)]
-Positive = t.Annotated[float, ModelField(gt=0)]
+NonNegative = t.Annotated[float, ModelField(ge=0, allow_inf_nan=False)]
+Positive = t.Annotated[float, ModelField(gt=0, allow_inf_nan=False)]
 
 
 class SourceRef(Node):
@@ -75,7 +75,7 @@ class Backoff(Node):
     """Seconds to wait before a retry: `seconds * factor**n`, at most `cap_s`."""
 
     seconds: Positive
-    factor: t.Annotated[float, ModelField(ge=1)] = 2.0
+    factor: t.Annotated[float, ModelField(ge=1, allow_inf_nan=False)] = 2.0
     cap_s: Positive | None = None
     max_duration_s: Positive | None = None
     """From the start of the first attempt: no wait goes beyond it, later attempts end there."""

@@ -83,9 +83,14 @@ def _of_name(
         return None
     if name in ANNOTATIONS and not bindings.is_bound(name):
         return None
+    if name in bindings.types:
+        return None
     value = bindings.aliases.get(name)
     if value is not None and name not in within:
-        return type_problem(value, bindings, line, within | {name})
+        problem = type_problem(value, bindings, line, within | {name})
+        if problem is None:
+            bindings.types.add(name)
+        return problem
     return TypeProblem(line, f"{name} is no type that the program imports or defines")
 
 

@@ -30,6 +30,9 @@ class Bindings:
         Names of its classes.
     aliases
         Names that stand for one expression of the whole program, each with it.
+    types
+        Those of them that were found to be types, which `couler.box.annotations` keeps: a type of
+        many others is looked at once, and not once for each way that leads to it.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -58,6 +61,7 @@ class Bindings:
         self.aliases = {
             name: value for name, value in assigned.items() if len(self.others[name]) == 1
         }
+        self.types: set[str] = set()
         self.declared = declared_names(tree, self.aliases)
 
     def _import(self, name: str, module: str, member: str) -> None:

@@ -28,6 +28,14 @@ from couler.stages.overrides import check_overrides, find_overrides
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 """Of an object, as Python writes it."""
 
+_REASONS = {
+    signal.SIGSEGV: ", as by calls nested without an end",
+    signal.SIGSYS: ": it made a call of the system by the numbers of another architecture, of "
+    "which the filter lets none pass",
+}
+"""Of the ends by a signal that a program can come to. All other calls of the system that are
+refused end nothing: they fail at the line that makes them."""
+
 _MOST_PRINTED = 400
 _PROBE = Limits(wall_s=60.0)
 _SCHEMA_MODE = (
@@ -248,11 +256,11 @@ def _why_ended(ending: Ending, limits: Limits) -> tuple[str, str] | None:
             "and texts belong into steps"
         )
     if code is None or code < 0:
-        name = "" if code is None else f" by {signal.Signals(-code).name}"
-        return "CLR623", (
-            f"the process of the build was ended{name}, as by calls nested without an end. A "
-            "program only makes steps"
-        )
+        why = ""
+        if code is not None:
+            number = signal.Signals(-code)
+            why = f" by {number.name}{_REASONS.get(number, '')}"
+        return "CLR623", f"the process of the build was ended{why}. A program only makes steps"
     if code != 0 or (not ending.result and ending.judge == 0):
         return "CLR623", f"the process of the build ended with {code}, and gave no workflow"
     return None

@@ -76,11 +76,14 @@ def _name(text: str) -> str:
 
 def _texts(value: ast.expr, aliases: Mapping[str, ast.expr]) -> Iterator[str]:
     """Yield the texts of an expression, or of lists of them, also by the names of both."""
-    if isinstance(value, ast.Name):
-        value = aliases.get(value.id, value)
-    if isinstance(value, ast.Constant) and isinstance(value.value, str):
-        yield value.value
-    elif isinstance(value, ast.List | ast.Tuple):
-        for one in value.elts:
-            if not isinstance(one, ast.List | ast.Tuple):
-                yield from _texts(one, aliases)
+    waiting = [value]
+    seen: set[str] = set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Name) and one.id not in seen:  # a list can be in itself
+            seen.add(one.id)
+            one = aliases.get(one.id, one)
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield one.value
+        elif isinstance(one, ast.List | ast.Tuple):
+            waiting += [part for part in one.elts if not isinstance(part, ast.List | ast.Tuple)]

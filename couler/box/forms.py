@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import difflib
+from collections.abc import Iterable
 
 from couler.box.bindings import Bindings
 from couler.box.words import ACTS, MODULES
-from couler.ir.diagnostics import did_you_mean
 
 IMPORT, FORM, HANDING_OVER = "CLR603", "CLR607", "CLR610"
 
@@ -27,6 +27,10 @@ class FormRules(ast.NodeVisitor):
         """Keep a reason, at the line of a node."""
         raise NotImplementedError
 
+    def hint(self, name: str, known: Iterable[str]) -> str:
+        """Return the name that is nearest, in a sentence; nothing for what will not be told."""
+        raise NotImplementedError
+
     def check_type(self, node: ast.expr | None) -> None:
         """Refuse an annotation that is no type."""
         raise NotImplementedError
@@ -41,7 +45,7 @@ class FormRules(ast.NodeVisitor):
         """Return the refusal of a name of a module."""
         if module in ("couler", "couler.argo") and name in ACTS:
             return HANDING_OVER, node, f"a generated program cannot use {name}: {ACTS[name]}"
-        hint = did_you_mean(name, known)
+        hint = self.hint(name, known)
         return IMPORT, node, f"a generated program cannot use {name} of {module}.{hint}"
 
     def visit_Import(self, node: ast.Import) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from couler.box.annotations import type_problem
 from couler.box.bindings import Bindings
@@ -18,6 +19,7 @@ SYNTAX, NAME, ATTRIBUTE = "CLR604", "CLR605", "CLR606"
 BINDING, ANNOTATION = "CLR611", "CLR612"
 
 MOST_PROBLEMS = 50
+_MOST_TEXT = 600
 
 
 def check_program(source: str, *, file: str = "workflow.py") -> tuple[Diagnostic, ...]:
@@ -69,7 +71,13 @@ class _Gate(CallRules, FormRules, ast.NodeVisitor):
     def refuse(self, code: str, node: ast.AST, message: str) -> None:
         """Keep a reason, at the line of a node."""
         line = getattr(node, "lineno", self._line)
+        if len(message) > _MOST_TEXT:  # names can have any length
+            message = f"{message[: _MOST_TEXT // 2]} ... {message[-_MOST_TEXT // 2 :]}"
         self.found.append(Diagnostic(code, message, source=SourceRef(file=self._file, line=line)))
+
+    def hint(self, name: str, known: Iterable[str]) -> str:
+        """Return the name that is nearest, in a sentence; nothing for what will not be told."""
+        return "" if len(self.found) >= MOST_PROBLEMS else did_you_mean(name, known)
 
     def check_type(self, node: ast.expr | None) -> None:
         """Refuse an annotation that is no type."""
@@ -110,7 +118,7 @@ class _Gate(CallRules, FormRules, ast.NodeVisitor):
         elif self.bindings.members.get(name, ("", ""))[0] == "typing":
             self.refuse(NAME, node, f"{name} stands in annotations, and is no value")
         elif not (self.bindings.is_bound(name) or name in BUILTINS or "*" in self.bindings.members):
-            hint = did_you_mean(name, (*BUILTINS, *self.bindings.others, *self.bindings.members))
+            hint = self.hint(name, (*BUILTINS, *self.bindings.others, *self.bindings.members))
             self.refuse(
                 NAME,
                 node,
@@ -140,7 +148,7 @@ class _Gate(CallRules, FormRules, ast.NodeVisitor):
         elif not isinstance(node.ctx, ast.Load) and name not in SETTABLE:
             self.refuse(BINDING, node, f"the attribute {name} is set: build values with calls")
         elif not self._is_known(name):
-            hint = did_you_mean(name, METHODS | HANDLES | self.bindings.declared)
+            hint = self.hint(name, METHODS | HANDLES | self.bindings.declared)
             self.refuse(
                 ATTRIBUTE,
                 node,

@@ -7,7 +7,8 @@ import string
 
 _PLAIN = re.compile(r"[A-Za-z0-9_]*", re.ASCII)
 _WIDE = re.compile(r"\d{4,}")
-_PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d*)(?:\.(?:\*|\d*))?[a-zA-Z%]")
+_PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|[1-9]\d*)?(?:\.(?:\*|\d*))?[a-zA-Z%]")
+"""A zero at the beginning is a flag, and no part of a width: so there is one way to read it."""
 
 
 def problem_of_format(template: str) -> str | None:

@@ -39,6 +39,9 @@ is in. What is mounted there is seen by the process alone, and is gone with it, 
 OUTSIDER = 65534
 """The user that a builder seems to run as: nobody."""
 
+HOST_NAME = b"couler"
+"""What the machine seems to be called."""
+
 NAMESPACES = {
     "user": 0x10000000,
     "mnt": 0x00020000,
@@ -105,6 +108,8 @@ def enter_namespaces(libc: ctypes.CDLL) -> None:
     same = [name for name, number in before.items() if after[name] == number]
     if same:
         raise WallError(f"the namespaces {', '.join(same)} are still those of the machine")
+    for call in (libc.sethostname, libc.setdomainname):  # of the new namespace: it tells no name
+        check(call(HOST_NAME, len(HOST_NAME)), "name of the machine")
 
 
 def _namespace_ids() -> dict[str, str]:

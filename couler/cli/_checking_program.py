@@ -27,6 +27,22 @@ if t.TYPE_CHECKING:
 _MOST_BYTES = 1 << 20
 
 
+def refuse_without_walls() -> None:
+    """Refuse programs before any money is spent on them, where they cannot be built.
+
+    Raises
+    ------
+    IsolationError
+        This system cannot shut a program in.
+    """
+    from couler.box import isolation
+    from couler.errors import IsolationError
+
+    problem = isolation().problem
+    if problem is not None:
+        raise IsolationError(problem)
+
+
 def check_file(session: Session, path: str, format_: str, targets: Mapping[str, Target]) -> None:
     """Check the program of a file, also for some engines, and say what came of it.
 

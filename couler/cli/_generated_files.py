@@ -48,7 +48,7 @@ class Destination:
         Raises
         ------
         click.UsageError
-            The name does not go with the mode, or it is there already.
+            The name does not go with the mode, it is there already, or it cannot be written.
         """
         if output is None or output == "-":
             return None
@@ -71,6 +71,11 @@ class Destination:
             raise click.UsageError(f"-o {output} is there already: {hint}")
         if not path.absolute().parent.is_dir():
             raise click.UsageError(f"-o {output}: there is no folder {path.parent}")
+        try:  # before anything is paid
+            with _beside(path):
+                pass
+        except OSError as error:
+            raise click.UsageError(f"-o {output} cannot be written: {error.strerror}") from error
         return cls(path, is_folder, replace)
 
     def write(self, files: Mapping[str, str]) -> Sequence[Path]:

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import click
 
+from couler.cli._checking_program import refuse_without_walls
 from couler.cli._diagnostics import text_lines
 from couler.cli._generated_files import Destination, files_of
 from couler.cli._llm import LlmFlags, opened_model
 from couler.cli._session import Session
-from couler.errors import ConfigurationError, LanguageModelError
+from couler.cli._stopping import heeding_requests_to_end
+from couler.errors import ConfigurationError, CoulerError, LanguageModelError
 from couler.hidden import clean, escaped
 from couler.stages import SCHEMA_VERSION, plan, show
 
@@ -23,7 +25,7 @@ if t.TYPE_CHECKING:
     from couler.generation import CodeLake, Generated, GenerateOptions, Round
     from couler.llm import LanguageModel, Usage
 
-_LONGEST_BYTES = 1 << 20
+_UNWRITTEN = "nothing was written. `couler llm log` shows what the model was asked and said"
 _WIDTH_OF_KINDS = max(map(len, ("decompose", "generate", "critique", "retrieve")))
 
 
@@ -62,16 +64,25 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
 
     Raises
     ------
+    click.UsageError
+        The description is empty, too long, or no text.
     ConfigurationError
         A setting is missing or wrong, or the system gives no isolation.
     LanguageModelError
         The model cannot be asked, or its budget is reached.
     """
     description = _description(wanted.text)
-    _refuse_without_walls(wanted.options)
+    if wanted.options.mode == "code":
+        refuse_without_walls()
     lake = _lake(wanted)
     with opened_model(session, flags, "generate", tells_usage=True) as model:
-        made = _Conversation(session, wanted, model, lake).run(description)
+        try:
+            with heeding_requests_to_end():
+                made = _Conversation(session, wanted, model, lake).run(description)
+        except BaseException as error:
+            if model.usage.calls and flags.replay is None:
+                error.add_note(_UNWRITTEN)
+            raise
         usage = model.usage
     if not made.is_verified:
         _tell_failure(session, made)
@@ -80,11 +91,17 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
         click.get_current_context().exit(1)
     for line in text_lines(session, made.diagnostics):
         session.info(clean(line))
-    written = _written(session, wanted, made)
-    if wanted.format == "json":
-        click.echo(_json(made, usage, written))
-    elif wanted.destination is None:
-        click.echo(_text_of(made), nl=False)
+    written: Sequence[Path] = ()
+    try:
+        written = _written(session, wanted, made)
+    except CoulerError as error:
+        error.add_note("The program is on standard output")
+        raise
+    finally:  # what is paid is given out, also if it cannot be written
+        if wanted.format == "json":
+            click.echo(_json(made, usage, written))
+        elif not written:
+            click.echo(_text_of(made), nl=False)
 
 
 class _Conversation:
@@ -111,9 +128,11 @@ class _Conversation:
                 break
             try:
                 changed = revise_workflow(made, feedback, self.model, options, **given)
-            except LanguageModelError as error:
+            except (LanguageModelError, ConfigurationError) as error:
                 self.session.info(f"{clean(str(error))}\nIt stays as it was")
-                break
+                if isinstance(error, LanguageModelError):
+                    break  # the next one would fare no better
+                continue
             if changed.is_verified or not made.is_verified:
                 made = changed
             else:
@@ -124,7 +143,7 @@ class _Conversation:
     def _feedback(self) -> str:
         """Ask what to change; nothing, or the end of the input, for no more."""
         click.echo("What should change? (empty: nothing) ", nl=False, err=True)
-        return sys.stdin.readline().strip()
+        return sys.stdin.buffer.readline().decode("utf-8", errors="replace").strip()
 
     def _tell(self, ended: Round) -> None:
         module = f" {ended.module}:" if ended.module else ""
@@ -144,25 +163,28 @@ class _Conversation:
 
 
 def _description(text: str) -> str:
-    if text != "-":
-        return text
-    content = sys.stdin.buffer.read(_LONGEST_BYTES)
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(
-            f"the description on standard input is no text in UTF-8: {error}"
-        ) from error
+    """Return the description, of standard input where the text says so."""
+    from couler.generation.algorithm import LONGEST_TEXT
 
-
-def _refuse_without_walls(options: GenerateOptions) -> None:
-    """Refuse programs before any money is spent on them, where they cannot be built."""
-    from couler.box import isolation
-    from couler.errors import IsolationError
-
-    problem = isolation().problem if options.mode == "code" else None
-    if problem is not None:
-        raise IsolationError(problem)
+    if text == "-":
+        most = 4 * LONGEST_TEXT + 1  # bytes of so many characters, and one more
+        content = sys.stdin.buffer.read(most)
+        if len(content) == most:
+            raise click.UsageError(f"the description is longer than {LONGEST_TEXT:,} characters")
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise click.UsageError(
+                f"the description on standard input is no text in UTF-8: {error}"
+            ) from error
+    found = text.strip()
+    if not found:
+        raise click.UsageError("the description is empty: say what the workflow is to do")
+    if len(found) > LONGEST_TEXT:
+        raise click.UsageError(
+            f"the description has {len(found):,} characters; at most {LONGEST_TEXT:,} are taken"
+        )
+    return found
 
 
 def _lake(wanted: Wanted) -> CodeLake:
@@ -177,10 +199,7 @@ def _lake(wanted: Wanted) -> CodeLake:
 def _tell_failure(session: Session, made: Generated) -> None:
     for line in text_lines(session, made.diagnostics):
         click.echo(clean(line), err=True)
-    session.info(
-        "no sound workflow came of it, and nothing was written. `couler llm log` shows what the "
-        "model was asked and said"
-    )
+    session.info(f"no sound workflow came of it, and {_UNWRITTEN}")
 
 
 def _written(session: Session, wanted: Wanted, made: Generated) -> Sequence[Path]:

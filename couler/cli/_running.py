@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import typing as t
 from collections.abc import Callable
@@ -172,14 +171,6 @@ def parse_params(params: tuple[str, ...]) -> dict[str, object]:
             raise click.BadParameter(f"{param!r} is not NAME=VALUE", param_hint="-p")
         given[name] = value
     return given
-
-
-def parse_texts(params: tuple[str, ...]) -> dict[str, str]:
-    """Return what `-p` gives as texts, as `parse_params` else."""
-    return {
-        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in parse_params(params).items()
-    }
 
 
 def _of_file(path: Path) -> dict[str, object]:

@@ -15,6 +15,7 @@ from couler.cli._session import Session
 from couler.errors import ConfigurationError
 
 if t.TYPE_CHECKING:
+    from couler.cli._llm import LlmFlags
     from couler.tuning.outcome import Candidate, Outcome
 
 
@@ -51,9 +52,10 @@ def write_whole(output: Path, text: str) -> None:
         begun.write_text(text, encoding="utf-8")
         begun.replace(output)
     except OSError as error:
+        raise ConfigurationError(f"-o {output} cannot be written: {error.strerror}") from error
+    finally:
         with contextlib.suppress(OSError):
             begun.unlink(missing_ok=True)
-        raise ConfigurationError(f"-o {output} cannot be written: {error.strerror}") from error
 
 
 def _beside(output: Path) -> Path:
@@ -97,6 +99,22 @@ def show_outcome(session: Session, outcome: Outcome, format_: str) -> None:
         correlation, count = outcome.rank_correlation
         told = "not defined" if correlation is None else f"{correlation:.2f}"
         click.echo(f"rank correlation of predicted and real (Spearman): {told}, n = {count}")
+
+
+def add_notes(error: BaseException, outcome: Outcome, output: Path | None, flags: LlmFlags) -> None:
+    """Say beside an interrupt what there is, and how to go on with it."""
+    if outcome.missing:
+        error.add_note(f"the outcome is not whole: {one_line(outcome.missing)}")
+    else:
+        error.add_note("training has not ended: the choice is that of what was predicted")
+    if output is not None:
+        error.add_note(f"{output} has it, for -p @{output} and the pass tune")
+    if flags.record is not None:
+        error.add_note(
+            f"--replay {flags.record}, in place of --record, answers from what is paid already"
+        )
+    elif flags.replay is None:
+        error.add_note("`couler llm log` has what was answered; the same command asks for it anew")
 
 
 def _predicted(one: Candidate) -> tuple[str, ...]:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import click
 
+from couler.cli._checking_program import refuse_without_walls
 from couler.cli._format import aligned
 from couler.cli._llm import LlmFlags, found_settings, llm_options, opened_model
 from couler.cli._session import Session, pass_session, session_options
+from couler.cli._stopping import heeding_requests_to_end
 
 if t.TYPE_CHECKING:
     from couler.evaluation.evaluating import Plan, Result
@@ -129,6 +131,7 @@ def nl(
     found = found_settings(session, llm)
     header = Header(plan.benchmark.digest, found.settings.model, found.settings.base_url, plan.seed)
     records = Records(resume or out, header, resume=resume is not None)
+    refuse_without_walls()
     runner = NoRunner("--no-run was given") if no_run else BoxRunner()
     total = sum(1 for _ in plan.asked())
     with opened_model(session, llm, "eval", found=_less_spent(found, records)) as model:
@@ -136,7 +139,16 @@ def nl(
         def tell(sample: Sample) -> None:
             session.info(_line(sample, len(records.samples), total))
 
-        result = evaluate(plan, model, OwnGenerator(), Judge(runner), records, jobs=jobs, tell=tell)
+        try:
+            with heeding_requests_to_end():
+                result = evaluate(
+                    plan, model, OwnGenerator(), Judge(runner), records,
+                    jobs=jobs, tell=tell, say=session.info,
+                )  # fmt: skip
+        except KeyboardInterrupt as error:
+            missing = sum(key not in records.samples for _, key in plan.asked())
+            error.add_note(_how_to_go_on(missing, resume or out))
+            raise
     report = report_of(result, k_values)
     if format_ == "json":
         click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
@@ -288,6 +300,10 @@ def _raise_early_end(result: Result, file: Path | None) -> None:
     """Raise what has ended an evaluation early, and say how to go on."""
     if result.stopped is None:
         return
-    how = f"Go on with --resume {file}" if file else "Keep samples by --json FILE, to go on later"
-    result.stopped.add_note(f"{result.missing} answers are missing. {how}")
+    result.stopped.add_note(_how_to_go_on(result.missing, file))
     raise result.stopped
+
+
+def _how_to_go_on(missing: int, file: Path | None) -> str:
+    how = f"Go on with --resume {file}" if file else "Keep samples by --json FILE, to go on later"
+    return f"{missing} answers are missing. {how}"

@@ -9,12 +9,12 @@ import click
 
 from couler.cli._elsewhere import ask
 from couler.cli._prefixes import is_of
-from couler.cli._running import parse_texts
+from couler.cli._running import parse_params
 from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._snapshot import take_snapshot
 from couler.errors import StateError, WireError
-from couler.ir.entered import check_entered
+from couler.ir.entered import entered_texts
 from couler.ir.evaluation.places import find_place, refuse_unknown
 from couler.ir.paths import StepPath
 from couler.ir.serialize import read_json
@@ -38,7 +38,7 @@ from couler.state import (
     "values",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A value that the step gives on; can be given several times.",
+    help="A value that the step gives on, or @FILE with several; can be given several times.",
 )
 @home_option
 @session_options
@@ -52,7 +52,7 @@ def command(
     is all of them. Without STEP, all that wait go on. A step that gives
     values on needs them here.
     """
-    entered = parse_texts(values)
+    given = parse_params(values)
     with open_home(session, home) as (database, found):
         record, fault = ask(session, find_run(database, run), database, found)
         if fault is not None:
@@ -78,9 +78,8 @@ def command(
         if not chosen:
             raise StateError(f'{name}: "{step}" does not wait. These do: {", ".join(waiting)}')
         steps = dict(steps_by_path(read_json(workflow_of(database, name))))
-        for path in chosen:
-            _check(path, steps[_without_places(path)], entered)
-        for path in chosen:
+        entered_by = {path: _entered(path, steps[_without_places(path)], given) for path in chosen}
+        for path, entered in entered_by.items():
             if record.target is None:
                 send_signal(database, name, path, "resume", entered=entered)
             else:
@@ -107,9 +106,16 @@ def _resume_elsewhere(
     resume(run, path, database, session.environment, entered)
 
 
-def _check(path: str, step: Step, entered: Mapping[str, str]) -> None:
+def _entered(path: str, step: Step, given: Mapping[str, object]) -> dict[str, str]:
+    """Return the values for a step as texts.
+
+    Raises
+    ------
+    click.UsageError
+        One is missing, unknown, or not of its type.
+    """
     try:
-        check_entered(step.outputs, entered)
+        return entered_texts(step.outputs, given)
     except WireError as error:
         raise click.UsageError(f"{path}: {error}") from error
 

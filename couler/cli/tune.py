@@ -11,7 +11,8 @@ from click.core import ParameterSource
 from couler.cli._llm import LlmFlags, llm_options, opened_model
 from couler.cli._runs import FORMATS, chosen_home, format_option, home_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.cli._tuning import check_place, one_line, show_outcome, write_whole
+from couler.cli._stopping import heeding_requests_to_end
+from couler.cli._tuning import add_notes, check_place, one_line, show_outcome, write_whole
 from couler.errors import CoulerError, LanguageModelError
 
 if t.TYPE_CHECKING:
@@ -110,7 +111,7 @@ def command(
     if data_card is None or model_card is None or space is None:
         raise click.UsageError("--data-card, --model-card and --space are needed")
     session = context.ensure_object(Session)
-    from couler.tuning.algorithm4 import TuneOptions, tune
+    from couler.tuning.algorithm4 import TuneOptions, TuningInterrupted, tune
     from couler.tuning.cards import read_data_card, read_model_card
     from couler.tuning.space import read_space
 
@@ -133,22 +134,32 @@ def command(
     def tell(text: str) -> None:
         session.info(one_line(text))
 
+    interrupted: BaseException | None = None
     with opened_model(session, llm, "tune", home=home) as language_model:
         if trials is not None:  # found out before the first prediction is paid
             from couler.tuning.validation import check_trainable
 
             session.info("training once, to find out whether that works")
             check_trainable(data, model, read, trials)
-        outcome = tune(data, model, read, language_model, options, tell=tell)
+        try:
+            with heeding_requests_to_end():
+                outcome = tune(data, model, read, language_model, options, tell=tell)
+        except TuningInterrupted as error:
+            outcome, interrupted = error.outcome, error.__cause__
     _write(session, outcome, output)  # what is paid is kept, whatever comes of training
     if trials is not None and not outcome.missing:
         try:
             outcome = _validated(session, outcome, data, model, trials)
-        except CoulerError:
+        except (CoulerError, KeyboardInterrupt) as error:
             show_outcome(session, outcome, told_format)
+            if isinstance(error, KeyboardInterrupt):
+                add_notes(error, outcome, output, llm)
             raise
         _write(session, outcome, output)
     show_outcome(session, outcome, told_format)
+    if interrupted is not None:
+        add_notes(interrupted, outcome, output, llm)
+        raise interrupted
     if outcome.missing:
         left = ", and nothing was trained" if trials is not None else ""
         raise LanguageModelError(f"the outcome is not whole{left}: {one_line(outcome.missing)}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
@@ -15,8 +16,11 @@ from couler.evaluation.generating import ABLATIONS, Generator, Question
 from couler.evaluation.items import Benchmark, Item
 from couler.evaluation.judging import Judge, reference_workflow
 from couler.evaluation.records import Key, Records, Sample, writable
+from couler.ir.wording import counted
 from couler.llm import Answer, LanguageModel, Parsed, Prompt, Usage
 from couler.llm.dialogue import M
+
+_LOG = logging.getLogger(__name__)
 
 TEMPERATURES = (0.2, 0.6, 0.8)
 """Those of the Couler paper, section VI-D1."""
@@ -102,6 +106,7 @@ def evaluate(
     *,
     jobs: int = 1,
     tell: Callable[[Sample], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Result:
     """Ask for all samples that are not there yet, and judge them.
 
@@ -119,12 +124,20 @@ def evaluate(
         How many samples are worked on at the same time.
     tell
         Is given each new sample.
+    say
+        Is given what is waited for after an interrupt.
 
     Returns
     -------
     Result
         A budget that is used up, or an endpoint that cannot be used any more, ends the evaluation;
         what was judged by then is in it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        It was interrupted. Samples that were under way have come to their end, or are counted as
+        lost after the call that they were in.
     """
     wanted = {key: item for item, key in plan.asked()}
     waiting = iter([(item, key) for key, item in wanted.items() if key not in records.samples])
@@ -132,29 +145,58 @@ def evaluate(
         reference_workflow(item)
     stopped: LanguageModelError | None = None
 
-    def work(item: Item, key: Key) -> Sample:
-        return sample_of(item, key, plan.seed, model, generator, judge, lose=records.lose)
+    is_interrupted = threading.Event()
 
+    def work(item: Item, key: Key) -> Sample:
+        return sample_of(
+            item, key, plan.seed, model, generator, judge,
+            lose=records.lose, is_interrupted=is_interrupted,
+        )  # fmt: skip
+
+    running: set[Future[Sample]] = set()
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        running: set[Future[Sample]] = set()
-        while True:
-            if stopped is None:
-                more = islice(waiting, jobs - len(running))
-                running |= {pool.submit(work, item, key) for item, key in more}
-            if not running:
-                break
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                try:
-                    sample = future.result()
-                except LanguageModelError as error:
-                    stopped = stopped or error
-                    continue
-                records.add(sample)
-                if tell is not None:
-                    tell(sample)
+        try:
+            while True:
+                if stopped is None:
+                    more = islice(waiting, jobs - len(running))
+                    running |= {pool.submit(work, item, key) for item, key in more}
+                if not running:
+                    break
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    try:
+                        sample = future.result()
+                    except LanguageModelError as error:
+                        stopped = stopped or error
+                        running.discard(future)
+                        continue
+                    records.add(sample)
+                    running.discard(future)  # now: an interrupt keeps the rest
+                    if tell is not None:
+                        tell(sample)
+        except KeyboardInterrupt:
+            is_interrupted.set()
+            _keep_rest(running, records, say)
+            raise
     found = [sample for key, sample in sorted(records.samples.items()) if key in wanted]
     return Result(plan, found, stopped)
+
+
+def _keep_rest(
+    running: set[Future[Sample]], records: Records, say: Callable[[str], None] | None
+) -> None:
+    """Keep what comes of the samples that are under way."""
+    if say is not None and running:
+        are = "is under way, and ends" if len(running) == 1 else "are under way, and end"
+        say(f"interrupted: {counted(len(running), 'sample')} {are} with its next answer")
+    for future in as_completed(running):
+        try:
+            sample = future.result()
+        except LanguageModelError as error:  # what it took is counted as lost
+            _LOG.debug("a sample has come to no end: %s", error)
+            continue
+        if sample.key not in records.samples:
+            records.add(sample)
 
 
 def sample_of(
@@ -166,8 +208,11 @@ def sample_of(
     judge: Judge,
     *,
     lose: Callable[[Usage], None] = lambda _usage: None,
+    is_interrupted: threading.Event | None = None,
 ) -> Sample:
     """Ask for one sample, and judge it; `lose` is told what one took that came to no end.
+
+    Once `is_interrupted` is set, no further call is made for it.
 
     Raises
     ------
@@ -183,7 +228,7 @@ def sample_of(
         key.temperature,
         own,
     )
-    watched = WatchedModel(model)
+    watched = WatchedModel(model, is_interrupted)
     try:
         program = generator.program(question, watched)
     except ModelAnswerError:
@@ -203,10 +248,11 @@ def sample_seed(seed: int, key: Key) -> int:
 
 
 class WatchedModel:
-    """A model of which is counted what one sample took."""
+    """A model of which is counted what one sample took, and which an interrupt silences."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: LanguageModel, is_interrupted: threading.Event | None = None) -> None:
         self._model = model
+        self._is_interrupted = is_interrupted or threading.Event()
         self._lock = threading.Lock()
         self._usage = Usage(cost=None if model.usage.cost is None else 0.0)
         self._name = ""
@@ -246,6 +292,8 @@ class WatchedModel:
 
     @contextmanager
     def _counting_what_is_no_use(self) -> Iterator[None]:
+        if self._is_interrupted.is_set():
+            raise LanguageModelError("the evaluation is interrupted")
         try:
             yield
         except ModelAnswerError as error:

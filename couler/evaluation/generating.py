@@ -11,6 +11,7 @@ from couler.backends.base import Target
 from couler.errors import ConfigurationError
 from couler.evaluation.targets import TARGETS
 from couler.generation import GenerateOptions, generate_workflow
+from couler.generation.judging import TargetSettingError
 from couler.llm import LanguageModel, render_prompt
 
 
@@ -118,7 +119,10 @@ class OwnGenerator:
         )
         if not ablation.repair:
             options = replace(options, max_repairs=0)
-        return generate_workflow(question.description, model, options).program
+        try:
+            return generate_workflow(question.description, model, options).program
+        except TargetSettingError as error:  # as wrong an answer as any that an engine refuses
+            return error.program
 
 
 def check_ablations(names: t.Iterable[str]) -> None:

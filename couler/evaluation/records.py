@@ -149,7 +149,8 @@ class Records:
     Raises
     ------
     BenchmarkError
-        The file is there although it should not be, is of another evaluation, or cannot be read.
+        The file is there although it should not be, is of another evaluation, or cannot be read or
+        written.
     """
 
     def __init__(self, file: Path | None, header: Header, *, resume: bool = False) -> None:
@@ -167,6 +168,12 @@ class Records:
             raise BenchmarkError(
                 f"{file} is there already. Go on with it by --resume {file}, or name another file"
             )
+        try:  # before the first sample is paid
+            file.open("a").close()
+            if not resume:
+                file.unlink()
+        except OSError as error:
+            raise BenchmarkError(f"{file} cannot be written: {error.strerror}") from error
 
     def add(self, sample: Sample) -> None:
         """Keep a sample; it is in the file before this returns. The first makes the file."""

@@ -29,9 +29,11 @@ from couler.generation.whole_program import mend_program, revise_program, write_
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import LanguageModel
 
-__all__ = ["generate_workflow", "revise_workflow"]
+__all__ = ["LONGEST_TEXT", "generate_workflow", "revise_workflow"]
 
-_LONGEST_TEXT = 20_000
+LONGEST_TEXT = 20_000
+"""Characters of a description, and of what should change."""
+
 _NO_STEPS = "CLR201"
 
 
@@ -116,9 +118,9 @@ def revise_workflow(
 def _refuse_long(text: str, what: str) -> None:
     if not text.strip():
         raise ConfigurationError(f"{what} is empty: say what the workflow is to do")
-    if len(text) > _LONGEST_TEXT:
+    if len(text) > LONGEST_TEXT:
         raise ConfigurationError(
-            f"{what} has {len(text):,} characters; at most {_LONGEST_TEXT:,} are taken"
+            f"{what} has {len(text):,} characters; at most {LONGEST_TEXT:,} are taken"
         )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import couler
+from couler.box.text_checks import RefusedTextError, parse
 from couler.generation.modules import Decomposition, ModuleCode
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
@@ -200,12 +201,10 @@ def _defined_twice(name: str, first: str, second: str) -> Diagnostic:
 
 def _hoisted(text: str) -> tuple[list[str], str]:
     """Return imports at the top level of some code, and the code without them."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return [], text.strip("\n")  # the gate tells where
-    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    others = [node for node in tree.body if node not in imports]
+    imports: list[ast.stmt] = []
+    others: list[ast.stmt] = []
+    for node in _statements(text):
+        (imports if isinstance(node, ast.Import | ast.ImportFrom) else others).append(node)
     if not imports:
         return [], text.strip("\n")
     found = list(map(ast.unparse, imports))
@@ -217,17 +216,21 @@ def _hoisted(text: str) -> tuple[list[str], str]:
     return found, "\n".join(rest).strip("\n")
 
 
+def _statements(text: str) -> Sequence[ast.stmt]:
+    """Return the statements of some code; none of code that the gate refuses, and tells where."""
+    try:
+        return parse(text).body
+    except RefusedTextError:
+        return ()
+
+
 def _lines_of(node: ast.stmt) -> range:
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _defined(text: str) -> Iterator[str]:
     """Yield the names that some code defines at its top level."""
-    try:
-        body: Sequence[ast.stmt] = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in body:
+    for node in _statements(text):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):

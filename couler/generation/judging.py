@@ -15,6 +15,7 @@ from couler.stages.checks import diagnose
 
 __all__ = [
     "Build",
+    "TargetSettingError",
     "Verdict",
     "asked_to_mend",
     "judge_program",
@@ -27,6 +28,18 @@ Build = Callable[[str], Built]
 """Builds a program in isolation."""
 
 _MOST_TOLD = 12
+
+
+class TargetSettingError(ConfigurationError):
+    """A target has no setting that a workflow needs: no other program would mend that.
+
+    Attributes
+    ----------
+    program
+        What builds the workflow; None where no program does.
+    """
+
+    program: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +84,17 @@ def judge_program(
 
     Raises
     ------
-    ConfigurationError
-        A target has no setting that the workflow needs: no program would mend that.
+    TargetSettingError
+        A target has no setting that the workflow needs.
     """
     built = build_program(text, file=PROGRAM_FILE) if build is None else build(text)
     if built.workflow is None:
         return Verdict(None, built.diagnostics)
-    return judge_workflow(built.workflow, targets, found=built.diagnostics)
+    try:
+        return judge_workflow(built.workflow, targets, found=built.diagnostics)
+    except TargetSettingError as error:
+        error.program = text
+        raise
 
 
 def judge_workflow(
@@ -92,7 +109,7 @@ def judge_workflow(
         seen.update(dict.fromkeys(diagnose(workflow, [engine], target=target)))
     for one in seen:
         if one.of_target and one.severity == "error":
-            raise ConfigurationError(f"the workflow needs a setting of the target: {one.message}")
+            raise TargetSettingError(f"the workflow needs a setting of the target: {one.message}")
     return Verdict(workflow, tuple(seen))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from couler.generation.card import api_card
@@ -37,7 +38,7 @@ class Prompts:
 
 
 def set_apart(text: str, tag: str) -> str:
-    r"""Return a text between tags, none of which it can close itself.
+    r"""Return a text between tags, none of which it can close itself, however it is written.
 
     Examples
     --------
@@ -46,5 +47,5 @@ def set_apart(text: str, tag: str) -> str:
     a <\/text> b
     </text>
     """
-    inside = text.replace(f"</{tag}", f"<\\/{tag}")
+    inside = re.sub(rf"<(\s*)/(?=\s*{re.escape(tag)})", r"<\1\\/", text, flags=re.IGNORECASE)
     return f"<{tag}>\n{inside}\n</{tag}>"

@@ -32,7 +32,7 @@ Scalar: t.TypeAlias = str | int | float | bool
 
 
 class _Form(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Constant(_Form):

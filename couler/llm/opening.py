@@ -16,7 +16,7 @@ from couler.llm.dialogue import Answer, Heard, M, Message, Parsed, Prompt, Usage
 from couler.llm.ledger import Ledger
 from couler.llm.masking import Mask
 from couler.llm.recording import Recorder, Replay, Request
-from couler.llm.settings import LlmSettings
+from couler.llm.settings import LlmSettings, check_temperature
 
 if t.TYPE_CHECKING:
     from couler.llm.calling import Caller
@@ -120,6 +120,7 @@ class OpenedModel:
         seed: int | None,
     ) -> Request:
         settings = self._settings
+        check_temperature(temperature)
         return Request(
             prompt,
             None if form is None else form.schema,

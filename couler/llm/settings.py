@@ -110,8 +110,7 @@ class LlmSettings:
             _refuse("timeout", "a number of seconds above 0", self.timeout_s)
         if self.max_retries < 0:
             _refuse("max-retries", "a number from 0", self.max_retries)
-        if self.temperature is not None and not 0 <= self.temperature <= 2:
-            _refuse("temperature", "a number from 0 to 2", self.temperature)
+        check_temperature(self.temperature)
         if self.answer_tokens is not None and self.answer_tokens < 1:
             _refuse("answer-tokens", "a number from 1", self.answer_tokens)
         if self.max_tokens_total is not None and self.max_tokens_total < 1:
@@ -131,6 +130,18 @@ class LlmSettings:
         """
         fitting = [one for one in self.prices if fnmatchcase(self.model, one)]
         return self.prices[max(fitting, key=len)] if fitting else None
+
+
+def check_temperature(value: float | None) -> None:
+    """Refuse what is no temperature; None leaves it to the endpoint.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not from 0 to 2.
+    """
+    if value is not None and not 0 <= value <= 2:
+        _refuse("temperature", "a number from 0 to 2", value)
 
 
 def _check_address(base_url: str) -> None:

@@ -12,6 +12,7 @@ __all__ = [
     "Outcome",
     "SearchSpace",
     "TuneOptions",
+    "TuningInterrupted",
     "read_data_card",
     "read_model_card",
     "read_outcome",
@@ -22,6 +23,7 @@ __all__ = [
 
 if _t.TYPE_CHECKING:
     from couler.tuning.algorithm4 import TuneOptions as TuneOptions
+    from couler.tuning.algorithm4 import TuningInterrupted as TuningInterrupted
     from couler.tuning.algorithm4 import tune as tune
     from couler.tuning.cards import DataCard as DataCard
     from couler.tuning.cards import ModelCard as ModelCard
@@ -39,6 +41,7 @@ _MODULES = {
     "Outcome": "outcome",
     "SearchSpace": "space",
     "TuneOptions": "algorithm4",
+    "TuningInterrupted": "algorithm4",
     "read_data_card": "cards",
     "read_model_card": "cards",
     "read_outcome": "outcome",

@@ -11,13 +11,14 @@ from couler.errors import LanguageModelError, ModelAnswerError, TuningError
 from couler.ir.wording import counted
 from couler.llm import LanguageModel, Prompt, render_prompt
 from couler.tuning.cards import DataCard, ModelCard, as_data
+from couler.tuning.choosing import best_of
 from couler.tuning.logs import LEAST_POINTS, PredictedLog, problems_of_log
 from couler.tuning.metrics import Metric
 from couler.tuning.outcome import Candidate, Outcome, Point, Used, ranked
 from couler.tuning.proposals import ask_for_settings
 from couler.tuning.space import Candidates, SearchSpace, key_of
 
-__all__ = ["TuneOptions", "best_of", "tune"]
+__all__ = ["TuneOptions", "TuningInterrupted", "tune"]
 
 _PACKAGE = "couler.tuning"
 
@@ -32,6 +33,20 @@ _MOST_TEXT = 1000
 
 Tell: t.TypeAlias = Callable[[str], None]
 """Is told in a line what happens."""
+
+
+class TuningInterrupted(KeyboardInterrupt):  # it is as little an error as its base
+    """Tuning was interrupted.
+
+    Attributes
+    ----------
+    outcome
+        What was predicted by then, with the best of it chosen.
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +121,8 @@ def tune(
         There is no candidate, none has a usable log, or a fixed list is to have several rounds.
     LanguageModelError, ModelBudgetError
         The endpoint cannot be used, or the budget is reached, before there is a usable log.
+    TuningInterrupted
+        It is interrupted once something was predicted, which it has. It is a `KeyboardInterrupt`.
 
     Notes
     -----
@@ -164,7 +181,12 @@ class _Tuning:
         except LanguageModelError as error:
             if not ranked(self.found, self.data.metric):
                 raise
-            self.missing = self._what_is_missing(error)
+            self.missing = self._what_is_missing(str(error))
+        except KeyboardInterrupt as error:
+            if not ranked(self.found, self.data.metric):
+                raise
+            self.missing = self._what_is_missing("interrupted")
+            raise TuningInterrupted(self._outcome()) from error
         return self._outcome()
 
     def _ask(self, source: Candidates) -> None:
@@ -183,7 +205,7 @@ class _Tuning:
                 self.waiting -= 1
             self.finished = number
 
-    def _what_is_missing(self, error: LanguageModelError) -> str:
+    def _what_is_missing(self, why: str) -> str:
         """Return what there is no log of, and why."""
         rounds = self.options.rounds
         of = f" of round {self.finished + 1}" if rounds > 1 else ""
@@ -194,7 +216,7 @@ class _Tuning:
         )
         if (later := rounds - self.finished - 1) > 0:
             told += f", {counted(later, 'later round')} not begun"
-        return f"{told}: {' '.join(str(error).split())[:_MOST_TEXT]}"
+        return f"{told}: {' '.join(why.split())[:_MOST_TEXT]}"
 
     def _new(
         self, source: Candidates, number: int, chance: random.Random, known: set[str]
@@ -339,41 +361,6 @@ class _Tuning:
                 missing=self.missing,
             )
         )
-
-
-def best_of(outcome: Outcome) -> Outcome:
-    """Return an outcome with the best of its candidates chosen, and why.
-
-    Where some were really trained, the best of those is chosen by what that came to, and else the
-    best by its predicted log; `couler.tuning.outcome.ranked` says which of equals.
-    """
-    predicted = ranked(outcome.candidates, outcome.metric)
-    trained = ranked(outcome.candidates, outcome.metric, is_real=True)
-    chosen = trained[0] if trained else predicted[0]
-    why = _why(chosen, len(predicted), len(trained), outcome)
-    update = {"chosen": chosen.name, "parameters": chosen.parameters, "why": why}
-    return outcome.model_copy(update=update)
-
-
-def _number(value: float | None) -> float:
-    if value is None:  # callers ask for those that have one
-        raise TuningError("a candidate without a value has no rank")
-    return value
-
-
-def _why(chosen: Candidate, predicted: int, trained: int, outcome: Outcome) -> str:
-    name = outcome.metric.name
-    left_out = len(outcome.candidates) - predicted
-    of = f"{predicted}" if predicted > 1 else "1"
-    if trained:
-        means = f"best of {trained} by real training, {name} {_number(chosen.real_mean):.4g}"
-        if chosen.predicted is not None:
-            means += f"; predicted {chosen.predicted:.4g}, with logs of {predicted}"
-    else:
-        means = f"best of {of} by predicted {name} {_number(chosen.predicted):.4g}"
-    if left_out:
-        means += f"; {left_out} left out for their logs"
-    return means + ("; predictions ended early" if outcome.missing else "")
 
 
 def _range(metric: Metric) -> str:

@@ -161,7 +161,8 @@ def make_sheet(model: type[M], given: object, where: str) -> M:
     """
     if not isinstance(given, dict):
         known = ", ".join(model.model_fields)
-        raise TuningError(f"{where}: {given!r:.60} is no table with the keys {known}")
+        what = "it is empty, and" if given is None else f"{given!r:.60} is"
+        raise TuningError(f"{where}: {what} no table with the keys {known}")
     try:
         # As JSON, so that a list is taken for a tuple; types are exact all the same.
         return model.model_validate(_tuples(given))
@@ -188,6 +189,8 @@ def _problems(model: type[BaseModel], error: ValidationError) -> Iterator[str]:
             yield f'there is no key "{place}".{near}'
         elif one["type"] == "missing":
             yield f"{place} is missing"
+        elif one["type"] == "too_short":
+            yield f"{place} is empty"
         elif one["type"] == "value_error":
             message = str(one["ctx"]["error"]) if "ctx" in one else one["msg"]
             yield f"{place}: {message}" if place else message

@@ -14,8 +14,8 @@ from couler.dsl.workflow import Workflow
 from couler.errors import TuningError
 from couler.steps import sklearn
 from couler.steps.dataset import Dataset, Task
-from couler.tuning.algorithm4 import best_of
 from couler.tuning.cards import DataCard, ModelCard, Training
+from couler.tuning.choosing import best_of
 from couler.tuning.estimators import refuse_unknown_parameters
 from couler.tuning.outcome import Candidate, Outcome, RealTraining, ranked
 from couler.tuning.rows import TrainingRows, rows_of
@@ -207,6 +207,8 @@ def train_for_real(
         A card does not say what training needs.
     ConfigurationError
         scikit-learn is not installed.
+    KeyboardInterrupt
+        The run was cancelled, by an interrupt or from elsewhere.
     """
     training, scorer = _training_of(model), _scorer_of(data)
     rows = rows_of(data, options.run.home)
@@ -218,6 +220,8 @@ def train_for_real(
     result = workflow.run(options=options.run, on_event=on_event)
     if result is None:  # a program is only looked at
         raise TuningError("candidates are not trained while a program is only read")
+    if result.status == "cancelled":  # what has ended by then compares nothing
+        raise KeyboardInterrupt
     found: dict[str, RealTraining] = {}
     for name in settings:
         steps = [result.steps[f"{name}-{seed}"] for seed in seeds]

@@ -217,6 +217,30 @@ BOUNDS = [
         alone=True,
     ),
     hostile(
+        "huge width in a format that has a name",
+        None,
+        "CLR621",
+        """
+        import couler
+        wide = "%1000000000d"
+        couler.run_container("busybox", ["echo", wide % 1], step_name="a")
+    """,
+        alone=True,
+    ),
+    hostile(
+        "YAML of which each line doubles the one before",
+        None,
+        "CLR620",
+        """
+        import couler
+        text = "a0: &a0 [x, x]"
+        for n in range(1, 40):
+            text = text + f"\\na{n}: &a{n} [*a{n - 1}, *a{n - 1}]"
+        couler.run_job(manifest=text, step_name="a")
+    """,
+        alone=True,
+    ),
+    hostile(
         "ends at once",
         "CLR603",
         "CLR623",

@@ -122,6 +122,26 @@ IMPORTS = [
     """,
     ),
     hostile(
+        "codec with the name of a module",
+        None,
+        "unknown encoding",
+        """
+        import couler
+        names = {"encode": "os.system"}
+        "id".encode(names["encode"])
+    """,
+    ),
+    hostile(
+        "function of Couler as a hook of json",
+        None,
+        "no step to run",
+        """
+        import json
+        import couler
+        json.loads("[{}]", object_hook=couler.run)
+    """,
+    ),
+    hostile(
         "pickle",
         "CLR603",
         "FileNotFoundError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,10 @@ from couler.stages import diagnose
 from tests.box.test_gate import PROGRAMS, REFUSED_PROGRAMS, without_submitters
 
 ROOT = Path(__file__).parents[2]
+SIGSYS = (
+    "by SIGSYS: it made a call of the system by the numbers of another architecture, of which the "
+    "filter lets none pass"
+)
 HELLO = (
     'import couler\nwith couler.Workflow("x"):\n'
     '    couler.run_container("busybox", ["true"], step_name="a")\n'
@@ -298,3 +303,31 @@ with couler.Workflow("x", engine={"argo": {"spec": {}}}, service_account="admin"
     assert steps["script"].source == "print(1)"
     assert steps["last"].after == ("first",)
     assert steps["first"].command == ("env",)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="it is machine code of x86_64")
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (  # getpid() of the i386, by int 0x80
+            "B814000000CD80C3",
+            SIGSYS,
+        ),
+        ("31C08B00C3", "by SIGSEGV, as by calls nested without an end"),  # reads address 0
+        ("0F0BC3", "by SIGILL"),  # no instruction
+    ],
+)
+def test_an_end_by_a_signal_is_told_with_its_reason(code: str, told: str) -> None:
+    built = build_ungated(f"""\
+import ctypes, mmap
+page = mmap.mmap(-1, 4096, prot=7)
+page.write(bytes.fromhex("{code}"))
+ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
+print("ESCAPED")
+""")
+    assert "ESCAPED" not in built.output
+    [found] = built.diagnostics
+    assert (found.code, found.message) == (
+        "CLR623",
+        f"the process of the build was ended {told}. A program only makes steps",
+    )

@@ -96,7 +96,7 @@ def make_runner() -> click.testing.CliRunner:
 def couler() -> Callable[..., Outcome]:
     """Call the command line in this process: ``couler("show", "flow.yaml")``."""
 
-    def call(*arguments: str, input: str | None = None) -> Outcome:
+    def call(*arguments: str, input: str | bytes | None = None) -> Outcome:
         result = make_runner().invoke(app, arguments, input=input, prog_name="couler")
         return Outcome(result.exit_code, result.stdout, result.stderr)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
 
-from couler.box import isolation
+from couler.box import Isolation, isolation
 from couler.evaluation.evaluating import Plan
 from couler.evaluation.items import read_benchmark
+from couler.evaluation.judging import Judge
 from couler.llm.fake import ScriptedServer
 from tests.nl_benchmark.scripted import script
 
@@ -123,6 +125,35 @@ def test_is_gone_on_with_within_the_budget(ask, folder):
     assert len(server.exchanges) >= 6
 
 
+@needs_box
+def test_an_interrupt_says_how_to_go_on(ask, folder, monkeypatch):
+    chosen = plan("diamond")
+    judge = Judge.judge
+
+    def interrupted(self, item, program):
+        signal.raise_signal(signal.SIGTERM)
+        return judge(self, item, program)
+
+    monkeypatch.setattr(Judge, "judge", interrupted)
+    with ScriptedServer(script(chosen, schedule)) as server:
+        told = ask(server, "--json", "samples.jsonl", "--no-run")
+    assert told.code == 143, told.err
+    assert told.err.endswith(
+        "error: told to end (SIGTERM)\n5 answers are missing. Go on with --resume samples.jsonl\n"
+    )
+    assert len((folder / "samples.jsonl").read_text().splitlines()) == 2
+
+
+def test_without_a_box_nothing_is_asked(ask, folder, monkeypatch):
+    monkeypatch.setattr("couler.box.isolation", lambda: Isolation("there is no box here"))
+    with ScriptedServer(script(plan("diamond"), schedule)) as server:
+        told = ask(server, "--json", "samples.jsonl")
+        assert server.requests == ()
+    assert told.code == 3
+    assert told.err.endswith("error: there is no box here\n")
+    assert not (folder / "samples.jsonl").exists()
+
+
 def test_not_in_a_checkout(couler, monkeypatch):
     told = couler("eval", "nl", "--ablations", "plain")
     assert told.code == 2
@@ -159,6 +190,7 @@ def test_no_such_ablation(couler):
     assert "there are: plain, rules, card, lake, calibration, all" in told.err
 
 
+@needs_box
 def test_key_missing(couler, folder):
     told = couler(
         *("eval", "nl", "--benchmark", str(FOLDER), "--ablations", "plain", "--model", "m"),
@@ -169,6 +201,7 @@ def test_key_missing(couler, folder):
     assert not list(folder.glob("*.jsonl"))
 
 
+@needs_box
 def test_endpoint_down(couler, monkeypatch):
     monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
     monkeypatch.setenv("COULER_LLM_MAX_RETRIES", "0")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import os
+import signal
 import socket
 import typing as t
 from collections.abc import Callable, Iterator
@@ -12,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from couler.cli._generated_files import Destination
 from couler.ir.serialize import read_json
 from couler.llm.fake import ScriptedServer
+from couler.llm.opening import OpenedModel
 from tests.cli.conftest import Outcome
 from tests.generation.test_schema_mode import WHOLE as FORM
 
@@ -238,6 +242,30 @@ def test_a_file_that_comes_meanwhile_stays(couler: Couler, serve: Serve, folder:
     assert (folder / "made.py").read_text() == "mine"
 
 
+@pytest.mark.parametrize("flags", [(), ("--format", "json")])
+def test_what_cannot_be_written_in_the_end_goes_to_standard_output(
+    flags: tuple[str, ...],
+    couler: Couler,
+    serve: Serve,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    serve([program(SOUND)])
+
+    def full(*_: object) -> t.NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Destination, "_write_folder", full)
+    outcome = couler("generate", "x", *WHOLE, "-o", "made", *flags)
+    assert outcome.code == 3
+    assert outcome.err.endswith(
+        "error: -o made: made cannot be written: No space left on device. Nothing was written\n"
+        "The program is on standard output\n"
+    )
+    assert (outcome.json["program"] if flags else outcome.out) == SOUND
+    assert nothing_written(folder)
+
+
 def test_a_check_for_an_engine(couler: Couler, folder: Path) -> None:
     (folder / "flow.py").write_text(
         SOUND.replace('name="a")', 'name="a", output={"f": couler.File("f")}, working_dir=".")')
@@ -358,6 +386,10 @@ def test_a_key_that_is_missing(couler: Couler, folder: Path) -> None:
         ([], "give a TEXT"),
         (["x", "--check", "a.py"], "not both"),
         (["x", "-o", "no/such/folder.py"], "there is no folder"),
+        (["x", "-o", "/proc/made.py"], "-o /proc/made.py cannot be written: "),
+        (["x", "-o", "/proc/made"], "-o /proc/made cannot be written: "),
+        ([" "], "the description is empty"),
+        (["x" * 20_001], "the description has 20,001 characters; at most 20,000"),
         (["x", "-o", "a.py"], "is there already"),
         (["x", "-o", "full"], "is there already"),
         (["x", "-o", "made.json"], "mode code gives a file .py"),
@@ -385,13 +417,62 @@ def test_wrong_usage_is_told_before_anything_is_asked(
     assert (folder / "a.py").read_text() == "x = 1\n"
 
 
-@pytest.mark.parametrize(("text", "told"), [("", "is empty"), ("x" * 20_001, "at most 20,000")])
-def test_descriptions_are_bounded(text: str, told: str, couler: Couler, serve: Serve) -> None:
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "the description is empty"),
+        ("\N{EURO SIGN}" * 400_000, "is longer than 20,000 characters"),
+        (b"a\xff", "is no text in UTF-8"),
+    ],
+)
+def test_descriptions_of_standard_input_are_bounded(
+    text: str | bytes, told: str, couler: Couler, serve: Serve
+) -> None:
     server = serve([program(SOUND)])
-    outcome = couler("generate", text)
-    assert outcome.code == 3
+    outcome = couler("generate", "-", input=text)
+    assert (outcome.code, outcome.err.count("Error:")) == (2, 1)
     assert told in outcome.err
     assert server.requests == ()
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "told to end (SIGTERM)")],
+)
+def test_an_interrupt_writes_nothing_and_says_where_the_answers_are(
+    number: signal.Signals,
+    told: str,
+    couler: Couler,
+    serve: Serve,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    serve([program(SOUND)])
+    ask_for = OpenedModel.ask_for
+
+    def interrupted(self: OpenedModel, *arguments: t.Any, **options: t.Any) -> t.Any:
+        if self.usage.calls:
+            signal.raise_signal(number)
+        return ask_for(self, *arguments, **options)
+
+    monkeypatch.setattr(OpenedModel, "ask_for", interrupted)
+    outcome = couler("generate", "Print 1.", "--whole", "-o", "made.py")
+    assert outcome.code == 128 + number
+    assert outcome.err.endswith(
+        f"error: {told}\n"
+        "nothing was written. `couler llm log` shows what the model was asked and said\n"
+    )
+    assert nothing_written(folder)
+
+
+def test_feedback_that_cannot_be_taken_loses_nothing(
+    couler: Couler, serve: Serve, folder: Path
+) -> None:
+    serve([program(SOUND)])
+    outcome = couler("generate", "x", *WHOLE, "-i", "-o", "made.py", input="y" * 20_001 + "\n\n")
+    assert outcome.code == 0, outcome.err
+    assert "the feedback has 20,001 characters; at most 20,000 are taken" in outcome.err
+    assert (folder / "made.py").read_text() == SOUND
 
 
 def test_files_are_replaced_on_request_and_empty_folders_filled(

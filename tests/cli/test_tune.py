@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import typing as t
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from couler.dsl.workflow import Workflow
 from couler.errors import TuningError
+from couler.llm import Prompt
 from couler.llm.fake import ScriptedServer
+from couler.llm.opening import OpenedModel
 from couler.tuning.algorithm4 import as_text
 from couler.tuning.outcome import read_outcome
 from tests.cli.conftest import Outcome
@@ -263,6 +267,68 @@ def test_what_was_predicted_is_kept_if_the_endpoint_fails_late(
     assert written["missing"].startswith("1 candidate of round 1")
     assert written["why"].endswith("; predictions ended early")
     assert read_outcome(folder / "tuned.yaml").chosen == "c01"
+
+
+@pytest.mark.parametrize("is_told_to_end", [False, True])
+def test_what_was_predicted_is_kept_if_it_is_interrupted(
+    couler: Run, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch, is_told_to_end: bool
+) -> None:
+    serve(RULES)
+    monkeypatch.setattr("couler.tuning.validation.check_trainable", lambda *_: None)
+    ask_for, number = OpenedModel.ask_for, signal.SIGTERM if is_told_to_end else signal.SIGINT
+
+    def interrupted(self: OpenedModel, prompt: Prompt, *rest: t.Any, **options: t.Any) -> t.Any:
+        if prompt.name == "tune-log" and self.usage.calls == 2:
+            signal.raise_signal(number)
+        return ask_for(self, prompt, *rest, **options)
+
+    monkeypatch.setattr(OpenedModel, "ask_for", interrupted)
+    done = couler("tune", *ONE, "-o", "tuned.yaml", "--record", "all.jsonl", "--validate", "1")
+    assert done.code == 128 + number, done.err
+    assert done.err.count("error:") == 1
+    assert "chosen: c01" in done.out
+    lines = done.err.splitlines()
+    assert lines[-3:] == [
+        "the outcome is not whole: 1 candidate without a log: interrupted",
+        "tuned.yaml has it, for -p @tuned.yaml and the pass tune",
+        "--replay all.jsonl, in place of --record, answers from what is paid already",
+    ]
+    monkeypatch.setattr(OpenedModel, "ask_for", ask_for)
+    again = couler("tune", *ONE, "--replay", "all.jsonl", "--format", "json")
+    assert (again.code, again.json["chosen"]) == (4, "c01")
+    assert read_outcome(folder / "tuned.yaml").missing == "1 candidate without a log: interrupted"
+
+
+def test_what_was_predicted_stays_if_training_is_interrupted(
+    couler: Run, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(RULES)
+    monkeypatch.setattr("couler.tuning.validation.check_trainable", lambda *_: None)
+    run = Workflow.run
+
+    def cancelled(self: Workflow, **options: t.Any) -> t.Any:
+        told: list[str] = []
+
+        def tell(event: t.Any) -> None:
+            if event.kind == "finished" and not told:  # a second one would end it at once
+                told.append(event.kind)
+                signal.raise_signal(signal.SIGINT)
+
+        return run(self, **{**options, "on_event": tell})
+
+    monkeypatch.setattr(Workflow, "run", cancelled)
+    done = couler(
+        *("tune", *ONE, "--validate", "1", "--splits", "2", "-o", "tuned.yaml", "--home", "home")
+    )
+    assert done.code == 130, done.err
+    assert "chosen: c02" in done.out
+    assert done.err.splitlines()[-4:] == [
+        "error: interrupted",
+        "training has not ended: the choice is that of what was predicted",
+        "tuned.yaml has it, for -p @tuned.yaml and the pass tune",
+        "`couler llm log` has what was answered; the same command asks for it anew",
+    ]
+    assert all(one.real is None for one in read_outcome(folder / "tuned.yaml").candidates)
 
 
 @pytest.mark.parametrize("place", ["/proc/tuned.yaml", "/dev/null"])

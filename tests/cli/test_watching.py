@@ -338,7 +338,7 @@ def test_values_that_a_person_enters(
     process = start("run", write("entering.yaml", ENTERING), until="waiting: couler resume")
     for values, told in (
         ((), 'ask: a value for "rate" must be entered: -p rate=...'),
-        (("-p", "rat=1"), 'ask: it gives no "rat" on. Did you mean "rate"?'),
+        (("-p", "rat=x"), 'ask: it gives no "rat" on. Did you mean "rate"?'),
         (("-p", "rate=high"), "ask: "),
     ):
         refused = couler("resume", "latest", "ask", *values)
@@ -347,3 +347,38 @@ def test_values_that_a_person_enters(
     assert couler("resume", "latest", "ask", "-p", "rate=0.5").code == 0
     assert process.wait(30) == 0
     assert couler("logs", "latest", "after").out == "0.5 none\n"
+
+
+ENTERING_A_TABLE = """
+ir_version: "1"
+name: table
+steps:
+- name: ask
+  action: {kind: suspend, message: Which?}
+  outputs: [{name: rate, type: float}, {name: code, type: json}, {name: note}]
+- name: after
+  action:
+    kind: container
+    image: busybox
+    command: [sh, -c, 'echo "$0 $1 $2"', {kind: step, step: ask, output: rate}]
+    args: [{kind: step, step: ask, output: code}, {kind: step, step: ask, output: note}]
+"""
+
+
+def test_values_of_a_file_keep_their_types(
+    couler: Callable, write: Callable, start: Callable, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write("entered.yaml", 'rate: 0.5\ncode: "007"\nnote: fine\n')
+    write("texts.yaml", 'rate: "0.5"\ncode: "007"\nnote: fine\n')
+    write("numbers.yaml", "rate: 0.5\ncode: 7\nnote: 5\n")
+    process = start("run", write("table.yaml", ENTERING_A_TABLE), until="waiting: couler resume")
+    for file, told in (
+        ("texts.yaml", "ask: the value for \"rate\": '0.5' is a text, and its type is float"),
+        ("numbers.yaml", 'ask: the value for "note": 5 is not of its type, str'),
+    ):
+        refused = couler("resume", "latest", "ask", "-p", f"@{file}")
+        assert refused.code == 2
+        assert told in refused.err
+    assert couler("resume", "latest", "ask", "-p", "@entered.yaml").code == 0
+    assert process.wait(30) == 0
+    assert couler("logs", "latest", "after").out == "0.5 007 fine\n"

@@ -1,6 +1,7 @@
 """Evaluations against a scripted server: known shares, interruptions, budgets."""
 
 import json
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -208,6 +209,69 @@ def test_what_is_lost_counts_in_the_budget(built_here, tmp_path):
     again = Records(file, HEADER, resume=True)
     assert again.lost == records.lost
     assert not again.samples
+
+
+class AsksTwice:
+    """A generator whose second sample waits before its last call."""
+
+    def __init__(self, model_calls):
+        self.model_calls = model_calls
+
+    def program(self, question, model):
+        model.ask("first")
+        if question.description == BENCHMARK.select(["hello"]).items[0].descriptions[0]:
+            return "import couler"
+        self.model_calls.append("waits")
+        time.sleep(1)
+        model.ask("second")
+        return "import couler"
+
+
+def test_an_interrupt_keeps_what_comes_and_asks_for_no_more(tmp_path):
+    chosen, file, calls, said = plan(samples=2, temperatures=(0.2,)), tmp_path / "f", [], []
+    judge = Judge(NoRunner("x"), lambda program: Built(None, (Diagnostic("CLR001", "no"),)))
+
+    def interrupt(_sample):
+        while not calls:  # until the other one has made its first call
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    records = Records(file, HEADER)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(
+            *(chosen, Says("x"), AsksTwice(calls), judge, records),
+            jobs=2, tell=interrupt, say=said.append,
+        )  # fmt: skip
+    assert said == ["interrupted: 1 sample is under way, and ends with its next answer"]
+    assert [one.item for one in records.samples] == ["hello"]
+    assert records.lost.calls == 1
+    assert Records(file, HEADER, resume=True).lost == records.lost
+
+
+def test_an_answer_that_needs_a_setting_is_a_wrong_sample(built_here):
+    listing = """\
+import couler
+from couler import S3Artifact
+
+with couler.Workflow("books"):
+    couler.list_files(S3Artifact(path="/x", key="books"))
+"""
+    chosen = plan(samples=1, temperatures=(0.2,), ablations=("rules", "plain"))
+    whole = {"explanation": "", "program": listing}
+    rules = [
+        {"when": {"prompt": "write"}, "reply": {"json": whole}},
+        {"reply": {"text": f"```python\n{listing}```\n"}},
+    ]
+    with ScriptedServer({"model": "scripted", "rules": rules}) as server:
+        result = run(chosen, built_here, Records(None, HEADER), server)
+    assert [(one.outcome, one.code) for one in result.samples] == [("not-verified", "CLR323")] * 4
+    assert [one.usage.calls for one in result.samples] == [1] * 4
+
+
+@pytest.mark.parametrize("place", ["/proc/samples.jsonl", "none/samples.jsonl"])
+def test_a_file_that_cannot_be_written_is_told_at_once(place):
+    with pytest.raises(BenchmarkError, match="cannot be written: "):
+        Records(Path(place), HEADER)
 
 
 class Says:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import time
 
+import pytest
+
+from couler.box import check_program
 from couler.generation.assembling import assemble
 from couler.generation.modules import Decomposition, ModuleCode, ModulePlan, PlannedParameter
 
@@ -162,3 +166,32 @@ def test_any_description_is_a_docstring() -> None:
         assert isinstance(ast.get_docstring(ast.parse(program.text)), str), text
         assert program.text.replace("\n", "").isprintable()
         assert max(map(len, program.text.split("\n"))) <= 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"x = {'-' * 150_000}1",
+        f"import math; x = a{'.b' * 900}",
+        f"x = {'(' * 5_000}",
+        'x = """',
+        "  x\n y",
+        "x = '\x00'",
+    ],
+    ids=["signs", "attributes", "parentheses", "open text", "indentation", "null"],
+)
+@pytest.mark.parametrize("where", ["definitions", "wiring"])
+def test_code_that_cannot_be_taken_apart_is_left_to_the_gate(text: str, where: str) -> None:
+    code = ModuleCode(**{"explanation": "", "definitions": "", "wiring": "...", where: text})
+    assembled = assemble("Greet.", plan("greet"), {"greet": code})
+    assert assembled.problems == ()
+    assert check_program(assembled.text)
+
+
+def test_imports_of_long_code_are_found_fast() -> None:
+    text = "\n".join(f"import a{n}\nb{n} = 1" for n in range(6_000))
+    code = ModuleCode(explanation="", definitions=text, wiring="...")
+    begun = time.process_time()
+    assembled = assemble("Greet.", plan("greet"), {"greet": code})
+    assert time.process_time() - begun < 3
+    assert "import a5999" in assembled.text

@@ -6,6 +6,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from couler import stages
 from couler.backends.base import RunOptions
@@ -153,3 +154,13 @@ def test_what_the_ir_does_not_take_is_told(fields: dict[str, t.Any]) -> None:
     found = generate("x", model, GenerateOptions(mode="schema", max_repairs=0), lake=LAKE)
     assert not found.is_verified
     assert found.errors
+
+
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "1e999"])
+def test_what_is_no_number_of_json_is_not_in_the_form(number: str) -> None:
+    text = Sketch.model_validate(WHOLE).model_dump_json()
+    for field in ('"timeout_s":null', '"default":2'):
+        name = field.partition(":")[0]
+        assert field in text
+        with pytest.raises(ValidationError, match="finite number"):
+            Sketch.model_validate_json(text.replace(field, f"{name}:{number}", 1))

@@ -118,6 +118,17 @@ def test_what_is_no_ir_is_refused(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "1e999"])
+@pytest.mark.parametrize(
+    "policy", ['"timeout_s": {}', '"retry": {{"limit": 1, "backoff": {{"seconds": {}}}}}']
+)
+def test_what_json_has_no_number_for_is_refused(number: str, policy: str) -> None:
+    action = '"action": {"kind": "suspend", "message": "x"}'
+    step = f'{{"name": "a", {action}, {policy.format(number)}}}'
+    with pytest.raises(SerializationError, match="finite number"):
+        read_json(f'{{"ir_version": "1", "name": "w", "steps": [{step}]}}', file="flow.json")
+
+
 def test_what_is_no_yaml_is_refused_with_its_line() -> None:
     with pytest.raises(SerializationError, match=r"flow\.yaml:2: no YAML"):
         read_yaml("a: b\nc: }\n", file="flow.yaml")

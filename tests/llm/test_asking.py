@@ -8,7 +8,7 @@ import typing as t
 import pytest
 from pydantic import BaseModel
 
-from couler.errors import LanguageModelError, ModelAnswerError
+from couler.errors import ConfigurationError, LanguageModelError, ModelAnswerError
 from couler.llm import Message, Usage
 from tests.llm.conftest import KEY, PROMPT, Task, World
 
@@ -253,3 +253,13 @@ def test_text_that_is_no_unicode_is_sent_all_the_same(world: World) -> None:
     model = world.model([{"reply": "x"}])
     model.ask(PROMPT.followed_by(Message("user", "a\udcffb")))
     assert world.server.requests[0].messages[-1][1] == "a?b"
+
+
+@pytest.mark.parametrize("temperature", [float("nan"), -0.1, 2.1])
+def test_a_temperature_that_is_none_is_told_before_anything_is_sent(
+    world: World, temperature: float
+) -> None:
+    server = world.serve([{"reply": "Yes."}])
+    with pytest.raises(ConfigurationError, match="temperature must be a number from 0 to 2, not"):
+        world.open().ask(PROMPT, temperature=temperature)
+    assert server.requests == ()

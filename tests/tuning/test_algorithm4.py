@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from couler.errors import LanguageModelError, ModelBudgetError, TuningError
-from couler.tuning.algorithm4 import TuneOptions, tune
+from couler.tuning.algorithm4 import TuneOptions, TuningInterrupted, tune
 from couler.tuning.cards import DataCard, ModelCard, as_data, parse_data_card
 from couler.tuning.logs import PredictedLog
 from couler.tuning.outcome import Outcome
@@ -330,3 +330,39 @@ def test_prompts_have_no_path_of_the_data(
     dialogue = scripted([predicts(GOOD, log(0.5))])
     tune(data.model_copy(update={"data": secret}), model, given(GOOD), dialogue.model)
     assert "secret" not in str(dialogue.server.requests)
+
+
+class Interrupted:
+    """A model that is interrupted at one of its calls."""
+
+    def __init__(self, model: t.Any, at: int) -> None:
+        self.model = model
+        self.left = at
+
+    def ask_for(self, *arguments: t.Any, **options: t.Any) -> t.Any:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+        return self.model.ask_for(*arguments, **options)
+
+    def __getattr__(self, name: str) -> t.Any:
+        return getattr(self.model, name)
+
+
+def test_what_was_predicted_is_kept_if_it_is_interrupted(
+    scripted: Scripted, data: DataCard, model: ModelCard, space: SearchSpace
+) -> None:
+    rules = [predicts(DEFAULT, log(0.8)), {"reply": {"json": log(0.7)}}]
+    options = TuneOptions(candidates=3, rounds=2, source="random")
+    language_model: t.Any = Interrupted(scripted(rules).model, at=3)
+    with pytest.raises(TuningInterrupted) as caught:
+        tune(data, model, space, language_model, options)
+    outcome = caught.value.outcome
+    assert (outcome.chosen, len(outcome.candidates), outcome.used.calls) == ("c01", 2, 2)
+    assert outcome.missing == (
+        "2 candidates of round 1 without a log, 1 later round not begun: interrupted"
+    )
+    assert outcome.why.endswith("predictions ended early")
+    with pytest.raises(KeyboardInterrupt) as nothing:
+        tune(data, model, space, t.cast(t.Any, Interrupted(scripted(rules).model, at=1)), options)
+    assert not isinstance(nothing.value, TuningInterrupted)

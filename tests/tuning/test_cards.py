@@ -57,6 +57,7 @@ def test_all_problems_are_told_at_once() -> None:
     ("text", "problem"),
     [
         ("[1, 2]", "is no table with the keys name"),
+        ("", "it is empty, and no table with the keys name"),
         ("name: [", "no YAML"),
         ("name: &a x\ndescription: *a", r":2: aliases \(\*a\) are not read"),
         ("name: 2024-01-01", "name is datetime.date"),

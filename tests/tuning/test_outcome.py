@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import TuningError
-from couler.tuning.algorithm4 import best_of
+from couler.tuning.choosing import best_of
 from couler.tuning.metrics import Metric
 from couler.tuning.outcome import Candidate, Outcome, Point, RealTraining, read_outcome
 from couler.tuning.ranks import spearman

@@ -168,3 +168,10 @@ def test_a_number_that_no_float_can_hold_is_refused(key: str) -> None:
     range_ = {"low": "0", "high": "1", "default": "0", key: str(10**400)}
     with pytest.raises(TuningError):
         parse_space(f"parameters: {{a: {json.dumps(range_)}}}".replace('"', " "))
+
+
+def test_what_is_empty_is_told_as_such() -> None:
+    with pytest.raises(TuningError, match=r"parameters\.a\.values is empty"):
+        parse_space("parameters: {a: {values: []}}")
+    with pytest.raises(TuningError, match="it is empty, and no table with the keys parameters"):
+        parse_space("\n")
