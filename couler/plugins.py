@@ -49,7 +49,8 @@ def _where_plugins_are() -> tuple[object, ...]:
 
 def _changed(folder: str) -> tuple[str, int]:
     try:
-        return folder, os.stat(folder or ".").st_mtime_ns
+        folder = folder or os.getcwd()
+        return folder, os.stat(folder).st_mtime_ns
     except OSError:  # no folder, such as an archive that is not there
         return folder, 0
 
