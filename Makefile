@@ -81,7 +81,7 @@ test-slow: argo-oracle containers ## Slow tests, some of which install packages;
 
 .PHONY: test-airflow
 test-airflow: $(STAMP) containers airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "airflow and not by_hand"
+	$(PYTEST) -n 2 --dist worksteal -m "airflow and not by_hand"
 
 .PHONY: airflow-thousand
 airflow-thousand: $(STAMP) airflow ## Run 1,000 steps in parts here and under Airflow with a pod each (about ten minutes)

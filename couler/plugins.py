@@ -5,9 +5,18 @@ What comes with Couler is found in the same way as what a third party installs.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
+from functools import lru_cache
+from importlib.metadata import (
+    EntryPoint,
+    EntryPoints,
+    PackageNotFoundError,
+    distribution,
+    entry_points,
+)
 
 from couler.errors import ConfigurationError
 
@@ -24,7 +33,31 @@ def find_plugins(group: str) -> dict[str, EntryPoint]:
     ------
     ConfigurationError
         Two installed distributions use the same name.
+
+    Notes
+    -----
+    All distributions are read at the first call, and again once a folder of `sys.path` has changed:
+    what is installed while the program runs is found.
     """
+    return dict(_find(group, _where_plugins_are()))
+
+
+def _where_plugins_are() -> tuple[object, ...]:
+    """Return what changes once a distribution is installed, is removed, or can be found."""
+    return (*map(_changed, sys.path), *map(id, sys.meta_path))
+
+
+def _changed(folder: str) -> tuple[str, int]:
+    try:
+        folder = folder or os.getcwd()
+        return folder, os.stat(folder).st_mtime_ns
+    except OSError:  # no folder, such as an archive that is not there
+        return folder, 0
+
+
+@lru_cache(maxsize=64)
+def _find(group: str, _where: tuple[object, ...]) -> dict[str, EntryPoint]:
+    """Read what all distributions bring, which takes a file of each."""
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value)):
         other = found.setdefault(entry.name, entry)
@@ -44,11 +77,15 @@ def find_own_plugin(group: str, name: str) -> EntryPoint | None:
     Reads one distribution, where `find_plugins` reads all. Whether another one uses the name, too,
     is found out by `find_plugins`.
     """
+    return next(iter(_own_plugins(_where_plugins_are()).select(group=group, name=name)), None)
+
+
+@lru_cache(maxsize=1)
+def _own_plugins(_where: tuple[object, ...]) -> EntryPoints:
     try:
-        found = distribution("couler").entry_points.select(group=group, name=name)
+        return distribution("couler").entry_points
     except PackageNotFoundError:  # a checkout that is on the path and not installed
-        return None
-    return next(iter(found), None)
+        return EntryPoints()
 
 
 def load_plugin(entry: EntryPoint) -> object:

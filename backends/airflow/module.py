@@ -227,9 +227,7 @@ class Module:
         texts = self._texts()
         texts += [statement(name, value_of(rows)) for name, rows in self._tables.items()]
         carried = [
-            inspect.getsource(one).rstrip()
-            for name, one in FUNCTIONS.items()
-            if name in self._functions
+            _source(one).rstrip() for name, one in FUNCTIONS.items() if name in self._functions
         ]
         conditions = [
             f"def {name}({takes}) -> bool:\n{returned(code)}"
@@ -251,7 +249,7 @@ class Module:
         return lines
 
     def _take_for(self, function: FunctionType) -> None:
-        source = inspect.getsource(function)
+        source = _source(function)
         named = _globals(function)
         for module, names in _modules():
             for name in names or (module,):
@@ -288,9 +286,15 @@ def _names(code: str) -> set[str]:
 
 
 @cache
+def _source(function: FunctionType) -> str:
+    """Return the text of a function; to find it, its whole module is read."""
+    return inspect.getsource(function)
+
+
+@cache
 def _globals(function: FunctionType) -> frozenset[str]:
     """Return the names that a function takes from its file, those of its annotations as well."""
-    table = symtable.symtable(inspect.getsource(function), function.__name__, "exec")
+    table = symtable.symtable(_source(function), function.__name__, "exec")
     tables = [table]
     found: set[str] = set()
     while tables:

@@ -152,6 +152,9 @@ def http_client(
     user = config.user
     program = user.exec if user is not None else None
     timeout = httpx2.Timeout(timeout_s, connect=min(10.0, timeout_s))
+    if config.cluster.server.lower().startswith("http:"):
+        # It shows no certificate and redirects are not followed; to read the system's takes long.
+        config = config._replace(cluster=msgspec.structs.replace(config.cluster, insecure=True))
     try:
         fields = ConnectionParams(timeout=timeout).httpx_params(config)
     except (ConfigError, OSError, ValueError) as error:

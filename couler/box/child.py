@@ -19,7 +19,8 @@ from couler.box.ending import UP, Ending
 from couler.box.limits import Limits
 
 _START = """\
-import json, os, sys
+import gc, json, os, sys
+gc.disable()  # until all is loaded, of which nothing is garbage
 sys.path[:] = [os.path.realpath(one) for one in sys.path] + json.loads(sys.argv[1])
 from couler.box.inside import main
 main()

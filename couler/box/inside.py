@@ -7,6 +7,7 @@ and tells how they ended.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -41,6 +42,8 @@ def main() -> t.NoReturn:
         walls.end_with_parent(libc)
         _import_everything()
         shown, hidden = _needed_files()
+        gc.freeze()  # what is loaded stays, and need not be looked at or copied by the children
+        gc.enable()
         walls.gain_nothing(libc)
         given, result = os.pipe()
         judging = _fork_judge(libc, given, result, spec)

@@ -140,7 +140,7 @@ class RestClient:
                 f"calling {engine} needs an extra: pip install 'couler[{extra}]'"
             ) from error
         self._client: httpx2.Client = http or self._http.Client(
-            verify=trust(ca, insecure),
+            verify=trust(address, ca, insecure),
             timeout=self._http.Timeout(timeout_s, connect=min(10.0, timeout_s)),
         )
         # Remotes are held by whoever uses them, and nobody has to close them.

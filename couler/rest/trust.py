@@ -8,8 +8,11 @@ from pathlib import Path
 from couler.errors import ConfigurationError
 
 
-def trust(ca: str | None, insecure: bool) -> ssl.SSLContext | bool:
+def trust(address: str, ca: str | None, insecure: bool) -> ssl.SSLContext | bool:
     """Return what checks the certificate of a server: False for nothing, True for the system.
+
+    A server of plain HTTP shows none, and to read the system's takes long. That holds for clients
+    that follow no redirects.
 
     Raises
     ------
@@ -19,7 +22,7 @@ def trust(ca: str | None, insecure: bool) -> ssl.SSLContext | bool:
     if insecure:
         return False
     if ca is None:
-        return True
+        return not address.lower().startswith("http:")
     place = Path(ca).expanduser()
     try:
         return ssl.create_default_context(cafile=str(place))

@@ -18,7 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from couler.errors import StateError
 from couler.state.faults import explain_faults, explain_opening
-from couler.state.migrations import HEAD
+from couler.state.migrations import HEAD, statements_of_new
 
 _PATIENCE_S = 30
 """How long to wait for another process that writes. What Couler writes takes milliseconds."""
@@ -226,9 +226,13 @@ def _revision(connection: sa.Connection) -> str | None:
 
 
 def _upgrade(database: Database) -> None:
-    from couler.state.migrations.upgrade import upgrade
-
     with database.write() as connection:
+        if connection.dialect.name == "sqlite" and not sa.inspect(connection).get_table_names():
+            for statement in statements_of_new():
+                connection.exec_driver_sql(statement)
+            return
+        from couler.state.migrations.upgrade import upgrade
+
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
         upgrade(connection, database.place)

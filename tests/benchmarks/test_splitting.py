@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import importlib
+import itertools
 import json
 import random
 import types
@@ -167,11 +168,15 @@ def test_without_instances_the_benchmark_says_so(
     assert "there is no folder" in capsys.readouterr().err
 
 
-def test_real_instances_are_cut_without_circles_and_with_little_loss(modules: Modules) -> None:
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_real_instances_are_cut_without_circles_and_with_little_loss(
+    modules: Modules, every: int
+) -> None:
     if not modules.wfformat.SHARED.is_dir():
         pytest.skip("the shared instances are not beside this checkout")
     ratios = []
-    for _, graph in modules.wfformat.instances(modules.wfformat.SHARED, least=51):
+    instances = modules.wfformat.instances(modules.wfformat.SHARED, least=51)
+    for _, graph in itertools.islice(instances, 0, None, every):
         found = partition(graph, {"steps": 50})
         assert is_acyclic(graph, found)
         ratios.append(simulation.barriers(graph, found.part_of) / simulation.gates(graph))

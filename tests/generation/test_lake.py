@@ -6,19 +6,37 @@ from pathlib import Path
 
 import pytest
 
-from couler.box import build_program
+from couler.box import build_program, check_program
 from couler.errors import ConfigurationError
 from couler.generation.lake import CodeLake, Snippet, packaged_snippets, read_folder
 from couler.stages.checks import diagnose
+from couler.stages.programs import load_program
 
 
 @pytest.mark.parametrize("snippet", packaged_snippets(), ids=lambda one: one.name)
-def test_each_snippet_passes_the_gates_and_is_sound(snippet: Snippet) -> None:
+def test_each_snippet_passes_the_gates_and_is_sound(
+    snippet: Snippet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process, where what comes with Couler may run."""
+    assert check_program(snippet.code) == ()
+    monkeypatch.chdir(tmp_path)
+    Path("snippet.py").write_text(snippet.code, encoding="utf-8")
+    assert diagnose(load_program("snippet.py")) == ()
+    assert snippet.summary.endswith((".", "!"))
+
+
+@pytest.mark.parametrize(
+    "snippet",
+    [
+        pytest.param(one, id=one.name, marks=() if number % 10 == 0 else pytest.mark.slow)
+        for number, one in enumerate(packaged_snippets())
+    ],
+)
+def test_each_snippet_builds_in_the_box(snippet: Snippet) -> None:
     built = build_program(snippet.code)
     assert built.diagnostics == ()
     assert built.workflow is not None
     assert diagnose(built.workflow) == ()
-    assert snippet.summary.endswith((".", "!"))
 
 
 @pytest.mark.parametrize(

@@ -87,18 +87,14 @@ def test_wrong_named_pipeline_is_a_matter_of_configuration() -> None:
 def test_default_passes_are_found_without_looking_at_other_plugins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Found:
-        """A distribution that brings one pass."""
-
-        entry_points = importlib.metadata.EntryPoints(
-            [importlib.metadata.EntryPoint("own", f"{__name__}:Own", "couler.passes")]
-        )
+    own = importlib.metadata.EntryPoint("own", f"{__name__}:Own", "couler.passes")
 
     def refuse(*_args: object, **_kwargs: object) -> t.NoReturn:
         raise AssertionError("all distributions are read")
 
-    monkeypatch.setattr("couler.plugins.distribution", lambda _name: Found)
-    monkeypatch.setattr("couler.plugins.entry_points", refuse)
+    brought = importlib.metadata.EntryPoints([own])
+    monkeypatch.setattr("couler.plugins._own_plugins", lambda _where: brought)
+    monkeypatch.setattr("couler.plugins._find", refuse)
     monkeypatch.setattr(pipeline_module, "_DEFAULT_PASSES", ("own",))
     monkeypatch.setattr(importlib.metadata.EntryPoint, "load", lambda _entry: Own)
     assert [type(one) for one in default_pipeline().passes] == [Own]

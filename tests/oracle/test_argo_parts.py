@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo import ArgoBackend
+from couler.backends.argo.family import has_runs
 from couler.backends.argo.limits import MAX_TASKS
+from couler.backends.argo.run_limits import check_runs
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.base import Target
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
@@ -76,7 +78,26 @@ def suits(case: Case) -> bool:
     return has_scope and not needs and case.name not in {**REFUSED, **BEYOND}
 
 
-@pytest.mark.parametrize("case", [case for case in cases() if suits(case)], ids=str)
+def with_runs(case: Case) -> Workflow | None:
+    """Return a case of which some parts have runs of their own; None if it can have none."""
+    if len(case.workflow.steps) < 2:
+        return None
+    workflow = divided(case.workflow, len(case.name))
+    if not has_runs(workflow):
+        workflow = divided(case.workflow, len(case.name) + 1)
+    return None if any(check_runs(workflow)) else workflow
+
+
+def some() -> list[Case]:
+    """Return the cases without runs of parts, and a third of the others.
+
+    These are all run with parts of both kinds in test_argo_runs_of_parts.
+    """
+    suitable = [case for case in cases() if suits(case)]
+    return [case for at, case in enumerate(suitable) if at % 3 == 0 or with_runs(case) is None]
+
+
+@pytest.mark.parametrize("case", some(), ids=str)
 def test_the_corpus_in_parts(case: Case, argo: argo_oracle.Session, shared: Path) -> None:
     folder = shared / case.name
     folder.mkdir()

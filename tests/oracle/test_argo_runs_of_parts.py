@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.family import has_runs
-from couler.backends.argo.run_limits import check_runs
 from couler.backends.base import Target
 from couler.backends.remote import Connection, RemoteRun, Submission
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
@@ -23,7 +21,7 @@ from couler.ir.workflow import Step, Suspend, Workflow
 from tests.corpus import Case, cases
 from tests.corpus.build import flow, sh
 from tests.fakes.kubernetes.store import WORKFLOW_TEMPLATES, WORKFLOWS
-from tests.oracle.test_argo_parts import compiled, suits
+from tests.oracle.test_argo_parts import compiled, suits, with_runs
 from tests.support import argo_oracle
 from tests.support.argo_oracle import Resource
 from tests.support.argo_outcome import Outcome
@@ -52,14 +50,16 @@ def argo(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[arg
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in cases() if suits(case) and len(case.workflow.steps) > 1], ids=str
+    ("case", "workflow"),
+    [
+        pytest.param(case, workflow, id=case.name)
+        for case in cases()
+        if suits(case) and (workflow := with_runs(case)) is not None
+    ],
 )
-def test_the_corpus_in_runs(case: Case, argo: argo_oracle.Session, shared: Path) -> None:
-    workflow = divided(case.workflow, len(case.name))
-    if not has_runs(workflow):
-        workflow = divided(case.workflow, len(case.name) + 1)
-    if any(check_runs(workflow)):
-        pytest.skip("Argo knows something of it within one run only")
+def test_the_corpus_in_runs(
+    case: Case, workflow: Workflow, argo: argo_oracle.Session, shared: Path
+) -> None:
     text = compiled(workflow)
     folder = shared / case.name
     folder.mkdir()

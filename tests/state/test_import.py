@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import couler.state
+from tests.support.old_databases import make_database
 
 PROBE = """
 import sys
@@ -29,7 +30,10 @@ def test_alembic_is_loaded_for_an_upgrade_alone(tmp_path: Path) -> None:
         subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
         for _ in range(2)
     ]
-    assert printed == ["True", "False"]
+    assert printed == ["False", "False"]  # a new one, and the same once more
+    make_database(f"sqlite:///{tmp_path / 'old.db'}", "0009")
+    command[-1] = str(tmp_path / "old.db")
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
 
 
 def test_every_public_name_is_listed_and_resolves() -> None:

@@ -33,8 +33,9 @@ from couler.state import (
     workflow_of,
 )
 from couler.state.columns import JsonText, UtcTime
-from couler.state.migrations import HEAD
-from couler.state.migrations.upgrade import open_scripts
+from couler.state.database import open_database
+from couler.state.migrations import HEAD, NEW
+from couler.state.migrations.upgrade import open_scripts, upgrade
 from couler.state.records import RunStatus
 from couler.state.tables import metadata
 from couler.state.upsert import upsert
@@ -67,6 +68,33 @@ def test_migrations_make_the_constraints(database: Database, tmp_path: Path) -> 
                 for key in wanted.get_foreign_keys(table)
             }
     other.dispose()
+
+
+def script_of(connection: sa.Connection) -> str:
+    """Return the statements that make a database of SQLite as it is, and all that it holds."""
+    made = connection.exec_driver_sql(
+        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
+    ).scalars()
+    filled = [
+        f"INSERT INTO {table} VALUES ({', '.join(map(repr, row))})"
+        for table in sa.inspect(connection).get_table_names()
+        for row in connection.exec_driver_sql(f'SELECT * FROM "{table}"')
+    ]
+    return "".join(f"{statement};\n\n" for statement in (*made, *filled)).rstrip("\n") + "\n"
+
+
+@pytest.mark.golden
+def test_a_new_database_is_what_all_revisions_make(
+    golden: Callable[[Path, str], None], tmp_path: Path
+) -> None:
+    migrated = sa.create_engine(f"sqlite:///{tmp_path / 'migrated.db'}")
+    with migrated.begin() as connection:
+        upgrade(connection, "migrated.db")
+        script = script_of(connection).replace("\t", "  ").replace(", \n", ",\n")
+    migrated.dispose()
+    golden(NEW, script)
+    with open_database("sqlite://") as database, database.read() as connection:
+        assert script_of(connection) == script
 
 
 def test_head_is_the_last_revision() -> None:

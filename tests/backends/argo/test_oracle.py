@@ -11,7 +11,7 @@ from couler.ir.wire import encode
 from couler.ir.yaml_writer import dump
 from tests.backends.argo.absences import BEYOND, REFUSED
 from tests.backends.argo.test_corpus import compiled
-from tests.corpus import Case
+from tests.corpus import Case, cases
 from tests.support import argo_oracle
 from tests.support.absences import corpus
 from tests.support.argo_outcome import Outcome
@@ -30,12 +30,15 @@ def _oracle() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Workflow", "WorkflowTemplate"])
-@pytest.mark.parametrize("case", corpus(REFUSED))
-def test_argo_lint_takes_the_manifest(case: Case, kind: str, tmp_path: Path) -> None:
-    file = tmp_path / "workflow.yaml"
-    file.write_text(compiled(case, kind=kind))
-    [verdict] = argo_oracle.lint([file])
-    assert verdict.errors == ()
+def test_argo_lint_takes_the_manifests(kind: str, tmp_path: Path) -> None:
+    files = []
+    for case in cases():
+        if case.name not in REFUSED:
+            files.append(tmp_path / f"{case.name}.yaml")
+            files[-1].write_text(compiled(case, kind=kind))
+    verdicts = argo_oracle.lint(files, alone=True)
+    assert len(verdicts) == len(files)
+    assert {one.file.stem: one.errors for one in verdicts if one.errors} == {}
 
 
 @pytest.mark.parametrize("case", corpus({**REFUSED, **BEYOND}))
