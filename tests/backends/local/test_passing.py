@@ -33,13 +33,19 @@ class Bench:
     folder: Path
 
     def make(
-        self, name: str, *of: str, kib: int = 100, cached: bool = True, **fields: t.Any
+        self,
+        name: str,
+        *of: str,
+        kib: int = 100,
+        cached: bool = True,
+        seconds: float = 0.0,
+        **fields: t.Any,
     ) -> Step:
         """Return a step that gives a file of its parameter, of what it reads, and of padding."""
         texts = " ".join(f'"$COULER_INPUT_{one}"' for one in of)
         read = f"cat {texts} | sha256sum | cut -c1-64" if of else "true"
         script = (
-            f"echo {name} >> '{self.folder}/ran'; "
+            f"echo {name} >> '{self.folder}/ran'; sleep {seconds}; "
             f"{{ echo {name} $1; {read}; head -c {kib * KIB} /dev/zero; }} > f"
         )
         inputs = [given(one, ref(one, "f"), "file") for one in of]
@@ -330,11 +336,19 @@ def content(step: Step, workflow: Workflow, values: dict[str, str]) -> bytes:
     return f"{step.name} {values[step.name]}\n".encode() + read + bytes(kib * KIB)
 
 
-def test_the_default_keeps_what_saves_all_before_it(bench: Bench) -> None:
-    """Each run has another last step, as those of who tries parameters: the rest stays passed."""
-    load, clean = bench.make("load"), bench.make("clean", "load")
-    scale, fit = bench.make("scale", "clean"), bench.make("fit", "scale", kib=1)
-    workflow = bench.flow(load, clean, scale, fit)
+@pytest.mark.parametrize("slow", ["none", "load", "clean", "scale", "fit"])
+def test_the_default_keeps_what_saves_all_before_it(bench: Bench, slow: str) -> None:
+    """Each run has another last step, as those of who tries parameters: the rest stays passed.
+
+    That is so whichever step takes longest: with the last of the files goes all before it.
+    """
+    names = ["load", "clean", "scale", "fit"]
+    seconds = {name: 0.4 * (name == slow) for name in names}
+    steps = [
+        bench.make(name, *before, kib=1 if name == "fit" else 100, seconds=seconds[name])
+        for name, before in zip(names, ((), *([name] for name in names)), strict=False)
+    ]
+    workflow = bench.flow(*steps)
     assert bench.run(workflow, policy="next-use", kib=110).ran.total() == 4
     for parameter_ in "23":
         run = bench.run(workflow, policy="next-use", kib=110, fit=parameter_)
