@@ -14,7 +14,7 @@ from tests.support.argo_bench import Bench
 
 @pytest.fixture(autouse=True)
 def _without_waits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most steps here end before the controller kills what has the name of a pod before them."""
+    """Sessions state a time of grace after which no test is left; until then nothing is killed."""
     if request.node.get_closest_marker("settles") is None:
         monkeypatch.setattr("couler.backends.argo.settling.settle_s", lambda *_: 0.0)
 

@@ -65,6 +65,12 @@ __all__ = [
 PYTHON_VARIABLE = "COULER_ORACLE_PYTHON"
 """Names the interpreter that containers find as ``python``; else it is the one of the tests."""
 
+_GRACE_S = 3600
+"""The time of grace of pods that state none, in place of 30 s.
+
+So long after a pod the controller kills what has its name. Runs that are restarted here do not wait
+for that, and on a busy machine a step may still run by then.
+"""
 _SCHEDULED = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -241,6 +247,7 @@ def session(
         settings=settings or {},
         shared=shared,
         statuses=resources or {},
+        pod_grace_s=_GRACE_S,
     )
     for name, entries in (secrets or {}).items():
         cluster.create(SECRETS, {"metadata": {"name": name}, "stringData": dict(entries)})

@@ -82,7 +82,8 @@ Matches = Callable[[Json], bool]
 class Store:
     """Objects by resource and name. What it returns is shared: copy before you change it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, pod_grace_s: int | None = None) -> None:
+        self._pod_grace_s = pod_grace_s
         self._changed = threading.Condition()
         self._version = 1
         self._objects: dict[Resource, dict[tuple[str, str], Json]] = {}
@@ -121,6 +122,8 @@ class Store:
             new["kind"] = new.get("kind") or resource.kind
             if resource == PODS:
                 new.setdefault("status", {})["phase"] = "Pending"
+                if self._pod_grace_s is not None:
+                    new["spec"].setdefault("terminationGracePeriodSeconds", self._pod_grace_s)
             return self._put(resource, None, new)
 
     def refuse_taken(self, resource: Resource, namespace: str, name: str) -> None:

@@ -89,10 +89,11 @@ class Cluster:
         settings: Mapping[str, object],
         shared: Sequence[Path],
         statuses: Mapping[Resource, Ending],
+        pod_grace_s: int | None = None,
     ) -> None:
         self.work_dir = work_dir
         work_dir.mkdir(parents=True, exist_ok=True)
-        self.store = Store()
+        self.store = Store(pod_grace_s=pod_grace_s)
         self.bucket = Bucket(work_dir / "bucket")
         self.faults = Faults()
         # Workflows create Workflows, whose status is the controller's.
