@@ -113,7 +113,8 @@ class Judge:
         if refusal is not None:
             return self._refuse(ledger, offer, f"{budget.name}: {refusal}")
         newcomer = newcomer._replace(credit=ask_credit(budget.policy, offer.key, known))
-        gone = _make_room(ledger, newcomer, budget, known.offering(newcomer))
+        worth = partial(ask_worth, budget.policy, known=known.offering(newcomer))
+        gone = _make_room(ledger, newcomer, budget, worth)
         if isinstance(gone, str):
             return self._refuse(ledger, offer, f"{budget.name}: {gone}")
         reason = f"{budget.name}: there is room"
@@ -233,15 +234,13 @@ def _shares(ledger: Ledger, budget: Budget) -> Iterator[tuple[Sequence[Kept], in
 
 
 def _make_room(
-    ledger: Ledger, newcomer: Kept, budget: Budget, known: LaterRuns
+    ledger: Ledger, newcomer: Kept, budget: Budget, worth: Callable[[str], float]
 ) -> list[Candidate] | str:
     """Return what goes so that a newcomer fits, or why nothing does.
 
     What it takes the place of has its key. The share of the run comes first, as what goes for it
-    leaves room for all. What goes would have to be made again for what the newcomer is made of it,
-    so that the newcomer is worth what it is without that.
+    leaves room for all.
     """
-    worth = partial(ask_worth, budget.policy, known=known)
     shortages: list[Shortage] = []
     taken: list[Candidate] = []
     for limit, run_id in ((budget.run_bytes, newcomer.run_id), (budget.total_bytes, None)):
@@ -262,9 +261,7 @@ def _make_room(
     gone, _ = spare_unneeded(taken, *shortages)
     if not gone:
         return gone
-    alone = known.without({one.key for one in gone})
-    own_worth = ask_worth(budget.policy, newcomer.key, alone)
-    own = Candidate(own_worth, newcomer.used, newcomer.key, newcomer.size_bytes)
+    own = Candidate(worth(newcomer.key), newcomer.used, newcomer.key, newcomer.size_bytes)
     if is_outweighed(own, gone, *shortages, are_densities=are_densities(budget.policy)):
         return "it is worth less than what would have to go for it"
     return gone

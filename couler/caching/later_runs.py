@@ -8,7 +8,7 @@ and when the next run of a workflow would come to a step.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -233,13 +233,6 @@ class LaterRuns:
         """Return the same, where what was offered has another credit."""
         made = copy(self)  # with what was worked out of the others
         made._known = self._known | {offered.key: offered}
-        return made
-
-    def without(self, keys: Collection[str]) -> LaterRuns:
-        """Return the same, where some of what is kept is not."""
-        made = copy(self)
-        made._known = {key: one for key, one in self._load().items() if key not in keys}
-        made.__dict__.pop("_demand", None)  # which was worked out of what is kept
         return made
 
     def size_bytes(self, key: str) -> int:
