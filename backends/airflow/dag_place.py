@@ -95,8 +95,9 @@ class DagPlace:
                 f"a DAG that is paused. `couler schedule resume {workflow.name}` lets it go on; "
                 "to run it once without, give the workflow another name"
             )
-        if dag.get("is_stale"):  # nothing is begun until Airflow has read it again
-            self.put(DagFile(workflow, name, read_file(self._folder, name) or ""))
+        text = read_file(self._folder, name) if dag.get("is_stale") else None
+        if text is not None:  # nothing is begun until Airflow has read it again
+            self.put(DagFile(workflow, name, text))
         return None
 
     def is_there(self, file: DagFile) -> bool:

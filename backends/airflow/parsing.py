@@ -38,7 +38,7 @@ def wait_until_read(
     *,
     replaces: bool,
     limit_s: float,
-    between_s: float = 1.0,
+    between_s: float,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Wait until Airflow has the DAG of a file as it is now.
