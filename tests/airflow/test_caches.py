@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,7 +54,7 @@ WORKFLOW = flow(
         inputs=[given("f", ref("make", "f"), "file"), given("d", ref("make", "d"), "directory")],
         cache=CACHE,
     ),
-    sh("brief", NEW, cache=Cache(max_age_s=1)),
+    sh("brief", NEW, cache=CACHE),
     sh(
         "again",
         '[ -e "$1" ] || { touch "$1"; exit 3; }; echo well',
@@ -72,6 +73,13 @@ def hits(run: AirflowRun) -> set[str]:
     told = {task for task, log in run.logs.items() if "couler: cached: " in log}
     assert told == {task for task, value in run.xcoms.items() if ".cached" in value}
     return {task if index < 0 else f"{task}[{index}]" for task, index in told}
+
+
+def make_older(entry: Path, seconds: int) -> None:
+    """Have an entry state that it was written longer ago, under a digest that holds for it."""
+    _, written, rest = entry.read_text().split("\n", 2)
+    stated = f"{int(written) - seconds}\n{rest}"
+    entry.write_text(f"{hashlib.sha256(stated.encode()).hexdigest()}\n{stated}")
 
 
 def values(run: AirflowRun) -> Mapping[object, object]:
@@ -94,16 +102,20 @@ def test_later_runs_take_what_is_as_it_was(
 
     def run(**conf: str) -> AirflowRun:
         given = {"mark": mark, **conf}
-        return airflow.run(text, "kept", cluster=cluster, conf=given, limit_s=120.0)
+        ended = airflow.run(text, "kept", cluster=cluster, conf=given, limit_s=120.0)
+        make_older(places / "cache/kept" / key_of("brief"), 3601)
+        return ended
+
+    def key_of(name: str) -> str:
+        [step] = [step for step in workflow.steps if step.name == name]
+        view = View(RunFacts("", "", None), parameters={"word": Single("$$a", "str")})
+        return StepKeys((), in_images=True).of(step, view)
 
     first = run()
     assert hits(first) == set()
     assert first.tries["again", -1] == 2
     assert first.xcoms["make", -1]["f"] == f"flows/kept/{first.run_id}/make/f/1"
-    [say] = [step for step in workflow.steps if step.name == "say"]
-    view = View(RunFacts("", "", None), parameters={"word": Single("$$a", "str")})
-    key = StepKeys((), in_images=True).of(say, view)
-    assert (places / "cache/kept" / key).is_file()
+    assert (places / "cache/kept" / key_of("say")).is_file()
     assert len([*(places / "cache/shared").iterdir()]) == 1
 
     whole = {"say", "each[0]", "each[1]", "make", "read", "again"}
@@ -111,7 +123,8 @@ def test_later_runs_take_what_is_as_it_was(
     assert hits(second) == whole
     of_entries = {name: one for name, one in values(first).items() if name != ("brief", -1)}
     assert {name: values(second)[name] for name in of_entries} == of_entries
-    assert second.xcoms["say", -1][".cached"] == key
+    assert "is older than 3600 s" in second.logs["brief", -1]
+    assert second.xcoms["say", -1][".cached"] == key_of("say")
 
     (places.parent / first.xcoms["make", -1]["f"]).write_text("altered\n")
     other = run(word="b")
