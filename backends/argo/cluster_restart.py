@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 
 from couler.backends.argo.reset import PutBack, has_ended
-from couler.backends.argo.settling import GRACE_S, settle
+from couler.backends.argo.settling import GRACE_S, HEARS_S, settle
 from couler.backends.argo.status_nodes import read_nodes
 from couler.errors import RefusedError
 from couler.rest.answers import Shape
@@ -29,7 +29,6 @@ def restarting(
     *,
     first: Callable[[], object] = lambda: None,
     gone: Patience = _GONE,
-    wait: Callable[[Mapping[str, Json], Collection[str], float], None] = settle,
 ) -> Callable[[Json], Json]:
     """Return what makes the Workflow of an ended run one that begins parts of it again.
 
@@ -45,8 +44,6 @@ def restarting(
         Called once, before anything is changed.
     gone
         How long pods may take to go.
-    wait
-        Waits, after they are gone, until there may be others of their names.
 
     Notes
     -----
@@ -70,7 +67,9 @@ def restarting(
         # deletes it at the end of a run, so an account that may not can go on.
         results = _Kind(client, f"{group}/workflowtaskresults", name, unless=(403,))
         results.delete(wanted.nodes)
-        wait(read_nodes(found), wanted.nodes, grace_s)
+        # One that is held has no pods before another takes it up, and that is put back later.
+        is_held = has_ended(wanted.workflow)
+        settle(read_nodes(found), wanted.nodes, grace_s, 0.0 if is_held else HEARS_S)
         return wanted.workflow
 
     return make

@@ -1,9 +1,13 @@
-"""How long Argo's controller may still end the containers of pods that are gone.
+"""How long Argo's controller may still take the pods of a node for those that were there before.
 
 When the main containers of a pod have ended, the controller asks the others to end, and queues to
 kill what then still runs after the pod's time of grace: by the pod's name. A node that runs again
 has a pod of the same name, which would be killed in the place of the first: function
 `signalContainers` in `workflow/controller/pod/queue.go` of Argo 4.0.
+
+It also knows of pods what it was told, a little later than they change. A pod that it takes to be
+there still gives a node that runs again its own end and outputs: function `podReconciliation` in
+`workflow/controller/operator.go`.
 """
 
 from __future__ import annotations
@@ -22,9 +26,16 @@ GRACE_S: t.Final = 30.0
 LATE_S: t.Final = 5.0
 """How long after the end of a pod the controller may have taken to queue."""
 
+HEARS_S: t.Final = 2.0
+"""How long the controller may take to hear that a pod was deleted."""
+
 
 def settle_s(
-    nodes: Mapping[str, Json], again: Iterable[str], now: datetime, grace_s: float = GRACE_S
+    nodes: Mapping[str, Json],
+    again: Iterable[str],
+    now: datetime,
+    grace_s: float = GRACE_S,
+    least_s: float = HEARS_S,
 ) -> float:
     """Return how long to wait before nodes may have pods again, in seconds.
 
@@ -39,6 +50,8 @@ def settle_s(
         never longer than that after an end that was just now.
     grace_s
         The longest time of grace of their pods.
+    least_s
+        The least where a node has had a pod, which was deleted just now.
 
     Examples
     --------
@@ -51,18 +64,23 @@ def settle_s(
     last = max((end for end in ends if end is not None), default=None)
     if last is None:
         return 0.0
-    return min(max(0.0, whole_s - (now - last).total_seconds()), whole_s)
+    return min(max(least_s, whole_s - (now - last).total_seconds()), whole_s)
 
 
-def settle(nodes: Mapping[str, Json], again: Iterable[str], grace_s: float = GRACE_S) -> None:
-    """Wait until nodes may have pods again, and say so."""
-    wait_s = settle_s(nodes, again, datetime.now(UTC), grace_s)
-    if wait_s > 0:
+def settle(
+    nodes: Mapping[str, Json],
+    again: Iterable[str],
+    grace_s: float = GRACE_S,
+    least_s: float = HEARS_S,
+) -> None:
+    """Wait until nodes may have pods again, and say so where it takes longer than a moment."""
+    wait_s = settle_s(nodes, again, datetime.now(UTC), grace_s, least_s)
+    if wait_s > HEARS_S:
         notices.say(
             f"argo: begins in {wait_s:.0f} s: until then its controller may kill what has the name "
             "of a pod that has just ended"
         )
-        time.sleep(wait_s)
+    time.sleep(wait_s)
 
 
 def _has_pod(node: Json | None) -> bool:

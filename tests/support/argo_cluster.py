@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.cluster_api import ClusterApi
@@ -70,9 +71,10 @@ class EmulatedCluster:
 
 @contextmanager
 def emulated_cluster(folder: Path) -> Iterator[EmulatedCluster]:
-    """Serve a cluster."""
+    """Serve a cluster, which has no controller that must hear first that pods are gone."""
     cluster = EmulatedCluster(folder)
-    with cluster.server:
+    hears = mock.patch("couler.backends.argo.cluster_restart.HEARS_S", 0.0)
+    with hears, cluster.server:
         yield cluster
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import types
 import typing as t
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +19,7 @@ from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.reset import has_ended, pod_name
 from couler.backends.argo.restarting import putting_back
-from couler.backends.argo.settling import settle_s
+from couler.backends.argo.settling import HEARS_S, settle_s
 from couler.backends.base import Artifact, ArtifactFile
 from couler.backends.remote import RemoteRun, Restart
 from couler.errors import EngineError, LostRunError, RefusedError
@@ -97,6 +98,15 @@ class Place:
 
     def restart(self) -> None:
         self.remote.restart(self.run, self.wanted)
+
+
+@pytest.fixture(autouse=True)
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """For how long restarts would have slept."""
+    slept: list[float] = []
+    clock = types.SimpleNamespace(sleep=slept.append)
+    monkeypatch.setattr("couler.backends.argo.settling.time", clock)
+    return slept
 
 
 @pytest.fixture
@@ -296,7 +306,7 @@ def test_a_run_is_known_by_what_began_it_and_by_what_it_went_on_with(place: Plac
         place.remote.submit(submission(chain("/third"), CHAIN))
 
 
-def test_what_ended_just_now_is_waited_for(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ended_just_now_is_waited_for(place: Place, slept: list[float]) -> None:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def end_now(found: t.Any) -> None:
@@ -304,8 +314,6 @@ def test_what_ended_just_now_is_waited_for(place: Place, monkeypatch: pytest.Mon
             node["finishedAt"] = now
 
     place.store.change(WORKFLOWS, "default", CHAIN, end_now)
-    slept: list[float] = []
-    monkeypatch.setattr("couler.backends.argo.settling.time.sleep", slept.append)
     told: list[str] = []
     with listening(told.append):
         place.restart()
@@ -315,11 +323,30 @@ def test_what_ended_just_now_is_waited_for(place: Place, monkeypatch: pytest.Mon
     assert not has_ended(place.workflow)
 
 
+def test_the_controller_hears_that_old_pods_are_gone_before_there_are_new_ones(
+    place: Place, slept: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[float, bool, bool]] = []
+
+    def look(seconds: float) -> None:
+        gone = not place.names(PODS) & {pod_name(CHAIN, node) for node in again}
+        seen.append((seconds, gone, has_ended(place.workflow)))
+
+    again = [node for node in place.workflow["status"]["nodes"].values() if node["name"] in AGAIN]
+    monkeypatch.setattr("couler.backends.argo.settling.time", types.SimpleNamespace(sleep=look))
+    told: list[str] = []
+    with listening(told.append):
+        place.restart()
+    assert seen == [(HEARS_S, True, True)]
+    assert not told
+    assert not has_ended(place.workflow)
+
+
 @pytest.mark.parametrize(
     ("ends", "grace_s", "expected"),
     [
         ({}, 30.0, 0.0),
-        ({"a": 100}, 30.0, 0.0),
+        ({"a": 100}, 30.0, HEARS_S),
         ({"a": 20}, 30.0, 15.0),
         ({"a": 20, "b": 5}, 30.0, 30.0),
         ({"a": 5}, 2.0, 2.0),
