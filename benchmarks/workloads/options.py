@@ -20,7 +20,8 @@ class Options(argparse.Namespace):
     Attributes
     ----------
     data
-        Folder of WfFormat files; missing if it is the default one and not there.
+        Folder of WfFormat files, searched with its subfolders; missing if it is the default one
+        and not there.
     json
         Where the rows are written; None for nowhere.
     seed

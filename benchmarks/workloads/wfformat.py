@@ -23,7 +23,7 @@ def instances(folder: Path, *, least: int = 1) -> Iterator[tuple[str, TaskGraph]
     Parameters
     ----------
     folder
-        Searched without its subfolders.
+        Searched with its subfolders.
     least
         Instances of fewer steps are left out.
 
@@ -44,7 +44,8 @@ def artifact_instances(folder: Path, *, least: int = 1) -> Iterator[tuple[str, A
     SerializationError
         A file is no WfFormat.
     """
-    for path in sorted((*folder.glob("*.json"), *folder.glob("*.json.gz"))):
+    found = (*folder.rglob("*.json"), *folder.rglob("*.json.gz"))
+    for path in sorted(found, key=lambda path: (path.name, path)):
         graph = read_wfformat(path)
         if len(graph.jobs) >= least:
             yield path.name.removesuffix(".gz").removesuffix(".json"), graph

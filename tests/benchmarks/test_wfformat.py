@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import typing as t
 from pathlib import Path
 
@@ -40,3 +41,8 @@ def test_artifacts_of_a_folder_agree_with_its_task_graphs(wfformat: t.Any) -> No
                     travelling[maker, reader] += size
         assert travelling == tasks.edge_bytes
     assert not dict(wfformat.artifact_instances(WORKFLOWS, least=1000))
+
+
+def test_subfolders_are_searched_too(wfformat: t.Any, tmp_path: Path) -> None:
+    shutil.copytree(WORKFLOWS, tmp_path / "deep/er")
+    assert list(wfformat.instances(tmp_path)) == list(wfformat.instances(WORKFLOWS))
