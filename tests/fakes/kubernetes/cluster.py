@@ -34,7 +34,8 @@ from tests.fakes.kubernetes.store import (
 from tests.fakes.kubernetes.tools import hidden_folders, make_tools
 
 NAMESPACE = "default"
-_LIFETIME_S = 300.0
+_LIFETIME_S = 7200.0
+"""Longer than all tests of a module take on a slow machine: some modules have one cluster."""
 _QUOTA = 500
 
 
