@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import typing as t
-from collections.abc import Iterator
+import unittest.mock
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +18,12 @@ from couler.ir.policies import Retry
 from couler.ir.workflow import Job, Step, Workflow
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.faults import RequestFault
-from tests.fakes.kubernetes.store import CONFIG_MAPS, JOBS
+from tests.fakes.kubernetes.store import CONFIG_MAPS, JOBS, Json, Resource
 from tests.support.airflow_runs import AirflowRun, Worker
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
+
+Then = Callable[[], object]
 
 
 def job(script: str, metadata: dict[str, t.Any], **fields: t.Any) -> Workflow:
@@ -53,31 +56,39 @@ def replacement(cluster: FakeCluster) -> Workflow:
     return Workflow(name="faulty", steps=(Step(name="mark", action=action),))
 
 
-def run(airflow: Worker, cluster: FakeCluster, workflow: Workflow) -> AirflowRun:
+def run(
+    airflow: Worker, cluster: FakeCluster, workflow: Workflow, *, answer_s: int = 90
+) -> AirflowRun:
     text = AirflowBackend().compile(resolve_defaults(workflow), Target()).to_text()
     text = text.replace("poke_interval=30", "poke_interval=1")
-    text = text.replace("_request_timeout=90", "_request_timeout=1")
-    return airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
+    assert "_request_timeout=90" in text
+    text = text.replace("_request_timeout=90", f"_request_timeout={answer_s}")
+    return airflow.run(text, workflow.name, cluster=cluster)
 
 
-@contextlib.contextmanager
-def once_made(cluster: FakeCluster, fault: RequestFault) -> Iterator[None]:
+def on(
+    cluster: FakeCluster, change: t.Literal["create", "update"], resource: Resource, *then: Then
+) -> contextlib.AbstractContextManager[object]:
+    """Do something as soon as objects of a kind are created or changed, before that is answered.
+
+    Of several things each is done at one change, in order.
+    """
+    original, left = getattr(cluster.store, change), list(then)
+
+    def changed(kind: Resource, *args: t.Any, **options: t.Any) -> Json:
+        found: Json = original(kind, *args, **options)
+        if kind == resource and left:
+            left.pop(0)()
+        return found
+
+    return unittest.mock.patch.object(cluster.store, change, changed)
+
+
+def once_made(
+    cluster: FakeCluster, fault: RequestFault, *then: Then
+) -> contextlib.AbstractContextManager[object]:
     """Let a fault begin when the first job is there."""
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.05):
-            if cluster.objects(JOBS):
-                cluster.faults.add(fault)
-                return
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    return on(cluster, "create", JOBS, lambda: cluster.faults.add(fault), *then)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +106,8 @@ def test_a_look_that_is_not_answered_is_repeated(
     airflow: Worker, cluster: FakeCluster, fault: RequestFault
 ) -> None:
     cluster.faults.add(fault)
-    ended = run(airflow, cluster, job("sleep 2", {"generateName": "t-"}, retry=Retry(limit=1)))
+    workflow = job("sleep 2", {"generateName": "t-"}, retry=Retry(limit=1))
+    ended = run(airflow, cluster, workflow, answer_s=1 if fault.cut == "never" else 90)
     assert ended.state == "success", ended.log
     assert ended.tries["train", -1] == 1
     assert len(cluster.objects(JOBS)) == 1
@@ -105,7 +117,7 @@ def test_looks_that_are_not_answered_end_with_the_limit(
     airflow: Worker, cluster: FakeCluster
 ) -> None:
     with once_made(cluster, RequestFault("GET", "/jobs", code=503)):
-        ended = run(airflow, cluster, job("sleep 60", {"generateName": "t-"}, timeout_s=3))
+        ended = run(airflow, cluster, job("sleep 600", {"generateName": "t-"}, timeout_s=3))
     assert ended.state == "failed"
     assert "did not end within 3 s" in ended.logs["train", -1]
 
@@ -178,26 +190,21 @@ def test_a_change_is_made_once_where_no_look_at_it_is_answered(
     airflow: Worker, cluster: FakeCluster
 ) -> None:
     workflow = replacement(cluster)
-    over = threading.Event()
-
-    def refuse() -> None:
-        while cluster.objects(CONFIG_MAPS)[0]["data"] != {"n": "2"} and not over.wait(0.001):
-            pass
-        cluster.faults.add(RequestFault("GET", "/configmaps/", code=503, times=2))
-
-    thread = threading.Thread(target=refuse)
-    thread.start()
-    ended = run(airflow, cluster, workflow)
-    over.set()
-    thread.join()
+    refused = RequestFault("GET", "/configmaps/", code=503, times=2)
+    with on(cluster, "update", CONFIG_MAPS, lambda: cluster.faults.add(refused)):
+        ended = run(airflow, cluster, workflow)
     assert ended.state == "success", ended.log
     assert ended.tries["mark", -1] == 1
 
 
-def test_what_an_attempt_left_is_replaced(airflow: Worker, cluster: FakeCluster) -> None:
+def test_what_an_attempt_left_is_replaced(
+    airflow: Worker, cluster: FakeCluster, tmp_path: Path
+) -> None:
     """A look of the first attempt is refused, so that it fails while its resource goes on."""
-    workflow = job("sleep 4", {"generateName": "t-"}, retry=Retry(limit=1))
-    with once_made(cluster, RequestFault("GET", "/jobs", code=403, times=1)):
+    second = tmp_path / "shared" / "second"
+    script = f"until test -e {second}; do sleep 0.1; done"
+    workflow = job(script, {"generateName": "t-"}, retry=Retry(limit=1))
+    with once_made(cluster, RequestFault("GET", "/jobs", code=403, times=1), second.touch):
         ended = run(airflow, cluster, workflow)
     assert ended.state == "success", ended.log
     assert ended.tries["train", -1] == 2

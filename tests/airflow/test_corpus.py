@@ -22,7 +22,7 @@ from tests.support.airflow_table import Row
 from tests.support.airflow_target import CLAIM, with_files
 from tests.support.local_runs import run_here
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BACKEND = AirflowBackend()
 TARGET = with_files()
@@ -52,7 +52,7 @@ def test_outcome(
     shared = tmp_path / "shared"
     shared.mkdir(exist_ok=True)
     conf = case.parameters_with(shared)
-    run = airflow.run(text, case.workflow.name, cluster=cluster, conf=conf, limit_s=120.0)
+    run = airflow.run(text, case.workflow.name, cluster=cluster, conf=conf)
     found = AirflowOutcome(workflow, run.state, run.states, run.xcoms)
     rows[case.name] = airflow_table.compare(case, run_here(case, tmp_path / "here"), found)
     expected = case.expected

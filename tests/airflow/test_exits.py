@@ -19,7 +19,7 @@ from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import Worker
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BACKEND = AirflowBackend()
 TARGET = Target(options={"files_claim": "files"})
@@ -83,8 +83,8 @@ def hand_overs(_: str) -> Workflow:
         *kinds("value", sh, "true", code=125, **value),
         *kinds("file", sh, "true", code=125, **KEPT),
         *kinds("elsewhere", sh, "true", code=125, container=elsewhere, **value),
-        *kinds("late", sh, "sleep 60", timeout_s=2, code=143),
-        *kinds("late-pod", sh, "sleep 60", timeout_s=2, pod=StepPod(timeout_s=60)),
+        *kinds("late", sh, "sleep 3600", timeout_s=2, code=143),
+        *kinds("late-pod", sh, "sleep 3600", timeout_s=2, pod=StepPod(timeout_s=3000)),
     )
 
 
@@ -108,7 +108,7 @@ def test_attempts(
     workflow = resolve_defaults(make(str(bad)))
     here = LocalBackend().run(workflow, options=RunOptions(home=tmp_path / "home", jobs=4))
     text = BACKEND.compile(workflow, TARGET).to_text()
-    done = airflow.run(text, workflow.name, cluster=cluster, limit_s=300.0)
+    done = airflow.run(text, workflow.name, cluster=cluster)
     there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
     wanted = {path: (step.status, step.attempts) for path, step in here.steps.items()}
     found = {path: (state, done.tries[path, -1]) for path, state in there.states.items()}

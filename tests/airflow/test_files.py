@@ -30,7 +30,7 @@ from tests.support.airflow_runs import AirflowRun, Worker
 from tests.support.io_image import NAME, io_image
 from tests.support.web_site import Site
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BACKEND = AirflowBackend()
 
@@ -46,7 +46,7 @@ def run(workflow: Workflow, target: Target, airflow: Worker, cluster: FakeCluste
     workflow = fill_locations(resolve_defaults(workflow), target.storages)
     assert check_engine(workflow, BACKEND, target) == ()
     text = BACKEND.compile(workflow, target).to_text()
-    return airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
+    return airflow.run(text, workflow.name, cluster=cluster)
 
 
 # in a storage -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from tests.backends.airflow.hostile import Batch, is_possible, texts
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_runs import Worker
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BATCHES = 4
 
@@ -26,7 +26,7 @@ def test_texts_arrive(
     for number in range(BATCHES):
         batch = Batch(found[number::BATCHES])
         source = AirflowBackend().compile(resolve_defaults(batch.workflow), Target()).to_text()
-        run = airflow.run(source, batch.workflow.name, cluster=cluster, limit_s=120.0)
+        run = airflow.run(source, batch.workflow.name, cluster=cluster)
         assert run.state == "success", run.log
         printed = {
             task if index < 0 else f"{task}[{index}]": value["result"]

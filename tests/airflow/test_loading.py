@@ -21,7 +21,7 @@ from tests.support.absences import corpus
 from tests.support.airflow_runs import Worker
 from tests.support.airflow_target import with_files
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BACKEND = AirflowBackend()
 OTHERS = tuple(

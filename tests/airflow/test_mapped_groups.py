@@ -37,7 +37,7 @@ from tests.support.airflow_runs import Worker
 from tests.support.airflow_target import with_files
 from tests.support.local_runs import run_here
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BACKEND = AirflowBackend()
 TARGET = with_files()
@@ -123,7 +123,7 @@ def test_outcome(workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_
     resolved = resolve_defaults(workflow)
     assert check_engine(resolved, BACKEND, TARGET) == ()
     text = BACKEND.compile(resolved, TARGET).to_text()
-    run = airflow.run(text, workflow.name, cluster=cluster, conf={}, limit_s=120.0)
+    run = airflow.run(text, workflow.name, cluster=cluster, conf={})
     found = AirflowOutcome(resolved, run.state, run.states, run.xcoms)
     case = Case(workflow.name, workflow, Expected("succeeded"), {}, {}, {}, {})
     here = run_here(case, tmp_path / "here")

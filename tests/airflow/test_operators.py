@@ -39,10 +39,10 @@ from tests.fakes.kubernetes.operators import train
 from tests.fakes.kubernetes.store import CONFIG_MAPS, SECRETS, Resource
 from tests.support import airflow_runs
 from tests.support.airflow_outcome import AirflowOutcome
-from tests.support.airflow_runs import AirflowRun, Worker
+from tests.support.airflow_runs import LIMIT_S, AirflowRun, Worker
 from tests.support.airflow_stack import AirflowStack
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 TRAINING = Resource("kubeflow.org", "v1", "pytorchjobs")
 SECRET = "geheim-4711"
@@ -139,7 +139,7 @@ def test_requests(airflow: Worker, cluster: FakeCluster, site: Site) -> None:
         ),
     )
     cluster.secret("site", {"token": SECRET})
-    run = airflow.run(compiled(workflow), "requests", cluster=cluster, limit_s=120)
+    run = airflow.run(compiled(workflow), "requests", cluster=cluster)
     states = outcome(workflow, run).states
     failed = {"gone", "refused"}
     assert {name for name, one in states.items() if one == "failed"} == failed, run.log
@@ -201,7 +201,7 @@ def test_pauses(airflow: Worker) -> None:
     for seconds in (100, 90):
         assert f"poke_interval={seconds}" in text
         text = text.replace(f"poke_interval={seconds}", "poke_interval=2")
-    run = airflow.run(text, "pauses", limit_s=120)
+    run = airflow.run(text, "pauses")
     assert outcome(workflow, run).states == {
         "wait": "succeeded",
         "long": "succeeded",
@@ -268,7 +268,7 @@ def test_a_run_is_in_the_namespace_of_its_target(
     )
     target = Target(namespace="team")
     text = AirflowBackend().compile(resolve_defaults(workflow), target).to_text()
-    run = airflow.run(text, "of-a-team", cluster=cluster, limit_s=120.0)
+    run = airflow.run(text, "of-a-team", cluster=cluster)
     assert run.state == "success", run.log
     assert [pod.found["metadata"]["namespace"] for pod in run.pods] == ["team"]
     assert [headers["Authorization"] for _, _, headers, _ in site.of("/ask")] == ["t"]
@@ -308,7 +308,7 @@ def test_jobs(airflow: Worker, tmp_path: Path) -> None:
                 ),
             ),
             job("fails", training("exit 1"), set_owner_reference=True, retry=Retry(limit=1)),
-            job("late", training("sleep 60"), timeout_s=1),
+            job("late", training("sleep 3600"), timeout_s=1),
             job("mark", mark, action="apply"),
             job("look", {**mark, "data": {}}, action="get", depends_on=("mark",)),
             job("unmark", {**mark, "data": {}}, action="delete", depends_on=("look",)),
@@ -316,7 +316,7 @@ def test_jobs(airflow: Worker, tmp_path: Path) -> None:
     )
     with FakeCluster(tmp_path / "cluster", operators={TRAINING: train}) as cluster:
         text = compiled(workflow).replace("poke_interval=30", "poke_interval=1")
-        run = airflow.run(text, workflow.name, cluster=cluster, limit_s=180)
+        run = airflow.run(text, workflow.name, cluster=cluster)
         assert cluster.objects(TRAINING) == []
     found = outcome(workflow, run)
     assert {name for name, one in found.states.items() if one != "succeeded"} == {
@@ -357,7 +357,7 @@ def test_containers_of_a_set(airflow: Worker, cluster: FakeCluster) -> None:
             echo("show", StepRef(step="good"), StepRef(step="good", output="n")),
         ),
     )
-    run = airflow.run(compiled(workflow), "sets", cluster=cluster, limit_s=120)
+    run = airflow.run(compiled(workflow), "sets", cluster=cluster)
     found = AirflowOutcome(lowered(resolve_defaults(workflow)), run.state, run.states, run.xcoms)
     assert found.states == {"good": "succeeded", "bad": "failed", "show": "succeeded"}, run.log
     assert found.outputs["good"] == {"result": "from a", "n": "hi"}
@@ -369,7 +369,7 @@ def ask(name: str, **fields: t.Any) -> Step:
     return Step(name=name, action=Suspend(message=f"{name}?"), **fields)
 
 
-@pytest.mark.timeout(540)
+@pytest.mark.timeout(1800)
 def test_people_answer(cluster: FakeCluster, tmp_path: Path) -> None:
     if reason := airflow_runs.run_obstacle():
         pytest.skip(reason)
@@ -396,11 +396,11 @@ def test_people_answer(cluster: FakeCluster, tmp_path: Path) -> None:
     }
     with AirflowStack(tmp_path / "airflow", cluster) as stack:
         stack.upload(compiled(workflow), "people")
-        stack.wait_visible("people", limit_s=60)
+        stack.wait_visible("people")
         stack.unpause("people")
         run_id = stack.trigger("people")
         path = f"/dags/people/dagRuns/{urllib.parse.quote(run_id)}"
-        limit = time.monotonic() + 240
+        limit = time.monotonic() + LIMIT_S
         while answers and time.monotonic() < limit:
             for one in stack.call("GET", f"{path}/hitlDetails?limit=100")["hitl_details"]:
                 task = one["task_instance"]["task_id"]
@@ -410,7 +410,7 @@ def test_people_answer(cluster: FakeCluster, tmp_path: Path) -> None:
             time.sleep(0.3)
         states = {one["task_id"]: one["state"] for one in stack.instances("people", run_id)}
         assert answers == {}, states
-        stack.wait("people", run_id, limit_s=240)
+        stack.wait("people", run_id)
         run = stack.read("people", run_id)
     assert outcome(workflow, run).states == {
         "approved": "succeeded",

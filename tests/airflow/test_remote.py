@@ -44,9 +44,10 @@ from tests.corpus.build import (
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.images import Images
 from tests.support import airflow_runs, io_image
+from tests.support.airflow_runs import LIMIT_S
 from tests.support.airflow_stack import AirflowStack
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BACKEND = AirflowBackend()
 
@@ -93,7 +94,7 @@ class Elsewhere:
     def wait_asked(self, run: RemoteRun, step: str) -> None:
         """Follow a run until a step of its top waits for a person, and may be answered."""
         self.wait(run, step, "suspended")
-        limit = time.monotonic() + 120
+        limit = time.monotonic() + LIMIT_S
         while not self.stack.is_put_off(run.workflow.name, step):
             assert time.monotonic() < limit, "the scheduler does not see that the task waits"
             time.sleep(0.1)
@@ -118,7 +119,12 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
         FakeCluster(home / "cluster", images=images) as cluster,
         AirflowStack(home / "airflow", cluster) as stack,
     ):
-        fields = {"address": stack.address, "dags": str(home / "airflow" / "dags"), "poll_s": 1}
+        fields = {
+            "address": stack.address,
+            "dags": str(home / "airflow" / "dags"),
+            "poll_s": 1,
+            **dict.fromkeys(("parse_timeout_s", "patience_s", "timeout_s"), LIMIT_S),
+        }
         yield Elsewhere(stack, cluster, BACKEND.connect(Connection("airflow", fields=fields), {}))
 
 
@@ -241,7 +247,7 @@ def test_a_run_that_is_cancelled_ends_with_its_exit_handlers(elsewhere: Elsewher
             exit_handlers=(ExitHandler(name="tell", on="failure", steps=(sh("mail", "true"),)),),
         )
 
-    run = elsewhere.submit(slow(300), "slow-1")
+    run = elsewhere.submit(slow(36000), "slow-1")
     elsewhere.wait(run, "first", "running")
     elsewhere.remote.cancel(run)
     steps = elsewhere.end(run)
@@ -307,7 +313,7 @@ def test_a_run_of_which_nothing_runs_is_cancelled(elsewhere: Elsewhere) -> None:
 def test_a_cancel_that_broke_off_is_gone_on_with(
     elsewhere: Elsewhere, is_begun: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = sh("first", "sleep 300")
+    first = sh("first", "sleep 36000")
     if not is_begun:
         first = first.model_copy(update={"engine": {"airflow": {"pool": "no-such"}}})
     name = f"torn-{int(is_begun)}"
@@ -352,8 +358,9 @@ def test_a_run_is_followed_while_the_server_restarts(elsewhere: Elsewhere) -> No
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(elsewhere.end, run)
         elsewhere.stack.restart("api-server")
+        elsewhere.stack.wait_healthy()
         elsewhere.remote.resume(run, StepPath.parse("ask"))
-        steps = following.result(timeout=300)
+        steps = following.result(timeout=LIMIT_S)
     assert statuses(steps) == {"ask": "succeeded", "a": "succeeded"}
 
 
@@ -374,7 +381,7 @@ def test_a_person_lets_a_run_go_on(elsewhere: Elsewhere) -> None:
 
 
 def test_a_dag_that_is_paused_goes_on_and_a_run_is_deleted_under_way(elsewhere: Elsewhere) -> None:
-    workflow = flow("held", sh("a", "sleep 300"))
+    workflow = flow("held", sh("a", "sleep 36000"))
     elsewhere.remote.delete(elsewhere.submit(workflow, "held-1"))
     elsewhere.stack.call("PATCH", "/dags/held", {"is_paused": True})
     run = elsewhere.submit(workflow, "held-2")

@@ -15,11 +15,9 @@ from tests.fakes.kubernetes.store import Resource
 from tests.support import airflow_runs
 from tests.support.airflow_runs import AirflowError, Worker
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 DagFile = Callable[[str], str]
-FIRST_S = 120.0
-"""How long a run may take when the process and its database have to start first."""
 
 NAMES = [
     "deferred",
@@ -38,7 +36,7 @@ NAMES = [
 def test_a_file_loads_and_survives_the_database(
     airflow: Worker, dag_file: DagFile, name: str
 ) -> None:
-    loaded = airflow.load(dag_file(name), limit_s=FIRST_S)
+    loaded = airflow.load(dag_file(name))
     assert loaded.errors == {}
     assert list(loaded.tasks) == [name]
     assert loaded.round_trip
@@ -49,7 +47,7 @@ def test_the_oldest_airflow_loads_a_file(tmp_path: Path, dag_file: DagFile) -> N
     if reason := airflow_runs.obstacle(old=True):
         pytest.skip(reason)
     with Worker(tmp_path, old=True) as old:
-        loaded = old.load(dag_file("two_pods"), limit_s=FIRST_S)
+        loaded = old.load(dag_file("two_pods"))
         assert loaded.errors == {}
         assert loaded.round_trip
         assert old.load("from airflow.sdk import nothing_such\n").tasks == {}
@@ -66,9 +64,7 @@ def test_errors_of_import_are_data(airflow: Worker) -> None:
 def test_a_value_goes_from_pod_to_pod(
     airflow: Worker, cluster: FakeCluster, dag_file: DagFile
 ) -> None:
-    run = airflow.run(
-        dag_file("two_pods"), "two_pods", cluster=cluster, conf={"word": "hi"}, limit_s=FIRST_S
-    )
+    run = airflow.run(dag_file("two_pods"), "two_pods", cluster=cluster, conf={"word": "hi"})
     assert run.state == "success", run.log
     assert run.states == {("first", -1): "success", ("second", -1): "success"}
     assert run.xcoms == {("first", -1): {"word": "hi"}}
@@ -80,7 +76,7 @@ def test_a_value_goes_from_pod_to_pod(
 
 
 def test_a_map_over_a_value(airflow: Worker, cluster: FakeCluster, dag_file: DagFile) -> None:
-    run = airflow.run(dag_file("mapped"), "mapped", cluster=cluster, limit_s=FIRST_S)
+    run = airflow.run(dag_file("mapped"), "mapped", cluster=cluster)
     assert run.state == "success", run.log
     assert run.states == {
         ("items", -1): "success",
@@ -103,7 +99,7 @@ def test_a_map_over_a_value(airflow: Worker, cluster: FakeCluster, dag_file: Dag
 
 
 def test_how_tasks_end_and_what_follows(airflow: Worker, dag_file: DagFile) -> None:
-    run = airflow.run(dag_file("endings"), "endings", limit_s=FIRST_S)
+    run = airflow.run(dag_file("endings"), "endings")
     assert run.state == "failed"
     states = {task: state for (task, _), state in run.states.items()}
     tries = {task: number for (task, _), number in run.tries.items()}
@@ -128,7 +124,7 @@ def test_how_tasks_end_and_what_follows(airflow: Worker, dag_file: DagFile) -> N
 
 
 def test_a_teardown_hides_no_failure(airflow: Worker, dag_file: DagFile) -> None:
-    run = airflow.run(dag_file("teardown"), "teardown", limit_s=FIRST_S)
+    run = airflow.run(dag_file("teardown"), "teardown")
     assert run.states == {("work", -1): "failed", ("clean", -1): "success"}
     assert run.state == "failed"
 
@@ -145,7 +141,7 @@ def test_pods_that_wait_fail_or_are_taken_away(
     with FakeCluster(tmp_path / "cluster", faults=faults, images=images) as cluster:
         cluster.secret("keys", {"TOKEN": "geheim"})
         cluster.config_map("settings", {"LR": "0.1"})
-        run = airflow.run(dag_file("pods"), "pods", cluster=cluster, limit_s=FIRST_S)
+        run = airflow.run(dag_file("pods"), "pods", cluster=cluster)
     states = {task: state for (task, _), state in run.states.items()}
     good = ("deferred", "writes_nothing", "text", "configured")
     assert {task: states[task] for task in good} == dict.fromkeys(good, "success")
@@ -168,7 +164,7 @@ def test_pods_that_wait_fail_or_are_taken_away(
 def test_jobs_and_a_custom_resource(airflow: Worker, dag_file: DagFile, tmp_path: Path) -> None:
     kind = Resource("kubeflow.org", "v1", "pytorchjobs")
     with FakeCluster(tmp_path / "cluster", operators={kind: train}) as cluster:
-        run = airflow.run(dag_file("jobs"), "jobs", cluster=cluster, limit_s=FIRST_S)
+        run = airflow.run(dag_file("jobs"), "jobs", cluster=cluster)
         assert cluster.objects(kind) == []
     assert run.states == {
         ("indexed", -1): "success",
@@ -187,8 +183,11 @@ def test_jobs_and_a_custom_resource(airflow: Worker, dag_file: DagFile, tmp_path
 def test_pods_of_a_job_that_come_late_are_not_looked_for_long(
     airflow: Worker, dag_file: DagFile, tmp_path: Path
 ) -> None:
-    with FakeCluster(tmp_path / "cluster", job_delay_s=0.5) as cluster:
-        run = airflow.run(dag_file("late_jobs"), "late_jobs", cluster=cluster, limit_s=FIRST_S)
+    def delay_s(name: str) -> float:
+        return 3600.0 if "not-seen" in name else 0.5
+
+    with FakeCluster(tmp_path / "cluster", job_delay_s=delay_s) as cluster:
+        run = airflow.run(dag_file("late_jobs"), "late_jobs", cluster=cluster)
     assert run.states == {
         ("not_waited_for", -1): "success",
         ("not_seen", -1): "failed",
@@ -200,14 +199,16 @@ def test_pods_of_a_job_that_come_late_are_not_looked_for_long(
 def test_large_values_arrive_if_they_are_written_in_ascii(
     airflow: Worker, dag_file: DagFile, cluster: FakeCluster
 ) -> None:
-    run = airflow.run(dag_file("values"), "values", cluster=cluster, limit_s=FIRST_S)
+    run = airflow.run(dag_file("values"), "values", cluster=cluster)
     # The operator decodes each message of the stream alone, which cuts letters of several bytes.
     assert run.xcoms["compare", -1] == [True, True, True]
 
 
-def test_a_run_has_a_time_limit(airflow: Worker, dag_file: DagFile) -> None:
-    text = """
+def test_a_run_has_a_time_limit(airflow: Worker, dag_file: DagFile, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    text = f"""
 from airflow.sdk import DAG, task
+import pathlib
 import time
 with DAG("long", schedule=None):
     @task
@@ -215,17 +216,21 @@ with DAG("long", schedule=None):
         pass
     @task
     def long():
-        time.sleep(600)
+        pathlib.Path({str(begun)!r}).touch()
+        time.sleep(3600)
     @task(trigger_rule="all_done")
     def after():
         pass
     short() >> long() >> after()
 """
-    airflow.load(text, limit_s=FIRST_S)
-    airflow.run(dag_file("teardown"), "teardown", limit_s=FIRST_S)  # the database is made
-    run = airflow.run(text, "long", limit_s=4.0)
-    assert run.timed_out
+    airflow.load(text)
+    airflow.run(dag_file("teardown"), "teardown")  # the database is made
+    for limit_s in (4.0, 20.0, 100.0, 500.0):
+        run = airflow.run(text, "long", limit_s=limit_s)
+        assert run.timed_out
+        if begun.exists():  # else the machine was too busy to come so far
+            break
     assert run.states["short", -1] == "success"
     assert run.states["long", -1] == "failed"
     assert run.states["after", -1] not in ("success", "failed")
-    assert airflow.load(text, limit_s=FIRST_S).errors == {}, "the next request starts it anew"
+    assert airflow.load(text).errors == {}, "the next request starts it anew"

@@ -61,5 +61,5 @@ def test_a_dag_that_is_gone_is_not_visible(server: FaultyServer, stack: AirflowS
     no_errors = says(200, {"import_errors": []})
     seen = [says(200, {"is_stale": stale}) for stale in (True, False)]
     server.answers = [no_errors, seen[0], no_errors, seen[1]]
-    stack.wait_visible("ends", limit_s=10)
+    stack.wait_visible("ends")
     assert len(server.asked) == 4

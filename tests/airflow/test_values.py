@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
+from couler.ir.base import FrozenDict
 from couler.ir.locks import Mutex
+from couler.ir.pods import StepPod
 from couler.ir.policies import Backoff, Retry
 from couler.ir.workflow import Parameter, Workflow
 from tests.corpus.build import flow, or_else, param, part, ref, sh, words
 from tests.fakes.kubernetes.cluster import FakeCluster
-from tests.support.airflow_runs import AirflowError, AirflowRun, Worker
+from tests.support.airflow_runs import LIMIT_S, AirflowError, AirflowRun, Worker
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 Run = Callable[..., AirflowRun]
 
@@ -28,7 +32,7 @@ def run(airflow: Worker, cluster: FakeCluster) -> Run:
 
     def run(workflow: Workflow, conf: dict[str, Any] | None = None) -> AirflowRun:
         text = AirflowBackend().compile(workflow, Target()).to_text()
-        return airflow.run(text, workflow.name, cluster=cluster, conf=conf, limit_s=120.0)
+        return airflow.run(text, workflow.name, cluster=cluster, conf=conf)
 
     return run
 
@@ -88,12 +92,10 @@ def test_large_values_of_any_alphabet_and_what_cannot_be_read(run: Run) -> None:
     assert found.xcoms["has", -1] == {"result": "1"}
 
 
-def test_time_limits_end_pods_and_policies_are_those_of_airflow(
-    run: Run, airflow: Worker, cluster: FakeCluster
-) -> None:
+def test_policies_are_those_of_airflow(run: Run, airflow: Worker) -> None:
     workflow = flow(
         "policies",
-        sh("late", "trap 'echo asked to end; exit 0' TERM; sleep 60 & wait", timeout_s=1),
+        sh("late", "true", timeout_s=1),
         sh(
             "patient",
             "exit 75",
@@ -109,7 +111,7 @@ def test_time_limits_end_pods_and_policies_are_those_of_airflow(
         timeout_s=3600,
     )
     text = AirflowBackend().compile(workflow, Target()).to_text()
-    loaded = airflow.load(text, limit_s=120.0)
+    loaded = airflow.load(text)
     assert loaded.errors == {}
     assert loaded.round_trip
     dag = loaded.serialized["policies"]["dag"]
@@ -124,16 +126,40 @@ def test_time_limits_end_pods_and_policies_are_those_of_airflow(
     assert patient["pool"] == "disk"
     assert tasks["late"]["execution_timeout"] == 1.0
     found = run(workflow)
-    assert found.state == "failed"
-    assert found.states["late", -1] == "failed"
+    assert found.states["patient", -1] == "failed"
     assert found.tries["patient", -1] == 1
-    [late] = found.pods_of("late")
-    assert late.container("base").stdout == "asked to end\n"
-    for _ in range(200):  # the API forgets a pod before its containers have ended
-        if all(one.exit_code is not None for pod in cluster.pods() for one in pod.containers):
-            break
-        time.sleep(0.05)
-    else:
-        raise AssertionError("containers outlive their time limit")
     notes = AirflowBackend().compile(workflow, Target()).notes
     assert notes == ('pool "disk" with one slot must exist in Airflow, or its tasks never start',)
+
+
+def test_a_time_limit_ends_the_pod(airflow: Worker, tmp_path: Path) -> None:
+    """The time is over as soon as the pod is ready, whenever that is."""
+    script = "trap 'echo asked to end; exit 0' TERM; echo ready; sleep 600 & wait"
+    patient = StepPod(spec_patch=FrozenDict(terminationGracePeriodSeconds=600))
+    workflow = flow("late", sh("late", script, timeout_s=3600, pod=patient))
+    text = AirflowBackend().compile(workflow, Target()).to_text()
+    over = threading.Event()
+    with FakeCluster(tmp_path / "cluster", grace_s=600) as cluster:
+
+        def said() -> list[str]:
+            begun = [one for pod in cluster.pods() for one in pod.containers]
+            return [one.stdout for one in begun if one.name == "base"]
+
+        def alarm() -> None:
+            while said() != ["ready\n"] and not over.wait(0.05):
+                pass
+            airflow.end_time()
+
+        ending = threading.Thread(target=alarm)
+        ending.start()
+        found = airflow.run(text, workflow.name, cluster=cluster)
+        over.set()
+        ending.join()
+        assert found.states == {("late", -1): "failed"}, found.log
+        assert "AirflowTaskTimeout" in found.logs["late", -1]
+        # The API forgets a pod before its containers have ended.
+        limit = time.monotonic() + LIMIT_S
+        while any(pod.container("base").exit_code is None for pod in cluster.pods()):
+            assert time.monotonic() < limit, "containers outlive their time limit"
+            time.sleep(0.05)
+        assert said() == ["ready\nasked to end\n"]

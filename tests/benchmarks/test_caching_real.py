@@ -55,7 +55,7 @@ def test_a_seed_stands_for_the_same_parameters_in_each_process() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_quick_one_measures_all_figures(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     words = ["--rows", "500", "--runs", "2", "--policy", "lru", "--json", str(out)]

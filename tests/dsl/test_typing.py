@@ -54,7 +54,7 @@ def wrong() -> None: ...
 """
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(1800)
 def test_type_checkers_see_what_the_program_means(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)

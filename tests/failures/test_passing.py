@@ -60,6 +60,7 @@ def test_pattern_for_argo_has_what_passes_and_nothing_that_never_does() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
 def test_go_reads_the_pattern_for_argo_as_python_does(tmp_path: Path) -> None:
     program = tmp_path / "main.go"
@@ -71,7 +72,6 @@ def test_go_reads_the_pattern_for_argo_as_python_does(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=110,
     )
     text = re.compile(passing_pattern().replace(r"\z", r"\Z"))
     assert json.loads(done.stdout) == [text.search(message) is not None for message in messages]

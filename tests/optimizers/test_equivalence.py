@@ -81,7 +81,7 @@ def test_corpus(pipeline: Pipeline, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=title)
 def test_whole_corpus(pipeline: Pipeline, tmp_path: Path) -> None:
     compare_corpus(pipeline, tmp_path, most=len(cases()))
@@ -162,21 +162,21 @@ def keeps_failures(pipeline: Pipeline) -> bool:
     return all(getattr(one, "keeps_failures", True) for one in pipeline.passes)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("make", [tangle, enriched])
 def test_random(make: Callable[[int], Workflow]) -> None:
     compare_runs(make, FEW)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seeds", MANY, ids=str)
 @pytest.mark.parametrize("make", [tangle, enriched])
 def test_many_random(make: Callable[[int], Workflow], seeds: range) -> None:
     compare_runs(make, seeds)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("make", [tangle, enriched])
 def test_random_workflows_show_something(make: Callable[[int], Workflow]) -> None:
     valid = [workflow for workflow in map(make, FEW) if is_valid(workflow)]

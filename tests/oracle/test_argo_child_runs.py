@@ -20,7 +20,7 @@ from tests.support.argo_children import divided, manifest, spec_of
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
 
@@ -175,7 +175,7 @@ def _begun(
     mark = folder / name
     found = divided({**spec_of(TWO), **spec}, "a", "b")
     arguments = found.spec["arguments"]["parameters"]
-    arguments[1]["value"] = f"touch {mark}; sleep 60"
+    arguments[1]["value"] = f"touch {mark}; sleep 3600"
     for one in found.definitions:
         api.apply(one)
     created = api.create(
@@ -186,7 +186,7 @@ def _begun(
             "spec": found.spec,
         }
     )
-    until = time.monotonic() + 60
+    until = time.monotonic() + argo_oracle.LIMIT_S
     while not mark.exists():
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -194,7 +194,7 @@ def _begun(
 
 
 def _wait(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + argo_oracle.LIMIT_S
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.1)

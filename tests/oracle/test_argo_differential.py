@@ -19,7 +19,7 @@ from tests.support.strategies import workflows
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1800),
     pytest.mark.skipif(
         argo_oracle.lint_available() is not None, reason=str(argo_oracle.lint_available())
     ),

@@ -148,7 +148,7 @@ def test_a_container_has_files_and_processes_of_its_own(node: Node, tmp_path: Pa
         echo pid $$$$; ls /tmp; cat /data/given; echo made > /data/made; touch /tmp/x
         echo not to be written > /usr/bin/sh || echo read-only
         echo said > /dev/termination-log
-        sleep 60 & echo "$X"
+        sleep 3600 & echo "$X"
     """
     container = run_container(
         node,

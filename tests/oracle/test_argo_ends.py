@@ -33,14 +33,14 @@ from tests.support.argo_compare import assert_same_outcome
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
 
 
 def same(workflow: Workflow, argo: argo_oracle.Session, folder: Path) -> dict[str, str]:
     """Return the states of the steps, which are those on this machine as well."""
-    return dict(assert_same_outcome(workflow, argo, folder, timeout_s=30).states)
+    return dict(assert_same_outcome(workflow, argo, folder).states)
 
 
 def told(step: str, default: object = None) -> ExitHandler:
@@ -212,7 +212,7 @@ def test_a_kept_loop_that_cannot_begin(bench_argo: argo_oracle.Session, tmp_path
         loop=while_(compare(last(), "==", 0)),
     )
     workflow = flow("no-round", first, of, AFTER, exit_handlers=[told("of", 1)])
-    outcome = assert_same_outcome(workflow, bench_argo, tmp_path, timeout_s=30, unbegun=("of@0",))
+    outcome = assert_same_outcome(workflow, bench_argo, tmp_path, unbegun=("of@0",))
     assert (outcome.states["of"], outcome.states["after"]) == ("failed", "omitted")
 
 

@@ -11,7 +11,7 @@ from tests.support import argo_oracle
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
 
@@ -41,7 +41,7 @@ spec:
     container: {image: any, command: [sh, -c, "true"]}
   - name: late
     activeDeadlineSeconds: 1
-    container: {image: any, command: [sh, -c, "sleep 60"]}
+    container: {image: any, command: [sh, -c, "sleep 3600"]}
   - name: own
     container: {image: any, command: [sh, -c, "exit 3"]}
 """

@@ -46,7 +46,7 @@ from tests.support.mill_of_flows import Mill
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
 
@@ -103,7 +103,7 @@ def test_the_corpus_in_parts(case: Case, argo: argo_oracle.Session, shared: Path
     folder.mkdir()
     workflow = divided(case.workflow, len(case.name), runs=False)
     parameters = {name: encode(value) for name, value in case.parameters_with(folder).items()}
-    run = argo.run(compiled(workflow), parameters=parameters, timeout_s=90)
+    run = argo.run(compiled(workflow), parameters=parameters)
     outcome = Outcome(resolve_defaults(workflow), run)
     expected = case.expected
     assert outcome.states == expected.steps, (run.message, outcome.messages)
@@ -148,7 +148,7 @@ def test_a_scope_that_is_too_long_for_one_template_runs_in_parts(
     context = PassContext(weigh=lambda found: ArgoBackend().footprint(found, Target()))
     workflow = Split().run(flat, context)
     assert all(step.part is not None for step in workflow.steps)
-    outcome = Outcome(workflow, argo.run(compiled(workflow), timeout_s=400))
+    outcome = Outcome(workflow, argo.run(compiled(workflow)))
     assert (outcome.status, set(outcome.states.values())) == ("succeeded", {"succeeded"})
     assert outcome.run_outputs == {"last": 6}
 
@@ -266,8 +266,12 @@ def test_a_bound_holds_for_all_steps_in_parts_of_a_group(
     one, two = Part(group="1"), Part(group="2")
     file = shared / "running"
     script = f"echo + >> {file}; sleep 0.3; echo - >> {file}"
+    # Of the first part, the first waits for another beside it, however late that is.
+    begun = shared / "begun"
+    beside = f"echo >> {begun}; until test $(wc -l < {begun}) -ge 2; do sleep 0.05; done"
+    together = f"echo + >> {file}; {beside}; sleep 0.3; echo - >> {file}"
     inner = [
-        *(sh(name, script, part=one) for name in "abc"),
+        *(sh(name, together, part=one) for name in "abc"),
         *(sh(name, script, part=two) for name in "de"),
         sh("f", script),
     ]
@@ -312,6 +316,6 @@ def test_a_step_that_an_exit_handler_reads_stays_in_the_first_run(
     context = PassContext(weigh=lambda found: ArgoBackend().footprint(found, Target()))
     workflow = Split(run_steps=1).run(resolve_defaults(flat), context)
     assert [step.part and step.part.run for step in workflow.steps] == ["run-1", None, "run-2"]
-    outcome = Outcome(workflow, argo.run(compiled(workflow), timeout_s=200))
+    outcome = Outcome(workflow, argo.run(compiled(workflow)))
     assert (outcome.status, outcome.run_outputs) == ("succeeded", {"last": 3})
     assert told.read_text() == "2\n"

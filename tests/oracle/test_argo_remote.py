@@ -28,7 +28,7 @@ from tests.support import argo_moments, argo_oracle
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
 

@@ -32,7 +32,7 @@ from tests.support.argo_bench import Bench
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
 
@@ -335,7 +335,7 @@ def test_a_cancelled_run_goes_on(bench: Bench) -> None:
     workflow = flow(
         "cancelled",
         bench.step("first"),
-        bench.step("slow", f"{bench.mended} || sleep 60", depends_on=["first"]),
+        bench.step("slow", f"{bench.mended} || sleep 3600", depends_on=["first"]),
         bench.step("after", depends_on=["slow"]),
     )
     bench.run_and_stop(workflow, when="slow")
@@ -375,7 +375,7 @@ def test_what_waits_for_what_runs_again_cannot_be_kept(bench: Bench) -> None:
 
 
 def test_a_run_that_goes_on_is_not_restarted(bench: Bench) -> None:
-    workflow = flow("goes-on", bench.step("slow", f"{bench.mended} || sleep 60"))
+    workflow = flow("goes-on", bench.step("slow", f"{bench.mended} || sleep 3600"))
 
     def refused() -> None:
         with pytest.raises(RefusedError, match="has not ended, so it cannot be restarted"):

@@ -29,7 +29,7 @@ from tests.support.mill_of_flows import Mill
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
 
@@ -95,14 +95,14 @@ def _goes_by_its_plan(
     argo: argo_oracle.Session, workflow: Workflow, parameters: Mapping[str, str]
 ) -> None:
     artifact = ArgoBackend().compile(workflow, Target())
-    first = argo.run(artifact.to_text(), parameters=parameters, timeout_s=120)
+    first = argo.run(artifact.to_text(), parameters=parameters)
     with RestClient("argo", argo.address, extra="argo") as client:
         remote = ArgoRemote(ClusterApi(client, "default"))
         run = RemoteRun(first.name, workflow, {"name": first.name})
         seen = remote.observe(run)
         plan = plan_restart(Past(first.name, workflow, parameters, recorded(seen)))
         remote.restart(run, Restart(workflow, artifact, parameters, plan.again))
-        argo.wait(first.name, timeout_s=120)
+        argo.wait(first.name)
         again = remote.observe(run)
     assert _states(again) == _states(seen)
     assert again.status == "failed"

@@ -23,7 +23,7 @@ from tests.support.argo_bench import Bench
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
 
@@ -177,7 +177,7 @@ def test_a_run_in_parts_that_was_stopped_goes_on(bench: Bench, of: Of) -> None:
             *of(TWO, bench.step("after", depends_on=["slow"])),
         )
 
-    bench.run_and_stop(workflow(f"{bench.mended} || sleep 60"), when="slow")
+    bench.run_and_stop(workflow(f"{bench.mended} || sleep 3600"), when="slow")
     assert bench.ends("succeeded") == {"good"}
     bench.mend()
     assert bench.ran == []

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.argo.family import children_of
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.reset import has_ended
@@ -27,7 +28,7 @@ from tests.support.argo_bench import Bench
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
 
@@ -39,7 +40,7 @@ def of(run: str, *steps: Step) -> list[Step]:
 
 
 def until(holds: Callable[[], object]) -> None:
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + argo_oracle.LIMIT_S
     while not holds():
         assert time.monotonic() < limit
         time.sleep(0.05)
@@ -200,12 +201,17 @@ def test_children_that_ended_with_the_time_of_the_run_go_on(bench: Bench) -> Non
         *of(
             "a",
             bench.step("good"),
-            bench.step("slow", f"{bench.mended} || sleep 60", depends_on=["good"]),
+            bench.step("slow", f"{bench.mended} || sleep 3600", depends_on=["good"]),
         ),
         *of("b", bench.step("after", depends_on=["slow"])),
-        timeout_s=12,
+        timeout_s=3600,
     )
-    bench.run(workflow)
+
+    def end_time(api: ClusterApi) -> None:
+        api._patch("Workflow", bench.name, {"spec": {"activeDeadlineSeconds": 0}})
+
+    bench.run_and_stop(workflow, when="slow", stop=end_time)
+    assert bench.status == "failed"
     assert bench.ends("succeeded") == {"good"}
     until(lambda: all(map(is_over, bench.children.values())))
     bench.mend()
@@ -226,7 +232,7 @@ def test_a_child_that_others_ended_goes_on(bench: Bench) -> None:
         *of(
             "a",
             bench.step("good"),
-            bench.step("slow", f"{bench.mended} || sleep 60", depends_on=["good"]),
+            bench.step("slow", f"{bench.mended} || sleep 3600", depends_on=["good"]),
         ),
         *of("b", bench.step("after", depends_on=[on_completion("slow")])),
     )
@@ -239,12 +245,13 @@ def test_a_child_that_others_ended_goes_on(bench: Bench) -> None:
 
 
 def test_a_child_that_was_put_back_in_vain_goes_on_the_next_time(bench: Bench) -> None:
+    slow = f"{{ test -e {bench.folder}/slow && sleep 3600; }}"
     workflow = flow(
         "vain",
         *of(
             "a",
             bench.step("good", "date +%N"),
-            bench.step("bad", f"{bench.mended} || {{ test -e {bench.folder}/slow && sleep 60; }}"),
+            bench.step("bad", f"{bench.mended} || {slow}"),
         ),
         *of(
             "b",
@@ -299,7 +306,7 @@ def test_logs_cancel_and_delete_after_a_restart(bench: Bench) -> None:
         return flow(
             "after",
             *of("a", bench.step("good", "echo kept"), bench.step("bad", script)),
-            *of("b", bench.step("next", "sleep 60", depends_on=["bad"])),
+            *of("b", bench.step("next", "sleep 3600", depends_on=["bad"])),
         )
 
     first, second = workflow("exit 3"), workflow("echo well")
@@ -401,7 +408,7 @@ def test_a_restart_is_cancelled_while_parts_wait_for_others(bench: Bench, kind: 
             bench.step("kept", 'echo "$1"', ref("beside")),
         )
 
-    first, slow = workflow("exit 3"), workflow("sleep 60")
+    first, slow = workflow("exit 3"), workflow("sleep 3600")
     run = bench.submit(first)
     bench.follow(run)
     assert {line.split()[0] for line in bench.ran} == {"bad", "beside", "good", "kept"}

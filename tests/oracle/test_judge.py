@@ -76,7 +76,7 @@ def _records(folder: Path) -> dict[str, Record]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # the first use builds Argo's linter
+@pytest.mark.timeout(1800)  # the first use builds Argo's linter
 @pytest.mark.skipif(
     argo_oracle.lint_available() is not None, reason=str(argo_oracle.lint_available())
 )

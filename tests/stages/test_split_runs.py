@@ -12,7 +12,7 @@ from couler.backends.base import RunOptions
 from couler.ir.workflow import Workflow
 from tests.support.large_workflows import layered
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 PARTS = "split{group_steps=40, run_steps=260}"
 

@@ -14,7 +14,7 @@ from tests.fakes.kubernetes.store import Json
 from tests.support import argo_oracle
 from tests.support.argo_oracle import Resource
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 
@@ -99,7 +99,7 @@ def test_jobs_are_created_and_their_fields_read(tmp_path: Path) -> None:
     [verdict] = argo_oracle.lint([file])
     assert verdict.errors == ()
     with argo_oracle.session(tmp_path / "run", resources=RESOURCES) as argo:
-        run = argo.run(text, timeout_s=120)
+        run = argo.run(text)
         created = {resource.plural: argo.objects(resource) for resource in RESOURCES}
     assert run.phase == "Succeeded", [(one.display_name, one.message) for one in run.nodes]
     assert {name: len(found) for name, found in created.items()} == dict.fromkeys(created, 1)
@@ -124,7 +124,7 @@ def test_a_failed_job_fails_its_step(tmp_path: Path) -> None:
     status = {"replicaStatuses": {"Launcher": {"failed": 3}}}
     resources = {kubeflow("v2beta1", "mpijobs"): lambda sent: status}
     text = wf.compile("argo").to_text()
-    run = argo_oracle.run(text, work_dir=tmp_path, resources=resources, timeout_s=60)
+    run = argo_oracle.run(text, work_dir=tmp_path, resources=resources)
     assert run.phase == "Failed"
     assert "status.replicaStatuses.Launcher.failed gt [2]" in run.node("fit").message
 
@@ -138,7 +138,7 @@ def test_models_are_trained_in_a_container_as_here(tmp_path: Path) -> None:
             image="any",
         )
         wf.output("score", trained.score)
-    run = argo_oracle.run(wf.compile("argo").to_text(), work_dir=tmp_path, timeout_s=120)
+    run = argo_oracle.run(wf.compile("argo").to_text(), work_dir=tmp_path)
     assert run.phase == "Succeeded", [(one.display_name, one.message) for one in run.nodes]
     here = wf.run()
     assert float(run.root.outputs["score"]) == here.outputs["score"]

@@ -15,7 +15,7 @@ from couler.ir.workflow import Workflow
 from couler.stages.checks import check_engine
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_outcome import AirflowOutcome
-from tests.support.airflow_runs import AirflowRun, Worker
+from tests.support.airflow_runs import LIMIT_S, AirflowRun, Worker
 
 _BACKEND = AirflowBackend()
 
@@ -26,7 +26,7 @@ def assert_same_outcome(
     cluster: FakeCluster | None,
     folder: Path,
     *,
-    limit_s: float = 120.0,
+    limit_s: float = LIMIT_S,
 ) -> AirflowRun:
     """Return a run of Airflow, which gave the statuses and outputs that this machine gives.
 

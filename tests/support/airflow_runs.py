@@ -27,7 +27,12 @@ _VARIABLE = "COULER_AIRFLOW"
 """Names a folder with the environments, if they do not lie in the checkout."""
 
 _PROGRAM = Path(__file__).with_name("airflow_worker.py")
-_LAST_WORD_S = 10.0
+_LAST_WORD_S = 120.0
+LIMIT_S = 900.0
+"""How long a request may take, and what else is waited for: a guard against what hangs, no measure.
+
+The machine may be busy, or stand still for a minute or two.
+"""
 RETURNED = "return_value"
 
 Json = dict[str, Any]
@@ -117,16 +122,42 @@ def connection(cluster: FakeCluster) -> Json:
     }
 
 
+_PATIENCE = {
+    "AIRFLOW__API__WORKER_TIMEOUT": "3600",
+    "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "600",
+    "AIRFLOW__DAG_PROCESSOR__DAG_FILE_PROCESSOR_TIMEOUT": "600",
+    "AIRFLOW__DAG_PROCESSOR__HEALTH_CHECK_THRESHOLD": "3600",
+    "AIRFLOW__DAG_PROCESSOR__STALE_DAG_THRESHOLD": "86400",
+    "AIRFLOW__DATABASE__MAX_DB_RETRIES": "20",
+    "AIRFLOW__EXECUTION_API__JWT_EXPIRATION_TIME": "86400",
+    "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "3600",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "3600",
+    "AIRFLOW__SCHEDULER__TASK_QUEUED_TIMEOUT": "3600",
+    "AIRFLOW__TRIGGERER__RUNNER_HEALTH_CHECK_THRESHOLD": "3600",
+    "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "3600",
+    "AIRFLOW__WORKERS__EXECUTION_API_RETRIES": "30",
+    "AIRFLOW__WORKERS__EXECUTION_API_RETRY_WAIT_MAX": "10",
+    "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "600",
+    "AIRFLOW__WORKERS__MAX_FAILED_HEARTBEATS": "1000",
+}
+"""Settings after which Airflow takes nothing for lost that is only slow.
+
+By its own it gives up a DAG whose file was read 50 s after another look at it, a task that the API
+server has answered later than after 5 s, and a process that was silent for 30 s.
+"""
+
+
 def environment(home: Path) -> dict[str, str]:
     """The environment of Airflow's processes, with its files below `home`."""
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
     return {
         **kept,
+        **_PATIENCE,
         "HOME": str(home),
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(home / "dags"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}?timeout=60",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}?timeout=600",
         "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
         "NO_COLOR": "1",
     }
@@ -154,7 +185,7 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def load(self, text: str, *, limit_s: float = 60.0) -> Loaded:
+    def load(self, text: str, *, limit_s: float = LIMIT_S) -> Loaded:
         """Load the text of a DAG file."""
         with self._file(text) as file:
             found = self._ask({"do": "load", "file": str(file)}, limit_s)
@@ -176,7 +207,7 @@ class Worker:
         conf: Mapping[str, Any] | None = None,
         has_pods: bool = True,
         connections: Mapping[str, Json] | None = None,
-        limit_s: float = 60.0,
+        limit_s: float = LIMIT_S,
     ) -> AirflowRun:
         """Run a DAG of a file to its end.
 
@@ -241,6 +272,11 @@ class Worker:
             timed_out=found["timed_out"],
             rendered={(one["task"], one["map_index"]): one["fields"] for one in found["rendered"]},
         )
+
+    def end_time(self) -> None:
+        """Have the time limit of the task that runs be over, as Airflow's own clock does."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGALRM)
 
     @contextlib.contextmanager
     def _file(self, text: str) -> Iterator[Path]:

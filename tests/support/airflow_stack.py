@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 import urllib.error
@@ -21,6 +23,7 @@ from typing import IO, Any
 
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_runs import (
+    LIMIT_S,
     AirflowError,
     AirflowRun,
     Instance,
@@ -39,14 +42,13 @@ _PARTS = {
 }
 _REQUEST = "[http.access]"
 _POLL_S = 0.3
-_ANSWER_S = 120
+_ANSWER_S = 600
 """How long the API may take to answer: on SQLite a writer waits until all others have written."""
 _LOCKED = "Database error"
 """What the API says with a 500 where SQLite was locked: a transaction that has read and then wants
 to write while another one does is refused at once, however long a writer may wait. Nothing of it
 is done, so the question may be asked again."""
-_BACK_S = 60
-"""How long a DAG that was seen may be gone."""
+_GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _PAGE = 100
 _ENDED = ("success", "failed")
 
@@ -74,7 +76,7 @@ class AirflowStack:
         cluster: FakeCluster | None = None,
         *,
         settings: Mapping[str, str] | None = None,
-        start_s: float = 120.0,
+        start_s: float = LIMIT_S,
         port: int | None = None,
     ) -> None:
         self.home = home
@@ -121,7 +123,7 @@ class AirflowStack:
             for part in _PARTS:
                 with open(self.home / f"{part}.log", "wb") as log:
                     self._processes[part] = self._start(part, log)
-            self._wait_healthy()
+            self.wait_healthy()
         except BaseException:
             self.close()
             raise
@@ -151,7 +153,7 @@ class AirflowStack:
         dag_id: str,
         *,
         conf: Mapping[str, Any] | None = None,
-        limit_s: float = 120.0,
+        limit_s: float = LIMIT_S,
     ) -> AirflowRun:
         """Upload the text of a DAG file, run the DAG to its end and read what it has given."""
         before = len(self.cluster.pods()) if self.cluster else 0
@@ -174,7 +176,7 @@ class AirflowStack:
         hidden.write_text(text, encoding="utf-8")
         os.replace(hidden, folder / f"{name}.py")
 
-    def wait_visible(self, dag_id: str, *, limit_s: float) -> None:
+    def wait_visible(self, dag_id: str, *, limit_s: float = LIMIT_S) -> None:
         """Wait until a DAG is known, and not taken to be gone.
 
         Raises
@@ -210,11 +212,11 @@ class AirflowStack:
             found = self.call("POST", path, sent, absent_ok=True)
             return found is not None
 
-        self._until(begun, _BACK_S, f"DAG {dag_id} is not there")
+        self._until(begun, LIMIT_S, f"DAG {dag_id} is not there")
         assert found is not None
         return str(found["dag_run_id"])
 
-    def wait(self, dag_id: str, run_id: str, *, limit_s: float) -> str:
+    def wait(self, dag_id: str, run_id: str, *, limit_s: float = LIMIT_S) -> str:
         """Wait for the end of a run and return its state."""
         path, state = self._run_path(dag_id, run_id), ""
 
@@ -225,6 +227,15 @@ class AirflowStack:
 
         self._until(ended, limit_s, f"run {run_id} of {dag_id} does not end")
         return state
+
+    def age(self, dag_id: str, run_id: str, by_s: float) -> None:
+        """Have a run that is under way begun so much earlier."""
+        change = "UPDATE dag_run SET start_date = strftime('%Y-%m-%d %H:%M:%f', start_date, ?)"
+        place = " WHERE dag_id = ? AND run_id = ? AND start_date IS NOT NULL"
+        with contextlib.closing(sqlite3.connect(self.home / "airflow.db", timeout=_ANSWER_S)) as db:
+            found = db.execute(change + place, (f"-{by_s} seconds", dag_id, run_id))
+            db.commit()
+        assert found.rowcount == 1, (dag_id, run_id)
 
     def instances(self, dag_id: str, run_id: str) -> list[Json]:
         """The task instances of a run."""
@@ -328,7 +339,9 @@ class AirflowStack:
             start_new_session=True,
         )
 
-    def _wait_healthy(self) -> None:
+    def wait_healthy(self) -> None:
+        """Wait until all parts answer."""
+
         def healthy() -> bool:
             try:
                 found = self.call("GET", "/monitor/health")
@@ -372,6 +385,14 @@ def _quoted(text: str) -> str:
 
 
 def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """Return a port that the system gives to nobody who asks for any.
+
+    It is listened at only when Airflow has started, and again after that was restarted.
+    """
+    lowest_given = int(_GIVEN_PORTS.read_text().split()[0])
+    ports = range(1024, min(lowest_given, 32768))
+    while True:
+        port = random.choice(ports)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port

@@ -101,9 +101,14 @@ class Bench:
         return self._done(after, self.argo.wait(self.name))
 
     def run_and_stop(
-        self, workflow: Workflow, *, when: str, before: Callable[[], None] | None = None
+        self,
+        workflow: Workflow,
+        *,
+        when: str,
+        before: Callable[[], None] | None = None,
+        stop: Callable[[ClusterApi], None] | None = None,
     ) -> None:
-        """Begin a run, and stop it as soon as a step runs."""
+        """Begin a run, and stop it as soon as a step runs, as a cancel does or in another way."""
         name = f"{workflow.name}-{uuid.uuid4().hex[:6]}"
         *definitions, manifest = self._manifests(workflow, {})
         manifest["metadata"] = {"name": name}
@@ -112,20 +117,23 @@ class Bench:
             for one in definitions:
                 api.apply(one)
             api.create(manifest)
-            until = time.monotonic() + 60
+            until = time.monotonic() + argo_oracle.LIMIT_S
             while when not in self._written():
                 assert time.monotonic() < until
                 time.sleep(0.05)
             if before is not None:
                 before()
-            api.stop(name)
-            stop_children(api, api.get(name))
+            if stop is not None:
+                stop(api)
+            else:
+                api.stop(name)
+                stop_children(api, api.get(name))
         run = self.argo.wait(name)
         self._wait_for_children()
         self._done(workflow, run)
 
     def _wait_for_children(self) -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + argo_oracle.LIMIT_S
         with self.api() as api:
             while not all(map(is_over, children_of(api, api.get(self.name)))):
                 assert time.monotonic() < until

@@ -38,7 +38,6 @@ def assert_same_outcome(
     argo: Session,
     folder: Path,
     *,
-    timeout_s: float = 60.0,
     unbegun: Collection[str] = (),
 ) -> Outcome:
     """Return the outcome under Argo, which has the statuses and outputs that this machine gives.
@@ -49,7 +48,7 @@ def assert_same_outcome(
     assert check_engine(workflow, _BACKEND, Target()) == ()
     here = LocalBackend().run(workflow, options=RunOptions(home=folder / "home", jobs=4))
     text = _BACKEND.compile(workflow, Target()).to_text()
-    there = Outcome(workflow, argo.run(text, timeout_s=timeout_s))
+    there = Outcome(workflow, argo.run(text))
     states = {path: step.status for path, step in here.steps.items() if path not in unbegun}
     different = _differences(there.states, states)
     assert not different, (different, there.messages)

@@ -46,6 +46,7 @@ from tests.oracle.argo.cluster import (
 from tests.oracle.argo.result import OracleNode, OraclePod, OracleRun, read_run
 
 __all__ = [
+    "LIMIT_S",
     "BuildError",
     "OracleError",
     "OracleNode",
@@ -62,6 +63,11 @@ __all__ = [
     "session",
 ]
 
+LIMIT_S = 900.0
+"""How long a run may take, and what else is waited for: a guard against what hangs, no measure.
+
+The machine may be busy, or stand still for a minute or two.
+"""
 PYTHON_VARIABLE = "COULER_ORACLE_PYTHON"
 """Names the interpreter that containers find as ``python``; else it is the one of the tests."""
 
@@ -141,7 +147,7 @@ class Session:
         *,
         parameters: Mapping[str, str] | None = None,
         scheduled: datetime.datetime = _SCHEDULED,
-        timeout_s: float = 60.0,
+        timeout_s: float = LIMIT_S,
     ) -> OracleRun:
         """Create the objects of a manifest and run its workflow; see `run`."""
         self._count += 1
@@ -187,7 +193,7 @@ class Session:
         """Kill the controller, and start another."""
         self._cluster.restart_controller()
 
-    def wait(self, name: str, *, timeout_s: float = 60.0) -> OracleRun:
+    def wait(self, name: str, *, timeout_s: float = LIMIT_S) -> OracleRun:
         """Wait for the end of a workflow that is there already."""
         return read_run(self._cluster, self._cluster.wait(name, timeout_s=timeout_s))
 
@@ -272,7 +278,7 @@ def run(
     shared: Sequence[Path] = (),
     resources: Mapping[Resource, Ending] | None = None,
     scheduled: datetime.datetime = _SCHEDULED,
-    timeout_s: float = 60.0,
+    timeout_s: float = LIMIT_S,
 ) -> OracleRun:
     """Run a manifest under Argo to its end.
 

@@ -46,7 +46,7 @@ from tests.corpus.build import flow, given, out, ref, sh
 from tests.support import cache_fault_engine
 from tests.support.cache_fault_engine import KILL_AT, POINTS
 
-_PATIENCE_S = 120.0
+_PATIENCE_S = 600.0
 _SIZES = {"rows": 60_000, "table": 40_000, "model": 25_000, "plot": 10_000}
 _VALUES = 4
 """How many values each parameter may have."""

@@ -58,7 +58,7 @@ with DAG("endings", schedule=None):
 
     @task(execution_timeout=timedelta(seconds=0.5))
     def late():
-        time.sleep(30)
+        time.sleep(3600)
 
     @task
     def below():

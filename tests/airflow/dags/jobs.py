@@ -54,7 +54,7 @@ with DAG("jobs", schedule=None):
         task_id="create", yaml_conf=TRAINING, custom_resource_definition=True, namespace="default"
     )
 
-    @task.sensor(poke_interval=0.2, timeout=30)
+    @task.sensor(poke_interval=0.2, timeout=3600)
     def wait():
         found = KubernetesHook().get_custom_object(
             group="kubeflow.org", version="v1", plural="pytorchjobs", name="train"

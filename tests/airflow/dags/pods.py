@@ -13,7 +13,7 @@ def pod(task_id, script, **more):
 
 
 def hit(task_id, **more):
-    return pod(task_id, "sleep 30", labels={"hit": task_id}, **more)
+    return pod(task_id, "sleep 3600", labels={"hit": task_id}, **more)
 
 
 with DAG("pods", schedule=None):

@@ -86,7 +86,6 @@ def test_argo_gives_the_stated_outcome(
         work_dir=tmp_path / "run",
         secrets=expected.secrets,
         shared=[shared],
-        timeout_s=90,
     )
     workflow = resolve_defaults(ancestor_programs.load(name).to_ir())
     outcome = argo_outcome.Outcome(workflow, run)

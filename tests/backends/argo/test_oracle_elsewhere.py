@@ -30,7 +30,7 @@ def _oracle() -> None:
 def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
     with argo_oracle.session(tmp_path / "run", artifacts=case.artifacts) as argo:
         workflow = fill_locations(case.workflow, {"s3": argo.storage})
-        run = argo.run(ArgoBackend().compile(workflow, Target()).to_text(), timeout_s=90)
+        run = argo.run(ArgoBackend().compile(workflow, Target()).to_text())
     outcome = Outcome(workflow, run)
     assert outcome.states == case.expected.steps, (run.message, outcome.messages)
     assert outcome.status == case.expected.status

@@ -11,7 +11,7 @@ from tests.fakes.kubernetes.store import Json
 from tests.support import argo_oracle
 from tests.support.argo_oracle import Resource
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 JOBS = Resource("batch", "v1", "jobs")
 HEAD = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "train-"}}
@@ -54,7 +54,7 @@ def run(workflow: couler.Workflow, folder: Path) -> tuple[argo_oracle.OracleRun,
     [verdict] = argo_oracle.lint([manifest])
     assert verdict.errors == ()
     with argo_oracle.session(folder / "run", resources={JOBS: ended}) as argo:
-        done = argo.run(text, timeout_s=90)
+        done = argo.run(text)
         assert done.phase == "Succeeded", [(one.display_name, one.message) for one in done.nodes]
         [created] = argo.objects(JOBS)
     return done, created
@@ -111,9 +111,7 @@ def test_a_job_whose_failure_condition_holds_fails(tmp_path: Path) -> None:
             {**HEAD, "spec": {}}, "status.succeeded > 0", "status.failed > 0", step_name="a"
         )
     statuses = {JOBS: lambda sent: {"failed": 1}}
-    done = argo_oracle.run(
-        wf.compile("argo").to_text(), work_dir=tmp_path, resources=statuses, timeout_s=60
-    )
+    done = argo_oracle.run(wf.compile("argo").to_text(), work_dir=tmp_path, resources=statuses)
     assert done.phase == "Failed"
     assert "failure condition" in done.node("a").message
 

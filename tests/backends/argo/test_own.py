@@ -151,11 +151,17 @@ def test_time_limit_of_a_request_is_one_of_the_request() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1800)
 def test_argo_runs_hooks_and_takes_metrics(tmp_path: Path) -> None:
     if reason := argo_oracle.available():
         pytest.skip(reason)
-    tell = Hook(when=own("==", "running"), step=sh("tell", 'echo "$1"', param("p"), result=None))
+    # What runs goes on when all have told of it, which the controller lets them do only by then.
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    told_of = f'echo "$1"; echo >> {shared}/told'
+    goes_on = f"until test $(wc -l < {shared}/told) -ge 4; do sleep 0.1; done"
+    (shared / "told").touch()
+    tell = Hook(when=own("==", "running"), step=sh("tell", told_of, param("p"), result=None))
     after = Hook(when=own("==", "succeeded"), step=sh("after", "echo after", result=None))
     ended = Hook(when=own("==", "failed"), step=sh("never", "echo never", result=None))
     labels = (
@@ -164,8 +170,8 @@ def test_argo_runs_hooks_and_takes_metrics(tmp_path: Path) -> None:
     )
     workflow = flow(
         "hooked",
-        sh("a", "sleep 1; echo $1", item(), foreach=[1, 2], result=None, hooks=[tell, after]),
-        group("g", sh("inside", "sleep 1", result=None), hooks=[tell, ended]),
+        sh("a", f"{goes_on}; echo $1", item(), foreach=[1, 2], result=None, hooks=[tell, after]),
+        group("g", sh("inside", goes_on, result=None), hooks=[tell, ended]),
         sh(
             "b",
             "cd $COULER_WORK; echo 5 > n.txt",
@@ -192,7 +198,7 @@ def test_argo_runs_hooks_and_takes_metrics(tmp_path: Path) -> None:
         parameters=[parameter("p", "x$$y")],
     )
     text = BACKEND.compile(workflow, Target()).to_text()
-    run = argo_oracle.run(text, work_dir=tmp_path)
+    run = argo_oracle.run(text, work_dir=tmp_path / "argo", shared=[shared])
     assert run.phase == "Succeeded"
     names = [node.display_name.partition(".hooks.") for node in run.nodes]
     hooked = sorted(name for _, dot, name in names if dot)
@@ -224,7 +230,7 @@ def test_texts_that_argo_would_read_are_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1800)
 def test_argo_runs_a_container_set(tmp_path: Path) -> None:
     if reason := argo_oracle.available():
         pytest.skip(reason)

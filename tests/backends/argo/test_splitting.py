@@ -168,7 +168,7 @@ def test_nothing_is_compiled_again_once_it_is_measured(monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("count", "width"), [(10_000, 50)])
 def test_more_are_put_into_several(count: int, width: int) -> None:
     *definitions, main = objects(count, width)
@@ -269,7 +269,7 @@ def test_what_a_run_takes_besides_its_steps_is_told(budget: str, told: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # the first use builds Argo's linter
+@pytest.mark.timeout(1800)  # the first use builds Argo's linter
 def test_a_thousand_steps_in_runs_of_their_own_are_taken_by_argo(tmp_path: Path) -> None:
     plan = stages.plan(
         layered(1000, 20), engine="argo", passes=["split{group_steps=40, run_steps=260}"]

@@ -15,7 +15,7 @@ def test_what_a_run_must_give_is_worked_out_apart() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_killed_engines_leave_a_whole_cache(tmp_path: Path) -> None:
     campaign = CacheCampaign(tmp_path, seed=7)
     campaign.kill(8)

@@ -20,7 +20,7 @@ pytestmark = [
         sys.platform != "linux" or shutil.which("flock") is None,
         reason="looks into /proc, and its steps hold locks",
     ),
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(1800),
 ]
 
 SLOW = pytest.mark.slow

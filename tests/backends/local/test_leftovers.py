@@ -49,6 +49,7 @@ def fault_run(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[FaultR
 def all_started(watched: Watched, count: int) -> bool:
     """Wait until so many steps have begun and have made their children."""
     begun = watched.wait_until(lambda: len(watched.run.under_way()) >= count)
+    begun = begun and watched.wait_until(lambda: len(list(watched.run.processes())) > count)
     time.sleep(0.3)  # for their children, and the idle time of the journal
     return begun
 

@@ -7,7 +7,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ from tests.fakes.kubernetes.store import (
 from tests.fakes.kubernetes.tools import hidden_folders, make_tools
 
 NAMESPACE = "default"
-_LIFETIME_S = 300.0
+_LIFETIME_S = 7200.0
+"""Longer than all tests of a module take on a slow machine: some modules have one cluster."""
 _QUOTA = 500
 
 
@@ -85,7 +86,7 @@ class FakeCluster:
     grace_s
         The longest time that a container gets to end after a request.
     job_delay_s
-        How long a job waits for its first pods.
+        How long a job waits for its first pods, by its name.
     quota
         The most pods in its life.
     """
@@ -101,7 +102,7 @@ class FakeCluster:
         shared: Iterable[Path] = (),
         max_pods: int = 24,
         grace_s: float = 2.0,
-        job_delay_s: float = 0.0,
+        job_delay_s: Callable[[str], float] = lambda name: 0.0,
         quota: int = _QUOTA,
         lifetime_s: float = _LIFETIME_S,
     ) -> None:

@@ -20,7 +20,7 @@ from tests.fakes.kubernetes.websocket import WebSocket
 PROTOCOL = "v4.channel.k8s.io"
 _STDIN, _STDOUT, _STDERR, _ERROR = 0, 1, 2, 3
 _CHUNK = 32 * 1024
-_START_S = 10.0
+_START_S = 600.0
 _PROGRAM = Path(sandbox.__file__).with_name("enter.py")
 
 

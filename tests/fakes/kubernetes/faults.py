@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from tests.fakes.kubernetes.store import ApiError, Json
@@ -51,6 +52,8 @@ class PodFault:
     """The first container is killed for its use of memory so long after its start."""
     vanish_after_s: float | None = None
     """The pod is gone, without a trace in the API, so long after its start."""
+    once_there: Path | None = None
+    """Nothing happens to a pod that has started until there is this file."""
 
 
 class CutOffError(Exception):

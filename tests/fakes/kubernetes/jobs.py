@@ -7,7 +7,7 @@ import copy
 import datetime
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,10 +68,10 @@ class _Progress:
 class JobController:
     """Works on the jobs of a store until it is closed."""
 
-    def __init__(self, store: Store, *, delay_s: float = 0.0) -> None:
+    def __init__(self, store: Store, *, delay_s: Callable[[str], float]) -> None:
         self.store = store
         self.delay_s = delay_s
-        """How long it takes before a job gets its first pods."""
+        """How long it takes before a job of a name gets its first pods."""
         self.failures: list[BaseException] = []
         self._jobs: dict[str, _Progress] = {}
         self._thread = threading.Thread(target=self._work)
@@ -102,7 +102,7 @@ class JobController:
             if ttl_s is not None and time.monotonic() - progress.changed >= ttl_s:
                 self.store.delete(JOBS, job["metadata"]["namespace"], job["metadata"]["name"])
             return
-        if time.monotonic() - progress.began < self.delay_s:
+        if time.monotonic() - progress.began < self.delay_s(job["metadata"]["name"]):
             return
         spec = job["spec"]
         active = self._count(job, progress)

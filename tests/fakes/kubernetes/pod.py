@@ -186,6 +186,8 @@ class Pod:
         if deadline_s is not None and age_s >= deadline_s:
             message = "Pod was active on the node longer than the specified deadline"
             self._cause = {"reason": "DeadlineExceeded", "message": message}
+        elif fault.once_there is not None and not fault.once_there.exists():
+            return self.gone()
         elif fault.evict_after_s is not None and age_s >= fault.evict_after_s:
             self._cause = {"reason": "Evicted", "message": "The node was low on resource: memory."}
             self._event("Warning", "Evicted", self._cause["message"])

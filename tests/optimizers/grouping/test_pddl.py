@@ -171,7 +171,7 @@ from pathlib import Path
 folder, engine, seconds = sys.argv[1:]
 answer = {answer}
 if answer == "hang":
-    time.sleep(60)
+    time.sleep(3600)
 if isinstance(answer, int):
     sys.stderr.write("some trouble\\n")
     sys.exit(answer)

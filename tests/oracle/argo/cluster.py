@@ -41,7 +41,7 @@ _WAIT_DELAY_S = 1.5
 Argo's executor looks once a second whether they have ended: one that starts after that need not
 wait. Kubernetes promises no order.
 """
-_DEAF_S = 5.0
+_DEAF_S = 600.0
 """How long, at most, a container gets no request to end.
 
 A program in Go ends at once if one comes before it has set up its handlers. In a cluster that does

@@ -77,7 +77,7 @@ def test_exit_codes_retries_and_time_limits(containers: ContainerRuntime, tmp_pa
     workflow = flow(
         "w",
         box("code", "exit 7", retry=Retry(limit=1, exit_codes=(7,))),
-        box("late", "sleep 60", timeout_s=2.0),
+        box("late", "sleep 3600", timeout_s=2.0),
         Step(name="gone", action=Container(image=IMAGE, command=("/no/such/program",))),
     )
     result = run(containers, workflow, tmp_path)
@@ -118,7 +118,7 @@ def test_containers_of_a_dead_engine_end_before_the_run_goes_on(
     home = tmp_path / "home"
     words = [sys.executable, "-c", PROGRAM, tmp_path / "w.json", home, containers.name]
     with subprocess.Popen(words, env=environ(containers), start_new_session=True) as engine:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         logs = "runs/*/logs/gate.log"
         while not any(log.stat().st_size for log in home.glob(logs)):
             assert engine.poll() is None
