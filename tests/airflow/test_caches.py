@@ -20,7 +20,7 @@ from tests.corpus.build import flow, given, item, out, param, parameter, ref, sh
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_runs import AirflowRun, Worker
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 BACKEND = AirflowBackend()
 TARGET = Target(options={"files_claim": "files", "files_path": "flows"})
@@ -102,7 +102,7 @@ def test_later_runs_take_what_is_as_it_was(
 
     def run(**conf: str) -> AirflowRun:
         given = {"mark": mark, **conf}
-        ended = airflow.run(text, "kept", cluster=cluster, conf=given, limit_s=120.0)
+        ended = airflow.run(text, "kept", cluster=cluster, conf=given)
         make_older(places / "cache/kept" / key_of("brief"), 3601)
         return ended
 
