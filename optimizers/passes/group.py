@@ -224,8 +224,11 @@ class Group:
         own = rewrites.get((None, ()))
         if own is not None and made.outputs:
             made = made.model_copy(update={"outputs": own.renamed_values(made.outputs)})
-        times = critical_path(workflow), critical_path(made)
-        report.finish(self.costs, times, keeps_failures=self.keeps_failures)
+        paths = (
+            critical_path(workflow, times=context.known_times),
+            critical_path(made, times=context.known_times),
+        )
+        report.finish(self.costs, paths, keeps_failures=self.keeps_failures)
         return made
 
     def problems(self, workflow: Workflow) -> dict[str, ScopeProblem]:
