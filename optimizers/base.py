@@ -16,6 +16,7 @@ from couler.ir.policies import Placement, Profile
 from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
 from couler.optimizers.estimate import Figure
+from couler.optimizers.step_times import StepTimes
 
 Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
 """Gives what a workflow takes of the engine; None for one that it cannot run anyway."""
@@ -115,6 +116,8 @@ class PassContext:
         begins.
     tuned
         Gives outcomes of tuning; None where nobody is to be asked for them.
+    known_times
+        How long steps take by what the passes before knew of it, by their paths; None likewise.
 
     Attributes
     ----------
@@ -132,6 +135,8 @@ class PassContext:
         What it went by, as JSON values by name.
     cost
         What machines cost by what the pass planned, in US dollars; None if it plans none.
+    times
+        How long steps take by what the pass planned, by their paths; None if it plans none.
 
     Examples
     --------
@@ -156,6 +161,7 @@ class PassContext:
         cluster: Machines | None = None,
         kept: Kept | None = None,
         tuned: Tuned | None = None,
+        known_times: StepTimes | None = None,
     ) -> None:
         self.engine = engine
         self.profile = profile
@@ -166,6 +172,7 @@ class PassContext:
         self.timings = timings
         self.kept = kept
         self.tuned = tuned
+        self.known_times = known_times
         self._cluster = cluster
         self.reason = ""
         self.step_reasons: dict[str, str] = {}
@@ -174,6 +181,7 @@ class PassContext:
         self.gave_up: list[str] = []
         self.facts: dict[str, t.Any] = {}
         self.cost: Figure | None = None
+        self.times: StepTimes | None = None
 
     @cached_property
     def cluster(self) -> Cluster | None:

@@ -1,7 +1,7 @@
 """What a run of a workflow will take: seconds, memory at the same time, and cost.
 
-The figures are worked out from what steps say of themselves (`Step.profile`, `Step.resources`), in
-this model:
+The figures are worked out from what steps say of themselves (`Step.profile`, `Step.resources`), or
+for seconds from what a pass knows better (`StepTime`), in this model:
 
 - Every step runs, and its first attempt succeeds; conditions hold; nothing comes from a cache.
 - There are workers enough, and steps take the times that `couler.optimizers.durations` tells. Exit
@@ -36,6 +36,7 @@ from couler.optimizers.durations import (
     lasting_as,
     turns_of,
 )
+from couler.optimizers.step_times import StepTimes, with_longest, with_means
 
 _GIB = 1 << 30
 _HOUR_S = 3600.0
@@ -116,7 +117,11 @@ class Estimate:
 
 
 def estimate(
-    workflow: Workflow, prices: Prices | None = None, *, parts_are_barriers: bool = False
+    workflow: Workflow,
+    prices: Prices | None = None,
+    *,
+    parts_are_barriers: bool = False,
+    times: StepTimes | None = None,
 ) -> Estimate:
     """Estimate what a run of a workflow takes, in the model of this module.
 
@@ -129,6 +134,10 @@ def estimate(
     parts_are_barriers
         Whether the engine starts a part when all parts that it waits for have ended
         (`couler.ir.sizes.Limits`).
+    times
+        How long steps take, by their paths, where that is known better than by their profiles. The
+        longest of their items count for the critical path and for the peak of memory, the mean ones
+        for the cost.
 
     Notes
     -----
@@ -147,7 +156,8 @@ def estimate(
     >>> estimate(Workflow(name="w", steps=steps)).seconds
     Figure(value=9.0, known=3, steps=4)
     """
-    scopes, census = _counted(workflow, prices)
+    census = _census(_run(with_means(workflow, times)), prices)
+    scopes = _run(with_longest(workflow, times))
     usual = census.seconds_sum / census.seconds_said if census.seconds_said else 1.0
     likely = Clock(lasting_as(usual), parts_are_barriers)
     peak = _peak(_held_in_run(scopes, likely))
@@ -158,9 +168,12 @@ def estimate(
     )
 
 
-def critical_path(workflow: Workflow, *, parts_are_barriers: bool = False) -> Figure:
+def critical_path(
+    workflow: Workflow, *, parts_are_barriers: bool = False, times: StepTimes | None = None
+) -> Figure:
     """Return the `seconds` of `estimate`, without the rest of it; O(n + m)."""
-    return _length(*_counted(workflow, None), parts_are_barriers)
+    scopes = _run(with_longest(workflow, times))
+    return _length(scopes, _census(scopes, None), parts_are_barriers)
 
 
 class _Held(t.NamedTuple):
@@ -238,14 +251,17 @@ class _Census:
             self.cost += here.times * rate * (seconds or 0.0) / _HOUR_S
 
 
-def _counted(workflow: Workflow, prices: Prices | None) -> tuple[list[Sequence[Step]], _Census]:
-    """Return the scopes that run if nothing fails, the workflow's own first, and their census."""
-    scopes: list[Sequence[Step]] = [workflow.steps]
-    scopes += [one.steps for one in workflow.exit_handlers if one.on != "failure"]
+def _run(workflow: Workflow) -> list[Sequence[Step]]:
+    """Return the scopes that run if nothing fails, the workflow's own first."""
+    handlers = (one.steps for one in workflow.exit_handlers if one.on != "failure")
+    return [workflow.steps, *handlers]
+
+
+def _census(scopes: Sequence[Sequence[Step]], prices: Prices | None) -> _Census:
     census = _Census(prices)
     for steps in scopes:
         census.count(steps, _Around())
-    return scopes, census
+    return census
 
 
 def _length(scopes: Sequence[Sequence[Step]], census: _Census, parts_are_barriers: bool) -> Figure:

@@ -18,6 +18,7 @@ from couler.ir.walk import scopes, steps_by_path
 from couler.ir.workflow import Workflow
 from couler.optimizers.diff import Change, Moved, change_to_json, diff, path_of
 from couler.optimizers.estimate import Figure
+from couler.optimizers.step_times import StepTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class PassRecord:
         What it went by, as JSON values by name.
     cost
         What machines cost by what it planned, in US dollars; None if it plans none.
+    times
+        How long steps take by what it planned, by their paths; None if it plans none.
     """
 
     name: str
@@ -89,6 +92,7 @@ class PassRecord:
     gave_up: tuple[str, ...] = ()
     facts: Mapping[str, t.Any] = field(default_factory=dict)
     cost: Figure | None = None
+    times: StepTimes | None = None
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:

@@ -12,6 +12,7 @@ from couler.ir.workflow import Workflow
 from couler.optimizers.diff import Added, Change, Changed, Moved, Removed, path_of
 from couler.optimizers.estimate import Estimate, Figure, Prices, estimate
 from couler.optimizers.log import PassRecord, Size, measure
+from couler.optimizers.step_times import StepTimes, times_after
 from couler.options.types import is_size_name, plain_text
 
 COLUMNS = ("", "took", "steps", "edges", "bytes", "critical path", "peak memory", "cost")
@@ -83,7 +84,8 @@ def rows_of(
     source
         The workflow before the first pass.
     records
-        What the passes did, in order.
+        What the passes did, in order. From one on that knows how long steps take, the estimates go
+        by that.
     prices
         What compute costs. Without any, the cost is what a pass says that machines cost, from that
         pass on.
@@ -92,11 +94,12 @@ def rows_of(
     """
     has_prices = prices is not None and prices.are_known
 
-    def figures_of(workflow: Workflow, cost: Figure | None = None) -> Estimate:
-        found = estimate(workflow, prices, parts_are_barriers=parts_are_barriers)
+    def figures_of(workflow: Workflow, times: StepTimes, cost: Figure | None = None) -> Estimate:
+        found = estimate(workflow, prices, parts_are_barriers=parts_are_barriers, times=times)
         return found if cost is None else replace(found, cost=cost)
 
-    size, figures = measure(source), figures_of(source)
+    times: StepTimes = {}
+    size, figures = measure(source), figures_of(source, times)
     first = size, figures
     cost: Figure | None = None
     rows: list[Row] = []
@@ -104,8 +107,10 @@ def rows_of(
         before = size, figures
         told = None if has_prices else record.cost
         cost = told or cost
-        if record.after is not record.before or told is not None:
-            size, figures = record.size_after, figures_of(record.after, cost)
+        is_told = told is not None or record.times is not None
+        if record.after is not record.before or is_told:
+            times = times_after(record, times)
+            size, figures = record.size_after, figures_of(record.after, times, cost)
         name = record.name + options_text(record)
         rows.append(Row(name, record.seconds, (before[0], size), (before[1], figures)))
     seconds = sum(record.seconds for record in records)
@@ -127,12 +132,18 @@ def pass_of_costs(records: Sequence[PassRecord], prices: Prices | None = None) -
     return next((one.name for one in reversed(records) if one.cost is not None), None)
 
 
+def pass_of_times(records: Sequence[PassRecord]) -> str | None:
+    """Return the name of the pass by whose times the estimates go; None where there is none."""
+    return next((one.name for one in reversed(records) if one.times is not None), None)
+
+
 def known_text(
     figures: Estimate,
     prices: Prices | None,
     steps: int | None = None,
     *,
     costs_by: str | None = None,
+    seconds_by: str | None = None,
 ) -> str:
     """Return of how many steps the estimates know.
 
@@ -144,6 +155,8 @@ def known_text(
         How many steps the workflow has: it is told which of them the estimates leave out.
     costs_by
         The pass whose figures stand for the cost.
+    seconds_by
+        The pass by whose times the estimates go.
 
     Examples
     --------
@@ -157,8 +170,10 @@ def known_text(
     apart = ""
     if steps is not None and steps != count:
         apart = " (groups and exit handlers of a failure apart)"
+    where = "" if seconds_by is None else f" on the machines that {seconds_by} chose"
     known = (
-        f"seconds are known of {seconds:,} of {counted(count, 'step')}{apart}, memory of {memory:,}"
+        f"seconds are known of {seconds:,} of {counted(count, 'step')}{apart}{where}, "
+        f"memory of {memory:,}"
     )
     if costs_by is not None:
         cost = f"cost of {figures.cost.known:,} of {figures.cost.steps:,}"

@@ -25,6 +25,7 @@ from couler.optimizers.base import (
 )
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.registry import built_in_pass
+from couler.optimizers.step_times import StepTimes, times_after
 
 _DEFAULT_PASSES: tuple[str, ...] = ("split",)
 """Names of passes of Couler's own, in order."""
@@ -108,7 +109,10 @@ class Pipeline:
             if errors:
                 raise InvalidWorkflowError("the workflow is not valid", errors)
         records: list[PassRecord] = []
+        times: StepTimes = {}
         for pass_ in self.passes:
+            if records:
+                times = times_after(records[-1], times)
             context = PassContext(
                 engine=engine,
                 profile=profile,
@@ -120,6 +124,7 @@ class Pipeline:
                 cluster=cluster,
                 kept=kept,
                 tuned=tuned,
+                known_times=times,
             )
             record = _run_one(pass_, workflow, context)
             records.append(record)
@@ -162,6 +167,7 @@ def _run_one(pass_: Pass, workflow: Workflow, context: PassContext) -> PassRecor
         gave_up=tuple(context.gave_up),
         facts=context.facts,
         cost=context.cost,
+        times=context.times,
         before=workflow,
         after=after,
         step_reasons=context.step_reasons,

@@ -12,6 +12,7 @@ from couler.optimizers.estimate import critical_path
 from couler.optimizers.log_text import figure_text, seconds_text
 from couler.optimizers.partitioning import Partition, cut_edges, quotient
 from couler.optimizers.step_graph import step_graph
+from couler.optimizers.step_times import StepTimes
 
 _MOST_WAITS = 5
 """More waits between parts than these are counted, not named; the labels tell all."""
@@ -96,7 +97,9 @@ def _staying(steps: Sequence[Step], stays: Mapping[int, str]) -> Iterator[str]:
         )
 
 
-def delay_reason(before: Workflow, after: Workflow, *, are_barriers: bool | None) -> str:
+def delay_reason(
+    before: Workflow, after: Workflow, *, are_barriers: bool | None, times: StepTimes | None = None
+) -> str:
     """Return what the waits of parts for parts cost in time.
 
     Parameters
@@ -105,10 +108,12 @@ def delay_reason(before: Workflow, after: Workflow, *, are_barriers: bool | None
         The workflow as it was and with its parts.
     are_barriers
         Whether the engine starts parts as a whole; None where it is not known which engine it is.
+    times
+        How long steps take, where that is known better than by their profiles.
     """
     if are_barriers is False:
         return "The engine lets steps wait for steps, so that the parts cost no time."
-    paths = [critical_path(workflow, parts_are_barriers=True) for workflow in (before, after)]
+    paths = [critical_path(one, parts_are_barriers=True, times=times) for one in (before, after)]
     if paths[0].value is not None:
         found = (figure_text(figure, seconds_text) for figure in paths)
         return "The critical path takes {} as written and {} in parts.".format(*found)

@@ -26,6 +26,7 @@ from lightkube.config.models import User, UserExec
 from lightkube.core.exceptions import ConfigError
 
 from couler.errors import ConfigurationError
+from couler.rest.trust import is_plain
 
 _PROGRAM_LIMIT_S = 60.0
 """How long a program may take that gives a token; some ask a person to log in."""
@@ -152,8 +153,7 @@ def http_client(
     user = config.user
     program = user.exec if user is not None else None
     timeout = httpx2.Timeout(timeout_s, connect=min(10.0, timeout_s))
-    if config.cluster.server.lower().startswith("http:"):
-        # It shows no certificate and redirects are not followed; to read the system's takes long.
+    if is_plain(config.cluster.server):
         config = config._replace(cluster=msgspec.structs.replace(config.cluster, insecure=True))
     try:
         fields = ConnectionParams(timeout=timeout).httpx_params(config)

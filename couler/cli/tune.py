@@ -25,6 +25,22 @@ SOURCES = ("given", "grid", "random", "proposed")
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
+class _DataFile(click.Path):
+    """A file of data; where there is none of that name, it may be that of a set."""
+
+    def convert(
+        self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> t.Any:
+        """Return the file, or say how a set is named."""
+        from couler.steps.dataset_check import NAMES
+
+        if str(value) in NAMES and not Path(value).exists():
+            self.fail(
+                f"there is no file {value}. The set of scikit-learn is --set {value}.", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
 @click.group(invoke_without_command=True)
 @click.option("--data-card", type=_file, metavar="FILE", help="What is known of the data.")
 @click.option("--model-card", type=_file, metavar="FILE", help="What is known of the model.")
@@ -231,7 +247,12 @@ _card_output = click.option(
 
 
 @card.command("data")
-@click.argument("file", type=_file, metavar="[FILE]", required=False)
+@click.argument(
+    "file",
+    type=_DataFile(exists=True, dir_okay=False, path_type=Path),
+    metavar="[FILE]",
+    required=False,
+)
 @click.option("--set", "set_", metavar="NAME", help="A set of scikit-learn, such as digits.")
 @click.option("--label", metavar="COLUMN", help="The column of the labels; the last by default.")
 @click.option("--name", metavar="NAME", help="What the data are called; as the file by default.")

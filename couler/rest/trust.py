@@ -8,11 +8,19 @@ from pathlib import Path
 from couler.errors import ConfigurationError
 
 
+def is_plain(address: str) -> bool:
+    """Return whether a server speaks HTTP without TLS.
+
+    It shows no certificate, and to read those of the system takes long. That holds for clients that
+    follow no redirects.
+    """
+    return address.lower().startswith("http:")
+
+
 def trust(address: str, ca: str | None, insecure: bool) -> ssl.SSLContext | bool:
     """Return what checks the certificate of a server: False for nothing, True for the system.
 
-    A server of plain HTTP shows none, and to read the system's takes long. That holds for clients
-    that follow no redirects.
+    A server of plain HTTP is trusted as it is (`is_plain`).
 
     Raises
     ------
@@ -22,7 +30,7 @@ def trust(address: str, ca: str | None, insecure: bool) -> ssl.SSLContext | bool
     if insecure:
         return False
     if ca is None:
-        return not address.lower().startswith("http:")
+        return not is_plain(address)
     place = Path(ca).expanduser()
     try:
         return ssl.create_default_context(cafile=str(place))

@@ -21,6 +21,7 @@ from couler.optimizers.log_text import (
     known_text,
     log_text,
     pass_of_costs,
+    pass_of_times,
     rows_of,
     table_text,
 )
@@ -115,12 +116,23 @@ class Plan:
         """Of how many steps the estimates know."""
         whole = self.rows[-1]
         steps = whole.sizes[1].steps
-        return known_text(whole.estimates[1], self.prices, steps, costs_by=self.costs_by)
+        return known_text(
+            whole.estimates[1],
+            self.prices,
+            steps,
+            costs_by=self.costs_by,
+            seconds_by=self.seconds_by,
+        )
 
     @property
     def costs_by(self) -> str | None:
         """The pass that knows what machines cost, if the cost is that; None if it is by prices."""
         return pass_of_costs(self.log.records, self.prices)
+
+    @property
+    def seconds_by(self) -> str | None:
+        """The pass that knows how long steps take on machines; None if it is by the profiles."""
+        return pass_of_times(self.log.records)
 
     @property
     def currency(self) -> str:
@@ -170,6 +182,7 @@ class Plan:
                 for record, row in zip(self.log.records, each, strict=True)
             ],
             **_row_json(whole),
+            "seconds_by": self.seconds_by,
             "costs_by": self.costs_by,
             "currency": self.currency,
             "sources": {path: list(sources) for path, sources in self.made_steps.items()},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from couler.ir.graph import Graph
@@ -20,7 +20,8 @@ from couler.optimizers.grouping import (
 )
 from couler.optimizers.grouping.convex import split_by_level
 from couler.optimizers.grouping.pods import ancestors, chains, fit_at_once
-from couler.optimizers.grouping.solution import assemble_members
+from couler.optimizers.grouping.solution import assemble_members, price_of_timed
+from couler.optimizers.grouping.timed_groups import TimedGroups
 
 __all__ = ["Choice", "choose"]
 
@@ -58,6 +59,7 @@ def choose(
     method: str | None,
     most: int | None,
     strict: bool,
+    solve: Callable[[Problem, str | None], Solution] = group_operators,
 ) -> Choice:
     """Return the groups of a scope.
 
@@ -76,6 +78,8 @@ def choose(
     strict
         Whether groups must be closed (`couler.optimizers.grouped.closing`). They are then the
         largest closed sets within the groups of the method.
+    solve
+        What groups operators by a method.
     """
     problem = given.problem
     searched = problem
@@ -84,7 +88,7 @@ def choose(
     grouping = alone = _grouping(problem, ())
     bounds: list[float | None] = []
     for case in _cases(searched):
-        solution = group_operators(case, method)
+        solution = solve(case, method)
         bounds.append(solution.bound)
         sets = _sets(solution, given, graph, read, strict)
         pieces = [piece for some in sets for piece in _cut(some, given, most, graph, read, strict)]
@@ -192,15 +196,22 @@ def _worth(problem: Problem, sets: Sequence[tuple[str, ...]]) -> list[tuple[str,
     if not costs.per_lost_s:
         return found
     kept: list[tuple[str, ...]] = []  # what is lost is no sum over groups
-    cases = _cases(problem)
-    least = [price(one, _grouping(one, ())).total for one in cases]
+    cases = [TimedGroups(one, [[node] for node in one.order]) for one in _cases(problem)]
+    least = [price_of_timed(one).total for one in cases]
     for members in found:
-        if _runs_guesses_in_turn(problem, [problem.index[name] for name in members]):
+        nodes = [problem.index[name] for name in members]
+        if _runs_guesses_in_turn(problem, nodes):
             continue
-        costs_then = [price(one, _grouping(one, [*kept, members])).total for one in cases]
+        nodes.sort(key=problem.rank.__getitem__)
+        for one in cases:
+            one.move(nodes, one.group_of[nodes[0]])
+        costs_then = [price_of_timed(one).total for one in cases]
         if all(cost < before for cost, before in zip(costs_then, least, strict=True)):
             kept.append(members)
             least = costs_then
+        else:
+            for one in cases:
+                one.take_back()
     return kept
 
 

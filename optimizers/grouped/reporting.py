@@ -95,7 +95,7 @@ class Report:
         else:
             why = f" {self.apart[0]}." if self.apart else ""
             self.context.explain(f"No steps are put together.{why}")
-        if self.made and times[0].is_whole:
+        if self.made and all(one.is_whole for one in times):
             before, after = (f"{one.value or 0.0:,.1f} s" for one in times)
             self.context.explain(f"The critical path is {after}, and was {before}.")
         for why in self.lone[:_LISTED]:

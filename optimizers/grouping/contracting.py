@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterable, Sequence
 
 from couler.optimizers.grouping.problem import Problem
+from couler.optimizers.grouping.solution import common_images
+from couler.optimizers.grouping.timed_groups import update_ends
 from couler.optimizers.grouping.timing import group_seconds, longest_path_s, work_seconds
 
 MOST_PARTNERS = 8
@@ -316,9 +318,18 @@ class GroupClock:
 
     def merged(self, one: int, other: int) -> None:
         """Note that a group has become part of another one."""
+        groups = self.groups
         del self.seconds[other]
-        self.seconds[one] = self._seconds(self.groups.members[one])
-        self._time()
+        self.seconds[one] = self._seconds(groups.members[one])
+        if not groups.is_ordered:
+            self._time()
+            return
+        del self.ends[other], self.tails[other]
+        ahead = groups.before, groups.after
+        for ends, near, is_back in ((self.ends, ahead, False), (self.tails, ahead[::-1], True)):
+            changed = (one, *near[1][one])
+            update_ends(ends, changed, near, groups.place, self.seconds, is_back=is_back)
+        self.most_s = max(self.ends.values(), default=0.0)
 
     def _time(self) -> None:
         groups, seconds = self.groups, self.seconds
@@ -335,11 +346,3 @@ class GroupClock:
                 longest = max((found[one] for one in near[number]), default=0.0)
                 found[number] = longest + seconds[number]
         self.most_s = max(self.ends.values(), default=0.0)
-
-
-def common_images(problem: Problem, members: Sequence[int]) -> int:
-    """Return the images that run all of some operators, as bits."""
-    mask = -1
-    for node in members:
-        mask &= problem.masks[node]
-    return mask

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import graphlib
 import itertools
 from collections.abc import Sequence
 
-from couler.optimizers.grouping.contracting import common_images
 from couler.optimizers.grouping.problem import Problem
-from couler.optimizers.grouping.solution import order_of_groups
-from couler.optimizers.grouping.timing import lost_seconds
+from couler.optimizers.grouping.solution import common_images
+from couler.optimizers.grouping.timed_groups import MixedGroups, TimedGroups
 
 MOST_PASSES = 10
 
@@ -32,30 +30,31 @@ def move_operators(problem: Problem, groups: Sequence[Sequence[int]]) -> list[li
     -----
     A move must keep images and limits and, in batch mode, the groups out of circles, and must save
     edges, images and lost seconds in sum. At most `MOST_PASSES` over the operators; each takes
-    O(m) and the groups that it looks into, and O(n + m) more for each move in batch mode that
-    would save edges, and for each move at all if seconds cost and operators are few.
+    O(m) and the groups that it looks into, and for each move in batch mode that would save edges,
+    and for each move at all if seconds cost and operators are few, what it changes the order and
+    the ends of: O(n + m) at worst.
     """
     moving = _Moving(problem, groups)
     for _ in range(MOST_PASSES):
         if not sum(moving.move(node) for node in problem.order):
             break
-    return [some for some in moving.members if some]
+    return [some for some in moving.groups.members if some]
 
 
 class _Moving:
     def __init__(self, problem: Problem, groups: Sequence[Sequence[int]]) -> None:
         self.problem = problem
-        self.members = [list(some) for some in groups]
-        self.masks = [common_images(problem, some) for some in self.members]
-        self.group_of = [0] * len(problem.operators)
-        for number, some in enumerate(self.members):
-            for node in some:
-                self.group_of[node] = number
+        self.groups: TimedGroups | MixedGroups = (
+            TimedGroups(problem, groups)
+            if problem.mode == "batch"
+            else MixedGroups(problem, groups)
+        )
+        self.masks = [common_images(problem, some) for some in self.groups.members]
         self.near: list[list[tuple[int, float]]] = [[] for _ in problem.operators]
         for before, after, weight in problem.pairs:
             self.near[before].append((after, weight))
             self.near[after].append((before, weight))
-        self.lost_s = self._lost()
+        self.lost_s = self.groups.lost_s
         self.looks = 0
         self.looks_for_time = 0 < len(problem.operators) <= MOST_LOOKS and (
             problem.costs.per_lost_s > 0
@@ -63,15 +62,18 @@ class _Moving:
 
     def move(self, node: int) -> bool:
         """Make the best move of an operator, if any saves; return whether."""
-        problem, home = self.problem, self.group_of[node]
+        if self.looks > MOST_LOOKS:
+            return False
+        problem, group_of = self.problem, self.groups.group_of
+        home = group_of[node]
         weights: dict[int, float] = {}
         for other, weight in self.near[node]:
-            group = self.group_of[other]
+            group = group_of[other]
             weights[group] = weights.get(group, 0.0) + weight
         own = weights.pop(home, 0.0)
         if not weights:
             return False
-        rest = [one for one in self.members[home] if one != node]
+        rest = [one for one in self.groups.members[home] if one != node]
         rest_mask = common_images(problem, rest) if rest else 0
         left = self._image_cost(self.masks[home]) - self._image_cost(rest_mask)
         gains = []
@@ -82,8 +84,6 @@ class _Moving:
                 gain += left + self._image_cost(self.masks[group]) - self._image_cost(mask)
                 gains.append((-gain, group))
         gains.sort()
-        if self.looks > MOST_LOOKS:
-            return False
         for negative, group in gains:
             if -negative <= 1e-9 and not self.looks_for_time:
                 return False
@@ -95,43 +95,22 @@ class _Moving:
 
     def _try(self, node: int, group: int, gain: float) -> bool:
         """Carry a move out, and take it back if it makes a circle or does not save in the end."""
-        home = self.group_of[node]
-        at = self.members[home].index(node)
-        del self.members[home][at]
-        self.members[group].append(node)
-        self.group_of[node] = group
-        lost = self._lost_if_ordered()
         per_lost_s = self.problem.costs.per_lost_s
-        if lost is not None and gain - per_lost_s * (lost - self.lost_s) > 1e-9:
-            self.lost_s = lost
-            return True
-        self.looks += self.problem.costs.per_lost_s > 0
-        self.group_of[node] = home
-        self.members[group].pop()
-        self.members[home].insert(at, node)
+        if self.groups.move([node], group):
+            lost = self.groups.lost_s
+            if gain - per_lost_s * (lost - self.lost_s) > 1e-9:
+                self.lost_s = lost
+                return True
+            self.groups.take_back()
+        self.looks += per_lost_s > 0
         return False
-
-    def _lost_if_ordered(self) -> float | None:
-        """Return what is lost, or None if groups wait in a circle."""
-        problem = self.problem
-        if problem.mode == "batch" and not problem.costs.per_lost_s:
-            ordered = order_of_groups(problem, self.group_of, len(self.members))
-            return None if ordered is None else 0.0
-        try:
-            return self._lost()
-        except graphlib.CycleError:
-            return None
-
-    def _lost(self) -> float:
-        if not self.problem.costs.per_lost_s:
-            return 0.0
-        return lost_seconds(self.problem, self.group_of, self.members)
 
     def _image_cost(self, mask: int) -> float:
         return self.problem.image_costs[self.problem.cheapest_image(mask)] if mask else 0.0
 
     def _fits(self, node: int, group: int) -> bool:
         return all(
-            sum(amounts[one] for one in itertools.chain(self.members[group], (node,))) <= limit
+            sum(amounts[one] for one in itertools.chain(self.groups.members[group], (node,)))
+            <= limit
             for amounts, limit in self.problem.held
         )

@@ -140,12 +140,15 @@ def busy_seconds(operators: Sequence[Operator], limits: Limits, *, is_batch: boo
         cpu_s = sum(one.seconds * one.cpu for one in operators)
         return cpu_s / limits.cpu if limits.cpu else 0.0
     pod = Pod.for_operators(operators, limits)
-    found = [0.0, 0.0, 0.0, 0.0]
+    by_cpu = by_memory = by_gpus = by_steps = 0.0
     for one in operators:
         if one.seconds:
-            for kind, share in enumerate(pod.shares(one)):
-                found[kind] += one.seconds * share
-    return max(found)
+            cpu, memory, gpus, steps = pod.shares(one)
+            by_cpu += one.seconds * cpu
+            by_memory += one.seconds * memory
+            by_gpus += one.seconds * gpus
+            by_steps += one.seconds * steps
+    return max(by_cpu, by_memory, by_gpus, by_steps)
 
 
 def fit_at_once(operators: Sequence[Operator], limits: Limits) -> int:

@@ -54,15 +54,16 @@ def work_seconds(problem: Problem, members: Sequence[int]) -> float:
 
 def longest_path_s(problem: Problem, members: Sequence[int] | None = None) -> float:
     """Return the seconds of the longest path of a group, or of the whole graph."""
-    if members is None:
-        inside = set(problem.order)
-        ordered: Sequence[int] = problem.order
-    else:
-        inside = set(members)
-        ordered = sorted(members, key=problem.rank.__getitem__)
+    ordered = problem.order
+    if members is not None:
+        ordered = tuple(sorted(members, key=problem.rank.__getitem__))
     ends: dict[int, float] = {}
     for node in ordered:
-        start = max((ends[one] for one in problem.predecessors[node] if one in inside), default=0.0)
+        start = 0.0
+        for one in problem.predecessors[node]:
+            end = ends.get(one)  # those outside have none
+            if end is not None and end > start:
+                start = end
         ends[node] = start + problem.operators[node].seconds
     return max(ends.values(), default=0.0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from couler.errors import EngineOptionError
 from couler.ir.evaluation.outputs import read_in_scope
@@ -26,7 +27,7 @@ from couler.optimizers.grouped.scope_problem import (
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite, read_from_outside
 from couler.optimizers.grouped.sharing import Kinds
 from couler.optimizers.grouped.why_apart import why_alone, why_apart
-from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits
+from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits, group_operators
 
 if t.TYPE_CHECKING:
     from couler.ir.workflow import Step
@@ -180,6 +181,8 @@ class Group:
             if len(given.problem.operators) < 2:
                 return steps
 
+            solve = cache(group_operators)  # what says why asks for the same again
+
             def chosen(
                 given: ScopeProblem, strict: bool, method: str | None = self.method
             ) -> Choice:
@@ -190,6 +193,7 @@ class Group:
                     method=method,
                     most=self.max_steps,
                     strict=strict,
+                    solve=solve,
                 )
 
             choice = chosen(given, self.keeps_failures)
@@ -224,8 +228,11 @@ class Group:
         own = rewrites.get((None, ()))
         if own is not None and made.outputs:
             made = made.model_copy(update={"outputs": own.renamed_values(made.outputs)})
-        times = critical_path(workflow), critical_path(made)
-        report.finish(self.costs, times, keeps_failures=self.keeps_failures)
+        paths = (
+            critical_path(workflow, times=context.known_times),
+            critical_path(made, times=context.known_times),
+        )
+        report.finish(self.costs, paths, keeps_failures=self.keeps_failures)
         return made
 
     def problems(self, workflow: Workflow) -> dict[str, ScopeProblem]:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from couler.cluster.model import Cluster
 from couler.errors import ConfigurationError, InvalidWorkflowError, UnplaceableError
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.walk import all_steps
+from couler.ir.walk import all_steps, scopes
 from couler.ir.wording import few_text
-from couler.ir.workflow import Workflow
+from couler.ir.workflow import Suspend, Workflow
 from couler.optimizers.base import PassContext, defaults_of
 from couler.optimizers.figure_texts import seconds_text, usd_text
 from couler.optimizers.placement.cluster_doubts import doubts_of
 from couler.optimizers.placement.learning import Learned, learn_speeds
+from couler.optimizers.placement.planned_times import planned_times
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.scaling import scaled_speeds, speeds_of
@@ -166,6 +167,8 @@ class Place:
             context.explain(reason, step=path)
         context.explain(writer.summary(self.strategy))
         context.explain(chosen.told)
+        if _has_pauses(workflow):
+            context.explain("Pauses are left out of that.")
         in_part = {
             path: why for path, why in counted_in_part(workflow).items() if path in writer.reasons
         }
@@ -173,6 +176,7 @@ class Place:
             context.explain(why, step=path)
         tell_guesses(context, workload)
         context.cost = machine_cost(workload, chosen.report, cluster, in_part)
+        context.times = planned_times(workflow, workload, chosen.report)
         if done:
             rest = (
                 "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
@@ -296,6 +300,16 @@ def _by_kubernetes(workload: Workload, cluster: Cluster, speeds: Speeds) -> floa
         return simulate([workload.pipeline], cluster, scoring, speeds, _RULES).total_s
     except UnplaceableError:
         return None
+
+
+def _has_pauses(workflow: Workflow) -> bool:
+    """Return whether pauses of known length, which the plan leaves out, come before the end."""
+    return any(
+        isinstance(step.action, Suspend) and step.action.seconds
+        for scope in scopes(workflow)
+        if scope.handler is None
+        for step in scope.steps
+    )
 
 
 def _models(workflow: Workflow) -> set[str]:

@@ -113,7 +113,14 @@ class Split:
             if split.reason:
                 context.explain(split.reason)
         if made is not workflow:
-            context.explain(delay_reason(workflow, made, are_barriers=context.parts_are_barriers))
+            context.explain(
+                delay_reason(
+                    workflow,
+                    made,
+                    are_barriers=context.parts_are_barriers,
+                    times=context.known_times,
+                )
+            )
         return made
 
     def _splits(

@@ -12,7 +12,7 @@ from couler.optimizers.placement.problem import Pipeline, Task, TaskKey, topolog
 from couler.optimizers.placement.requirements import refusal, shape_of
 from couler.optimizers.placement.strategy import ClusterState
 
-__all__ = ["Amount", "Compiled", "Hold", "Thrift", "has_room", "next_poll"]
+__all__ = ["Amount", "Compiled", "Hold", "Thrift", "has_room", "next_poll", "roomy"]
 
 Amount: t.TypeAlias = tuple[float, float, float, float]
 """Processors, memory in bytes, GPUs and pods."""
@@ -228,13 +228,19 @@ class Compiled:
         return next_poll(time, self.rules.poll_s)
 
 
+def roomy(room: Amount) -> Amount:
+    """Return the most that fits; sums of what is used may be off by what rounding does."""
+    return room[0] + 1e-9, room[1] + 1e-9, room[2] + 1e-9, room[3] + 1e-9
+
+
 def has_room(used: Amount, more: Amount, room: Amount) -> bool:
-    """Return whether more fits beside what is used; sums may be off by what rounding does."""
+    """Return whether more fits beside what is used."""
+    most = roomy(room)
     return (
-        used[0] + more[0] <= room[0] + 1e-9
-        and used[1] + more[1] <= room[1] + 1e-9
-        and used[2] + more[2] <= room[2] + 1e-9
-        and used[3] + more[3] <= room[3] + 1e-9
+        used[0] + more[0] <= most[0]
+        and used[1] + more[1] <= most[1]
+        and used[2] + more[2] <= most[2]
+        and used[3] + more[3] <= most[3]
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from couler.optimizers.placement.compiled import Amount, Compiled, has_room
+from couler.optimizers.placement.compiled import Amount, Compiled, roomy
 from couler.optimizers.placement.planned_pipelines import Outcome
 
 __all__ = ["run_tasks"]
@@ -45,6 +45,7 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
     waiting = [max(0.0, model.now - arrival) for arrival in model.arrival]
     end, cost, last = model.now, 0.0, -1
     until = [model.now] * len(model.nodes)
+    has_fixed = any(node is not None for node in model.fixed_node)
 
     for inside in model.members:
         for task in inside:
@@ -82,7 +83,7 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
                 for after in model.after[number]:
                     waits[after] -= 1
                     if not waits[after]:
-                        at = _ready(model, after, now)
+                        at = _ready(model, after, now) if has_fixed else now
                         if at > now:
                             heapq.heappush(events, (at, _START, after))
                         else:
@@ -111,7 +112,7 @@ class _Room:
     def __init__(self, model: Compiled) -> None:
         self._asked = model.asked
         self._shapes = model.shapes
-        self._room = model.room
+        self._most = [roomy(room) for room in model.room]
         self._used: dict[int, Amount] = {}
         self._holders: dict[int, int] = {}
         self._waiting: dict[int, dict[int, list[tuple[float, int]]]] = {}
@@ -150,9 +151,21 @@ class _Room:
         if not queues:
             return -1
         best: list[tuple[float, int]] | None = None
-        for queue in queues.values():
-            if (best is None or queue[0] < best[0]) and self._fits(node, queue[0][1]):
-                best = queue
+        if not self._holders.get(node):  # that it can run there at all was found before
+            best = min(queues.values(), key=_first)
+        else:
+            used, room = self._used[node], self._most[node]
+            for queue in queues.values():
+                if best is not None and queue[0] > best[0]:
+                    continue
+                asked = self._asked[queue[0][1]]
+                if (  # as `has_room`, which to call takes longer than to look
+                    used[0] + asked[0] <= room[0]
+                    and used[1] + asked[1] <= room[1]
+                    and used[2] + asked[2] <= room[2]
+                    and used[3] + asked[3] <= room[3]
+                ):
+                    best = queue
         if best is None:
             return -1
         task = heapq.heappop(best)[1]
@@ -161,10 +174,9 @@ class _Room:
         self.hold(node, self._asked[task])
         return task
 
-    def _fits(self, node: int, task: int) -> bool:
-        if not self._holders.get(node):  # that it can run there at all was found before
-            return True
-        return has_room(self._used[node], self._asked[task], self._room[node])
+
+def _first(queue: list[tuple[float, int]]) -> tuple[float, int]:
+    return queue[0]
 
 
 def _ready(model: Compiled, task: int, now: float) -> float:

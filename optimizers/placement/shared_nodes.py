@@ -7,7 +7,7 @@ import heapq
 import math
 from collections.abc import Mapping
 
-from couler.optimizers.placement.compiled import Amount, Compiled, has_room
+from couler.optimizers.placement.compiled import Amount, Compiled, has_room, roomy
 from couler.optimizers.placement.free_nodes import Offer
 
 __all__ = ["SharedNodes"]
@@ -102,9 +102,18 @@ class SharedNodes:
         asked = self._model.asked[task]
         if times is None or not any(asked):
             return self._now
-        used, room = self._used[node], self._model.room[node]
-        at = len(times) - 1
-        while at and has_room(used[at - 1], asked, room):
+        used, at = self._used[node], len(times) - 1
+        cpu, memory, gpus, pods = asked
+        most_cpu, most_memory, most_gpus, most_pods = roomy(self._model.room[node])
+        while at:  # as `has_room`, which to call takes longer than to look
+            has = used[at - 1]
+            if (
+                has[0] + cpu > most_cpu
+                or has[1] + memory > most_memory
+                or has[2] + gpus > most_gpus
+                or has[3] + pods > most_pods
+            ):
+                break
             at -= 1
         return times[at]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import typing as t
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from couler.cluster.model import Cluster, ClusterNode
 from couler.errors import InvalidWorkflowError
@@ -32,6 +32,8 @@ from couler.optimizers.placement.workload import Workload
 __all__ = ["Bind", "PlacementWriter"]
 
 Bind: t.TypeAlias = t.Literal["group", "node"]
+
+_Where: t.TypeAlias = tuple[str, ...]
 
 
 class PlacementWriter:
@@ -80,7 +82,9 @@ class PlacementWriter:
         self._jobs = {path: job_reason(pods, cluster) for path, pods in workload.jobs.items()}
         self._items = workload.items
         self._settings: PodSettings | None = None
+        self._members: dict[_Where, list[ClusterNode]] = {}
         self._selections: dict[frozenset[str], Selection | None] = {}
+        self._affinities: dict[object, t.Any] = {}
         self._fitting: dict[object, list[ClusterNode]] = {}
         self._tasks = {
             step_of[task.name]: task for task in workload.pipeline.tasks if task.name in step_of
@@ -188,20 +192,13 @@ class PlacementWriter:
 
     def _placed(self, step: Step, path: str) -> Step:
         chosen = list({node.name: node for node in self._chosen[path]}.values())
-        allowed = self._allowed(chosen)
         where = self._where(chosen)
-        selection = self._selection([node.name for node in allowed])
+        selection = self._selection(chosen)
         if selection is None:
             self._indistinct.setdefault(where, []).append((path, step))
             return step
         self._counts[where] += 1
         own = effective_placement(step, self._settings)
-        affinity = dict(selection.affinity)
-        if len(allowed) > len(chosen):
-            preferred = self._selectors.prefer([node.name for node in chosen])
-            if preferred:
-                terms = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
-                affinity["nodeAffinity"] = {**affinity.get("nodeAffinity", {}), **terms}
         resources = self._with_gpu(step, path)
         may = set(self._tolerate)
         if self._tasks[path].gpus:
@@ -214,7 +211,7 @@ class PlacementWriter:
                 "priority": priority if own.priority is None else own.priority,
                 "priority_class": own.priority_class or urgent or None,
                 "node_selector": freeze_json({**own.node_selector, **selection.labels}),
-                "affinity": freeze_json(merged_affinity(own.affinity, affinity)),
+                "affinity": self._affinity(own.affinity, selection, chosen),
                 "tolerations": (
                     *own.tolerations,
                     *tolerations_for(self._fit(path), own.tolerations, may),
@@ -224,28 +221,55 @@ class PlacementWriter:
         self.reasons[path] = self._reason(path, chosen, where)
         return step.model_copy(update={"placement": placement, "resources": resources})
 
-    def _selection(self, names: Sequence[str]) -> Selection | None:
-        key = frozenset(names)
+    def _affinity(
+        self, own: Mapping[str, t.Any], selection: Selection, chosen: Sequence[ClusterNode]
+    ) -> t.Any:
+        """Return the affinity of a step, which prefers the machines that were chosen for it."""
+        key = self._where_of(chosen), tuple(node.name for node in chosen)
+        if not own and key in self._affinities:
+            return self._affinities[key]
+        affinity = dict(selection.affinity)
+        if len(self._allowed(chosen)) > len(chosen):
+            preferred = self._selectors.prefer([node.name for node in chosen])
+            if preferred:
+                terms = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
+                affinity["nodeAffinity"] = {**affinity.get("nodeAffinity", {}), **terms}
+        made = freeze_json(merged_affinity(own, affinity))
+        if not own:
+            self._affinities[key] = made
+        return made
+
+    def _selection(self, chosen: Sequence[ClusterNode]) -> Selection | None:
+        key = frozenset(self._where_of(chosen))
         if key not in self._selections:
+            names = [node.name for node in self._allowed(chosen)]
             self._selections[key] = self._selectors.select(names)
         return self._selections[key]
 
     def _fit(self, path: str) -> list[ClusterNode]:
         """Return the machines to which a step is bound that can run it."""
-        task, allowed = self._tasks[path], self._allowed(self._chosen[path])
-        key = shape_of(task), tuple(node.name for node in allowed)
+        task, chosen = self._tasks[path], self._chosen[path]
+        key = shape_of(task), self._where_of(chosen)
         if key not in self._fitting:
+            allowed = self._allowed(chosen)
             self._fitting[key] = [node for node in allowed if refusal(task, node, 1.0) is None]
         return self._fitting[key]
 
     def _allowed(self, chosen: Sequence[ClusterNode]) -> list[ClusterNode]:
+        """Return the machines on which a step may run for which some were chosen."""
+        key = self._where_of(chosen)
+        if key not in self._members:
+            found = {node.name: node for node in chosen}
+            if self._bind == "group":
+                found = {one.name: one for node in chosen for one in self._peers[node.name]}
+            self._members[key] = list(found.values())
+        return self._members[key]
+
+    def _where_of(self, chosen: Sequence[ClusterNode]) -> _Where:
+        """Return the machines to which a step is bound, or the first of each group of them."""
         if self._bind == "node":
-            return list({node.name: node for node in chosen}.values())
-        found: dict[str, ClusterNode] = {}
-        for node in chosen:
-            for member in self._peers[node.name]:
-                found[member.name] = member
-        return list(found.values())
+            return tuple(dict.fromkeys(node.name for node in chosen))
+        return tuple(dict.fromkeys(self._peers[node.name][0].name for node in chosen))
 
     def _where(self, chosen: Sequence[ClusterNode]) -> str:
         if self._bind == "node":

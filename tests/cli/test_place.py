@@ -169,10 +169,14 @@ def test_the_cost_of_machines_stands_in_the_table(
     plan = couler("plan", flow, "--pass", "place", "--cluster", lab)
     # 30 s at 3.60 USD an hour, and 5 s at 36 USD an hour.
     assert plan.out.splitlines()[3].endswith(" unknown -> 0.08 USD")
-    known = "seconds are known of 1 of 2 steps, memory of 0; cost of 2 of 2: machines while they "
+    known = (
+        "seconds are known of 2 of 2 steps on the machines that place chose, memory of 0; cost of "
+        "2 of 2: machines while they "
+    )
     assert f"estimates: {known}run any of it, by place\n" in plan.out
     report = couler("plan", flow, "--pass", "place", "--cluster", lab, "--format", "json").json
     assert (report["costs_by"], report["currency"]) == ("place", "USD")
+    assert (report["seconds_by"], report["after"]["critical_path_s"]["value"]) == ("place", 35.0)
     assert report["after"]["cost"] == {
         "value": pytest.approx(0.08),
         "known_steps": 2,

@@ -425,4 +425,8 @@ def test_cards_are_drawn(couler: Run, folder: Path) -> None:
     done = couler("tune", "card", "data", "README.md", "--metric", "f1")
     assert "note: not in the card: license" in done.err
     assert couler("tune", "card", "data").code == 2
+    missing = couler("tune", "card", "data", "digits")
+    assert missing.code == 2
+    assert "there is no file digits. The set of scikit-learn is --set digits." in missing.err
+    assert "does not exist" in couler("tune", "card", "data", "digit").err
     assert couler("tune", "card", "model").code == 2
