@@ -374,6 +374,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     size.add_argument("--quick", action="store_true", help="few artifacts and few decisions")
     size.add_argument("--large", action="store_true", help="up to 100,000 artifacts")
     options = parser.parse_args(arguments)
+    gc.freeze()  # modules stay, and need not be looked at before each measurement
     sizes = QUICK if options.quick else LARGE if options.large else SIZES
     rows = measure(sizes, DECISIONS // 20 if options.quick else DECISIONS, options.seed)
     is_kept = verdicts(rows) or options.quick

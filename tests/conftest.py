@@ -20,6 +20,7 @@ import pytest
 if t.TYPE_CHECKING:
     from tests.support.argo_record import Recorder
 
+_GC_OBJECTS = 20_000
 ONLINE_MARKERS = ("cluster", "llm")
 
 # The same examples in every run; `--hypothesis-profile=explore` looks for new ones.
@@ -59,12 +60,16 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep the collector of garbage from modules and tests, which stay: they are most objects."""
+    """Keep the collector of garbage from modules and tests, which stay: they are most objects.
+
+    What tests make is looked at as seldom as the command line looks at what commands make.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(_GC_OBJECTS)
         gc.enable()
 
 

@@ -184,8 +184,10 @@ def read_benchmark(folder: Path) -> Benchmark:
 
 def _read(file: Path) -> Item:
     program = file.with_suffix(".py")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        stated = _Stated.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+        text = file.read_text(encoding="utf-8")
+        stated = _Stated.model_validate(yaml.load(text, Loader=loader))  # safe: either loader
         reference = program.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise BenchmarkError(f"{file}: the item cannot be read: {error}") from error

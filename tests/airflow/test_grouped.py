@@ -8,68 +8,39 @@ from pathlib import Path
 import pytest
 
 from couler.backends.airflow import AirflowBackend
-from couler.ir.defaults import resolve_defaults
 from couler.ir.grouped import GROUPED, REPORT, read_report
 from couler.ir.paths import StepPath
-from couler.ir.rewrite import map_steps
 from couler.ir.walk import steps_by_path
-from couler.ir.workflow import Container, Script, Step, Workflow
-from couler.optimizers.log import PassLog
-from couler.optimizers.passes.group import Group
-from couler.optimizers.pipeline import Pipeline
+from couler.ir.workflow import Workflow
 from couler.stages.checks import check_engine
 from tests.backends.airflow.absences import REFUSED
-from tests.corpus import Case, cases
-from tests.corpus.build import PYTHON_IMAGE
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import AirflowRun, Worker
 from tests.support.airflow_target import CLAIM, with_files
 from tests.support.dry_runs import Outcome
 from tests.support.equivalence import assert_same_outcome
-from tests.support.grouped_cases import CASES as MORE
+from tests.support.grouped_cases import Grouped, grouped_in_python
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BACKEND = AirflowBackend()
 
 
-def in_python(step: Step) -> Step:
-    """Return a step in the image of Python, which has a shell as well."""
-    action = step.action
-    if not isinstance(action, Container | Script):
-        return step
-    return step.model_copy(update={"action": action.model_copy(update={"image": PYTHON_IMAGE})})
-
-
-def grouped(case: Case) -> tuple[Workflow, Workflow, PassLog] | None:
-    """Return a workflow, and the same with steps that share pods; None if none do."""
-    workflow = map_steps(resolve_defaults(case.workflow), in_python)
-    planned, log = Pipeline((Group(),)).run(workflow)
-    is_grouped = any(step.origin == GROUPED for _, step in steps_by_path(planned))
-    return (workflow, planned, log) if is_grouped else None
-
-
 GROUPS_ALONE = {"condition-of-a-pod-is-no-number"}
 """What did not begin in their groups has the state of the group there."""
 
-CASES = [
-    one
-    for one in (*cases(), *MORE)
-    if one.name not in {*REFUSED, *GROUPS_ALONE} and grouped(one) is not None
-]
+FOUND = [one for name, one in grouped_in_python().items() if name not in {*REFUSED, *GROUPS_ALONE}]
 
 
 def test_the_corpus_shows_something() -> None:
-    assert len(CASES) > 15
-    assert {case.expected.status for case in CASES} == {"succeeded", "failed"}
+    assert len(FOUND) > 15
+    assert {one.case.expected.status for one in FOUND} == {"succeeded", "failed"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_outcome(case: Case, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
-    found = grouped(case)
-    assert found is not None
-    workflow, planned, log = found
+@pytest.mark.parametrize("found", FOUND, ids=lambda one: one.case.name)
+def test_outcome(found: Grouped, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
+    case, workflow, planned, log = found
     assert check_engine(planned, BACKEND, with_files()) == ()
     text = BACKEND.compile(planned, with_files()).to_text()
     for key, content in case.artifacts.items():

@@ -7,20 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from couler.ir.defaults import resolve_defaults
-from couler.ir.grouped import GROUPED
 from couler.ir.paths import HANDLER_PREFIX, StepPath, without_places
-from couler.ir.rewrite import map_steps
-from couler.ir.walk import all_steps, steps_by_path
-from couler.ir.workflow import Container, Script, Step, Workflow
-from couler.optimizers.passes.group import Group
-from couler.optimizers.pipeline import Pipeline
+from couler.ir.walk import steps_by_path
+from couler.ir.workflow import Workflow
 from tests.backends.argo.absences import REFUSED
-from tests.corpus import Case, cases
-from tests.corpus.build import PYTHON_IMAGE
+from tests.corpus import Case
 from tests.support import argo_oracle
 from tests.support.argo_compare import assert_same_outcome, is_taken
-from tests.support.grouped_cases import CASES as MORE
+from tests.support.grouped_cases import Grouped, grouped_in_python
 
 pytestmark = [
     pytest.mark.slow,
@@ -35,21 +29,9 @@ def argo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[argo_oracle.Sessi
         yield session
 
 
-def in_python(step: Step) -> Step:
-    """Return a step in the image of Python, which has a shell as well."""
-    action = step.action
-    if not isinstance(action, Container | Script):
-        return step
-    return step.model_copy(update={"action": action.model_copy(update={"image": PYTHON_IMAGE})})
-
-
-def grouped(case: Case) -> Workflow | None:
-    """Return a workflow in which steps share pods; None if none do."""
-    if case.parameters or case.secrets or case.config_maps or case.artifacts:
-        return None
-    workflow = map_steps(resolve_defaults(case.workflow), in_python)
-    planned, _ = Pipeline((Group(),)).run(workflow)
-    return planned if any(step.origin == GROUPED for step in all_steps(planned)) else None
+def _is_given(case: Case) -> bool:
+    """Return whether a run needs what is not in the workflow."""
+    return bool(case.parameters or case.secrets or case.config_maps or case.artifacts)
 
 
 NOT_COMPARED = {  # nor are they without the pass
@@ -57,27 +39,24 @@ NOT_COMPARED = {  # nor are they without the pass
     "files-of-a-foreach-that-failed": "as above",
 }
 
-CASES = [
+FOUND = [
     one
-    for one in (*cases(), *MORE)
-    if one.name not in {*REFUSED, *NOT_COMPARED}
-    and (made := grouped(one)) is not None
-    and is_taken(made)
+    for name, one in grouped_in_python().items()
+    if name not in {*REFUSED, *NOT_COMPARED} and not _is_given(one.case) and is_taken(one.planned)
 ]
 
 
 def test_the_corpus_shows_something() -> None:
-    assert len(CASES) > 10
-    assert {case.expected.status for case in CASES} == {"succeeded", "failed"}
+    assert len(FOUND) > 10
+    assert {one.case.expected.status for one in FOUND} == {"succeeded", "failed"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_outcome(case: Case, argo: argo_oracle.Session, tmp_path: Path) -> None:
-    planned = grouped(case)
-    assert planned is not None
-    paths = {path for path in case.expected.steps if not _is_there(planned, path)}
-    found = assert_same_outcome(planned, argo, tmp_path, unbegun=paths)
-    assert found.status == case.expected.status
+@pytest.mark.parametrize("one", FOUND, ids=lambda one: one.case.name)
+def test_outcome(one: Grouped, argo: argo_oracle.Session, tmp_path: Path) -> None:
+    expected = one.case.expected
+    paths = {path for path in expected.steps if not _is_there(one.planned, path)}
+    found = assert_same_outcome(one.planned, argo, tmp_path, unbegun=paths)
+    assert found.status == expected.status
 
 
 def _is_there(workflow: Workflow, path: str) -> bool:

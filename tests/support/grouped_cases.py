@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import typing as t
+from functools import cache
+
+from couler.ir.defaults import resolve_defaults
+from couler.ir.grouped import GROUPED
 from couler.ir.policies import Retry
-from couler.ir.workflow import Script, Step, Workflow
-from tests.corpus import Case, Expected
+from couler.ir.rewrite import map_steps
+from couler.ir.walk import all_steps
+from couler.ir.workflow import Container, Script, Step, Workflow
+from couler.optimizers.log import PassLog
+from couler.optimizers.passes.group import Group
+from couler.optimizers.pipeline import Pipeline
+from tests.corpus import Case, Expected, cases
 from tests.corpus.build import (
+    PYTHON_IMAGE,
     both,
     compare,
     first_of,
@@ -22,7 +33,7 @@ from tests.corpus.build import (
     sh,
 )
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "Grouped", "grouped_in_python"]
 
 
 def typed(name: str, foreach: dict[str, list[int]]) -> Step:
@@ -226,3 +237,34 @@ CASES: tuple[Case, ...] = (
         parameters=[parameter("on", False, "bool")],
     ),
 )
+
+
+class Grouped(t.NamedTuple):
+    """A case, and its workflow with steps that share pods."""
+
+    case: Case
+    workflow: Workflow
+    planned: Workflow
+    log: PassLog
+
+
+@cache
+def grouped_in_python() -> dict[str, Grouped]:
+    """Return, by name, the cases of the corpus and of here in which steps share pods.
+
+    All steps are in the image of Python, which has a shell as well.
+    """
+    found = {}
+    for case in (*cases(), *CASES):
+        workflow = map_steps(resolve_defaults(case.workflow), _in_python)
+        planned, log = Pipeline((Group(),)).run(workflow)
+        if any(step.origin == GROUPED for step in all_steps(planned)):
+            found[case.name] = Grouped(case, workflow, planned, log)
+    return found
+
+
+def _in_python(step: Step) -> Step:
+    action = step.action
+    if not isinstance(action, Container | Script):
+        return step
+    return step.model_copy(update={"action": action.model_copy(update={"image": PYTHON_IMAGE})})
