@@ -6,6 +6,7 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 
 from pydantic import Field as ModelField
 
@@ -16,7 +17,7 @@ from couler.ir.policies import Placement, Profile
 from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
 from couler.optimizers.estimate import Figure
-from couler.optimizers.step_times import StepTimes
+from couler.optimizers.step_times import StepTime, StepTimes
 
 Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
 """Gives what a workflow takes of the engine; None for one that it cannot run anyway."""
@@ -117,7 +118,7 @@ class PassContext:
     tuned
         Gives outcomes of tuning; None where nobody is to be asked for them.
     known_times
-        How long steps take by what the passes before knew of it, by their paths; None likewise.
+        How long steps take by what the passes before knew of it, by their paths.
 
     Attributes
     ----------
@@ -137,6 +138,8 @@ class PassContext:
         What machines cost by what the pass planned, in US dollars; None if it plans none.
     times
         How long steps take by what the pass planned, by their paths; None if it plans none.
+    made_times
+        How long steps take that the pass made of several others, by what was known of these.
 
     Examples
     --------
@@ -161,7 +164,7 @@ class PassContext:
         cluster: Machines | None = None,
         kept: Kept | None = None,
         tuned: Tuned | None = None,
-        known_times: StepTimes | None = None,
+        known_times: StepTimes = MappingProxyType({}),
     ) -> None:
         self.engine = engine
         self.profile = profile
@@ -182,6 +185,7 @@ class PassContext:
         self.facts: dict[str, t.Any] = {}
         self.cost: Figure | None = None
         self.times: StepTimes | None = None
+        self.made_times: dict[str, StepTime] = {}
 
     @cached_property
     def cluster(self) -> Cluster | None:

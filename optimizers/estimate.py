@@ -36,7 +36,7 @@ from couler.optimizers.durations import (
     lasting_as,
     turns_of,
 )
-from couler.optimizers.step_times import StepTimes, with_longest, with_means
+from couler.optimizers.step_times import StepTimes, with_mean_s, with_path_s
 
 _GIB = 1 << 30
 _HOUR_S = 3600.0
@@ -135,9 +135,8 @@ def estimate(
         Whether the engine starts a part when all parts that it waits for have ended
         (`couler.ir.sizes.Limits`).
     times
-        How long steps take, by their paths, where that is known better than by their profiles. The
-        longest of their items count for the critical path and for the peak of memory, the mean ones
-        for the cost.
+        How long steps take, by their paths, where that is known better than by their profiles:
+        `path_s` for the critical path and the peak of memory, `mean_s` for the cost.
 
     Notes
     -----
@@ -156,8 +155,8 @@ def estimate(
     >>> estimate(Workflow(name="w", steps=steps)).seconds
     Figure(value=9.0, known=3, steps=4)
     """
-    census = _census(_run(with_means(workflow, times)), prices)
-    scopes = _run(with_longest(workflow, times))
+    census = _census(_run(with_mean_s(workflow, times)), prices)
+    scopes = _run(with_path_s(workflow, times))
     usual = census.seconds_sum / census.seconds_said if census.seconds_said else 1.0
     likely = Clock(lasting_as(usual), parts_are_barriers)
     peak = _peak(_held_in_run(scopes, likely))
@@ -172,7 +171,7 @@ def critical_path(
     workflow: Workflow, *, parts_are_barriers: bool = False, times: StepTimes | None = None
 ) -> Figure:
     """Return the `seconds` of `estimate`, without the rest of it; O(n + m)."""
-    scopes = _run(with_longest(workflow, times))
+    scopes = _run(with_path_s(workflow, times))
     return _length(scopes, _census(scopes, None), parts_are_barriers)
 
 

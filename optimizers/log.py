@@ -18,7 +18,7 @@ from couler.ir.walk import scopes, steps_by_path
 from couler.ir.workflow import Workflow
 from couler.optimizers.diff import Change, Moved, change_to_json, diff, path_of
 from couler.optimizers.estimate import Figure
-from couler.optimizers.step_times import StepTimes
+from couler.optimizers.step_times import StepTimes, times_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,10 @@ class PassRecord:
         What machines cost by what it planned, in US dollars; None if it plans none.
     times
         How long steps take by what it planned, by their paths; None if it plans none.
+    made_times
+        How long steps take that it made of several others, by what was known of these.
+    times_before
+        How long steps take by what the passes before it knew, by their paths.
     """
 
     name: str
@@ -93,11 +97,18 @@ class PassRecord:
     facts: Mapping[str, t.Any] = field(default_factory=dict)
     cost: Figure | None = None
     times: StepTimes | None = None
+    made_times: StepTimes = field(default_factory=dict)
+    times_before: StepTimes = field(default_factory=dict)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """What is different after the pass."""
         return diff(self.before, self.after, self.derived)
+
+    @cached_property
+    def known_times(self) -> StepTimes:
+        """How long steps take after the pass, by what it and those before it know."""
+        return times_after(self)
 
     @cached_property
     def size_before(self) -> Size:

@@ -12,7 +12,7 @@ from couler.ir.workflow import Workflow
 from couler.optimizers.diff import Added, Change, Changed, Moved, Removed, path_of
 from couler.optimizers.estimate import Estimate, Figure, Prices, estimate
 from couler.optimizers.log import PassRecord, Size, measure
-from couler.optimizers.step_times import StepTimes, times_after
+from couler.optimizers.step_times import StepTimes
 from couler.options.types import is_size_name, plain_text
 
 COLUMNS = ("", "took", "steps", "edges", "bytes", "critical path", "peak memory", "cost")
@@ -98,8 +98,7 @@ def rows_of(
         found = estimate(workflow, prices, parts_are_barriers=parts_are_barriers, times=times)
         return found if cost is None else replace(found, cost=cost)
 
-    times: StepTimes = {}
-    size, figures = measure(source), figures_of(source, times)
+    size, figures = measure(source), figures_of(source, {})
     first = size, figures
     cost: Figure | None = None
     rows: list[Row] = []
@@ -109,8 +108,7 @@ def rows_of(
         cost = told or cost
         is_told = told is not None or record.times is not None
         if record.after is not record.before or is_told:
-            times = times_after(record, times)
-            size, figures = record.size_after, figures_of(record.after, times, cost)
+            size, figures = record.size_after, figures_of(record.after, record.known_times, cost)
         name = record.name + options_text(record)
         rows.append(Row(name, record.seconds, (before[0], size), (before[1], figures)))
     seconds = sum(record.seconds for record in records)
@@ -133,7 +131,9 @@ def pass_of_costs(records: Sequence[PassRecord], prices: Prices | None = None) -
 
 
 def pass_of_times(records: Sequence[PassRecord]) -> str | None:
-    """Return the name of the pass by whose times the estimates go; None where there is none."""
+    """Return the name of the pass by whose times estimates go in the end; None if by none."""
+    if not records or not records[-1].known_times:
+        return None
     return next((one.name for one in reversed(records) if one.times is not None), None)
 
 
@@ -144,6 +144,7 @@ def known_text(
     *,
     costs_by: str | None = None,
     seconds_by: str | None = None,
+    timed: int = 0,
 ) -> str:
     """Return of how many steps the estimates know.
 
@@ -157,6 +158,8 @@ def known_text(
         The pass whose figures stand for the cost.
     seconds_by
         The pass by whose times the estimates go.
+    timed
+        Of how many steps it knows them; the others go by their profiles.
 
     Examples
     --------
@@ -170,7 +173,9 @@ def known_text(
     apart = ""
     if steps is not None and steps != count:
         apart = " (groups and exit handlers of a failure apart)"
-    where = "" if seconds_by is None else f" on the machines that {seconds_by} chose"
+    where = "" if seconds_by is None else f"on the machines that {seconds_by} chose"
+    if where:
+        where = f" {where}" if timed == seconds else f" ({timed:,} {where})"
     known = (
         f"seconds are known of {seconds:,} of {counted(count, 'step')}{apart}{where}, "
         f"memory of {memory:,}"

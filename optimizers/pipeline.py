@@ -25,7 +25,6 @@ from couler.optimizers.base import (
 )
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.registry import built_in_pass
-from couler.optimizers.step_times import StepTimes, times_after
 
 _DEFAULT_PASSES: tuple[str, ...] = ("split",)
 """Names of passes of Couler's own, in order."""
@@ -109,10 +108,7 @@ class Pipeline:
             if errors:
                 raise InvalidWorkflowError("the workflow is not valid", errors)
         records: list[PassRecord] = []
-        times: StepTimes = {}
         for pass_ in self.passes:
-            if records:
-                times = times_after(records[-1], times)
             context = PassContext(
                 engine=engine,
                 profile=profile,
@@ -124,7 +120,7 @@ class Pipeline:
                 cluster=cluster,
                 kept=kept,
                 tuned=tuned,
-                known_times=times,
+                known_times=records[-1].known_times if records else {},
             )
             record = _run_one(pass_, workflow, context)
             records.append(record)
@@ -168,6 +164,8 @@ def _run_one(pass_: Pass, workflow: Workflow, context: PassContext) -> PassRecor
         facts=context.facts,
         cost=context.cost,
         times=context.times,
+        made_times=context.made_times,
+        times_before=context.known_times,
         before=workflow,
         after=after,
         step_reasons=context.step_reasons,

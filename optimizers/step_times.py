@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 
 from couler.ir.policies import Profile
 from couler.ir.rewrite import map_scopes
-from couler.ir.walk import Scope
+from couler.ir.walk import Scope, steps_by_path
 from couler.ir.workflow import Step, Workflow
 
 if t.TYPE_CHECKING:
     from couler.optimizers.log import PassRecord
 
-__all__ = ["StepTime", "StepTimes", "times_after", "with_longest", "with_means"]
+__all__ = ["StepTime", "StepTimes", "begun_steps", "times_after", "with_mean_s", "with_path_s"]
 
 
 class StepTime(t.NamedTuple):
@@ -22,65 +22,81 @@ class StepTime(t.NamedTuple):
 
     Attributes
     ----------
-    longest_s
-        By which it ends: of items that run at the same time the longest one.
+    path_s
+        By which paths through the workflow count: as many times this as items take turns is how
+        long all items take.
     mean_s
-        The mean over all items.
+        The mean over all items, by which costs count.
+    start_s
+        What of it the start of the pod takes.
     """
 
-    longest_s: float
+    path_s: float
     mean_s: float
+    start_s: float = 0.0
 
 
 StepTimes: t.TypeAlias = Mapping[str, StepTime]
 """By the path of the step; those that are not known are not in it."""
 
 
-def with_longest(workflow: Workflow, times: StepTimes | None) -> Workflow:
-    """Return a workflow whose profiles say when steps end by some times; O(n) for n steps.
+def begun_steps(scope: Scope, times: StepTimes) -> tuple[Step, ...]:
+    """Return the steps of a scope with profiles that say how long they take in a pod that runs."""
+    return _timed_steps(scope, times, lambda time: time.path_s - time.start_s)
+
+
+def with_path_s(workflow: Workflow, times: StepTimes | None) -> Workflow:
+    """Return a workflow whose profiles say by what paths count; O(n) for n steps.
 
     Examples
     --------
     >>> from couler.ir.workflow import Container
     >>> flow = Workflow(name="w", steps=(Step(name="a", action=Container(image="busybox")),))
-    >>> with_longest(flow, {"a": StepTime(3.0, 2.0)}).steps[0].profile.seconds
+    >>> with_path_s(flow, {"a": StepTime(3.0, 2.0)}).steps[0].profile.seconds
     3.0
     """
-    return _timed(workflow, times, lambda time: time.longest_s)
+    return _timed(workflow, times, lambda time: time.path_s)
 
 
-def with_means(workflow: Workflow, times: StepTimes | None) -> Workflow:
+def with_mean_s(workflow: Workflow, times: StepTimes | None) -> Workflow:
     """Return a workflow whose profiles say what items of steps take on the mean; O(n)."""
     return _timed(workflow, times, lambda time: time.mean_s)
 
 
-def times_after(record: PassRecord, times: StepTimes) -> StepTimes:
+def times_after(record: PassRecord) -> StepTimes:
     """Return what is known of times after a pass.
 
     Parameters
     ----------
     record
-        What the pass did.
-    times
-        What was known before it.
+        What the pass did, and what was known before it.
 
     Returns
     -------
     StepTimes
-        What the pass itself knows, if it knows any. Else a step that it moved takes as long as
-        before, and a foreach that it made of others as long as the longest of them. What else it
-        made of several steps takes what its profile says.
+        What the pass itself plans, if it plans any. Else a step that it moved takes as long as
+        before, as does one that stays as it was in place of others too, and a foreach that it made
+        of others takes as long as the longest of them. Of what else it made of several steps the
+        pass may know how long it takes (`PassContext.made_times`).
     """
     if record.times is not None:
         return record.times
+    times = record.times_before
     if not times or record.after is record.before:
         return times
+    before, after = (dict(steps_by_path(flow)) for flow in (record.before, record.after))
     found: dict[str, StepTime] = {}
     for path, sources in record.sources.items():
         known = [times[one] for one in sources if one in times]
-        if len(known) == len(sources) and (len(known) == 1 or path in record.item_steps):
+        if path in record.made_times:
+            found[path] = record.made_times[path]
+        elif path in times and path in sources and before[path].action == after[path].action:
+            found[path] = times[path]
+        elif len(known) == len(sources) and (len(known) == 1 or path in record.item_steps):
             found[path] = StepTime(
-                max(one.longest_s for one in known), statistics.fmean(one.mean_s for one in known)
+                max(one.path_s for one in known),
+                statistics.fmean(one.mean_s for one in known),
+                max(one.start_s for one in known),
             )
     return found
 
@@ -90,14 +106,16 @@ def _timed(
 ) -> Workflow:
     if not times:
         return workflow
+    return map_scopes(workflow, lambda scope: _timed_steps(scope, times, seconds))
 
-    def timed(scope: Scope) -> tuple[Step, ...]:
-        return tuple(
-            step if time is None else _lasting(step, seconds(time))
-            for step, time in ((one, times.get(scope.path_of(one))) for one in scope.steps)
-        )
 
-    return map_scopes(workflow, timed)
+def _timed_steps(
+    scope: Scope, times: StepTimes, seconds: Callable[[StepTime], float]
+) -> tuple[Step, ...]:
+    return tuple(
+        step if time is None else _lasting(step, seconds(time))
+        for step, time in ((one, times.get(scope.path_of(one))) for one in scope.steps)
+    )
 
 
 def _lasting(step: Step, seconds: float) -> Step:

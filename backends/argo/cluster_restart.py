@@ -67,7 +67,7 @@ def restarting(
         # deletes it at the end of a run, so an account that may not can go on.
         results = _Kind(client, f"{group}/workflowtaskresults", name, unless=(403,))
         results.delete(wanted.nodes)
-        # One that is held has no pods before another takes it up, and that is put back later.
+        # A part that is held starts no pods: the run that starts it is put back last, and waits.
         is_held = has_ended(wanted.workflow)
         settle(read_nodes(found), wanted.nodes, grace_s, 0.0 if is_held else HEARS_S)
         return wanted.workflow

@@ -51,7 +51,7 @@ def settle_s(
     grace_s
         The longest time of grace of their pods.
     least_s
-        The least where a node has had a pod, which was deleted just now.
+        The least where one of them has had a pod, which was deleted just now.
 
     Examples
     --------
@@ -59,12 +59,14 @@ def settle_s(
     >>> settle_s({"a": fit}, ["a"], datetime(2026, 3, 1, 12, 0, 20, tzinfo=UTC))
     15.0
     """
-    whole_s = grace_s + LATE_S
-    ends = (read_time(nodes[one].get("finishedAt")) for one in again if _has_pod(nodes.get(one)))
-    last = max((end for end in ends if end is not None), default=None)
-    if last is None:
+    pods = [nodes[one] for one in again if _has_pod(nodes.get(one))]
+    if not pods:
         return 0.0
-    return min(max(least_s, whole_s - (now - last).total_seconds()), whole_s)
+    whole_s = grace_s + LATE_S
+    ends = (read_time(pod.get("finishedAt")) for pod in pods)
+    last = max((end for end in ends if end is not None), default=None)
+    late_s = 0.0 if last is None else whole_s - (now - last).total_seconds()
+    return min(max(least_s, late_s), whole_s)
 
 
 def settle(
@@ -73,9 +75,9 @@ def settle(
     grace_s: float = GRACE_S,
     least_s: float = HEARS_S,
 ) -> None:
-    """Wait until nodes may have pods again, and say so where it takes longer than a moment."""
+    """Wait until nodes may have pods again, and say so where that is for what ended just now."""
     wait_s = settle_s(nodes, again, datetime.now(UTC), grace_s, least_s)
-    if wait_s > HEARS_S:
+    if wait_s > least_s:
         notices.say(
             f"argo: begins in {wait_s:.0f} s: until then its controller may kill what has the name "
             "of a pod that has just ended"

@@ -93,8 +93,9 @@ def command(
 
     Then come the overrides that the program gives the engine, which are merged in last. Sizes are
     those of the workflow as compact JSON; seconds, memory and cost are estimated from what the
-    steps say of themselves. Passes may ask what earlier runs took. What the engine refuses comes
-    below the plan, with the exit code of compile.
+    steps say of themselves and, from the pass place on, from the machines that it chose. Passes
+    may ask what earlier runs took. What the engine refuses comes below the plan, with the exit code
+    of compile.
     """
     if as_ is not None and format_ is not None:
         raise click.UsageError("--as draws a picture, --format reports: give one of them")

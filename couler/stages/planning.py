@@ -122,6 +122,7 @@ class Plan:
             steps,
             costs_by=self.costs_by,
             seconds_by=self.seconds_by,
+            timed=len(self.log.records[-1].known_times) if self.log.records else 0,
         )
 
     @property

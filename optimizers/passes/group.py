@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 from couler.errors import EngineOptionError
 from couler.ir.evaluation.outputs import read_in_scope
@@ -28,6 +28,7 @@ from couler.optimizers.grouped.scope_rewrite import ScopeRewrite, read_from_outs
 from couler.optimizers.grouped.sharing import Kinds
 from couler.optimizers.grouped.why_apart import why_alone, why_apart
 from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits, group_operators
+from couler.optimizers.step_times import StepTime, begun_steps
 
 if t.TYPE_CHECKING:
     from couler.ir.workflow import Step
@@ -212,16 +213,21 @@ class Group:
                         lambda other, strict: chosen(other, strict, None).members,
                     )
                 )
-            rewrite = ScopeRewrite(
-                scope._replace(steps=steps),
-                choice.groups,
-                _kinds(scope, steps, workflow),
-                read_in_scope(scope, workflow),
-                read_later.get(scope.key, frozenset()),
-                given.problem.limits,
+            rewrite_of = partial(
+                ScopeRewrite,
+                groups=choice.groups,
+                kinds=_kinds(scope, steps, workflow),
+                read_stdout=read_in_scope(scope, workflow),
+                read=read_later.get(scope.key, frozenset()),
+                limits=given.problem.limits,
             )
+            rewrite = rewrite_of(scope._replace(steps=steps))
             rewrites[scope.key] = rewrite
             report.chose(scope, choice, rewrite, given)
+            if context.known_times:
+                begun = begun_steps(scope._replace(steps=steps), context.known_times)
+                twins = rewrite_of(scope._replace(steps=begun)).made
+                context.made_times |= _made_times(scope, twins, context)
             return rewrite.steps
 
         made = map_scopes(workflow, change)
@@ -230,7 +236,7 @@ class Group:
             made = made.model_copy(update={"outputs": own.renamed_values(made.outputs)})
         paths = (
             critical_path(workflow, times=context.known_times),
-            critical_path(made, times=context.known_times),
+            critical_path(made, times={**context.known_times, **context.made_times}),
         )
         report.finish(self.costs, paths, keeps_failures=self.keeps_failures)
         return made
@@ -306,6 +312,19 @@ def _kinds(scope: Scope, steps: Sequence[Step], workflow: Workflow) -> Kinds:
     else:
         given = {one.name: Kind(one.type) for one in workflow.parameters}
     return Kinds.of(tuple(steps), given)
+
+
+def _made_times(scope: Scope, made: Sequence[Step], context: PassContext) -> dict[str, StepTime]:
+    """Return how long the steps of groups take, of which profiles say that without their start."""
+    found: dict[str, StepTime] = {}
+    for step in made:
+        path = scope.path_of(step)
+        known = [context.known_times.get(one) for one in context.derived[path]]
+        starts = [one.start_s for one in known if one is not None]
+        if starts and step.profile is not None and step.profile.seconds is not None:
+            seconds, start_s = step.profile.seconds, max(starts)
+            found[path] = StepTime(start_s + seconds, start_s + seconds, start_s)
+    return found
 
 
 def _bounded(workflow: Workflow) -> dict[ScopeKey, int]:

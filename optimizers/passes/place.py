@@ -168,7 +168,7 @@ class Place:
         context.explain(writer.summary(self.strategy))
         context.explain(chosen.told)
         if _has_pauses(workflow):
-            context.explain("Pauses are left out of that.")
+            context.explain("Pauses are left out of these times.")
         in_part = {
             path: why for path, why in counted_in_part(workflow).items() if path in writer.reasons
         }
@@ -176,7 +176,7 @@ class Place:
             context.explain(why, step=path)
         tell_guesses(context, workload)
         context.cost = machine_cost(workload, chosen.report, cluster, in_part)
-        context.times = planned_times(workflow, workload, chosen.report)
+        context.times = planned_times(workload, chosen.report, cluster.pod_start_s)
         if done:
             rest = (
                 "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
@@ -303,9 +303,9 @@ def _by_kubernetes(workload: Workload, cluster: Cluster, speeds: Speeds) -> floa
 
 
 def _has_pauses(workflow: Workflow) -> bool:
-    """Return whether pauses of known length, which the plan leaves out, come before the end."""
+    """Return whether there are pauses, which the plan leaves out, before the end."""
     return any(
-        isinstance(step.action, Suspend) and step.action.seconds
+        isinstance(step.action, Suspend)
         for scope in scopes(workflow)
         if scope.handler is None
         for step in scope.steps
@@ -343,8 +343,9 @@ def _plan(
     except UnplaceableError as error:
         reasons: dict[tuple[str, str], str] = {}
         for one in error.tasks:
-            which = workload.replica_of.get(one.task, (workload.step_of.get(one.task, ""), ""))
-            if which[0]:
+            task, type_ = workload.replica_of.get(one.task, (one.task, ""))
+            if task in workload.step_of:
+                which = workload.step_of[task], type_
                 reasons.setdefault(which, str(one).partition(": ")[2])
         raise InvalidWorkflowError(
             "no machine can run these steps",

@@ -32,16 +32,38 @@ from couler.ir.ranges import known_items
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import Scope, predecessors, references, scopes
 from couler.ir.workflow import Group, Step, Suspend, Workflow
-from couler.optimizers.durations import item_counts
+from couler.optimizers.durations import item_counts, turns_of
 from couler.optimizers.partitioning.circles import topological_order
 
-__all__ = ["MOST_COPIES", "Flat", "FlatStep", "Join", "Limit", "Link", "flatten"]
+__all__ = ["MOST_COPIES", "Flat", "FlatStep", "Join", "Level", "Limit", "Link", "flatten"]
 
 MOST_COPIES = 64
 """So many tasks stand for a step at most, where nothing is said of what could run at once."""
 
 _FEW = 64
 """Up to so many pairs of tasks are linked each with each, without a join."""
+
+
+class Level(t.NamedTuple):
+    """A foreach around a step, or its own.
+
+    Attributes
+    ----------
+    items
+        How many items it has, at least 1.
+    turns
+        How often as many items as its `max_parallel` lets run at once are run.
+    lag
+        Each of its items, those of all that is around it counted through, waits for the item of so
+        many less; None where they wait for none.
+    is_group
+        Whether it is one of groups.
+    """
+
+    items: int
+    turns: int
+    lag: int | None
+    is_group: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +80,15 @@ class FlatStep:
         How many tasks stand for it.
     items
         How many items each of them stands for, on the mean.
+    levels
+        The foreachs around it, the outermost first, and its own, if it is one.
     """
 
     path: str
     step: Step
     copies: int = 1
     items: float = 1.0
+    levels: tuple[Level, ...] = ()
 
     @property
     def output_bytes(self) -> float:
@@ -179,7 +204,7 @@ def flatten(workflow: Workflow, most_copies: Callable[[Step], int] | None = None
     found = _Flattening(most_copies or (lambda _: MOST_COPIES))
     for number, scope in enumerate(scopes(workflow)):
         if scope.owner is None:
-            found.add_scope(scope, 1.0, 1)
+            found.add_scope(scope, 1.0, 1, ())
         if number == 0 and workflow.max_parallel is not None:
             found.limit([one.path for one in found.flat.steps], workflow.max_parallel)
     for paths in found.holders.values():
@@ -213,10 +238,10 @@ class _Flattening:
         self._output_bytes: dict[str, float] = {}
         """What all tasks of a step or join make."""
 
-    def add_scope(self, scope: Scope, around: float, wide: int) -> _Ends:
+    def add_scope(self, scope: Scope, around: float, wide: int, levels: tuple[Level, ...]) -> _Ends:
         """Add the steps of a scope, and return its ends.
 
-        There are so many of it all around, of which so many can run at once.
+        There are so many of it all around, of which so many can run at once, by foreachs.
         """
         counts = item_counts(scope.steps)
         ends: dict[str, _Ends] = {}
@@ -226,17 +251,22 @@ class _Flattening:
             at_once = 1 if is_locked else wide * width
             is_limited = is_locked or width < items
             count = around * items
+            lag = at_once if is_limited and at_once < round(count) else None
+            inside = levels
+            if items > 1:
+                turns, is_group = turns_of(step, items)[0], isinstance(step.action, Group)
+                inside = (*levels, Level(items, turns, lag, is_group))
             if isinstance(step.action, Group):
-                inner = self._add_group(scope, step, step.action, count, at_once)
-                if is_limited and at_once < round(count):
+                inner = self._add_group(scope, step, step.action, count, at_once, inside)
+                if lag is not None:
                     before = [(path, False) for path in inner.last]
                     where = scope.path_of(step)
-                    self._connect(before, inner.first, count, where, "items", lag=at_once)
+                    self._connect(before, inner.first, count, where, "items", lag=lag)
                 ends[step.name] = inner
             elif isinstance(step.action, Suspend):
                 ends[step.name] = _Ends((), ())
             else:
-                path = self._add_step(scope, step, count, at_once if is_limited else None)
+                path = self._add_step(scope, step, count, lag, inside)
                 ends[step.name] = _Ends((path,), (path,))
         return self._link(scope, ends, around, counts)
 
@@ -246,22 +276,35 @@ class _Flattening:
             self.flat.limits.append(Limit(tuple(paths), width))
 
     def _add_group(
-        self, scope: Scope, step: Step, action: Group, count: float, at_once: int
+        self,
+        scope: Scope,
+        step: Step,
+        action: Group,
+        count: float,
+        at_once: int,
+        levels: tuple[Level, ...],
     ) -> _Ends:
         inner = Scope((*scope.path, step.name), action.steps, step, scope.handler)
-        ends = self.add_scope(inner, count, at_once)
+        ends = self.add_scope(inner, count, at_once, levels)
         if step.max_parallel is not None:
             there = [path for path in map(inner.path_of, inner.steps) if path in self._copies]
             self.limit(there, step.max_parallel * at_once)
         return ends
 
-    def _add_step(self, scope: Scope, step: Step, count: float, at_once: int | None) -> str:
+    def _add_step(
+        self,
+        scope: Scope,
+        step: Step,
+        count: float,
+        at_once: int | None,
+        levels: tuple[Level, ...],
+    ) -> str:
         path = scope.path_of(step)
         most = self._most_copies(step) if count > MOST_COPIES else MOST_COPIES
         if at_once is not None and at_once < most < count:
             most -= most % at_once  # so that the last turn is as full as the others
         copies = max(1, min(most, round(count)))
-        one = FlatStep(path, step, copies, count / copies)
+        one = FlatStep(path, step, copies, count / copies, levels)
         self.flat.steps.append(one)
         self._copies[path] = copies
         self._output_bytes[path] = one.output_bytes * copies

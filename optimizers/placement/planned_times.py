@@ -7,9 +7,8 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from couler.ir.walk import ScopeKey, scopes
-from couler.ir.workflow import Group, Workflow
-from couler.optimizers.durations import item_counts, turns_of
+from couler.ir.paths import HANDLER_PREFIX
+from couler.optimizers.placement.flattening import Level
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.workload import Workload
 from couler.optimizers.step_times import StepTime
@@ -17,13 +16,17 @@ from couler.optimizers.step_times import StepTime
 __all__ = ["planned_times"]
 
 
-def planned_times(workflow: Workflow, workload: Workload, report: Report) -> dict[str, StepTime]:
+def planned_times(
+    workload: Workload, report: Report, pod_start_s: float = 0.0
+) -> dict[str, StepTime]:
     """Return how long steps take on the machines of a plan, waiting for room apart.
 
     Parameters
     ----------
-    workflow, workload, report
+    workload, report
         What was placed, and how.
+    pod_start_s
+        What of the time of each task the start of its pod takes.
 
     Returns
     -------
@@ -34,62 +37,69 @@ def planned_times(workflow: Workflow, workload: Workload, report: Report) -> dic
     Notes
     -----
     Reading from other machines and starting a pod are in it, as they are in the plan, which also
-    says how many items of a foreach run one after the other. Within a group with a foreach a step
-    takes the mean over the items of the group, so that no path through it is longer than the
-    longest of the plan. O(n) for n tasks.
+    says which tasks wait for each other: *chains* of them. A step takes its longest chain. Within a
+    group with a foreach it takes the mean over the items of a chain of the group, the longest of
+    these and all alike, for whichever step it is: so no path through the group is longer than the
+    longest of the plan. `path_s` is that over the turns of all foreachs, by which the estimates
+    multiply it. O(n) for n tasks, at each level.
 
     Examples
     --------
-    >>> from couler.ir.policies import Profile
     >>> from couler.ir.workflow import Container, Step
     >>> from couler.optimizers.placement.problem import Pipeline
     >>> from couler.optimizers.placement.report import TaskSpan
     >>> step = Step(name="fit", action=Container(image="busybox"))
     >>> workload = Workload(Pipeline("w", ()), {"fit": step}, {"fit": "fit"}, {})
     >>> report = Report((), (TaskSpan("w", "fit", "node-1", 5.0, 9.0),))
-    >>> planned_times(Workflow(name="w", steps=(step,)), workload, report)
-    {'fit': StepTime(longest_s=4.0, mean_s=4.0)}
+    >>> planned_times(workload, report)
+    {'fit': StepTime(path_s=4.0, mean_s=4.0, start_s=0.0)}
     """
-    tasks = _seconds_of_tasks(workload, report)
     found: dict[str, StepTime] = {}
-    around: dict[ScopeKey, int] = {}
-    for scope in scopes(workflow):
-        outer = around.get(scope.key, 1)
-        counts = item_counts(scope.steps)
-        for step in scope.steps:
-            count = max(1, counts.get(step.name, 1))
-            path = scope.path_of(step)
-            if isinstance(step.action, Group):
-                around[scope.handler, (*scope.path, step.name)] = outer * count
-            elif scope.handler is None and path in tasks and path not in workload.guessed:
-                seconds = tasks[path]
-                turns, width = turns_of(step, count)
-                ends = [_end_s(some, width) / turns for some in _cut(seconds, outer)]
-                items = max(len(seconds), workload.items.get(path, 0))
-                found[path] = StepTime(statistics.fmean(ends), math.fsum(seconds) / items)
+    for path, seconds in _seconds_of_tasks(workload, report).items():
+        if path in workload.guessed or path.startswith(HANDLER_PREFIX):
+            continue
+        levels = workload.levels.get(path, ())
+        turns = math.prod(level.turns for level in levels)
+        items = max(len(seconds), workload.items.get(path, 0))
+        found[path] = StepTime(
+            _chained_s(seconds, levels) / turns, math.fsum(seconds) / items, pod_start_s
+        )
     return found
 
 
 def _seconds_of_tasks(workload: Workload, report: Report) -> Mapping[str, Sequence[float]]:
-    """Return how long the tasks of each step take, in their order; with the pods of a job."""
+    """Return how long the tasks of each step take, in their order; of a job its longest pod."""
     took = {span.task: span.end_s - span.start_s for span in report.spans}
-    pods: dict[str, float] = {}
-    for name, (path, _) in workload.replica_of.items():
-        pods[path] = max(pods.get(path, 0.0), took.get(name, 0.0))
+    for name, (task, _) in workload.replica_of.items():
+        took[task] = max(took.get(task, 0.0), took.get(name, 0.0))
     found: dict[str, list[float]] = {}
     for name, path in workload.step_of.items():
         if name in took:
-            found.setdefault(path, []).append(max(took[name], pods.get(path, 0.0)))
+            found.setdefault(path, []).append(took[name])
     return found
 
 
+def _chained_s(seconds: Sequence[float], levels: Sequence[Level]) -> float:
+    """Return how long all tasks of a step take, the innermost foreach first."""
+    for depth in reversed(range(len(levels))):
+        around = math.prod(level.items for level in levels[:depth])
+        seconds = [_chain_s(some, levels[depth]) for some in _cut(seconds, around)]
+    return seconds[0]
+
+
+def _chain_s(seconds: Sequence[float], level: Level) -> float:
+    """Return how long the items of a foreach take, of which each waits for one before it."""
+    count = len(seconds) if level.lag is None else min(level.lag, len(seconds))
+    chains = [seconds[number::count] for number in range(count)]
+    if level.is_group:  # the first chain has as many as any
+        return statistics.fmean(
+            math.fsum(chain) for chain in chains if len(chain) == len(chains[0])
+        )
+    return max(map(math.fsum, chains))
+
+
 def _cut(seconds: Sequence[float], count: int) -> list[Sequence[float]]:
-    """Cut the tasks of a step into those of each item of what is around it."""
+    """Cut what is known of items into that of each item of what is around it."""
     count = min(count, len(seconds))
     bounds = [number * len(seconds) // count for number in range(count + 1)]
     return [seconds[one:other] for one, other in itertools.pairwise(bounds)]
-
-
-def _end_s(seconds: Sequence[float], width: int) -> float:
-    """Return when the last of some tasks ends, of which so many run at the same time."""
-    return max(math.fsum(seconds[lane::width]) for lane in range(min(width, len(seconds))))

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from couler.cluster.model import Cluster
+from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import Toleration
 from couler.ir.walk import HOOKS
 from couler.ir.workflow import Job, Step, Workflow
 from couler.optimizers.durations import known_seconds
-from couler.optimizers.placement.flattening import FlatStep, Join, Link, flatten
+from couler.optimizers.placement.flattening import FlatStep, Join, Level, Link, flatten
 from couler.optimizers.placement.job_pods import JobPods, pods_of_job, with_replicas
 from couler.optimizers.placement.learning import Learned
 from couler.optimizers.placement.parallelism import lane_edges, most_copies
@@ -44,10 +45,12 @@ class Workload:
     jobs
         The pods of the steps that create a resource, by the paths of the steps.
     replica_of
-        The path of the step and the type of the pod of each task that is the pod of a job. Such
+        The task of the step and the type of the pod of each task that is the pod of a job. Such
         tasks have no `step_of`; the task of the step itself waits for them.
     guessed
         The seconds of one item that are taken of steps of which nobody knows them, by their paths.
+    levels
+        The foreachs around steps, and their own, by their paths.
     """
 
     pipeline: Pipeline
@@ -59,6 +62,7 @@ class Workload:
     jobs: Mapping[str, JobPods] = field(default_factory=dict)
     replica_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     guessed: Mapping[str, float] = field(default_factory=dict)
+    levels: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
 
 
 def workload_of(
@@ -121,7 +125,8 @@ def workload_of(
             tasks += [_no_task(name) for name in _names(one)]
             continue
         task = make.task(one)
-        if not task.operations and known_seconds(one.step) is None and task.seconds[""]:
+        is_known = task.operations or known_seconds(one.step) is not None
+        if not is_known and not one.path.startswith(HANDLER_PREFIX):
             guessed[one.path] = task.seconds[""]
         for name, share in zip(_names(one), _shares(one), strict=True):
             takes = {place: seconds * share for place, seconds in task.seconds.items()}
@@ -157,10 +162,18 @@ def workload_of(
         for name, path in step_of.items()
         if path in jobs and jobs[path].replicas
     }
-    pipeline, owners = with_replicas(pipeline, pods)
-    replica_of = {name: (step_of[task], type_) for name, (task, type_) in owners.items()}
+    pipeline, replica_of = with_replicas(pipeline, pods)
     return Workload(
-        pipeline, steps, step_of, make.gpu_steps, items, make.unlearned, jobs, replica_of, guessed
+        pipeline,
+        steps,
+        step_of,
+        make.gpu_steps,
+        items,
+        make.unlearned,
+        jobs,
+        replica_of,
+        guessed,
+        levels={one.path: one.levels for one in flat},
     )
 
 

@@ -345,7 +345,7 @@ def test_the_controller_hears_that_old_pods_are_gone_before_there_are_new_ones(
 @pytest.mark.parametrize(
     ("ends", "grace_s", "expected"),
     [
-        ({}, 30.0, 0.0),
+        ({}, 30.0, HEARS_S),  # one has begun
         ({"a": 100}, 30.0, HEARS_S),
         ({"a": 20}, 30.0, 15.0),
         ({"a": 20, "b": 5}, 30.0, 30.0),
@@ -365,3 +365,4 @@ def test_how_long_is_waited(ends: dict[str, int], grace_s: float, expected: floa
     nodes["dag"] = {"type": "DAG", "finishedAt": "2026-03-01T12:00:00Z"}
     nodes["begun"] = {"type": "Pod", "finishedAt": None}
     assert settle_s(nodes, [*nodes, "gone"], now, grace_s) == expected
+    assert settle_s(nodes, ["dag", "gone"], now, grace_s) == 0.0
