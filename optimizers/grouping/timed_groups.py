@@ -111,6 +111,7 @@ class TimedGroups(Groups):
         """The seconds that are lost as less runs in parallel; 0 where they cost nothing."""
         if not self._is_timed:
             return 0.0
+        # A heap of those that change was measured to take as long as one look at all of them.
         return max(0.0, max(self._ends.values(), default=0.0) - self._least_s)
 
     def move(self, nodes: Sequence[int], group: int) -> bool:
