@@ -63,6 +63,11 @@ class Graph:
                     ready.append(after)
         return tuple(order)
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Of each step its place in the topological order, where it is in that."""
+        return {name: number for number, name in enumerate(self.topological_order)}
+
     @property
     def roots(self) -> tuple[str, ...]:
         """The steps that wait for none."""

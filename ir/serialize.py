@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from couler.errors import SerializationError
 from couler.ir.workflow import IR_VERSION, Workflow
+from couler.ir.yaml_loading import safe_loader
 from couler.ir.yaml_writer import dump
 
 
@@ -81,9 +82,7 @@ def read_yaml(text: str, *, file: str = "<yaml>") -> Workflow:
 
 @functools.cache
 def _yaml_loader() -> t.Any:
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # known at run time
+    class Loader(safe_loader()):  # type: ignore[misc]  # known at run time
         pass
 
     boolean, timestamp = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from couler.backends.argo.workflow_api import RUN_LABEL, SUBMISSION_MARK, WORKFLOW_LABEL, Json
 from couler.backends.base import Artifact, ArtifactFile
 from couler.errors import RefusedError
+from couler.ir.yaml_loading import safe_loader
 
 _API_VERSION = "argoproj.io/v1alpha1"
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
@@ -78,8 +79,7 @@ def _read(file: ArtifactFile) -> list[Json]:
     import yaml
 
     # What is written reads the same under YAML 1.1.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return [tree for tree in yaml.load_all(file.text, Loader=loader) if tree is not None]
+    return [tree for tree in yaml.load_all(file.text, Loader=safe_loader()) if tree is not None]
 
 
 def _flat(tree: Json) -> list[Json]:

@@ -40,7 +40,7 @@ def application(name: str) -> str:
     >>> application("1000genome-chameleon-2ch-100k-001")
     '1000genome'
     """
-    return name.partition("-")[0]
+    return name.rpartition("/")[2].partition("-")[0]
 
 
 def halves(names: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:

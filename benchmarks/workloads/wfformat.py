@@ -18,7 +18,9 @@ SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "wfins
 
 
 def instances(folder: Path, *, least: int = 1) -> Iterator[tuple[str, TaskGraph]]:
-    """Yield name and graph of each WfFormat file of a folder, plain or gzip, in order of names.
+    """Yield name and graph of each WfFormat file of a folder, plain or gzip, in order of files.
+
+    A name is the path of the file within the folder, without its ending: `deep/counts`.
 
     Parameters
     ----------
@@ -48,7 +50,8 @@ def artifact_instances(folder: Path, *, least: int = 1) -> Iterator[tuple[str, A
     for path in sorted(found, key=lambda path: (path.name, path)):
         graph = read_wfformat(path)
         if len(graph.jobs) >= least:
-            yield path.name.removesuffix(".gz").removesuffix(".json"), graph
+            name = path.relative_to(folder).as_posix()
+            yield name.removesuffix(".gz").removesuffix(".json"), graph
 
 
 def task_graph(graph: ArtifactGraph) -> TaskGraph:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from couler.errors import ConfigurationError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.wording import counted
+from couler.ir.yaml_loading import safe_loader
 
 if t.TYPE_CHECKING:
     import yaml
@@ -38,9 +39,8 @@ def compose(text: str, file: str) -> yaml.Node | None:
     """
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        found: yaml.Node | None = yaml.compose(text, Loader=loader)
+        found: yaml.Node | None = yaml.compose(text, Loader=safe_loader())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{file}:{mark.line + 1}" if mark is not None else file

@@ -14,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from couler.errors import BenchmarkError
+from couler.ir.yaml_loading import safe_loader
 
 ITEMS = "items"
 """The folder of a benchmark that its items are in."""
@@ -184,10 +185,9 @@ def read_benchmark(folder: Path) -> Benchmark:
 
 def _read(file: Path) -> Item:
     program = file.with_suffix(".py")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         text = file.read_text(encoding="utf-8")
-        stated = _Stated.model_validate(yaml.load(text, Loader=loader))  # safe: either loader
+        stated = _Stated.model_validate(yaml.load(text, Loader=safe_loader()))
         reference = program.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise BenchmarkError(f"{file}: the item cannot be read: {error}") from error

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from couler.errors import TuningError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.wording import counted
+from couler.ir.yaml_loading import safe_loader
 
 M = t.TypeVar("M", bound=BaseModel)
 
@@ -103,9 +104,8 @@ def parse_yaml(text: str, where: str) -> object:
 @functools.cache
 def _loader() -> t.Any:
     """Return the class that reads YAML, with the numbers of YAML 1.2."""
-    import yaml
 
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # either
+    class Loader(safe_loader()):  # type: ignore[misc]  # either
         pass
 
     Loader.add_implicit_resolver(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from couler.ir.graph import Graph
@@ -20,10 +20,13 @@ from couler.optimizers.grouping import (
 )
 from couler.optimizers.grouping.convex import split_by_level
 from couler.optimizers.grouping.pods import ancestors, chains, fit_at_once
-from couler.optimizers.grouping.solution import assemble_members, price_of_timed
+from couler.optimizers.grouping.solution import assemble_members, common_images
 from couler.optimizers.grouping.timed_groups import TimedGroups
 
 __all__ = ["Choice", "choose"]
+
+_LEAST_GAIN = 1e-9
+"""A set that costs less by no more than this may do so by what rounding does."""
 
 
 @dataclass(frozen=True)
@@ -174,45 +177,59 @@ def _deep_first(members: tuple[str, ...], graph: Graph) -> Iterator[str]:
 
 
 def _worth(problem: Problem, sets: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return the sets that cost less as groups than as steps apart."""
+    """Return the sets, of which no two share a step, that cost less as groups than as steps apart.
+
+    What is saved is that of each set by itself; what is lost is no sum over groups, and depends on
+    the sets before.
+    """
     costs = problem.costs
     befores: dict[int, list[tuple[int, float]]] = {}
     for before, after, weight in problem.pairs:
         befores.setdefault(after, []).append((before, weight))
-    found: list[tuple[str, ...]] = []
+    cases = []
+    if costs.per_lost_s:
+        cases = [TimedGroups(one, [[node] for node in one.order]) for one in _cases(problem)]
+    kept: list[tuple[str, ...]] = []
     for members in sets:
         nodes = [problem.index[name] for name in members]
-        inside = set(nodes)
-        apart, mask = 0.0, -1
-        for node in nodes:
-            mask &= problem.masks[node]
-            apart += problem.image_costs[problem.cheapest_image(problem.masks[node])]
-        edges = sum(
-            weight for node in nodes for before, weight in befores.get(node, ()) if before in inside
-        )
-        together = problem.image_costs[problem.cheapest_image(mask)]
-        if together < apart + (costs.inter - costs.intra) * edges:
-            found.append(members)
-    if not costs.per_lost_s:
-        return found
-    kept: list[tuple[str, ...]] = []  # what is lost is no sum over groups
-    cases = [TimedGroups(one, [[node] for node in one.order]) for one in _cases(problem)]
-    least = [price_of_timed(one).total for one in cases]
-    for members in found:
-        nodes = [problem.index[name] for name in members]
-        if _runs_guesses_in_turn(problem, nodes):
+        saved = _saved(problem, nodes, befores)
+        if saved <= 0:
             continue
-        nodes.sort(key=problem.rank.__getitem__)
-        for one in cases:
-            one.move(nodes, one.group_of[nodes[0]])
-        costs_then = [price_of_timed(one).total for one in cases]
-        if all(cost < before for cost, before in zip(costs_then, least, strict=True)):
-            kept.append(members)
-            least = costs_then
-        else:
-            for one in cases:
-                one.take_back()
+        if cases and (_runs_guesses_in_turn(problem, nodes) or not _gains(cases, nodes, saved)):
+            continue
+        kept.append(members)
     return kept
+
+
+def _saved(
+    problem: Problem, nodes: Sequence[int], befores: Mapping[int, Sequence[tuple[int, float]]]
+) -> float:
+    """Return by how much edges and images of steps cost less if these are one group."""
+    inside = set(nodes)
+    apart = sum(problem.image_costs[problem.cheapest_image(problem.masks[node])] for node in nodes)
+    together = problem.image_costs[problem.cheapest_image(common_images(problem, nodes))]
+    edges = sum(
+        weight for node in nodes for before, weight in befores.get(node, ()) if before in inside
+    )
+    return apart + (problem.costs.inter - problem.costs.intra) * edges - together
+
+
+def _gains(cases: Sequence[TimedGroups], nodes: Sequence[int], saved: float) -> bool:
+    """Put steps together in all cases if that loses less than it saves in each; whether it does."""
+    lost_s = [one.lost_s for one in cases]
+    nodes = sorted(nodes, key=cases[0].problem.rank.__getitem__)
+    group = cases[0].group_of[nodes[0]]
+    # Cases have the same groups and edges: where one refuses a circle it is the first of them.
+    if not all(one.move(nodes, group) for one in cases):
+        return False
+    if all(
+        saved - one.problem.costs.per_lost_s * (one.lost_s - before) > _LEAST_GAIN
+        for one, before in zip(cases, lost_s, strict=True)
+    ):
+        return True
+    for one in cases:
+        one.take_back()
+    return False
 
 
 def _cases(problem: Problem) -> list[Problem]:

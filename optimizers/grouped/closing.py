@@ -133,7 +133,7 @@ class _Search:
         self, graph: Graph, among: Iterable[str], read: frozenset[str], below: _Below
     ) -> None:
         self.graph, self.read, self.below = graph, read, below
-        self.place = {name: number for number, name in enumerate(graph.topological_order)}
+        self.place = graph.places
         self.free = set(among)
         self.looks = 0
 

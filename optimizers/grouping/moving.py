@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from couler.optimizers.grouping.moved_groups import Groups, MixedGroups
 from couler.optimizers.grouping.problem import Problem
 from couler.optimizers.grouping.solution import common_images
-from couler.optimizers.grouping.timed_groups import MixedGroups, TimedGroups
+from couler.optimizers.grouping.timed_groups import TimedGroups
 
 MOST_PASSES = 10
 
@@ -44,11 +45,8 @@ def move_operators(problem: Problem, groups: Sequence[Sequence[int]]) -> list[li
 class _Moving:
     def __init__(self, problem: Problem, groups: Sequence[Sequence[int]]) -> None:
         self.problem = problem
-        self.groups: TimedGroups | MixedGroups = (
-            TimedGroups(problem, groups)
-            if problem.mode == "batch"
-            else MixedGroups(problem, groups)
-        )
+        made = TimedGroups if problem.mode == "batch" else MixedGroups
+        self.groups: Groups = made(problem, groups)
         self.masks = [common_images(problem, some) for some in self.groups.members]
         self.near: list[list[tuple[int, float]]] = [[] for _ in problem.operators]
         for before, after, weight in problem.pairs:

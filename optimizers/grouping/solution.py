@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from couler.errors import GroupingError
 from couler.optimizers.grouping.problem import Group, Grouping, Problem
-from couler.optimizers.grouping.timed_groups import TimedGroups
 from couler.optimizers.grouping.timing import lost_seconds
 
 __all__ = ["Price", "Solution", "check", "is_acyclic", "price", "violations"]
@@ -181,33 +180,7 @@ def price(problem: Problem, grouping: Grouping) -> Price:
     group_of = numbers_of(problem, grouping)
     groups = [[problem.index[name] for name in group.operators] for group in grouping]
     setup = {image.name: image.setup_s for image in problem.images}
-    seconds = sum(setup[group.image] for group in grouping)
     lost_s = lost_seconds(problem, group_of, groups) if problem.costs.per_lost_s else 0.0
-    return _price(problem, group_of, len(groups), seconds, lost_s)
-
-
-def price_of_timed(groups: TimedGroups) -> Price:
-    """Return what groups cost, each of the cheapest image that runs all of it, in O(n + m)."""
-    problem = groups.problem
-    some = [members for members in groups.members if members]
-    seconds = 0.0
-    if problem.costs.per_setup_s:
-        images = (problem.cheapest_image(common_images(problem, members)) for members in some)
-        seconds = sum(problem.images[image].setup_s for image in images)
-    return _price(problem, groups.group_of, len(some), seconds, groups.lost_s)
-
-
-def common_images(problem: Problem, members: Sequence[int]) -> int:
-    """Return the images that run all of some operators, as bits."""
-    mask = -1
-    for node in members:
-        mask &= problem.masks[node]
-    return mask
-
-
-def _price(
-    problem: Problem, group_of: Sequence[int], groups: int, setup_s: float, lost_s: float
-) -> Price:
     costs = problem.costs
     intra = inter = 0.0
     for before, after, weight in problem.pairs:
@@ -218,10 +191,18 @@ def _price(
     return Price(
         costs.intra * intra,
         costs.inter * inter,
-        costs.group * groups,
-        costs.per_setup_s * setup_s,
+        costs.group * len(groups),
+        costs.per_setup_s * sum(setup[group.image] for group in grouping),
         costs.per_lost_s * lost_s,
     )
+
+
+def common_images(problem: Problem, members: Sequence[int]) -> int:
+    """Return the images that run all of some operators, as bits."""
+    mask = -1
+    for node in members:
+        mask &= problem.masks[node]
+    return mask
 
 
 def numbers_of(problem: Problem, grouping: Grouping) -> list[int]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 import typing as t
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from couler.optimizers.grouping.moved_groups import Groups
 from couler.optimizers.grouping.problem import Problem
-from couler.optimizers.grouping.timing import group_seconds, longest_path_s, lost_seconds
+from couler.optimizers.grouping.timing import group_seconds, longest_path_s
 
-__all__ = ["MixedGroups", "TimedGroups", "update_ends"]
+__all__ = ["TimedGroups", "update_ends"]
 
 _Near: t.TypeAlias = Mapping[int, Mapping[int, object]]
 
@@ -69,26 +70,12 @@ def update_ends(
     return found
 
 
-class TimedGroups:
-    """Groups by numbers, of a problem in batch mode, between which operators move.
+class TimedGroups(Groups):
+    """Groups of a problem in batch mode, which must not wait for each other in a circle.
 
     A topological order is kept as in `couler.optimizers.grouping.contracting`: an operator that
     moves gives new edges to the group alone to which it goes, so that paths are looked for between
     the places of what that waits for and of what waits for it. So do ends change behind it alone.
-
-    Parameters
-    ----------
-    problem
-        In batch mode.
-    groups
-        Valid for the problem; some may be empty.
-
-    Attributes
-    ----------
-    group_of
-        For each operator its group.
-    members
-        For each group its operators.
 
     Examples
     --------
@@ -102,12 +89,7 @@ class TimedGroups:
     """
 
     def __init__(self, problem: Problem, groups: Iterable[Sequence[int]]) -> None:
-        self.problem = problem
-        self.members = [list(some) for some in groups]
-        self.group_of = [0] * len(problem.operators)
-        for number, some in enumerate(self.members):
-            for node in some:
-                self.group_of[node] = number
+        super().__init__(problem, groups)
         self._numbers = range(len(self.members))
         self._before: dict[int, dict[int, int]] = {number: {} for number in self._numbers}
         """How many edges lead to each group from each other one."""
@@ -119,7 +101,6 @@ class TimedGroups:
         self._least_s = longest_path_s(problem) if self._is_timed else 0.0
         self._seconds: dict[int, float] = {}
         self._ends: dict[int, float] = {}
-        self._undo: list[Callable[[], object]] = []
         if self._is_timed:
             for number in self._numbers:
                 self._seconds[number] = group_seconds(problem, self.members[number])
@@ -130,18 +111,14 @@ class TimedGroups:
         """The seconds that are lost as less runs in parallel; 0 where they cost nothing."""
         if not self._is_timed:
             return 0.0
+        # A heap of those that change was measured to take as long as one look at all of them.
         return max(0.0, max(self._ends.values(), default=0.0) - self._least_s)
 
     def move(self, nodes: Sequence[int], group: int) -> bool:
-        """Move operators to a group, unless groups would then wait in a circle; whether they did.
-
-        They stand last in the group, in their order.
-        """
-        self._undo = []
+        """Move operators to a group, unless groups then wait in a circle; whether they did."""
         homes = dict.fromkeys(self.group_of[node] for node in nodes)
         behind = {after for home in (*homes, group) for after in self._after[home]}
-        for node in nodes:
-            self._put(node, group)
+        super().move(nodes, group)
         if not self._reorder(group):
             self.take_back()
             return False
@@ -156,34 +133,13 @@ class TimedGroups:
             self._undo.append(lambda: self._ends.update(was_at))
         return True
 
-    def take_back(self) -> None:
-        """Undo the last move."""
-        while self._undo:
-            self._undo.pop()()
-
     def _update(self, changed: Iterable[int]) -> dict[int, float]:
         near = self._before, self._after
         found = update_ends(self._ends, changed, near, self._place, self._seconds)
         return {number: was for number, was in found.items() if was is not None}
 
-    def _put(self, node: int, group: int) -> None:
-        home = self.group_of[node]
-        if home == group:
-            return
-        at = self.members[home].index(node)
-        del self.members[home][at]
-        self.members[group].append(node)
-        self._lead(node, group)
-
-        def back() -> None:
-            self._lead(node, home)
-            self.members[group].remove(node)
-            self.members[home].insert(at, node)
-
-        self._undo.append(back)
-
-    def _lead(self, node: int, group: int) -> None:
-        """Let the edges of an operator be those of a group."""
+    def _assign(self, node: int, group: int) -> None:
+        """Note to which group an operator belongs, and so its edges."""
         home = self.group_of[node]
         for before in self.problem.predecessors[node]:
             self._count(self.group_of[before], home, -1)
@@ -191,7 +147,7 @@ class TimedGroups:
         for after in self.problem.successors[node]:
             self._count(home, self.group_of[after], -1)
             self._count(group, self.group_of[after], 1)
-        self.group_of[node] = group
+        super()._assign(node, group)
 
     def _count(self, one: int, other: int, more: int) -> None:
         if one == other:
@@ -248,43 +204,3 @@ class TimedGroups:
                     found.add(one)
                     stack.append(one)
         return found
-
-
-class MixedGroups:
-    """The same for a problem in streaming mode, where groups may wait for each other."""
-
-    def __init__(self, problem: Problem, groups: Iterable[Sequence[int]]) -> None:
-        self.problem = problem
-        self.members = [list(some) for some in groups]
-        self.group_of = [0] * len(problem.operators)
-        for number, some in enumerate(self.members):
-            for node in some:
-                self.group_of[node] = number
-        self._undo: list[tuple[int, int, int]] = []
-
-    @property
-    def lost_s(self) -> float:
-        """The seconds that are lost as less runs in parallel; 0 where they cost nothing."""
-        if not self.problem.costs.per_lost_s:
-            return 0.0
-        return lost_seconds(self.problem, self.group_of, self.members)
-
-    def move(self, nodes: Sequence[int], group: int) -> bool:
-        """Move operators to a group; it is always done."""
-        self._undo = []
-        for node in nodes:
-            home = self.group_of[node]
-            at = self.members[home].index(node)
-            del self.members[home][at]
-            self.members[group].append(node)
-            self.group_of[node] = group
-            self._undo.append((node, home, at))
-        return True
-
-    def take_back(self) -> None:
-        """Undo the last move."""
-        while self._undo:
-            node, home, at = self._undo.pop()
-            self.members[self.group_of[node]].remove(node)
-            self.members[home].insert(at, node)
-            self.group_of[node] = home

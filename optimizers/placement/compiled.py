@@ -12,7 +12,7 @@ from couler.optimizers.placement.problem import Pipeline, Task, TaskKey, topolog
 from couler.optimizers.placement.requirements import refusal, shape_of
 from couler.optimizers.placement.strategy import ClusterState
 
-__all__ = ["Amount", "Compiled", "Hold", "Thrift", "has_room", "next_poll", "roomy"]
+__all__ = ["Amount", "Compiled", "Hold", "Thrift", "has_room", "next_poll"]
 
 Amount: t.TypeAlias = tuple[float, float, float, float]
 """Processors, memory in bytes, GPUs and pods."""
@@ -97,6 +97,8 @@ class Compiled:
         self._time_tasks(pipelines, state, margin)
         self.room = [self._room(node) for node in self.nodes]
         """What each node has."""
+        self.most = [_most(room) for room in self.room]
+        """The most that may be used of each node."""
         self.holds = self._shared_holds(state) if self.is_shared else self._exclusive_holds()
 
     def _number_tasks(self, pipelines: Sequence[Pipeline], state: ClusterState) -> None:
@@ -228,20 +230,19 @@ class Compiled:
         return next_poll(time, self.rules.poll_s)
 
 
-def roomy(room: Amount) -> Amount:
-    """Return the most that fits; sums of what is used may be off by what rounding does."""
-    return room[0] + 1e-9, room[1] + 1e-9, room[2] + 1e-9, room[3] + 1e-9
-
-
-def has_room(used: Amount, more: Amount, room: Amount) -> bool:
-    """Return whether more fits beside what is used."""
-    most = roomy(room)
+def has_room(used: Amount, more: Amount, most: Amount) -> bool:
+    """Return whether more fits beside what is used, of the most that may be (`Compiled.most`)."""
     return (
         used[0] + more[0] <= most[0]
         and used[1] + more[1] <= most[1]
         and used[2] + more[2] <= most[2]
         and used[3] + more[3] <= most[3]
     )
+
+
+def _most(room: Amount) -> Amount:
+    """Return the most that fits; sums of what is used may be off by what rounding does."""
+    return room[0] + 1e-9, room[1] + 1e-9, room[2] + 1e-9, room[3] + 1e-9
 
 
 def _thrift(node: ClusterNode) -> Thrift:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from couler.optimizers.placement.compiled import Amount, Compiled, roomy
+from couler.optimizers.placement.compiled import Amount, Compiled
 from couler.optimizers.placement.planned_pipelines import Outcome
 
 __all__ = ["run_tasks"]
@@ -112,7 +112,7 @@ class _Room:
     def __init__(self, model: Compiled) -> None:
         self._asked = model.asked
         self._shapes = model.shapes
-        self._most = [roomy(room) for room in model.room]
+        self._most = model.most
         self._used: dict[int, Amount] = {}
         self._holders: dict[int, int] = {}
         self._waiting: dict[int, dict[int, list[tuple[float, int]]]] = {}
@@ -154,16 +154,16 @@ class _Room:
         if not self._holders.get(node):  # that it can run there at all was found before
             best = min(queues.values(), key=_first)
         else:
-            used, room = self._used[node], self._most[node]
+            used, most = self._used[node], self._most[node]
             for queue in queues.values():
                 if best is not None and queue[0] > best[0]:
                     continue
                 asked = self._asked[queue[0][1]]
                 if (  # as `has_room`, which to call takes longer than to look
-                    used[0] + asked[0] <= room[0]
-                    and used[1] + asked[1] <= room[1]
-                    and used[2] + asked[2] <= room[2]
-                    and used[3] + asked[3] <= room[3]
+                    used[0] + asked[0] <= most[0]
+                    and used[1] + asked[1] <= most[1]
+                    and used[2] + asked[2] <= most[2]
+                    and used[3] + asked[3] <= most[3]
                 ):
                     best = queue
         if best is None:

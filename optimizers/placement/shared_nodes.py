@@ -7,7 +7,7 @@ import heapq
 import math
 from collections.abc import Mapping
 
-from couler.optimizers.placement.compiled import Amount, Compiled, has_room, roomy
+from couler.optimizers.placement.compiled import Amount, Compiled, has_room
 from couler.optimizers.placement.free_nodes import Offer
 
 __all__ = ["SharedNodes"]
@@ -104,7 +104,7 @@ class SharedNodes:
             return self._now
         used, at = self._used[node], len(times) - 1
         cpu, memory, gpus, pods = asked
-        most_cpu, most_memory, most_gpus, most_pods = roomy(self._model.room[node])
+        most_cpu, most_memory, most_gpus, most_pods = self._model.most[node]
         while at:  # as `has_room`, which to call takes longer than to look
             has = used[at - 1]
             if (
@@ -123,12 +123,12 @@ class SharedNodes:
         asked = self._model.asked[task]
         if times is None or not any(asked):
             return ready
-        used, room = self._used[node], self._model.room[node]
+        used, most = self._used[node], self._model.most[node]
         at = max(0, bisect.bisect_right(times, ready) - 1)
         begin = max(ready, times[at])
         last = len(times) - 1  # nothing is used from then on
         while at < last and times[at] < begin + seconds:
-            if not has_room(used[at], asked, room):
+            if not has_room(used[at], asked, most):
                 begin = times[at + 1]
             at += 1
         return begin
@@ -142,9 +142,9 @@ class SharedNodes:
         for at in range(first, last):
             cpu, memory, gpus, pods = used[at]
             used[at] = cpu + amount[0], memory + amount[1], gpus + amount[2], pods + amount[3]
-        room = self._model.room[node]
+        most = self._model.most[node]
         full = max(0, len(times) - _CHANGES_KEPT)
-        while full < len(times) - 1 and not has_room(used[full], self._least, room):
+        while full < len(times) - 1 and not has_room(used[full], self._least, most):
             full += 1
         del times[:full], used[:full]
 

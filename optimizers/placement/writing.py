@@ -33,7 +33,8 @@ __all__ = ["Bind", "PlacementWriter"]
 
 Bind: t.TypeAlias = t.Literal["group", "node"]
 
-_Where: t.TypeAlias = tuple[str, ...]
+_Bound: t.TypeAlias = tuple[str, ...]
+"""The names of machines, of each group the first: a key of what is the same for all steps there."""
 
 
 class PlacementWriter:
@@ -82,7 +83,7 @@ class PlacementWriter:
         self._jobs = {path: job_reason(pods, cluster) for path, pods in workload.jobs.items()}
         self._items = workload.items
         self._settings: PodSettings | None = None
-        self._members: dict[_Where, list[ClusterNode]] = {}
+        self._members: dict[_Bound, list[ClusterNode]] = {}
         self._selections: dict[frozenset[str], Selection | None] = {}
         self._affinities: dict[object, t.Any] = {}
         self._fitting: dict[object, list[ClusterNode]] = {}
@@ -225,7 +226,7 @@ class PlacementWriter:
         self, own: Mapping[str, t.Any], selection: Selection, chosen: Sequence[ClusterNode]
     ) -> t.Any:
         """Return the affinity of a step, which prefers the machines that were chosen for it."""
-        key = self._where_of(chosen), tuple(node.name for node in chosen)
+        key = self._bound_to(chosen), tuple(node.name for node in chosen)
         if not own and key in self._affinities:
             return self._affinities[key]
         affinity = dict(selection.affinity)
@@ -240,7 +241,7 @@ class PlacementWriter:
         return made
 
     def _selection(self, chosen: Sequence[ClusterNode]) -> Selection | None:
-        key = frozenset(self._where_of(chosen))
+        key = frozenset(self._bound_to(chosen))
         if key not in self._selections:
             names = [node.name for node in self._allowed(chosen)]
             self._selections[key] = self._selectors.select(names)
@@ -249,7 +250,7 @@ class PlacementWriter:
     def _fit(self, path: str) -> list[ClusterNode]:
         """Return the machines to which a step is bound that can run it."""
         task, chosen = self._tasks[path], self._chosen[path]
-        key = shape_of(task), self._where_of(chosen)
+        key = shape_of(task), self._bound_to(chosen)
         if key not in self._fitting:
             allowed = self._allowed(chosen)
             self._fitting[key] = [node for node in allowed if refusal(task, node, 1.0) is None]
@@ -257,7 +258,7 @@ class PlacementWriter:
 
     def _allowed(self, chosen: Sequence[ClusterNode]) -> list[ClusterNode]:
         """Return the machines on which a step may run for which some were chosen."""
-        key = self._where_of(chosen)
+        key = self._bound_to(chosen)
         if key not in self._members:
             found = {node.name: node for node in chosen}
             if self._bind == "group":
@@ -265,7 +266,7 @@ class PlacementWriter:
             self._members[key] = list(found.values())
         return self._members[key]
 
-    def _where_of(self, chosen: Sequence[ClusterNode]) -> _Where:
+    def _bound_to(self, chosen: Sequence[ClusterNode]) -> _Bound:
         """Return the machines to which a step is bound, or the first of each group of them."""
         if self._bind == "node":
             return tuple(dict.fromkeys(node.name for node in chosen))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import shutil
 import typing as t
@@ -45,4 +46,17 @@ def test_artifacts_of_a_folder_agree_with_its_task_graphs(wfformat: t.Any) -> No
 
 def test_subfolders_are_searched_too(wfformat: t.Any, tmp_path: Path) -> None:
     shutil.copytree(WORKFLOWS, tmp_path / "deep/er")
-    assert list(wfformat.instances(tmp_path)) == list(wfformat.instances(WORKFLOWS))
+    expected = [(f"deep/er/{name}", graph) for name, graph in wfformat.instances(WORKFLOWS)]
+    assert list(wfformat.instances(tmp_path)) == expected
+
+
+def test_files_of_one_name_in_several_folders_are_all_found(
+    wfformat: t.Any, tmp_path: Path
+) -> None:
+    for folder in ("", "one", "other"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        shutil.copy(WORKFLOWS / "counts.json", tmp_path / folder)
+    packed = gzip.compress((WORKFLOWS / "counts.json").read_bytes())
+    (tmp_path / "other/packed.json.gz").write_bytes(packed)
+    found = dict(wfformat.instances(tmp_path))
+    assert list(found) == ["counts", "one/counts", "other/counts", "other/packed"]
