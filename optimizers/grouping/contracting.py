@@ -10,6 +10,7 @@ from couler.optimizers.grouping.problem import Problem
 from couler.optimizers.grouping.solution import common_images
 from couler.optimizers.grouping.timed_groups import update_ends
 from couler.optimizers.grouping.timing import group_seconds, longest_path_s, work_seconds
+from couler.optimizers.partitioning.circles import topological_order
 
 MOST_PARTNERS = 8
 """How many partners of a group are tried where not all of them pay."""
@@ -56,13 +57,7 @@ class Contracting:
         self.always_pays = not problem.costs.per_lost_s and len(set(problem.image_costs)) <= 1
 
     def _places(self) -> dict[int, int]:
-        waiting = {number: len(befores) for number, befores in self.before.items()}
-        order = [number for number, count in waiting.items() if not count]
-        for number in order:  # grows while it is read: a queue
-            for after in self.after[number]:
-                waiting[after] -= 1
-                if not waiting[after]:
-                    order.append(after)
+        order = topological_order([set(self.before[number]) for number in range(len(self.before))])
         return {number: place for place, number in enumerate(order)}
 
     def run(self, draw: random.Random | None = None) -> list[list[int]]:

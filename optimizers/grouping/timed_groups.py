@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from couler.optimizers.grouping.moved_groups import Groups
 from couler.optimizers.grouping.problem import Problem
 from couler.optimizers.grouping.timing import group_seconds, longest_path_s
+from couler.optimizers.partitioning.circles import topological_order
 
 __all__ = ["TimedGroups", "update_ends"]
 
@@ -96,7 +97,8 @@ class TimedGroups(Groups):
         self._after: dict[int, dict[int, int]] = {number: {} for number in self._numbers}
         for before, after, _ in problem.pairs:
             self._count(self.group_of[before], self.group_of[after], 1)
-        self._place = self._ordered()
+        order = topological_order([set(self._before[number]) for number in self._numbers])
+        self._place = {number: place for place, number in enumerate(order)}
         self._is_timed = problem.costs.per_lost_s > 0
         self._least_s = longest_path_s(problem) if self._is_timed else 0.0
         self._seconds: dict[int, float] = {}
@@ -157,16 +159,6 @@ class TimedGroups(Groups):
             self._after[one][other] = self._before[other][one] = count
         else:
             del self._after[one][other], self._before[other][one]
-
-    def _ordered(self) -> dict[int, int]:
-        waiting = {number: len(befores) for number, befores in self._before.items()}
-        order = [number for number, count in waiting.items() if not count]
-        for number in order:  # grows while it is read: a queue
-            for after in self._after[number]:
-                waiting[after] -= 1
-                if not waiting[after]:
-                    order.append(after)
-        return {number: place for place, number in enumerate(order)}
 
     def _reorder(self, group: int) -> bool:
         """Put a group behind all that it waits for and before the rest; whether that can be."""

@@ -26,7 +26,7 @@ def planned_times(
     workload, report
         What was placed, and how.
     pod_start_s
-        What of the time of each task the start of its pod takes.
+        What of the time of each task the start of its pod takes, in seconds.
 
     Returns
     -------
