@@ -80,7 +80,7 @@ test-slow: argo-oracle containers ## Slow tests, some of which install packages;
 	else echo "Airflow cannot be installed here: its tests are left out"; fi
 
 .PHONY: test-airflow
-test-airflow: $(STAMP) containers airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
+test-airflow: $(STAMP) containers postgresql airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
 	$(PYTEST) -n 2 --dist worksteal -m "airflow and not by_hand"
 
 .PHONY: airflow-thousand
@@ -93,7 +93,7 @@ airflow-table: $(STAMP) containers airflow ## Run the corpus here and under Airf
 	@$(BIN)/python -m tests.support.airflow_table
 
 .PHONY: airflow-up
-airflow-up: $(STAMP) airflow ## Start a whole Airflow on this machine, with pods as processes, until Ctrl-C
+airflow-up: $(STAMP) postgresql airflow ## Start a whole Airflow on this machine, with pods as processes, until Ctrl-C
 	$(BIN)/python -m tests.support.airflow_up
 
 .PHONY: argo-up
@@ -109,12 +109,15 @@ airflow-old: $(AIRFLOW_OLD)/.setup-done ## Make .venv-airflow-old: the oldest Ai
 $(AIRFLOW)/.setup-done: tests/airflow/constraints.txt
 $(AIRFLOW_OLD)/.setup-done: tests/airflow/constraints-old.txt
 
+# What speaks to the database of a whole Airflow; the old one only loads files.
+$(AIRFLOW)/.setup-done: DRIVERS := asyncpg psycopg2-binary
+
 # Airflow brings 140 packages and caps on others: it never shares an environment with couler.
 $(AIRFLOW)/.setup-done $(AIRFLOW_OLD)/.setup-done:
 	@echo "setting up $(@D); the first time takes about two minutes"
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $< \
-	  apache-airflow apache-airflow-providers-cncf-kubernetes apache-airflow-providers-standard
+	  apache-airflow apache-airflow-providers-cncf-kubernetes apache-airflow-providers-standard $(DRIVERS)
 	$(@D)/bin/python -m pip check
 	@touch $@
 
@@ -133,6 +136,14 @@ containers: ## Install podman, in which slow tests run steps (on Debian, as root
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 	    podman runc catatonit busybox-static uidmap >/dev/null; \
 	else echo "podman or busybox is not here: tests of containers are left out"; fi
+
+.PHONY: postgresql
+postgresql: ## Install PostgreSQL, which tests start on loopback (on Debian, as root)
+	@if command -v initdb postgres >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	    postgresql >/dev/null; \
+	else echo "PostgreSQL is not here: tests that need it are left out"; fi
 
 .PHONY: goldens
 goldens: $(STAMP) ## Write the golden files anew; read the diff before you commit it

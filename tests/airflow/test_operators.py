@@ -37,7 +37,7 @@ from couler.ir.workflow import (
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.operators import train
 from tests.fakes.kubernetes.store import CONFIG_MAPS, SECRETS, Resource
-from tests.support import airflow_runs
+from tests.support import airflow_stack
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import LIMIT_S, AirflowRun, Worker
 from tests.support.airflow_stack import AirflowStack
@@ -371,7 +371,7 @@ def ask(name: str, **fields: t.Any) -> Step:
 
 @pytest.mark.timeout(1800)
 def test_people_answer(cluster: FakeCluster, tmp_path: Path) -> None:
-    if reason := airflow_runs.run_obstacle():
+    if reason := airflow_stack.obstacle():
         pytest.skip(reason)
     rate, default = StepRef(step="form", output="rate"), Literal(value=0)
     number = OrElse(value=StepRef(step="form", output="n"), default=default)

@@ -43,7 +43,7 @@ from tests.corpus.build import (
 )
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.images import Images
-from tests.support import airflow_runs, io_image
+from tests.support import airflow_stack, io_image
 from tests.support.airflow_runs import LIMIT_S
 from tests.support.airflow_stack import AirflowStack
 
@@ -111,7 +111,7 @@ class Elsewhere:
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
-    if reason := airflow_runs.run_obstacle():
+    if reason := airflow_stack.obstacle():
         pytest.skip(reason)
     home = tmp_path_factory.mktemp("elsewhere")
     images = Images({io_image.NAME: io_image.io_image(home / "image")})

@@ -42,7 +42,7 @@ from tests.corpus.build import (
 )
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.store import PODS
-from tests.support import airflow_runs
+from tests.support import airflow_stack
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import LIMIT_S, AirflowRun, Json
 from tests.support.airflow_stack import AirflowStack
@@ -238,7 +238,7 @@ def busy(name: str, due: datetime) -> Workflow:
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
-    if reason := airflow_runs.run_obstacle():
+    if reason := airflow_stack.obstacle():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("scheduler")
     settings = {

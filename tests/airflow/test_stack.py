@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.kubernetes.cluster import FakeCluster
-from tests.support import airflow_runs
+from tests.support import airflow_stack
 from tests.support.airflow_runs import AirflowError
 from tests.support.airflow_stack import AirflowStack
 
@@ -19,7 +20,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 @pytest.fixture(autouse=True)
 def _possible() -> None:
-    if reason := airflow_runs.run_obstacle():
+    if reason := airflow_stack.obstacle():
         pytest.skip(reason)
 
 
@@ -39,9 +40,20 @@ def test_a_file_runs_under_the_real_scheduler(
         stack.upload("from airflow.sdk import DAG\nraise RuntimeError('on load')\n", "broken")
         with pytest.raises(AirflowError, match="on load"):
             stack.wait_visible("broken")
+        _write_much(stack, "mapped")
         assert len(_processes(tmp_path / "airflow")) >= 4
         assert _strangers(tmp_path / "airflow") == []
     assert _processes(tmp_path / "airflow") == []
+
+
+def _write_much(stack: AirflowStack, dag_id: str) -> None:
+    """Start runs while the DAG is switched on; one that waits for another must not stop both."""
+    with ThreadPoolExecutor(4) as threads:
+        asked = [
+            threads.submit(ask, dag_id) for _ in range(40) for ask in (stack.trigger, stack.unpause)
+        ]
+        for one in asked:
+            one.result()
 
 
 def _processes(home: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What the tests' client of a real Airflow does when SQLite is locked, or a DAG is read late."""
+"""What the tests' client of a real Airflow does when it is broken off, or a DAG is read late."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.rest.faulty_server import FaultyServer, says
 from tests.support.airflow_runs import AirflowError
 from tests.support.airflow_stack import AirflowStack
 
-LOCKED = says(500, {"detail": {"reason": "Database error", "statement": "hidden"}})
+BROKEN_OFF = says(500, {"detail": {"reason": "Database error", "statement": "hidden"}})
 
 
 @pytest.fixture
@@ -26,10 +26,10 @@ def stack(server: FaultyServer, tmp_path: Path) -> AirflowStack:
     return AirflowStack(tmp_path, port=urlsplit(server.address).port)
 
 
-def test_it_asks_again_while_the_database_is_locked(
+def test_it_asks_again_where_the_database_broke_it_off(
     server: FaultyServer, stack: AirflowStack
 ) -> None:
-    server.answers = [LOCKED, LOCKED, says(200, {"is_paused": False})]
+    server.answers = [BROKEN_OFF, BROKEN_OFF, says(200, {"is_paused": False})]
     stack.unpause("ends")
     assert [method for method, *_ in server.asked] == ["PATCH"] * 3
     assert server.bodies == [{"is_paused": False}] * 3

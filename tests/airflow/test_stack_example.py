@@ -13,7 +13,7 @@ from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
 from couler.stages.programs import load_program
 from tests.fakes.kubernetes.cluster import FakeCluster
-from tests.support import airflow_runs
+from tests.support import airflow_stack
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_stack import AirflowStack
 
@@ -35,7 +35,7 @@ TIMES = {"seconds"}
 
 
 def test_same_best_model_and_metrics(tmp_path: Path) -> None:
-    if reason := airflow_runs.run_obstacle():
+    if reason := airflow_stack.obstacle():
         pytest.skip(reason)
     local: t.Any = stages.run(load_program(str(PROGRAM)))
     assert local.status == "succeeded"

@@ -1,6 +1,10 @@
-"""A whole Airflow on this machine: API server, scheduler, DAG processor and triggerer, on SQLite.
+"""A whole Airflow on this machine: API server, scheduler, DAG processor, triggerer, PostgreSQL.
 
 It is driven as users drive theirs: files into the folder of DAGs, all else over REST.
+
+SQLite would not do. The API server writes to its log of actions in its event loop, so that it waits
+there for the lock of a transaction which itself ends in that loop: nothing is answered until one of
+them has waited for as long as it may.
 """
 
 from __future__ import annotations
@@ -8,10 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import signal
-import socket
-import sqlite3
 import subprocess
 import time
 import urllib.error
@@ -31,7 +32,11 @@ from tests.support.airflow_runs import (
     connection,
     environment,
     python,
+    run_obstacle,
 )
+from tests.support.ports import free_port
+from tests.support.postgresql import PostgresqlServer
+from tests.support.postgresql import obstacle as database_obstacle
 
 # No servers of logs: they would listen at every address, and the files lie on this machine.
 _PARTS = {
@@ -43,14 +48,17 @@ _PARTS = {
 _REQUEST = "[http.access]"
 _POLL_S = 0.3
 _ANSWER_S = 600
-"""How long the API may take to answer: on SQLite a writer waits until all others have written."""
-_LOCKED = "Database error"
-"""What the API says with a 500 where SQLite was locked: a transaction that has read and then wants
-to write while another one does is refused at once, however long a writer may wait. Nothing of it
-is done, so the question may be asked again."""
-_GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+"""How long the API may take to answer."""
+_BROKEN_OFF = "Database error"
+"""What the API says with a 500 where the database has broken a transaction off, as PostgreSQL does
+with one of two that wait for each other. Nothing of it is done, so it may be asked again."""
 _PAGE = 100
 _ENDED = ("success", "failed")
+
+
+def obstacle() -> str | None:
+    """Why there can be no whole Airflow here, or None."""
+    return run_obstacle() or database_obstacle()
 
 
 class AirflowStack:
@@ -82,7 +90,7 @@ class AirflowStack:
         self.home = home
         self.cluster = cluster
         self._start_s = start_s
-        api = port or _free_port()
+        api = port or free_port()
         self.address = f"http://127.0.0.1:{api}"
         self._environment = {
             **environment(home),
@@ -103,9 +111,20 @@ class AirflowStack:
         if cluster is not None:
             self._environment["AIRFLOW_CONN_KUBERNETES_DEFAULT"] = json.dumps(connection(cluster))
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._database = PostgresqlServer(home / "postgresql.log")
 
     def __enter__(self) -> AirflowStack:
         (self.home / "dags").mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as opened:
+            opened.enter_context(self._database)
+            opened.callback(self._end)
+            self._begin()
+            self._opened = opened.pop_all()
+        return self
+
+    def _begin(self) -> None:
+        url = f"postgresql+psycopg2://{self._database.address}"
+        self._environment["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = url
         with open(self.home / "migrate.log", "wb") as log:
             done = subprocess.run(
                 [str(python()), "-m", "airflow", "db", "migrate"],
@@ -119,21 +138,19 @@ class AirflowStack:
             )
         if done.returncode:
             raise AirflowError(self._tail("migrate"))
-        try:
-            for part in _PARTS:
-                with open(self.home / f"{part}.log", "wb") as log:
-                    self._processes[part] = self._start(part, log)
-            self.wait_healthy()
-        except BaseException:
-            self.close()
-            raise
-        return self
+        for part in _PARTS:
+            with open(self.home / f"{part}.log", "wb") as log:
+                self._processes[part] = self._start(part, log)
+        self.wait_healthy()
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """End all processes, and those that they have started."""
+        self._opened.close()
+
+    def _end(self) -> None:
         for process in self._processes.values():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -230,12 +247,11 @@ class AirflowStack:
 
     def age(self, dag_id: str, run_id: str, by_s: float) -> None:
         """Have a run that is under way begun so much earlier."""
-        change = "UPDATE dag_run SET start_date = strftime('%Y-%m-%d %H:%M:%f', start_date, ?)"
-        place = " WHERE dag_id = ? AND run_id = ? AND start_date IS NOT NULL"
-        with contextlib.closing(sqlite3.connect(self.home / "airflow.db", timeout=_ANSWER_S)) as db:
-            found = db.execute(change + place, (f"-{by_s} seconds", dag_id, run_id))
-            db.commit()
-        assert found.rowcount == 1, (dag_id, run_id)
+        change = "UPDATE dag_run SET start_date = start_date - :'by'::interval"
+        place = "WHERE dag_id = :'dag' AND run_id = :'run' AND start_date IS NOT NULL RETURNING id"
+        values = {"by": f"{by_s} seconds", "dag": dag_id, "run": run_id}
+        changed = self._database.execute(f"{change} {place}", **values).split()
+        assert len(changed) == 1, (dag_id, run_id)
 
     def instances(self, dag_id: str, run_id: str) -> list[Json]:
         """The task instances of a run."""
@@ -276,7 +292,7 @@ class AirflowStack:
     ) -> Any:
         """Ask the REST API for something, given the path below ``/api/v2``.
 
-        It is asked again while the database is locked.
+        It is asked again where the database has broken it off.
         """
         limit = time.monotonic() + _ANSWER_S
         while True:
@@ -285,7 +301,7 @@ class AirflowStack:
                 return json.loads(text) if text else None
             if absent_ok and code == 404:
                 return None
-            if code != 500 or _LOCKED not in text or time.monotonic() > limit:
+            if code != 500 or _BROKEN_OFF not in text or time.monotonic() > limit:
                 raise AirflowError(f"{method} {path}: {code} {text}")
             time.sleep(_POLL_S)
 
@@ -382,17 +398,3 @@ class AirflowStack:
 
 def _quoted(text: str) -> str:
     return urllib.parse.quote(text, safe="")
-
-
-def _free_port() -> int:
-    """Return a port that the system gives to nobody who asks for any.
-
-    It is listened at only when Airflow has started, and again after that was restarted.
-    """
-    lowest_given = int(_GIVEN_PORTS.read_text().split()[0])
-    ports = range(1024, min(lowest_given, 32768))
-    while True:
-        port = random.choice(ports)
-        with socket.socket() as one, contextlib.suppress(OSError):
-            one.bind(("127.0.0.1", port))
-            return port

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from tests.fakes.kubernetes.cluster import FakeCluster
-from tests.support import airflow_runs
+from tests.support import airflow_stack
 from tests.support.airflow_stack import AirflowStack
 from tests.support.until_interrupt import (
     LIFETIME_S,
@@ -30,7 +30,7 @@ Ctrl-C ends it.
 
 def main() -> None:
     """Start Airflow and keep it until an interrupt."""
-    if reason := airflow_runs.run_obstacle():
+    if reason := airflow_stack.obstacle():
         sys.exit(reason)
     refuse_used(PORT)
     folder = empty_folder("airflow")
