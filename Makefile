@@ -73,7 +73,7 @@ test: $(STAMP) ## Tests that need no network
 	$(PYTEST) -n auto --dist worksteal --manifests=build/manifests/test
 
 .PHONY: test-slow
-test-slow: argo-oracle containers ## Slow tests, some of which install packages; then argo-lint
+test-slow: argo-oracle containers postgresql ## Slow tests, some of which install packages; then argo-lint
 	$(PYTEST) -n auto --dist worksteal -m "slow and not (airflow or cluster or llm)" --manifests=build/manifests/test-slow
 	@$(MAKE) --no-print-directory argo-lint
 	@if $(MAKE) --no-print-directory -j2 airflow airflow-old; then $(MAKE) --no-print-directory test-airflow; \

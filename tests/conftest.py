@@ -19,6 +19,7 @@ import pytest
 
 if t.TYPE_CHECKING:
     from tests.support.argo_record import Recorder
+    from tests.support.postgresql import PostgresqlServer
 
 _GC_OBJECTS = 20_000
 ONLINE_MARKERS = ("cluster", "llm")
@@ -119,6 +120,23 @@ def _recorded(request: pytest.FixtureRequest, _recorder: Recorder | None) -> Non
     """Keep what the test makes for Argo, if that is asked for."""
     if _recorder is not None:
         _recorder.item = request.node
+
+
+@pytest.fixture(scope="session")
+def _postgresql(tmp_path_factory: pytest.TempPathFactory) -> Generator[PostgresqlServer]:
+    from tests.support import postgresql
+
+    if reason := postgresql.obstacle():
+        pytest.skip(reason)
+    with postgresql.PostgresqlServer(tmp_path_factory.mktemp("postgresql") / "log") as server:
+        yield server
+
+
+@pytest.fixture
+def postgresql_url(_postgresql: PostgresqlServer) -> str:
+    """URL of a database of PostgreSQL, which is empty."""
+    _postgresql.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public;")
+    return f"postgresql://{_postgresql.address}"
 
 
 @pytest.fixture

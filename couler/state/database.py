@@ -115,6 +115,7 @@ def open_database(url: str) -> Database:
     ----------
     url
         As SQLAlchemy reads it, of SQLite or PostgreSQL; a path with ``%`` or ``?`` escapes them.
+        The driver of ``postgresql://`` is psycopg.
 
     Raises
     ------
@@ -151,6 +152,8 @@ def open_database(url: str) -> Database:
 
 def _parse(url: str) -> URL:
     parsed = make_url(url)
+    if parsed.drivername == "postgresql":  # the driver of SQLAlchemy depends on its version
+        return parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite" or "///" not in url or "///file:" in url:
         return parsed
     # Not every version of SQLAlchemy reads escapes in a path: `%3F` for a question mark.

@@ -13,6 +13,8 @@ from couler.errors import StateError
 _ELSEWHERE = "set COULER_HOME to another folder"
 _BUSY = "another process has kept it locked. Wait for that process or end it, then repeat"
 
+_EXTRAS = {"psycopg": "'couler[postgresql]'"}
+
 _REMEDIES = {
     sqlite3.SQLITE_FULL: "the disk is full. Make room, then repeat: what was written is kept",
     sqlite3.SQLITE_IOERR: "the disk cannot be read or written. Check its space and its health",
@@ -61,8 +63,9 @@ def explain_opening(place: str) -> Iterator[None]:
             "reads it, such as sqlite:////data/couler.db"
         ) from error
     except ModuleNotFoundError as error:  # SQLAlchemy loads the driver that the URL names
+        name = _EXTRAS.get(error.name or "", error.name)
         raise StateError(
-            f"{place}: cannot open: {error}. Install the driver: pip install {error.name}"
+            f"{place}: cannot open: {error}. Install the driver: pip install {name}"
         ) from error
 
 

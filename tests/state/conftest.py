@@ -1,8 +1,7 @@
-"""A database for each test: SQLite, and PostgreSQL where `COULER_TEST_POSTGRESQL` is its URL."""
+"""A database for each test: SQLite, and in slow tests PostgreSQL as well."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -10,25 +9,16 @@ from pathlib import Path
 import pytest
 
 from couler.state import Database, RunRecord, begin_session, create_run, open_database
-from couler.state.tables import metadata
 from tests.state.samples import DIGEST, IR, NOON
 
-POSTGRESQL = os.environ.get("COULER_TEST_POSTGRESQL")
 
-
-@pytest.fixture(params=["sqlite", *(["postgresql"] if POSTGRESQL else [])])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """URL of a database that does not exist yet."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'home' / 'couler.db'}"
-    import sqlalchemy as sa
-
-    engine = sa.create_engine(str(POSTGRESQL))
-    with engine.begin() as connection:
-        metadata.drop_all(connection)
-        connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
-    engine.dispose()
-    return str(POSTGRESQL)
+    found: str = request.getfixturevalue("postgresql_url")
+    return found
 
 
 @pytest.fixture

@@ -208,10 +208,19 @@ def test_urls_that_are_wrong(url: str, message: str) -> None:
     assert "COULER_DATABASE_URL" in str(raised.value)
 
 
-def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pg8000", None)
-    with pytest.raises(StateError, match="pip install pg8000"):
-        open_database("postgresql+pg8000://someone:secret@host/db")
+@pytest.mark.parametrize(
+    ("url", "driver", "named"),
+    [
+        ("postgresql+pg8000://someone:secret@host/db", "pg8000", "pg8000"),
+        ("postgresql://someone:secret@host/db", "psycopg", r"'couler\[postgresql\]'"),
+    ],
+)
+def test_a_missing_driver_is_named(
+    url: str, driver: str, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, driver, None)
+    with pytest.raises(StateError, match=f"pip install {named}$"):
+        open_database(url)
 
 
 def test_passwords_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
