@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -63,7 +64,21 @@ class Access:
             insecure=self.insecure,
             timeout_s=self.timeout_s,
             patience=patience or Patience.of_calls(self.patience_s),
+            passing=_was_broken_off,
         )
+
+
+def _was_broken_off(body: bytes) -> bool:
+    """Return whether the database has broken off what a call wanted, so that nothing is done.
+
+    PostgreSQL does so with one of two transactions that wait for each other, SQLite where another
+    one writes for long.
+    """
+    try:
+        detail = json.loads(body)["detail"]
+        return isinstance(detail, dict) and detail.get("reason") == "Database error"
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return False  # it does not come from Airflow's own handler of errors
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import json
 import time
 import typing as t
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from importlib import import_module
@@ -106,6 +106,9 @@ class RestClient:
     hints
         What helps, as a sentence after a full stop, by the code of a refusal, where it is not what
         helps everywhere.
+    passing
+        Whether an answer with 500 and this body tells of what passes, so that a question that may
+        be repeated is; None where none does.
 
     Raises
     ------
@@ -126,11 +129,13 @@ class RestClient:
         patience: Patience | None = None,
         http: httpx2.Client | None = None,
         hints: Mapping[int, str] | None = None,
+        passing: Callable[[bytes], bool] | None = None,
     ) -> None:
         self.engine = engine
         self.address = _checked(engine, address)
         self.token = token
         self._hints = {**_HINTS, **(hints or {})}
+        self._passing = passing or (lambda _: False)
         self._timeout_s = timeout_s
         self._patience = patience or Patience()
         try:
@@ -222,9 +227,10 @@ class RestClient:
                 has_renewed = True
                 continue
             reason = reason_of(body)
-            if _may_pass(code, method, may_repeat) and self._wait(
-                waits, f"was answered with {code}: {reason}", after_s
-            ):
+            may_pass = _may_pass(code, method, may_repeat) or (
+                code == 500 and may_repeat and self._passing(body)
+            )
+            if may_pass and self._wait(waits, f"was answered with {code}: {reason}", after_s):
                 was_heard |= code != _FULL and method != "GET"
                 continue
             raise self._refused(method, path, code, reason, was_heard=was_heard)

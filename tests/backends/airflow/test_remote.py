@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import typing as t
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,6 +196,18 @@ def test_a_refusal_of_a_run_is_told(airflow: FakeAirflow, answer: Answer, told: 
     assert list(airflow.runs) == ["r1"]
 
 
+@pytest.mark.parametrize(
+    "body", [{"detail": "Database error"}, {"reason": "Database error"}, ["Database error"], b"no"]
+)
+def test_another_failure_of_the_server_is_no_reason_to_begin_twice(
+    airflow: FakeAirflow, body: t.Any
+) -> None:
+    airflow.faults = [Fault("POST", "/dagRuns", says(500, body))]
+    with pytest.raises(EngineError, match="refused with 500"):
+        connected(airflow).submit(order())
+    assert len(airflow.sent("POST")) == 1
+
+
 def test_a_conflict_is_a_run_that_is_there(airflow: FakeAirflow) -> None:
     answer = says(409, {"detail": "DagRun already exists"})
     airflow.faults = [Fault("POST", "/dagRuns", answer, after=True)]
@@ -210,6 +223,7 @@ def test_a_conflict_is_a_run_that_is_there(airflow: FakeAirflow) -> None:
     [
         says(429, {"detail": "slow down"}, Retry_After="0"),
         says(503, b"<h1>away</h1>", Retry_After="0"),
+        says(500, {"detail": {"reason": "Database error", "message": "see the log"}}),
         half(b'{"dag_run_id": '),
         cut,
     ],
