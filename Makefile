@@ -13,6 +13,9 @@ AIRFLOW_OLD := .venv-airflow-old
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
+# Two targets may install at once.
+APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=600
+
 .PHONY: help
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -110,6 +113,7 @@ $(AIRFLOW)/.setup-done: tests/airflow/constraints.txt
 $(AIRFLOW_OLD)/.setup-done: tests/airflow/constraints-old.txt
 
 # What speaks to the database of a whole Airflow; the old one only loads files.
+DRIVERS :=
 $(AIRFLOW)/.setup-done: DRIVERS := asyncpg psycopg2-binary
 
 # Airflow brings 140 packages and caps on others: it never shares an environment with couler.
@@ -131,18 +135,19 @@ argo-oracle: $(STAMP) ## Build Argo's own programs, which judge manifests in slo
 
 .PHONY: containers
 containers: ## Install podman, in which slow tests run steps (on Debian, as root)
-	@if command -v podman busybox >/dev/null; then :; \
+	@if command -v podman >/dev/null && command -v busybox >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	  apt-get update -qq && $(APT_INSTALL) \
 	    podman runc catatonit busybox-static uidmap >/dev/null; \
 	else echo "podman or busybox is not here: tests of containers are left out"; fi
 
 .PHONY: postgresql
-postgresql: ## Install PostgreSQL, which tests start on loopback (on Debian, as root)
-	@if command -v initdb postgres >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; \
+postgresql: ## Install PostgreSQL, whose servers tests start on loopback (on Debian, as root)
+	@if command -v psql >/dev/null && { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	    postgresql >/dev/null; \
+	  apt-get update -qq && $(APT_INSTALL) postgresql-common >/dev/null && \
+	  sed -i 's/^#*create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf && \
+	  $(APT_INSTALL) postgresql >/dev/null; \
 	else echo "PostgreSQL is not here: tests that need it are left out"; fi
 
 .PHONY: goldens

@@ -64,15 +64,16 @@ class Access:
             insecure=self.insecure,
             timeout_s=self.timeout_s,
             patience=patience or Patience.of_calls(self.patience_s),
-            passing=_was_broken_off,
+            passing=_is_of_database,
         )
 
 
-def _was_broken_off(body: bytes) -> bool:
-    """Return whether the database has broken off what a call wanted, so that nothing is done.
+def _is_of_database(body: bytes) -> bool:
+    """Return whether the database has failed, which often passes.
 
-    PostgreSQL does so with one of two transactions that wait for each other, SQLite where another
-    one writes for long.
+    PostgreSQL breaks off one of two transactions that wait for each other, SQLite one that another
+    lets wait for long. Airflow says the same where the connection was lost at the end, so whether
+    all was done is not known.
     """
     try:
         detail = json.loads(body)["detail"]

@@ -107,8 +107,8 @@ class RestClient:
         What helps, as a sentence after a full stop, by the code of a refusal, where it is not what
         helps everywhere.
     passing
-        Whether an answer with 500 and this body tells of what passes, so that a question that may
-        be repeated is; None where none does.
+        Given the body of a 500, whether the fault is a passing one: then what may be repeated is
+        asked again. None for never.
 
     Raises
     ------

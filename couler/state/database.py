@@ -131,6 +131,8 @@ def open_database(url: str) -> Database:
     with explain_opening(url.partition("://")[0]):
         parsed = _parse(url)
     place = _place(parsed)
+    if parsed.get_backend_name() == "postgres":
+        raise StateError(f"{place}: write postgresql:// in COULER_DATABASE_URL, not postgres://")
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise StateError(
             f"{place}: Couler keeps its runs in SQLite or PostgreSQL. Set COULER_DATABASE_URL to "

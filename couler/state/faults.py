@@ -62,10 +62,12 @@ def explain_opening(place: str) -> Iterator[None]:
             f"{place}: cannot open: {error}. COULER_DATABASE_URL is to be a URL as SQLAlchemy "
             "reads it, such as sqlite:////data/couler.db"
         ) from error
-    except ModuleNotFoundError as error:  # SQLAlchemy loads the driver that the URL names
-        name = _EXTRAS.get(error.name or "", error.name)
+    except ImportError as error:  # of the driver, or of what it needs
+        package = error.name or place.partition("+")[2].partition(":")[0]
+        why = " ".join(str(error).split())
         raise StateError(
-            f"{place}: cannot open: {error}. Install the driver: pip install {name}"
+            f"{place}: cannot open: {why}. Install the driver: pip install "
+            f"{_EXTRAS.get(package, package)}"
         ) from error
 
 
@@ -74,4 +76,4 @@ def _explain(cause: BaseException | None) -> str:
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     if code in _REMEDIES:
         return f"{_REMEDIES[code]} (SQLite: {cause})"
-    return str(cause).strip()
+    return " ".join(str(cause).split())

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -43,7 +44,10 @@ outputs:
 
 
 def test_runs_at_once(
-    write: Callable[[str, str], str], couler_process: Callable[..., Outcome], postgresql_url: str
+    write: Callable[[str, str], str],
+    couler_process: Callable[..., Outcome],
+    postgresql_url: str,
+    folder: Path,
 ) -> None:
     file = write("makes.yaml", WORKFLOW)
     couler = partial(couler_process, COULER_DATABASE_URL=postgresql_url)
@@ -66,3 +70,4 @@ def test_runs_at_once(
     assert sum("succeeded" in line for line in listed) == 7, listed
     assert couler("delete", name).code == 0
     assert name not in couler("list").out
+    assert list(folder.rglob("couler.db")) == []

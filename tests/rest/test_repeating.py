@@ -39,6 +39,28 @@ def test_what_may_not_be_repeated_is_not(
     assert len(server.asked) == 1
 
 
+def test_a_fault_that_passes_is_borne_only_by_what_may_be_repeated(server: FaultyServer) -> None:
+    client = RestClient(
+        "argo", server.address, extra="argo", patience=QUICK, passing=lambda body: b"pass" in body
+    )
+    with client:
+        for code, body, repeat, asked in (
+            (500, "it passes", True, 2),
+            (500, "it passes", False, 1),
+            (500, "it stays", True, 1),
+            (501, "it passes", True, 1),
+            (409, "it passes", True, 1),
+        ):
+            server.answers = [says(code, {"message": body}), says(200, 7)]
+            before = len(server.asked)
+            if asked == 2:
+                assert client.call("POST", "/x", send={}, repeat=repeat) == 7
+            else:
+                with pytest.raises(RestError, match=body):
+                    client.call("POST", "/x", send={}, repeat=repeat)
+            assert len(server.asked) - before == asked, (code, body, repeat)
+
+
 def test_a_server_that_takes_nothing_for_now_has_done_nothing(
     server: FaultyServer, client: RestClient
 ) -> None:

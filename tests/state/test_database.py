@@ -198,6 +198,7 @@ def test_a_new_database_that_stays_locked(path: Path, monkeypatch: pytest.Monkey
         ("no url", "Could not parse"),
         ("nosuch://host/db", "keeps its runs in SQLite or PostgreSQL"),
         ("mysql://host/db", "keeps its runs in SQLite or PostgreSQL"),
+        ("postgres://host/db", "write postgresql:// in COULER_DATABASE_URL"),
         ("postgresql+nosuch://host/db", "Can't load plugin"),
         ("postgresql://host:port/db", "COULER_DATABASE_URL is to be a URL"),
     ],
@@ -221,6 +222,16 @@ def test_a_missing_driver_is_named(
     monkeypatch.setitem(sys.modules, driver, None)
     with pytest.raises(StateError, match=f"pip install {named}$"):
         open_database(url)
+
+
+def test_a_driver_that_lacks_its_library_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "psycopg.py").write_text("raise ImportError('no pq wrapper\\navailable')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "psycopg", raising=False)
+    with pytest.raises(StateError, match=r"no pq wrapper available.*'couler\[postgresql\]'$"):
+        open_database("postgresql://host/db")
 
 
 def test_passwords_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -49,16 +50,23 @@ _REQUEST = "[http.access]"
 _POLL_S = 0.3
 _ANSWER_S = 600
 """How long the API may take to answer."""
-_BROKEN_OFF = "Database error"
-"""What the API says with a 500 where the database has broken a transaction off, as PostgreSQL does
-with one of two that wait for each other. Nothing of it is done, so it may be asked again."""
+_OF_DATABASE = "Database error"
+"""What the API says with a 500 where the database has failed: PostgreSQL breaks off one of two
+transactions that wait for each other. No question of ours does harm where it is asked again."""
 _PAGE = 100
 _ENDED = ("success", "failed")
 
 
+class ConflictError(AirflowError):
+    """What was asked for is there already."""
+
+
 def obstacle() -> str | None:
     """Why there can be no whole Airflow here, or None."""
-    return run_obstacle() or database_obstacle()
+    found = run_obstacle() or database_obstacle()
+    if found is None and not any(python().parents[1].glob("lib/*/site-packages/psycopg2")):
+        return "Airflow has no driver of PostgreSQL here: `make airflow` installs it"
+    return found
 
 
 class AirflowStack:
@@ -112,6 +120,7 @@ class AirflowStack:
             self._environment["AIRFLOW_CONN_KUBERNETES_DEFAULT"] = json.dumps(connection(cluster))
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._database = PostgresqlServer(home / "postgresql.log")
+        self._opened = contextlib.ExitStack()
 
     def __enter__(self) -> AirflowStack:
         (self.home / "dags").mkdir(parents=True, exist_ok=True)
@@ -220,18 +229,18 @@ class AirflowStack:
         A DAG is taken to be gone for a moment where a slow machine reads its file late; nothing is
         begun then, and it is asked for again.
         """
-        sent = {"logical_date": None, "conf": dict(conf or {})}
-        found: Json | None = None
+        run_id = f"test-{uuid.uuid4().hex[:12]}"
+        sent = {"dag_run_id": run_id, "logical_date": None, "conf": dict(conf or {})}
+        path = f"/dags/{_quoted(dag_id)}/dagRuns"
 
         def begun() -> bool:
-            nonlocal found
-            path = f"/dags/{_quoted(dag_id)}/dagRuns"
-            found = self.call("POST", path, sent, absent_ok=True)
-            return found is not None
+            try:
+                return self.call("POST", path, sent, absent_ok=True) is not None
+            except ConflictError:  # an attempt before it has begun the run
+                return True
 
         self._until(begun, LIMIT_S, f"DAG {dag_id} is not there")
-        assert found is not None
-        return str(found["dag_run_id"])
+        return run_id
 
     def wait(self, dag_id: str, run_id: str, *, limit_s: float = LIMIT_S) -> str:
         """Wait for the end of a run and return its state."""
@@ -292,7 +301,7 @@ class AirflowStack:
     ) -> Any:
         """Ask the REST API for something, given the path below ``/api/v2``.
 
-        It is asked again where the database has broken it off.
+        It is asked again where the database has failed.
         """
         limit = time.monotonic() + _ANSWER_S
         while True:
@@ -301,7 +310,9 @@ class AirflowStack:
                 return json.loads(text) if text else None
             if absent_ok and code == 404:
                 return None
-            if code != 500 or _BROKEN_OFF not in text or time.monotonic() > limit:
+            if code == 409:
+                raise ConflictError(f"{method} {path}: {text}")
+            if code != 500 or _OF_DATABASE not in text or time.monotonic() > limit:
                 raise AirflowError(f"{method} {path}: {code} {text}")
             time.sleep(_POLL_S)
 

@@ -197,7 +197,15 @@ def test_a_refusal_of_a_run_is_told(airflow: FakeAirflow, answer: Answer, told: 
 
 
 @pytest.mark.parametrize(
-    "body", [{"detail": "Database error"}, {"reason": "Database error"}, ["Database error"], b"no"]
+    "body",
+    [
+        {"detail": "Database error"},
+        {"detail": {"reason": "Another error"}},
+        {"detail": {}},
+        {"reason": "Database error"},
+        ["Database error"],
+        b"no",
+    ],
 )
 def test_another_failure_of_the_server_is_no_reason_to_begin_twice(
     airflow: FakeAirflow, body: t.Any
