@@ -18,6 +18,7 @@ from couler.optimizers.group_budget import GroupFinder
 from couler.optimizers.run_budget import RunBudget
 from couler.optimizers.scope_split import ScopeSplit, name_of
 from couler.optimizers.split_reason import capital, delay_reason, told_with_daemons
+from couler.optimizers.step_times import with_path_s
 
 Method: t.TypeAlias = t.Literal["bands", "levels", "order", "dfs"]
 
@@ -128,7 +129,7 @@ class Split:
     ) -> Iterator[ScopeSplit]:
         """Yield the scopes that have no parts yet."""
         limits = Limits() if footprint is None else footprint.limits
-        for scope in scopes(workflow):
+        for scope in scopes(with_path_s(workflow, context.known_times)):
             if any(step.part is not None for step in scope.steps):
                 context.explain(f"{capital(name_of(scope))} has parts already.")
                 continue

@@ -272,21 +272,45 @@ def test_what_goes_by_profiles_is_not_said_to_go_by_machines() -> None:
     assert "seconds are known of 2 of 2 steps (1 on the machines that place chose), mem" in told
 
 
+CROSSED = flow(
+    step("a", operations=10),
+    step("b", "a", operations=1000),
+    step("c", operations=1000),
+    step("d", "a", "b", "c", operations=10),
+    step("e", operations=1000),
+)
+
+
 def test_parts_wait_by_the_same_times() -> None:
-    workflow = flow(
-        step("a", operations=10),
-        step("b", "a", operations=1000),
-        step("c", operations=1000),
-        step("d", "a", "b", "c", operations=10),
-        step("e", operations=1000),
-    )
-    pipeline = Pipeline((Place(), Split(group_steps=2)))
-    _, log = pipeline.run(workflow, cluster=lambda: WIDE, parts_are_barriers=True)
-    row = rows_of(workflow, log.records, parts_are_barriers=True)[1]
+    pipeline = Pipeline((Place(), Split(group_steps=2, method="order")))
+    _, log = pipeline.run(CROSSED, cluster=lambda: WIDE, parts_are_barriers=True)
+    row = rows_of(CROSSED, log.records, parts_are_barriers=True)[1]
     told = [f"{one.seconds.value:,.1f} s" for one in row.estimates]
-    assert told == ["105.0 s", "204.0 s"]
-    assert "The critical path takes 105.0 s as written and 204.0 s in parts." in (
+    assert told == ["105.0 s", "206.0 s"]
+    assert "The critical path takes 105.0 s as written and 206.0 s in parts." in (
         log.records[1].reason
+    )
+
+
+def test_parts_are_chosen_by_the_same_times() -> None:
+    """By profiles all steps are alike, and the last one would wait for two long ones."""
+    pipeline = Pipeline((Place(), Split(group_steps=2)))
+    made, log = pipeline.run(CROSSED, cluster=lambda: WIDE, parts_are_barriers=True)
+    row = rows_of(CROSSED, log.records, parts_are_barriers=True)[1]
+    assert [one.seconds.value for one in row.estimates] == [105.0, 105.0]
+    seconds = {path: time.path_s for path, time in log.records[0].known_times.items()}
+    stated = CROSSED.model_copy(
+        update={
+            "steps": tuple(
+                one.model_copy(update={"profile": Profile(seconds=seconds[one.name])})
+                for one in CROSSED.steps
+            )
+        }
+    )
+    alone = Split(group_steps=2).run(stated, PassContext(parts_are_barriers=True))
+    assert {one.name: one.part for one in alone.steps} == {one.name: one.part for one in made.steps}
+    assert all(
+        one.profile == before.profile for one, before in zip(made.steps, CROSSED.steps, strict=True)
     )
 
 
