@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import typing as t
 from dataclasses import replace
@@ -135,9 +136,10 @@ def nl(
     runner = NoRunner("--no-run was given") if no_run else BoxRunner()
     total = sum(1 for _ in plan.asked())
     with opened_model(session, llm, "eval", found=_less_spent(found, records)) as model:
+        numbers = itertools.count(len(records.samples) + 1)
 
         def tell(sample: Sample) -> None:
-            session.info(_line(sample, len(records.samples), total))
+            session.info(_line(sample, next(numbers), total))
 
         try:
             with heeding_requests_to_end():

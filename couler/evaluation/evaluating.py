@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
@@ -19,8 +18,6 @@ from couler.evaluation.records import Key, Records, Sample, writable
 from couler.ir.wording import counted
 from couler.llm import Answer, LanguageModel, Parsed, Prompt, Usage
 from couler.llm.dialogue import M
-
-_LOG = logging.getLogger(__name__)
 
 TEMPERATURES = (0.2, 0.6, 0.8)
 """Those of the Couler paper, section VI-D1."""
@@ -146,12 +143,20 @@ def evaluate(
     stopped: LanguageModelError | None = None
 
     is_interrupted = threading.Event()
+    under_way: set[Key] = set()
 
     def work(item: Item, key: Key) -> Sample:
-        return sample_of(
-            item, key, plan.seed, model, generator, judge,
-            lose=records.lose, is_interrupted=is_interrupted,
-        )  # fmt: skip
+        # An interrupt comes to the main thread, wherever that is: what is kept here is not lost.
+        under_way.add(key)
+        try:
+            sample = sample_of(
+                item, key, plan.seed, model, generator, judge,
+                lose=records.lose, is_interrupted=is_interrupted,
+            )  # fmt: skip
+            records.add(sample)
+            return sample
+        finally:
+            under_way.discard(key)
 
     running: set[Future[Sample]] = set()
     with ThreadPoolExecutor(max_workers=jobs) as pool:
@@ -163,40 +168,23 @@ def evaluate(
                 if not running:
                     break
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
+                running -= done
                 for future in done:
                     try:
                         sample = future.result()
                     except LanguageModelError as error:
                         stopped = stopped or error
-                        running.discard(future)
                         continue
-                    records.add(sample)
-                    running.discard(future)  # now: an interrupt keeps the rest
                     if tell is not None:
                         tell(sample)
         except KeyboardInterrupt:
             is_interrupted.set()
-            _keep_rest(running, records, say)
-            raise
+            if say is not None and (count := len(under_way)):
+                are = "is under way, and ends" if count == 1 else "are under way, and end"
+                say(f"interrupted: {counted(count, 'sample')} {are} with its next answer")
+            raise  # when these have come to their end
     found = [sample for key, sample in sorted(records.samples.items()) if key in wanted]
     return Result(plan, found, stopped)
-
-
-def _keep_rest(
-    running: set[Future[Sample]], records: Records, say: Callable[[str], None] | None
-) -> None:
-    """Keep what comes of the samples that are under way."""
-    if say is not None and running:
-        are = "is under way, and ends" if len(running) == 1 else "are under way, and end"
-        say(f"interrupted: {counted(len(running), 'sample')} {are} with its next answer")
-    for future in as_completed(running):
-        try:
-            sample = future.result()
-        except LanguageModelError as error:  # what it took is counted as lost
-            _LOG.debug("a sample has come to no end: %s", error)
-            continue
-        if sample.key not in records.samples:
-            records.add(sample)
 
 
 def sample_of(

@@ -2,6 +2,7 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -246,6 +247,25 @@ def test_an_interrupt_keeps_what_comes_and_asks_for_no_more(tmp_path):
     assert [one.item for one in records.samples] == ["hello"]
     assert records.lost.calls == 1
     assert Records(file, HEADER, resume=True).lost == records.lost
+
+
+def test_an_interrupt_between_the_start_of_a_sample_and_its_end_loses_nothing(
+    tmp_path, monkeypatch
+):
+    """It comes to the main thread wherever that is, here right after the pool was given one."""
+
+    class Interrupted(ThreadPoolExecutor):
+        def submit(self, *arguments, **options):
+            super().submit(*arguments, **options).result()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("couler.evaluation.evaluating.ThreadPoolExecutor", Interrupted)
+    judge = Judge(NoRunner("x"), lambda program: Built(None, (Diagnostic("CLR001", "no"),)))
+    records = Records(tmp_path / "f", HEADER)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(plan(samples=2, temperatures=(0.2,)), Says("x"), OwnGenerator(), judge, records)
+    assert len(records.samples) == 1
+    assert len(Records(tmp_path / "f", HEADER, resume=True).samples) == 1
 
 
 def test_an_answer_that_needs_a_setting_is_a_wrong_sample(built_here):
