@@ -136,7 +136,8 @@ def nl(
     runner = NoRunner("--no-run was given") if no_run else BoxRunner()
     total = sum(1 for _ in plan.asked())
     with opened_model(session, llm, "eval", found=_less_spent(found, records)) as model:
-        numbers = itertools.count(len(records.samples) + 1)
+        there = sum(key in records.samples for _, key in plan.asked())
+        numbers = itertools.count(there + 1)
 
         def tell(sample: Sample) -> None:
             session.info(_line(sample, next(numbers), total))

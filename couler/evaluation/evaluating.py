@@ -15,7 +15,6 @@ from couler.evaluation.generating import ABLATIONS, Generator, Question
 from couler.evaluation.items import Benchmark, Item
 from couler.evaluation.judging import Judge, reference_workflow
 from couler.evaluation.records import Key, Records, Sample, writable
-from couler.ir.wording import counted
 from couler.llm import Answer, LanguageModel, Parsed, Prompt, Usage
 from couler.llm.dialogue import M
 
@@ -144,6 +143,7 @@ def evaluate(
 
     is_interrupted = threading.Event()
     under_way: set[Key] = set()
+    failures: list[Exception] = []
 
     def work(item: Item, key: Key) -> Sample:
         # An interrupt comes to the main thread, wherever that is: what is kept here is not lost.
@@ -155,36 +155,53 @@ def evaluate(
             )  # fmt: skip
             records.add(sample)
             return sample
+        except LanguageModelError:
+            raise
+        except Exception as error:
+            failures.append(error)
+            raise
         finally:
             under_way.discard(key)
 
     running: set[Future[Sample]] = set()
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            while True:
-                if stopped is None:
-                    more = islice(waiting, jobs - len(running))
-                    running |= {pool.submit(work, item, key) for item, key in more}
-                if not running:
-                    break
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                running -= done
-                for future in done:
-                    try:
-                        sample = future.result()
-                    except LanguageModelError as error:
-                        stopped = stopped or error
-                        continue
-                    if tell is not None:
-                        tell(sample)
-        except KeyboardInterrupt:
-            is_interrupted.set()
-            if say is not None and (count := len(under_way)):
-                are = "is under way, and ends" if count == 1 else "are under way, and end"
-                say(f"interrupted: {counted(count, 'sample')} {are} with its next answer")
-            raise  # when these have come to their end
+    try:
+        with ThreadPoolExecutor(max_workers=jobs) as pool:
+            try:
+                while True:
+                    if stopped is None:
+                        more = islice(waiting, jobs - len(running))
+                        running |= {pool.submit(work, item, key) for item, key in more}
+                    if not running:
+                        break
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    running -= done
+                    for future in done:
+                        try:
+                            sample = future.result()
+                        except LanguageModelError as error:
+                            stopped = stopped or error
+                            continue
+                        if tell is not None:
+                            tell(sample)
+            except BaseException as error:
+                is_interrupted.set()
+                if isinstance(error, KeyboardInterrupt) and say is not None:
+                    _tell_rest(len(under_way), say)
+                raise  # when what is under way has come to its end
+    except KeyboardInterrupt as interrupt:
+        for failure in failures[:1]:  # of which nobody asks any more
+            interrupt.add_note(f"an answer could not be kept: {failure}")
+        raise
     found = [sample for key, sample in sorted(records.samples.items()) if key in wanted]
     return Result(plan, found, stopped)
+
+
+def _tell_rest(count: int, say: Callable[[str], None]) -> None:
+    """Say what is waited for."""
+    if count == 1:
+        say("interrupted: 1 sample is under way, and ends with its next answer")
+    elif count:
+        say(f"interrupted: {count} samples are under way, and end with their next answers")
 
 
 def sample_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import typing as t
 from collections.abc import Iterator
@@ -176,9 +177,17 @@ class Records:
             raise BenchmarkError(f"{file} cannot be written: {error.strerror}") from error
 
     def add(self, sample: Sample) -> None:
-        """Keep a sample; it is in the file before this returns. The first makes the file."""
-        self.samples[sample.key] = sample
+        """Keep a sample; it is in the file before this returns. The first makes the file.
+
+        Several threads may do so.
+
+        Raises
+        ------
+        BenchmarkError
+            The file cannot be written; then it is as it was, and the sample is not kept.
+        """
         self._write(_line("sample", asdict(sample)))
+        self.samples[sample.key] = sample
 
     def lose(self, usage: Usage) -> None:
         """Keep what a sample took that came to no end: it counts in the budget."""
@@ -189,10 +198,15 @@ class Records:
     def _write(self, line: str) -> None:
         if self._file is None:
             return
-        with self._lock, self._file.open("a" if self._begun else "x", encoding="utf-8") as opened:
-            if not self._begun:
-                opened.write(_line("evaluation", asdict(self._header)))
-            opened.write(line)
+        with self._lock:
+            text = line if self._begun else _line("evaluation", asdict(self._header)) + line
+            try:
+                _append(self._file, text.encode("ascii"), new=not self._begun)
+            except OSError as error:
+                raise BenchmarkError(
+                    f"{self._file} cannot be written: {error.strerror}. Make room, then go on "
+                    f"with --resume {self._file}"
+                ) from error
             self._begun = True
 
     def _read(self, file: Path, header: Header) -> None:
@@ -220,6 +234,20 @@ class Records:
             self.samples[sample.key] = sample
         if rest:  # the last line was being written when the evaluation was interrupted
             file.write_text(f"{whole}\n", encoding="utf-8")
+
+
+def _append(file: Path, data: bytes, *, new: bool) -> None:
+    """Write all of something at the end of a file, or nothing: half a line could not be read."""
+    with file.open("xb" if new else "ab", buffering=0) as opened:
+        begin, left = opened.seek(0, os.SEEK_END), memoryview(data)
+        try:
+            while left:
+                left = left[opened.write(left) :]
+        except OSError:
+            opened.truncate(begin)
+            if new:
+                file.unlink()
+            raise
 
 
 def _line(kind: str, value: dict[str, t.Any]) -> str:

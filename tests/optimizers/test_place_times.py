@@ -314,6 +314,16 @@ def test_parts_are_chosen_by_the_same_times() -> None:
     )
 
 
+def test_parts_within_a_group_are_chosen_by_them_too() -> None:
+    workflow = flow(Step(name="g", action=Group(steps=CROSSED.steps)))
+    pipeline = Pipeline((Place(), Split(group_steps=2)))
+    made, _ = pipeline.run(workflow, cluster=lambda: WIDE, parts_are_barriers=True)
+    alone, _ = pipeline.run(CROSSED, cluster=lambda: WIDE, parts_are_barriers=True)
+    action = made.steps[0].action
+    assert isinstance(action, Group)
+    assert [one.part for one in action.steps] == [one.part for one in alone.steps]
+
+
 def test_a_pass_that_comes_later_takes_the_times_along() -> None:
     calls = [
         step(f"say-{n}", action=Container(image="busybox", command=("echo",), args=(f"{n}",)))
