@@ -64,11 +64,11 @@ class Access:
             insecure=self.insecure,
             timeout_s=self.timeout_s,
             patience=patience or Patience.of_calls(self.patience_s),
-            passing=_is_of_database,
+            passing=_is_database_fault,
         )
 
 
-def _is_of_database(body: bytes) -> bool:
+def _is_database_fault(body: bytes) -> bool:
     """Return whether the database has failed, which often passes.
 
     PostgreSQL breaks off one of two transactions that wait for each other, SQLite one that another

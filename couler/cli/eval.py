@@ -134,13 +134,12 @@ def nl(
     records = Records(resume or out, header, resume=resume is not None)
     refuse_without_walls()
     runner = NoRunner("--no-run was given") if no_run else BoxRunner()
-    total = sum(1 for _ in plan.asked())
+    keys = [key for _, key in plan.asked()]
     with opened_model(session, llm, "eval", found=_less_spent(found, records)) as model:
-        there = sum(key in records.samples for _, key in plan.asked())
-        numbers = itertools.count(there + 1)
+        numbers = itertools.count(sum(key in records.samples for key in keys) + 1)
 
         def tell(sample: Sample) -> None:
-            session.info(_line(sample, next(numbers), total))
+            session.info(_line(sample, next(numbers), len(keys)))
 
         try:
             with heeding_requests_to_end():
@@ -149,7 +148,7 @@ def nl(
                     jobs=jobs, tell=tell, say=session.info,
                 )  # fmt: skip
         except KeyboardInterrupt as error:
-            missing = sum(key not in records.samples for _, key in plan.asked())
+            missing = sum(key not in records.samples for key in keys)
             error.add_note(_how_to_go_on(missing, resume or out))
             raise
     report = report_of(result, k_values)

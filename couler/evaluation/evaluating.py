@@ -133,7 +133,9 @@ def evaluate(
     ------
     KeyboardInterrupt
         It was interrupted. Samples that were under way have come to their end, or are counted as
-        lost after the call that they were in.
+        lost after the call that they were in; a note says what of them could not be kept.
+    BenchmarkError
+        A sample could not be kept, see `Records.add`.
     """
     wanted = {key: item for item, key in plan.asked()}
     waiting = iter([(item, key) for key, item in wanted.items() if key not in records.samples])

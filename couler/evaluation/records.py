@@ -190,7 +190,13 @@ class Records:
         self.samples[sample.key] = sample
 
     def lose(self, usage: Usage) -> None:
-        """Keep what a sample took that came to no end: it counts in the budget."""
+        """Keep what a sample took that came to no end: it counts in the budget.
+
+        Raises
+        ------
+        BenchmarkError
+            The file cannot be written; then it is as it was.
+        """
         with self._lock:
             self.lost += usage
         self._write(_line("lost", asdict(usage)))
@@ -203,9 +209,9 @@ class Records:
             try:
                 _append(self._file, text.encode("ascii"), new=not self._begun)
             except OSError as error:
+                go_on = f"go on with --resume {self._file}" if self._begun else "begin anew"
                 raise BenchmarkError(
-                    f"{self._file} cannot be written: {error.strerror}. Make room, then go on "
-                    f"with --resume {self._file}"
+                    f"{self._file} cannot be written: {error.strerror}. Make room, then {go_on}"
                 ) from error
             self._begun = True
 

@@ -227,13 +227,18 @@ class RestClient:
                 has_renewed = True
                 continue
             reason = reason_of(body)
-            may_pass = _may_pass(code, method, may_repeat) or (
-                code == 500 and may_repeat and self._passing(body)
-            )
-            if may_pass and self._wait(waits, f"was answered with {code}: {reason}", after_s):
+            if self._may_pass(code, method, may_repeat, body) and self._wait(
+                waits, f"was answered with {code}: {reason}", after_s
+            ):
                 was_heard |= code != _FULL and method != "GET"
                 continue
             raise self._refused(method, path, code, reason, was_heard=was_heard)
+
+    def _may_pass(self, code: int, method: str, may_repeat: bool, body: bytes) -> bool:
+        """Return whether a question may be asked again that was answered so."""
+        if code == 500:
+            return method == "GET" or (may_repeat and self._passing(body))
+        return code in _BUSY if may_repeat else code == _FULL
 
     def _wait(self, waits: Waits, why: str, asked_s: float | None = None) -> bool:
         """Wait before a call is made again, and say so once if that takes time."""
@@ -407,13 +412,6 @@ _HINTS = {
     401: "Give the target a token that is valid",
     403: "The account of the token may not do this",
 }
-
-
-def _may_pass(code: int, method: str, may_repeat: bool) -> bool:
-    """Return whether a question may be asked again that was answered with this code."""
-    if code == 500:
-        return method == "GET"
-    return code in _BUSY if may_repeat else code == _FULL
 
 
 def _checked(engine: str, address: str) -> str:

@@ -44,6 +44,9 @@ class Split:
     where none is within the budget that an option states, it is refused here, with the steps that
     are too large.
 
+    How long steps take, in seconds, is what passes before this one know of it, else what their
+    profiles say.
+
     Attributes
     ----------
     group_steps

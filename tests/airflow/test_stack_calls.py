@@ -12,7 +12,7 @@ from tests.rest.faulty_server import FaultyServer, says
 from tests.support.airflow_runs import AirflowError
 from tests.support.airflow_stack import AirflowStack
 
-OF_DATABASE = says(500, {"detail": {"reason": "Database error", "statement": "hidden"}})
+DATABASE_FAULT = says(500, {"detail": {"reason": "Database error", "statement": "hidden"}})
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def stack(server: FaultyServer, tmp_path: Path) -> AirflowStack:
 
 
 def test_it_asks_again_where_the_database_fails(server: FaultyServer, stack: AirflowStack) -> None:
-    server.answers = [OF_DATABASE, OF_DATABASE, says(200, {"is_paused": False})]
+    server.answers = [DATABASE_FAULT, DATABASE_FAULT, says(200, {"is_paused": False})]
     stack.unpause("ends")
     assert [method for method, *_ in server.asked] == ["PATCH"] * 3
     assert server.bodies == [{"is_paused": False}] * 3
@@ -58,7 +58,7 @@ def test_a_run_of_a_dag_that_is_gone_for_a_moment_is_asked_for_again(
 def test_a_run_is_begun_once_though_the_answer_was_an_error(
     server: FaultyServer, stack: AirflowStack
 ) -> None:
-    server.answers = [OF_DATABASE, says(409, {"detail": "it is there"})]
+    server.answers = [DATABASE_FAULT, says(409, {"detail": "it is there"})]
     run_id = stack.trigger("ends")
     assert [one["dag_run_id"] for one in server.bodies] == [run_id] * 2
 

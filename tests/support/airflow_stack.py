@@ -50,7 +50,7 @@ _REQUEST = "[http.access]"
 _POLL_S = 0.3
 _ANSWER_S = 600
 """How long the API may take to answer."""
-_OF_DATABASE = "Database error"
+_DATABASE_FAULT = "Database error"
 """What the API says with a 500 where the database has failed: PostgreSQL breaks off one of two
 transactions that wait for each other. No question of ours does harm where it is asked again."""
 _PAGE = 100
@@ -312,7 +312,7 @@ class AirflowStack:
                 return None
             if code == 409:
                 raise ConflictError(f"{method} {path}: {text}")
-            if code != 500 or _OF_DATABASE not in text or time.monotonic() > limit:
+            if code != 500 or _DATABASE_FAULT not in text or time.monotonic() > limit:
                 raise AirflowError(f"{method} {path}: {code} {text}")
             time.sleep(_POLL_S)
 
