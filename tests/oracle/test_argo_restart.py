@@ -56,15 +56,28 @@ def test_a_failed_step_and_what_follows_run_again_and_read_what_was_kept(bench: 
     assert bench.run_outputs == {"said": f"{first} {first}"}
 
 
+# The controller kills by name, so long after the end of the first pod as this says.
+AT_ONCE = StepPod(spec_patch=FrozenDict(terminationGracePeriodSeconds=1))
+
+
 @pytest.mark.settles
 def test_a_step_that_runs_again_is_not_killed_in_the_place_of_the_pod_before(bench: Bench) -> None:
-    # The controller kills by name, so long after the end of the first pod as this says.
-    pod = StepPod(spec_patch=FrozenDict(terminationGracePeriodSeconds=1))
-    workflow = flow("killed", bench.step("fit", f"{bench.mended} && sleep 5", pod=pod))
+    workflow = flow("killed", bench.step("fit", f"{bench.mended} && sleep 5", pod=AT_ONCE))
     bench.run(workflow)
     bench.mend()
     bench.restart("fit")
     assert bench.states == {"fit": "succeeded"}
+
+
+@pytest.mark.settles
+def test_the_controller_is_done_with_old_pods_before_there_are_new_ones(bench: Bench) -> None:
+    """After so many pods its queue, which has `bad` in it by its name, is some 20 s late."""
+    many = bench.step("many", "true", foreach=tuple(range(15)))
+    bad = bench.step("bad", f"{bench.mended} && sleep 20", depends_on=["many"], pod=AT_ONCE)
+    bench.run(flow("late", many, bad))
+    bench.mend()
+    bench.restart("bad")
+    assert bench.states["bad"] == "succeeded"
 
 
 def test_the_failed_item_of_a_foreach_runs_again_alone(bench: Bench) -> None:

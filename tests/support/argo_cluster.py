@@ -71,10 +71,11 @@ class EmulatedCluster:
 
 @contextmanager
 def emulated_cluster(folder: Path) -> Iterator[EmulatedCluster]:
-    """Serve a cluster, which has no controller that must hear first that pods are gone."""
+    """Serve a cluster, which has no controller that has to do with pods or must hear of them."""
     cluster = EmulatedCluster(folder)
+    busy = mock.patch("couler.backends.argo.settling.BUSY_S", 0.0)
     hears = mock.patch("couler.backends.argo.cluster_restart.HEARS_S", 0.0)
-    with hears, cluster.server:
+    with busy, hears, cluster.server:
         yield cluster
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 import types
 import typing as t
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.reset import has_ended, pod_name
 from couler.backends.argo.restarting import putting_back
-from couler.backends.argo.settling import HEARS_S, settle_s
+from couler.backends.argo.settling import HEARS_S, busy_s, settle_s
 from couler.backends.base import Artifact, ArtifactFile
 from couler.backends.remote import RemoteRun, Restart
 from couler.errors import EngineError, LostRunError, RefusedError
@@ -265,6 +266,108 @@ def test_a_pod_that_does_not_go(place: Place) -> None:
     assert has_ended(place.workflow)
 
 
+DONE_LABEL = "workflows.argoproj.io/completed"
+SOON = Patience(first_s=0.01, cap_s=0.01, total_s=0.1)
+
+
+def end_now(place: Place, **spec: object) -> None:
+    """Let the run have ended just now, but its steps long ago."""
+
+    def change(found: t.Any) -> None:
+        found["status"]["finishedAt"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        found["spec"].update(spec)
+
+    place.store.change(WORKFLOWS, "default", CHAIN, change)
+
+
+def pods_again(place: Place) -> set[str]:
+    """Names of the pods that go when the run is restarted."""
+    put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
+    return set(put_back(place.workflow).pods) & place.names(PODS)
+
+
+def restart_soon(place: Place, patience: Patience) -> list[str]:
+    """Restart with a patience until the controller is done with pods, and return what is said."""
+    put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
+    told: list[str] = []
+    with listening(told.append):
+        place.api.change(CHAIN, restarting(place.client, "default", CHAIN, put_back, done=patience))
+    assert not has_ended(place.workflow)
+    return told
+
+
+def mark(place: Place, pod: str) -> None:
+    """Mark a pod as done, as the controller does."""
+    place.store.patch(PODS, "default", pod, {"metadata": {"labels": {DONE_LABEL: "true"}}})
+
+
+def test_pods_stay_until_the_controller_is_done_with_them(
+    place: Place, slept: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("couler.backends.argo.cluster_restart._QUIET_S", -1.0)
+    end_now(place)
+    last, *others = sorted(pods_again(place))
+    [mark(place, one) for one in others]
+    timer = threading.Timer(0.5, mark, (place, last))  # fails if the pod has gone by then
+    timer.start()
+    failed: list[object] = []
+    monkeypatch.setattr("threading.excepthook", failed.append)
+    [first, second] = restart_soon(place, Patience(first_s=0.01, cap_s=0.02, total_s=30.0))
+    timer.join()
+    assert not failed
+    assert first.startswith("argo: its controller still has to do with pods of the run that has en")
+    [waited_s] = slept
+    assert 30 < waited_s <= 35, "what it is to kill may have been queued just before"
+    assert second.startswith(f"argo: begins in {waited_s:.0f} s")
+
+
+def test_the_time_of_the_mark_counts(place: Place, slept: list[float]) -> None:
+    end_now(place)
+    ago = (datetime.now(UTC) - timedelta(seconds=10)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    labels = {"f:metadata": {"f:labels": {f"f:{DONE_LABEL}": {}}}}
+    others = {"time": ago, "fieldsV1": {"f:status": {}}}
+    for pod in pods_again(place):
+        mark(place, pod)
+        fields = [others, {"time": ago, "fieldsV1": labels}]
+        place.store.patch(PODS, "default", pod, {"metadata": {"managedFields": fields}})
+    restart_soon(place, SOON)
+    [waited_s] = slept
+    assert 15 < waited_s <= 26, "ten seconds less, of which the clock tells whole ones"
+
+
+def test_pods_that_are_not_marked_are_waited_for_no_longer_and_told(place: Place) -> None:
+    end_now(place)
+    last, *_ = pods = sorted(pods_again(place))
+    assert len(pods) == 2
+    [told] = restart_soon(place, SOON)
+    assert told == (
+        f"argo: its controller has not marked the pod {last}, and 1 more, as done, and may still "
+        "end or delete what has that name"
+    )
+
+
+@pytest.mark.parametrize("delay", [None, "2h"])
+def test_of_a_run_that_ended_long_ago_pods_that_are_not_marked_are_told_if_they_are_to_be_deleted(
+    place: Place, delay: str | None
+) -> None:
+    def change(found: t.Any) -> None:
+        found["spec"]["podGC"] = {"strategy": "OnPodCompletion", "deleteDelayDuration": delay}
+
+    place.store.change(WORKFLOWS, "default", CHAIN, change)
+    told = restart_soon(place, Patience(total_s=60.0))
+    assert len(told) == (0 if delay is None else 1)
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "expected"), [(0, 300.0), (100, 200.0), (300, 0.0), (9999, 0.0), (-50, 300.0)]
+)
+def test_how_long_the_controller_may_be_busy(ago_s: int, expected: float) -> None:
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    ended = (now - timedelta(seconds=ago_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert busy_s({"status": {"finishedAt": ended}}, now) == expected
+    assert busy_s({}, now) == 300.0
+
+
 def test_a_run_that_is_gone(place: Place) -> None:
     place.remote.delete(place.run)
     with pytest.raises(LostRunError, match="there is no Workflow chain-1"):
@@ -329,10 +432,10 @@ def test_the_controller_hears_that_old_pods_are_gone_before_there_are_new_ones(
     seen: list[tuple[float, bool, bool]] = []
 
     def look(seconds: float) -> None:
-        gone = not place.names(PODS) & {pod_name(CHAIN, node) for node in again}
-        seen.append((seconds, gone, has_ended(place.workflow)))
+        seen.append((seconds, not again & place.names(PODS), has_ended(place.workflow)))
 
-    again = [node for node in place.workflow["status"]["nodes"].values() if node["name"] in AGAIN]
+    again = pods_again(place)
+    assert again
     monkeypatch.setattr("couler.backends.argo.settling.time", types.SimpleNamespace(sleep=look))
     told: list[str] = []
     with listening(told.append):
@@ -364,5 +467,7 @@ def test_how_long_is_waited(ends: dict[str, int], grace_s: float, expected: floa
     }
     nodes["dag"] = {"type": "DAG", "finishedAt": "2026-03-01T12:00:00Z"}
     nodes["begun"] = {"type": "Pod", "finishedAt": None}
-    assert settle_s(nodes, [*nodes, "gone"], now, grace_s) == expected
-    assert settle_s(nodes, ["dag", "gone"], now, grace_s) == 0.0
+    assert settle_s(nodes, [*nodes, "gone"], now, None, grace_s) == expected
+    assert settle_s(nodes, ["dag", "gone"], now, now, grace_s) == 0.0
+    marked = now - timedelta(seconds=4)
+    assert settle_s(nodes, [*nodes, "gone"], now, marked, grace_s) == max(expected, grace_s + 1)

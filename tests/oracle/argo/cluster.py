@@ -47,6 +47,9 @@ _DEAF_S = 600.0
 A program in Go ends at once if one comes before it has set up its handlers. In a cluster that does
 not happen, as a request takes longer than that; here it waits for the executor's first line.
 """
+RUNNING: list[Cluster] = []
+"""The clusters whose controllers run, in this process."""
+
 _CLUSTER_WIDE = frozenset({"clusterworkflowtemplates", "namespaces"})
 _PLURALS = {
     ("v1", "ConfigMap"): CONFIG_MAPS,
@@ -130,9 +133,11 @@ class Cluster:
         self._prepare()
         with self.server, self.kubelet:
             self._start()
+            RUNNING.append(self)
             try:
                 yield self
             finally:
+                RUNNING.remove(self)
                 self._end()
 
     def restart_controller(self) -> None:
