@@ -452,7 +452,8 @@ def test_the_controller_hears_that_old_pods_are_gone_before_there_are_new_ones(
         ({"a": 100}, 30.0, HEARS_S),
         ({"a": 20}, 30.0, 15.0),
         ({"a": 20, "b": 5}, 30.0, 30.0),
-        ({"a": 5}, 2.0, 2.0),
+        ({"a": 5}, 2.0, HEARS_S),
+        ({"a": 5}, 8.0, 8.0),
         ({"a": -3600}, 30.0, 35.0),  # a clock that is slow
     ],
 )
