@@ -153,7 +153,14 @@ class ClusterApi:
         first: Callable[[], object] = lambda: None,
     ) -> Json:
         """Begin parts of an ended Workflow again."""
-        make = restarting(self._client, self.namespace, name, put_back, first=first)
+        make = restarting(
+            self._client,
+            self.namespace,
+            name,
+            put_back,
+            read=lambda: self.get(name),
+            first=first,
+        )
         return self.change(name, make)
 
     def change(self, name: str, change: Callable[[Json], Json | None]) -> Json:

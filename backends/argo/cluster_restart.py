@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
-from collections.abc import Callable, Collection
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 
-from couler.backends.argo.reset import PutBack, effective_spec, has_ended
+from couler.backends.argo.reset import PutBack, Reset, has_ended, pod_name
 from couler.backends.argo.settling import (
     BUSY_S,
     GRACE_S,
-    HEARS_S,
-    busy_s,
-    is_done_with,
-    marked_at,
-    settle,
+    OldPod,
+    deleted_at,
+    end_of,
+    is_marked_later,
+    kill_wait_s,
+    read_pod,
 )
 from couler.backends.argo.status_nodes import read_nodes
+from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.errors import RefusedError
 from couler.rest import notices
 from couler.rest.answers import Shape
@@ -27,12 +29,19 @@ from couler.rest.patience import Patience
 Json: t.TypeAlias = t.Any
 
 _NAMES: Shape = {"items": {"metadata.name": str}, "metadata": dict}
+_OF = "workflows.argoproj.io/workflow"
 
 _GONE = Patience(first_s=0.1, cap_s=2.0, total_s=60.0)
 """How long a pod that is deleted may still be there; most have ended, and go at once."""
 
-_DONE = Patience(first_s=0.2, cap_s=1.0, total_s=BUSY_S)
-"""How long the controller may be busy with pods of a run that has ended just now."""
+HEARS_S: t.Final = 5.0
+"""How long the controller may take to hear that a pod was deleted."""
+
+_STALL_S = 60.0
+"""It is waited for marks of pods as long as one came within this time."""
+
+_LOOK_S, _LONGEST_LOOK_S = 0.2, 5.0
+"""How long it is waited between looks at first, and at last: each lists the pods that are left."""
 
 _QUIET_S = 2.0
 """For how long it is waited without a word."""
@@ -44,13 +53,14 @@ def restarting(
     name: str,
     put_back: PutBack,
     *,
+    read: Callable[[], Json],
     first: Callable[[], object] = lambda: None,
-    done: Patience = _DONE,
     gone: Patience = _GONE,
 ) -> Callable[[Json], Json]:
     """Return what makes the Workflow of an ended run one that begins parts of it again.
 
-    It deletes the pods of these parts, once the controller is done with them.
+    It waits until the controller has nothing to do any more with the pods of these parts, and then
+    deletes them.
 
     Parameters
     ----------
@@ -58,10 +68,10 @@ def restarting(
         Where the Workflow is.
     put_back
         Says what it is to be.
+    read
+        Gets it as it is by now.
     first
-        Called once, before anything is changed.
-    done
-        How long the controller may be busy with pods of a run that has ended just now.
+        Called once, after the wait and before anything is changed.
     gone
         How long pods may take to go.
 
@@ -71,27 +81,32 @@ def restarting(
     Workflow is changed as a whole, if nothing else has changed it (`metadata.resourceVersion`).
     """
     group = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}"
+    pods = _Kind(client, f"/api/v1/namespaces/{namespace}/pods", name)
+    # What the pods have told of their outputs would be taken for what the new ones tell. Argo
+    # deletes it at the end of a run, so an account that may not can go on.
+    results = _Kind(client, f"{group}/workflowtaskresults", name, unless=(403,))
     is_first = True
-    marked: datetime | None = None
+    waited_for: list[datetime | None] = []
 
     def make(found: Json) -> Json:
-        nonlocal is_first, marked
+        nonlocal is_first
         refuse_running(found)
+        while end_of(found) not in waited_for:
+            # Meanwhile others may restart the run, which then has pods of the same names.
+            waited_for.append(end_of(found))
+            _wait_for_controller(pods, found, put_back(found))
+            found = read()
+            refuse_running(found)
         wanted = put_back(found)
         if is_first:
             first()
             is_first = False
-        pods = _Kind(client, f"/api/v1/namespaces/{namespace}/pods", name)
-        marked = _wait_until_done(pods, wanted.pods, found, done) or marked
-        grace_s = pods.delete(wanted.pods)
+        pods.delete(wanted.pods)
         pods.wait_until_gone(wanted.pods, gone)
-        # What the pods have told of their outputs would be taken for what the new ones tell. Argo
-        # deletes it at the end of a run, so an account that may not can go on.
-        results = _Kind(client, f"{group}/workflowtaskresults", name, unless=(403,))
         results.delete(wanted.nodes)
         # A part that is held starts no pods: the run that starts it is put back last, and waits.
-        is_held = has_ended(wanted.workflow)
-        settle(read_nodes(found), wanted.nodes, marked, grace_s, 0.0 if is_held else HEARS_S)
+        if wanted.pods and not has_ended(wanted.workflow):
+            wait_until_heard()
         return wanted.workflow
 
     return make
@@ -112,52 +127,93 @@ def refuse_running(workflow: Json) -> None:
         )
 
 
-def _wait_until_done(
-    pods: _Kind, names: Collection[str], workflow: Json, patience: Patience
-) -> datetime | None:
-    """Wait until the controller is done with pods, and return when it was at the latest, if known.
+def wait_until_heard() -> None:
+    """Wait until the controller has heard that pods are gone."""
+    time.sleep(HEARS_S)
 
-    A controller that was restarted comes to it no more, so after some time they are taken as done.
+
+def _wait_for_controller(pods: _Kind, workflow: Json, wanted: Reset) -> None:
+    """Wait until the controller has nothing to do any more with the pods that are to go."""
+    nodes = read_nodes(workflow)
+    gone = [nodes[one] for one in wanted.nodes if (nodes.get(one) or {}).get("type") == "Pod"]
+    if not gone:
+        return
+    named = {pod_name(workflow["metadata"]["name"], node): node for node in gone}
+    ended, now = end_of(workflow), datetime.now(UTC)
+    found = pods.old_pods(named)
+    later = _deleted_later(found, ended, now)
+    left = {
+        name
+        for name, pod in found.items()
+        if name not in later and not pod.is_done and is_marked_later(named[name])
+    }
+    marks = [pod.marked for pod in found.values() if pod.marked is not None]
+    if ended is not None and now - ended < timedelta(seconds=BUSY_S):
+        if found.keys() != named.keys():
+            marks.append(ended)  # the controller may have deleted them only then
+        if left and _wait_for_marks(pods, left):
+            marks.append(datetime.now(UTC))
+    grace_s = max((pod.grace_s for pod in found.values()), default=GRACE_S)
+    _wait_for_kills(kill_wait_s(gone, marks, ended, grace_s, datetime.now(UTC)))
+
+
+def _deleted_later(
+    pods: Mapping[str, OldPod], ended: datetime | None, now: datetime
+) -> Collection[str]:
+    """Return which pods are deleted later than is waited for that, and say so."""
+    latest = now + timedelta(seconds=_STALL_S)
+    due = {name: deleted_at(pod, ended) for name, pod in pods.items()}
+    later = {name: at for name, at in due.items() if at is not None and at > latest}
+    if later:
+        name = min(later)
+        notices.say(
+            f"argo: its controller deletes the pod {name}{_and_more(later)} at about "
+            f"{later[name]:%Y-%m-%d %H:%M} UTC (podGC.deleteDelayDuration). It goes by the name: "
+            "what then runs under it is deleted, too"
+        )
+    return later
+
+
+def _wait_for_marks(pods: _Kind, wanted: Collection[str]) -> bool:
+    """Wait until the controller has marked pods as done or deleted them; return whether it has.
+
+    It comes to all pods of the run one after the other, so as long as it comes to any it is waited.
     """
-    limit_s = min(patience.total_s, busy_s(workflow, datetime.now(UTC)))
-    waits = replace(patience, total_s=limit_s).begin()
-    has_told = False
-    while True:
-        found = pods.found(names)
-        left = sorted(one for one, pod in found.items() if not pod.is_done)
-        if not left:
-            break
-        if not has_told and waits.left_s < limit_s - _QUIET_S:
+    began = last = time.monotonic()
+    look_s, fewest, has_told = _LOOK_S, None, False
+    while left := set(wanted) & (unmarked := pods.unmarked()):
+        now = time.monotonic()
+        if fewest is None or len(unmarked) < fewest:
+            fewest, last = len(unmarked), now
+        if now - last > _STALL_S:
+            notices.say(
+                f"argo: its controller has not marked the pod {min(left)}{_and_more(left)} as "
+                "done, and is not waited for any longer. If it comes to that later, it may end "
+                "what has the name"
+            )
+            return False
+        if not has_told and now - began > _QUIET_S:
             has_told = True
             notices.say(
-                "argo: its controller still has to do with pods of the run that has ended; waits "
-                f"for at most {waits.left_s:.0f} s"
+                f"argo: waits until its controller is done with {len(unmarked)} pods of the run "
+                "that has ended. Nothing is changed yet"
             )
-        if not waits.wait():
-            _tell_of_pods_left(left, workflow, has_waited=limit_s > 0)
-            break
-    times = [pod.marked_at for pod in found.values() if pod.marked_at is not None]
-    if waits.count and not left:
-        times.append(datetime.now(UTC))
-    return max(times, default=None)
+        time.sleep(look_s)
+        look_s = min(look_s * 1.5, _LONGEST_LOOK_S)
+    return True
 
 
-def _tell_of_pods_left(left: list[str], workflow: Json, *, has_waited: bool) -> None:
-    cleanup = effective_spec(workflow).get("podGC") or {}
-    if has_waited or cleanup.get("deleteDelayDuration"):
-        more = f", and {len(left) - 1} more," if len(left) > 1 else ""
+def _and_more(names: Collection[str]) -> str:
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+
+
+def _wait_for_kills(seconds: float) -> None:
+    if seconds > 0:
         notices.say(
-            f"argo: its controller has not marked the pod {left[0]}{more} as done, and may still "
-            "end or delete what has that name"
+            f"argo: begins in {seconds:.0f} s: until then its controller may kill what has the "
+            "name of a pod that has just ended. Nothing is changed yet"
         )
-
-
-class _Object(t.NamedTuple):
-    """What is known of an object; times of grace and marks are of pods."""
-
-    grace_s: float
-    is_done: bool
-    marked_at: datetime | None
+        time.sleep(seconds)
 
 
 class _Kind:
@@ -169,42 +225,47 @@ class _Kind:
         self._client = client
         self._path = path
         self._absent = (404, *unless)
-        self._of = f"workflows.argoproj.io/workflow={workflow}"
+        self._of = f"{_OF}={workflow}"
 
-    def delete(self, names: Collection[str]) -> float:
-        """Delete those that are there, and return the longest time of grace of them all."""
-        found = self.found(names)
-        for name in sorted(found):
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete those that are there."""
+        for name in sorted(self._names() & set(names)):
             self._client.call("DELETE", f"{self._path}/{name}", absent=self._absent)
-        times = [one.grace_s for one in found.values()]
-        return max(times + [GRACE_S] * (len(times) < len(names)), default=GRACE_S)
 
-    def wait_until_gone(self, names: Collection[str], patience: Patience) -> None:
+    def wait_until_gone(self, names: Iterable[str], patience: Patience) -> None:
         """Wait until none of them is there."""
-        waits = patience.begin()
-        while left := sorted(self.found(names)):
+        wanted, waits = set(names), patience.begin()
+        while left := sorted(self._names() & wanted):
             if not waits.wait():
                 raise RefusedError(
                     f"argo: the pod {left[0]} was deleted, so that its step can run again, but is "
                     "still there. Look for what holds it (kubectl describe pod), and try again"
                 )
 
-    def found(self, names: Collection[str]) -> dict[str, _Object]:
-        """Return those that are there of some, by their names."""
-        wanted, found = frozenset(names), dict[str, _Object]()
-        params: dict[str, str | int | bool] = {"labelSelector": self._of, "limit": 500}
+    def old_pods(self, names: Collection[str]) -> dict[str, OldPod]:
+        """Return those of some pods that are there."""
+        wanted = frozenset(names)
+        return {name: read_pod(one) for name, one in self._found(self._of) if name in wanted}
+
+    def unmarked(self) -> set[str]:
+        """Return the names of all pods that the controller is not done with."""
+        return {name for name, _ in self._found(f"{self._of},{COMPLETED_LABEL}!=true")}
+
+    def _names(self) -> set[str]:
+        return {name for name, _ in self._found(self._of)}
+
+    def _found(self, selector: str) -> Iterator[tuple[str, Json]]:
+        """Yield those that are there, with their names."""
+        params: dict[str, str | int | bool] = {"labelSelector": selector, "limit": 500}
         while True:
             answer = self._client.call(
                 "GET", self._path, params=params, absent=self._absent, expect=_NAMES
             )
             if answer is None:
-                return found
+                return
             for one in answer.get("items") or ():
-                if (name := one["metadata"]["name"]) in wanted:
-                    stated = (one.get("spec") or {}).get("terminationGracePeriodSeconds")
-                    grace_s = GRACE_S if stated is None else float(stated)
-                    found[name] = _Object(grace_s, is_done_with(one), marked_at(one))
+                yield one["metadata"]["name"], one
             more = answer["metadata"].get("continue")
             if not more:
-                return found
+                return
             params["continue"] = more

@@ -1,143 +1,190 @@
-"""How long Argo's controller may still take the pods of a node for those that were there before.
+"""How long Argo's controller may still do something with the pods of a run that has ended.
 
-When the main containers of a pod have ended, the controller asks the others to end, and queues to
-kill what then still runs after the pod's time of grace: by the pod's name. A node that runs again
-has a pod of the same name, which would be killed in the place of the first: function
-`signalContainers` in `workflow/controller/pod/queue.go` of Argo 4.0.
+What it does with pods it does by their names, and a node that runs again has a pod of the same name
+as before. Four things can so happen to the new pod (all of Argo 4.0, `workflow/controller`):
 
-All that it does with pods it does by their names, from a queue that is served ten times a second
-(`DefaultTypedControllerRateLimiter` of client-go), with each pod in it several times. After the end
-of a run of many pods it is late, by a minute where they are forty and the run is looked at often.
-What it does last with a pod is to mark it as done, or to delete it: function
-`determinePodCleanupAction` in `workflow/controller/pod/cleanup.go`.
-
-It also knows of pods what it was told, a little later than they change. A pod that it takes to be
-there still gives a node that runs again its own end and outputs: function `podReconciliation` in
-`workflow/controller/operator.go`.
+- It is killed: when the main containers of a pod have ended, the controller asks the others to end,
+  and queues to kill what then still runs after the pod's time of grace (`signalContainers`,
+  `pod/queue.go`).
+- It is asked to end, marked as done or deleted, as the controller is late. Each time that it queues
+  something to do with a pod takes one of ten tokens a second, the same thing once more as well
+  (`DefaultTypedControllerRateLimiter` of client-go). After a run of hundreds of pods it is late by
+  minutes. It marks a pod as done, or deletes it, once it has done the rest
+  (`determinePodCleanupAction`, `pod/cleanup.go`). Only what was queued twice can come after that,
+  mostly within the time again by which the mark was late.
+- It is deleted after the delay that the run has set for that (`podGC.deleteDelayDuration`).
+- The pod before is taken for it: of changes the controller hears a little later. A pod that it
+  takes to be there gives a node that runs again its own end and outputs (`podReconciliation`,
+  `operator.go`).
 """
 
 from __future__ import annotations
 
-import time
+import re
 import typing as t
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 
 from couler.backends.argo.status_nodes import Json, read_time
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
-from couler.rest import notices
 
 GRACE_S: t.Final = 30.0
 """Time of grace of pods that state none (`terminationGracePeriodSeconds`)."""
 
 LATE_S: t.Final = 5.0
-"""How long after the end of a pod the controller may have taken to queue."""
+"""How long after the end of a pod, or its mark, the controller may have taken to queue."""
 
-HEARS_S: t.Final = 5.0
-"""How long the controller may take to hear that a pod was deleted."""
+BUSY_S: t.Final = 3600.0
+"""So long after the end of a run no mark comes any more: its controller has been restarted."""
 
-BUSY_S: t.Final = 300.0
-"""For how long after the end of a run it is waited until its controller is done with its pods."""
-
-
-def is_done_with(pod: Json) -> bool:
-    """Return whether the controller has marked a pod as one that it is done with."""
-    labels: Mapping[str, str] = pod["metadata"].get("labels") or {}
-    return labels.get(COMPLETED_LABEL) == "true"
+_GC_ANNOTATION = "workflows.argoproj.io/pod-gc-strategy"
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)")
 
 
-def marked_at(pod: Json) -> datetime | None:
-    """Return when a pod was marked as done at the latest, None where the server does not say.
+class OldPod(t.NamedTuple):
+    """A pod of a run that has ended.
+
+    Attributes
+    ----------
+    grace_s
+        Its time of grace.
+    is_done
+        Whether the controller has marked it as one that it is done with.
+    marked
+        When it did at the latest; None where it has not, or the server does not say.
+    deleted_after_s
+        How long after an end the controller is to delete it; 0 where it is at once or never.
+    """
+
+    grace_s: float
+    is_done: bool
+    marked: datetime | None
+    deleted_after_s: float
+
+
+def read_pod(pod: Json) -> OldPod:
+    """Return what counts of a pod.
 
     Examples
     --------
-    >>> labels = {"f:metadata": {"f:labels": {"f:workflows.argoproj.io/completed": {}}}}
-    >>> field = {"time": "2026-03-01T12:00:05Z", "fieldsV1": labels}
-    >>> str(marked_at({"metadata": {"name": "fit", "managedFields": [field]}}))
-    '2026-03-01 12:00:05+00:00'
+    >>> labels = {"workflows.argoproj.io/completed": "true"}
+    >>> label = {"f:metadata": {"f:labels": {"f:workflows.argoproj.io/completed": {}}}}
+    >>> field = {"time": "2026-03-01T12:00:05Z", "fieldsV1": label}
+    >>> pod = read_pod({"metadata": {"name": "a", "labels": labels, "managedFields": [field]}})
+    >>> pod.grace_s, pod.is_done, str(pod.marked)
+    (30.0, True, '2026-03-01 12:00:05+00:00')
     """
-    for one in pod["metadata"].get("managedFields") or ():
-        changed = (one.get("fieldsV1") or {}).get("f:metadata") or {}
-        if f"f:{COMPLETED_LABEL}" in (changed.get("f:labels") or {}):
-            return read_time(one.get("time"))
-    return None
+    metadata = pod["metadata"]
+    is_done = (metadata.get("labels") or {}).get(COMPLETED_LABEL) == "true"
+    stated = (pod.get("spec") or {}).get("terminationGracePeriodSeconds")
+    return OldPod(
+        GRACE_S if stated is None else float(stated),
+        is_done,
+        _labelled(metadata.get("managedFields") or ()) if is_done else None,
+        _deleted_after_s(pod),
+    )
 
 
-def busy_s(workflow: Json, now: datetime) -> float:
-    """Return for how long to wait until the controller is done with pods of an ended run, at most.
+def _labelled(fields: Iterable[Json]) -> datetime | None:
+    """Return when the label of those that are done with was last set."""
+    times = (
+        read_time(one.get("time"))
+        for one in fields
+        if f"f:{COMPLETED_LABEL}"
+        in (((one.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {})
+    )
+    return max((time for time in times if time is not None), default=None)
+
+
+def _deleted_after_s(pod: Json) -> float:
+    """Read the annotation of a pod whose run says when pods are deleted: `OnPodCompletion/1h0m0s`.
+
+    Of a run that has not succeeded Argo deletes no pods that wait for that, but marks them at once.
+    """
+    given: str = (pod["metadata"].get("annotations") or {}).get(_GC_ANNOTATION) or ""
+    when, _, delay = given.partition("/")
+    phase = (pod.get("status") or {}).get("phase")
+    is_meant = when.endswith("Completion") or (when == "OnPodSuccess" and phase == "Succeeded")
+    return sum(float(n) * _UNITS[unit] for n, unit in _PART.findall(delay)) if is_meant else 0.0
+
+
+def is_marked_later(node: Json) -> bool:
+    """Return whether the controller marks the pod of a node after the end of the run.
+
+    Examples
+    --------
+    >>> is_marked_later({"phase": "Failed", "taskResultSynced": True})
+    True
+    >>> is_marked_later({"phase": "Pending"})
+    False
+    """
+    ended = node.get("phase") in ("Succeeded", "Failed", "Error")
+    return ended and node.get("taskResultSynced") is not False
+
+
+def end_of(workflow: Json) -> datetime | None:
+    """Return when a run has ended, None where its Workflow does not say."""
+    return read_time((workflow.get("status") or {}).get("finishedAt"))
+
+
+def deleted_at(pod: OldPod, ended: datetime | None) -> datetime | None:
+    """Return when the controller is to delete a pod of a run at about, None for at once or never.
 
     Parameters
     ----------
-    workflow
-        The run's Workflow.
-    now
-        The time. A clock that differs from the cluster's makes the wait shorter or longer, but
-        never longer than after an end that was just now.
+    pod
+        The pod.
+    ended
+        When the run has ended; pods that are deleted after their own end are so a little earlier.
     """
-    finished = read_time((workflow.get("status") or {}).get("finishedAt"))
-    past_s = 0.0 if finished is None else (now - finished).total_seconds()
-    return min(max(0.0, BUSY_S - past_s), BUSY_S)
+    if ended is None or pod.is_done or not pod.deleted_after_s:
+        return None
+    return ended + timedelta(seconds=pod.deleted_after_s)
 
 
-def settle_s(
-    nodes: Mapping[str, Json],
-    again: Iterable[str],
+def kill_wait_s(
+    nodes: Iterable[Mapping[str, t.Any]],
+    marks: Iterable[datetime],
+    ended: datetime | None,
+    grace_s: float,
     now: datetime,
-    marked: datetime | None = None,
-    grace_s: float = GRACE_S,
-    least_s: float = HEARS_S,
 ) -> float:
-    """Return how long to wait before nodes may have pods again, in seconds.
+    """Return how long the controller may still kill or end what has the names of pods, in seconds.
 
     Parameters
     ----------
     nodes
-        All nodes of a run that has ended, by their ids.
-    again
-        Ids of those that are to run again.
+        The nodes of these pods.
+    marks
+        When the controller was done with some of them.
+    ended
+        When the run has ended, None if that is not known.
+    grace_s
+        The longest time of grace of the pods.
     now
         The time. A clock that differs from the cluster's makes the wait shorter or longer, but
-        never longer than that after an end that was just now.
-    marked
-        When the controller was done with the last of their pods, None if that is not known: what it
-        queued to kill was queued before.
-    grace_s
-        The longest time of grace of their pods.
-    least_s
-        The least where one of them has had a pod, which was deleted just now.
+        never longer than after an end that was just now.
 
     Examples
     --------
-    >>> fit = {"type": "Pod", "finishedAt": "2026-03-01T12:00:00Z"}
-    >>> settle_s({"a": fit}, ["a"], datetime(2026, 3, 1, 12, 0, 20, tzinfo=UTC))
+    >>> noon = datetime.fromisoformat("2026-03-01T12:00:00Z")
+    >>> fit = {"finishedAt": "2026-03-01T12:00:00Z"}
+    >>> kill_wait_s([fit], [], noon, 30.0, noon + timedelta(seconds=20))
     15.0
+    >>> mark = noon + timedelta(seconds=40)  # it is late by as much, and so may be what comes twice
+    >>> kill_wait_s([fit], [mark], noon, 30.0, mark)
+    80.0
     """
-    pods = [nodes[one] for one in again if _has_pod(nodes.get(one))]
-    if not pods:
-        return 0.0
-    whole_s = grace_s + LATE_S
-    ends = [marked, *(read_time(pod.get("finishedAt")) for pod in pods)]
+    marks = list(marks)
+    ends = [*marks, *(read_time(node.get("finishedAt")) for node in nodes)]
     last = max((end for end in ends if end is not None), default=None)
-    late_s = 0.0 if last is None else whole_s - (now - last).total_seconds()
-    return min(max(least_s, late_s), whole_s)
-
-
-def settle(
-    nodes: Mapping[str, Json],
-    again: Iterable[str],
-    marked: datetime | None = None,
-    grace_s: float = GRACE_S,
-    least_s: float = HEARS_S,
-) -> None:
-    """Wait until nodes may have pods again, and say so where that is for what ended just now."""
-    wait_s = settle_s(nodes, again, datetime.now(UTC), marked, grace_s, least_s)
-    if wait_s > least_s:
-        notices.say(
-            f"argo: begins in {wait_s:.0f} s: until then its controller may kill what has the name "
-            "of a pod that has just ended"
-        )
-    time.sleep(wait_s)
-
-
-def _has_pod(node: Json | None) -> bool:
-    return node is not None and node.get("type") == "Pod"
+    if last is None:
+        return 0.0
+    late_s = (
+        0.0
+        if ended is None
+        else max(((mark - ended).total_seconds() for mark in marks), default=0.0)
+    )
+    whole_s = max(grace_s + LATE_S, 2 * late_s)
+    return min(max(0.0, whole_s - (now - last).total_seconds()), whole_s)

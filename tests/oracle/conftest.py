@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing as t
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,15 +21,14 @@ def _with_short_waits(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     heard that they are gone. That is so at once if it is another controller that takes up the run.
     """
 
-    def forget(*given: t.Any) -> float:
-        least_s = float(given[-1])
-        if least_s > 0:
-            for cluster in RUNNING:
-                cluster.restart_controller()
-        return 0.0
+    def forget() -> None:
+        for cluster in RUNNING:
+            cluster.restart_controller()
 
     if request.node.get_closest_marker("settles") is None:
-        monkeypatch.setattr("couler.backends.argo.settling.settle_s", forget)
+        restart = "couler.backends.argo.cluster_restart"
+        monkeypatch.setattr(f"{restart}.kill_wait_s", lambda *_: 0.0)
+        monkeypatch.setattr(f"{restart}.wait_until_heard", forget)
 
 
 @pytest.fixture(scope="module")

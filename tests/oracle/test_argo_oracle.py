@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support import argo_oracle
+
+ROOT = Path(__file__).parents[2]
 
 pytestmark = [
     pytest.mark.slow,
@@ -512,3 +517,33 @@ def test_lint_resolves_references_among_its_files(tmp_path: Path) -> None:
         file.write_text(text)
     assert [verdict.ok for verdict in argo_oracle.lint([template, cron])] == [True, True]
     assert [verdict.ok for verdict in argo_oracle.lint([cron])] == [False]
+
+
+def test_the_controller_is_gone_where_its_process_was_killed(tmp_path: Path) -> None:
+    program = f"""
+import time
+from pathlib import Path
+from tests.support import argo_oracle
+
+with argo_oracle.session(Path({str(tmp_path)!r})) as session:
+    print(session.controller, flush=True)
+    time.sleep(600)
+"""
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        controller = int(process.stdout.readline())
+        assert runs(controller)
+        process.kill()
+    until = time.monotonic() + 60
+    while runs(controller):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def runs(process: int) -> bool:
+    """Whether a process is there and has not ended, whoever has still to be told of that."""
+    try:
+        return bool(Path(f"/proc/{process}/cmdline").read_bytes())
+    except FileNotFoundError:
+        return False

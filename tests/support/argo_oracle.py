@@ -189,6 +189,11 @@ class Session:
         owned = self._cluster.store.list(WORKFLOWS, selector("", f"{PARENT_LABEL}={uid}", ""))[1]
         return [run, *(read_run(self._cluster, one) for one in owned)]
 
+    @property
+    def controller(self) -> int:
+        """The number of the controller's process."""
+        return self._cluster.controller
+
     def restart_controller(self) -> None:
         """Kill the controller, and start another."""
         self._cluster.restart_controller()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
-import threading
-import types
 import typing as t
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -15,12 +14,13 @@ import pytest
 
 from couler.backends.argo.changing import MARK
 from couler.backends.argo.cluster_api import ClusterApi
-from couler.backends.argo.cluster_restart import restarting
+from couler.backends.argo.cluster_restart import HEARS_S, restarting
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.reset import has_ended, pod_name
 from couler.backends.argo.restarting import putting_back
-from couler.backends.argo.settling import HEARS_S, busy_s, settle_s
+from couler.backends.argo.settling import kill_wait_s
+from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.base import Artifact, ArtifactFile
 from couler.backends.remote import RemoteRun, Restart
 from couler.errors import EngineError, LostRunError, RefusedError
@@ -56,7 +56,7 @@ class Place:
         self.end()
         for node in self.workflow["status"]["nodes"].values():
             if node["type"] == "Pod":
-                self.pod(pod_name(CHAIN, node), OF_RUN)
+                self.pod(pod_name(CHAIN, node), {**OF_RUN, COMPLETED_LABEL: "false"})
                 result = {"metadata": {"name": node["id"], "labels": OF_RUN}}
                 self.store.create(RESULTS, "default", result)
         self.pod("of-others", {})
@@ -101,13 +101,28 @@ class Place:
         self.remote.restart(self.run, self.wanted)
 
 
+class Clock:
+    """Sleeps at once, tells for how long it would have, and does something after a sleep."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+        self.then: Callable[[float], object] = lambda _: None
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        assert len(self.slept) < 1000, "it waits for ever"
+        self.then(sum(self.slept))
+
+    def monotonic(self) -> float:
+        return sum(self.slept)
+
+
 @pytest.fixture(autouse=True)
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """For how long restarts would have slept."""
-    slept: list[float] = []
-    clock = types.SimpleNamespace(sleep=slept.append)
-    monkeypatch.setattr("couler.backends.argo.settling.time", clock)
-    return slept
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of restarts."""
+    clock = Clock()
+    monkeypatch.setattr("couler.backends.argo.cluster_restart.time", clock)
+    return clock
 
 
 @pytest.fixture
@@ -260,112 +275,243 @@ def test_a_pod_that_does_not_go(place: Place) -> None:
     place.store.change(PODS, "default", name, hold)
     put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
     soon = Patience(first_s=0.01, cap_s=0.01, total_s=0.1)
-    make = restarting(place.client, "default", CHAIN, put_back, gone=soon)
+    make = restarting(
+        place.client, "default", CHAIN, put_back, read=lambda: place.api.get(CHAIN), gone=soon
+    )
     with pytest.raises(RefusedError, match=f"the pod {name} was deleted.*is still there"):
         place.api.change(CHAIN, make)
     assert has_ended(place.workflow)
 
 
-DONE_LABEL = "workflows.argoproj.io/completed"
-SOON = Patience(first_s=0.01, cap_s=0.01, total_s=0.1)
+DONE = {"metadata": {"labels": {COMPLETED_LABEL: "true"}}}
+GC = "workflows.argoproj.io/pod-gc-strategy"
 
 
-def end_now(place: Place, **spec: object) -> None:
-    """Let the run have ended just now, but its steps long ago."""
+def stamp(ago_s: float = 0.0) -> str:
+    return (datetime.now(UTC) - timedelta(seconds=ago_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def ended(place: Place, ago_s: float, **status: object) -> None:
+    """Let the run, and all its steps, have ended some seconds ago."""
 
     def change(found: t.Any) -> None:
-        found["status"]["finishedAt"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        found["spec"].update(spec)
+        found["status"].update(finishedAt=stamp(ago_s), **status)
+        for node in found["status"]["nodes"].values():
+            node["finishedAt"] = stamp(ago_s)
 
     place.store.change(WORKFLOWS, "default", CHAIN, change)
 
 
-def pods_again(place: Place) -> set[str]:
+def pods_again(place: Place) -> list[str]:
     """Names of the pods that go when the run is restarted."""
     put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
-    return set(put_back(place.workflow).pods) & place.names(PODS)
+    names = sorted(set(put_back(place.workflow).pods) & place.names(PODS))
+    assert len(names) == 2
+    return names
 
 
-def restart_soon(place: Place, patience: Patience) -> list[str]:
-    """Restart with a patience until the controller is done with pods, and return what is said."""
-    put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
+def told_by_restart(place: Place) -> list[str]:
     told: list[str] = []
     with listening(told.append):
-        place.api.change(CHAIN, restarting(place.client, "default", CHAIN, put_back, done=patience))
+        place.restart()
     assert not has_ended(place.workflow)
     return told
 
 
-def mark(place: Place, pod: str) -> None:
-    """Mark a pod as done, as the controller does."""
-    place.store.patch(PODS, "default", pod, {"metadata": {"labels": {DONE_LABEL: "true"}}})
+def mark(place: Place, pod: str, *, ago_s: float = 0.0) -> None:
+    """Mark a pod as done, as the controller does over HTTP."""
+    url = f"http://{place.server.address}/api/v1/namespaces/default/pods/{pod}"
+    merge = {"Content-Type": "application/merge-patch+json"}
+    request = urllib.request.Request(url, json.dumps(DONE).encode(), merge, method="PATCH")
+    with urllib.request.urlopen(request) as answer:
+        [field] = json.load(answer)["metadata"]["managedFields"]
+    other = {**field, "time": stamp(), "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}}}
+    fields = [other, {**field, "time": stamp(ago_s)}]
+    place.store.patch(PODS, "default", pod, {"metadata": {"managedFields": fields}})
 
 
-def test_pods_stay_until_the_controller_is_done_with_them(
-    place: Place, slept: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("couler.backends.argo.cluster_restart._QUIET_S", -1.0)
-    end_now(place)
-    last, *others = sorted(pods_again(place))
-    [mark(place, one) for one in others]
-    timer = threading.Timer(0.5, mark, (place, last))  # fails if the pod has gone by then
-    timer.start()
-    failed: list[object] = []
-    monkeypatch.setattr("threading.excepthook", failed.append)
-    [first, second] = restart_soon(place, Patience(first_s=0.01, cap_s=0.02, total_s=30.0))
-    timer.join()
-    assert not failed
-    assert first.startswith("argo: its controller still has to do with pods of the run that has en")
-    [waited_s] = slept
-    assert 30 < waited_s <= 35, "what it is to kill may have been queued just before"
-    assert second.startswith(f"argo: begins in {waited_s:.0f} s")
+def test_pods_stay_until_the_controller_is_done_with_them(place: Place, clock: Clock) -> None:
+    ended(place, 40)
+    first, second = pods_again(place)
 
+    def come_to_it(seconds: float) -> None:
+        # Each is there until it is marked: else this fails.
+        if seconds > 50 and first not in marked:
+            marked.append(first)
+            mark(place, first)
+        if seconds > 100 and second not in marked:
+            assert place.names(PODS) >= {first, second}
+            marked.append(second)
+            mark(place, second)
 
-def test_the_time_of_the_mark_counts(place: Place, slept: list[float]) -> None:
-    end_now(place)
-    ago = (datetime.now(UTC) - timedelta(seconds=10)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    labels = {"f:metadata": {"f:labels": {f"f:{DONE_LABEL}": {}}}}
-    others = {"time": ago, "fieldsV1": {"f:status": {}}}
-    for pod in pods_again(place):
-        mark(place, pod)
-        fields = [others, {"time": ago, "fieldsV1": labels}]
-        place.store.patch(PODS, "default", pod, {"metadata": {"managedFields": fields}})
-    restart_soon(place, SOON)
-    [waited_s] = slept
-    assert 15 < waited_s <= 26, "ten seconds less, of which the clock tells whole ones"
-
-
-def test_pods_that_are_not_marked_are_waited_for_no_longer_and_told(place: Place) -> None:
-    end_now(place)
-    last, *_ = pods = sorted(pods_again(place))
-    assert len(pods) == 2
-    [told] = restart_soon(place, SOON)
-    assert told == (
-        f"argo: its controller has not marked the pod {last}, and 1 more, as done, and may still "
-        "end or delete what has that name"
+    marked: list[str] = []
+    clock.then = come_to_it
+    told = told_by_restart(place)
+    assert marked == [first, second]
+    *looks, waited_s, hears_s = clock.slept
+    assert 100 < sum(looks) < 106
+    assert max(looks) == 5.0
+    assert 75 < waited_s <= 82, "twice as long as the marks were late"
+    assert hears_s == HEARS_S
+    waits, begins = told
+    assert waits == (
+        "argo: waits until its controller is done with 5 pods of the run that has ended. Nothing "
+        "is changed yet"
     )
+    assert begins.startswith(f"argo: begins in {waited_s:.0f} s: until then its controller may kil")
 
 
-@pytest.mark.parametrize("delay", [None, "2h"])
-def test_of_a_run_that_ended_long_ago_pods_that_are_not_marked_are_told_if_they_are_to_be_deleted(
-    place: Place, delay: str | None
+def test_pods_that_the_controller_deletes_are_waited_for_no_longer(
+    place: Place, clock: Clock
 ) -> None:
-    def change(found: t.Any) -> None:
-        found["spec"]["podGC"] = {"strategy": "OnPodCompletion", "deleteDelayDuration": delay}
+    ended(place, 1)
 
-    place.store.change(WORKFLOWS, "default", CHAIN, change)
-    told = restart_soon(place, Patience(total_s=60.0))
-    assert len(told) == (0 if delay is None else 1)
+    def delete(seconds: float) -> None:
+        while pods and seconds > 1:
+            place.store.remove(PODS, "default", pods.pop())
+
+    pods = pods_again(place)
+    clock.then = delete
+    assert len(told_by_restart(place)) == 1
+    *_, waited_s, _ = clock.slept
+    assert 30 < waited_s <= 35, "what it was to kill may have been queued just before"
+
+
+def test_without_any_mark_for_a_minute_it_is_waited_no_longer_and_told(
+    place: Place, clock: Clock
+) -> None:
+    ended(place, 600)
+    pods = pods_again(place)
+    others = sorted(place.names(PODS) - {"of-others", *pods})[:1]
+
+    def come_to_others(seconds: float) -> None:
+        if others and seconds > 50:
+            mark(place, others.pop())
+
+    clock.then = come_to_others
+    told = told_by_restart(place)
+    assert told[-1] == (
+        f"argo: its controller has not marked the pod {pods[0]} (and 1 more) as done, and is not "
+        "waited for any longer. If it comes to that later, it may end what has the name"
+    )
+    assert 110 < sum(clock.slept) < 130, "a minute since the last mark, which was of other pods"
 
 
 @pytest.mark.parametrize(
-    ("ago_s", "expected"), [(0, 300.0), (100, 200.0), (300, 0.0), (9999, 0.0), (-50, 300.0)]
+    ("ago_s", "expected"),
+    [
+        (5.0, 30.0),
+        (20.0, 15.0),
+        (100.0, 0.0),
+    ],
 )
-def test_how_long_the_controller_may_be_busy(ago_s: int, expected: float) -> None:
-    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    ended = (now - timedelta(seconds=ago_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    assert busy_s({"status": {"finishedAt": ended}}, now) == expected
-    assert busy_s({}, now) == 300.0
+def test_the_time_of_the_last_mark_counts(
+    place: Place, clock: Clock, ago_s: float, expected: float
+) -> None:
+    ended(place, ago_s)
+    first, second = pods_again(place)
+    mark(place, first, ago_s=ago_s)
+    mark(place, second, ago_s=ago_s + 50)
+    told_by_restart(place)
+    *waits, hears_s = clock.slept
+    assert hears_s == HEARS_S
+    assert sum(waits) == pytest.approx(
+        min(expected, 30.0 + 5.0 - ago_s) if expected else 0, abs=1.1
+    )
+
+
+def test_marks_that_never_come_are_not_waited_for(place: Place, clock: Clock) -> None:
+    """A node that has not ended has no mark to come, and after an hour nothing comes."""
+
+    def change(found: t.Any) -> None:
+        for node in found["status"]["nodes"].values():
+            if node["type"] == "Pod":
+                node["taskResultSynced"] = False
+
+    ended(place, 3700)
+    assert told_by_restart(place) == []
+    assert clock.slept == [HEARS_S]
+    place.end()
+    ended(place, 100)
+    place.store.change(WORKFLOWS, "default", CHAIN, change)
+    assert told_by_restart(place) == []
+
+
+@pytest.mark.parametrize(
+    ("strategy", "is_told"),
+    [
+        ("OnPodCompletion/2h0m0s", True),
+        ("OnWorkflowCompletion/1h0m0.5s", True),
+        ("OnPodSuccess/2h0m0s", False),  # they have failed
+        ("OnPodCompletion/5s", False),
+        ("OnPodCompletion/-1ns", False),
+        ("OnWorkflowSuccess/2h0m0s", False),
+    ],
+)
+def test_pods_that_are_deleted_much_later_are_told_at_once(
+    place: Place, clock: Clock, strategy: str, is_told: bool
+) -> None:
+    ended(place, 100)
+    for pod in (pods := pods_again(place)):
+        place.store.patch(PODS, "default", pod, {"metadata": {"annotations": {GC: strategy}}})
+    told = told_by_restart(place)
+    deletes = [one for one in told if "podGC.deleteDelayDuration" in one]
+    assert len(deletes) == is_told
+    if is_told:
+        assert deletes[0].startswith(f"argo: its controller deletes the pod {pods[0]} (and 1 more)")
+        assert len(clock.slept) == 1, "no mark is to come"
+
+
+def test_a_run_that_others_restart_meanwhile_keeps_its_new_pods(place: Place, clock: Clock) -> None:
+    ended(place, 1)
+
+    def restart(seconds: float) -> None:
+        if seconds > 20 and has_ended(place.workflow):
+            place.store.change(
+                WORKFLOWS,
+                "default",
+                CHAIN,
+                lambda found: found["metadata"]["labels"].pop("workflows.argoproj.io/completed"),
+            )
+
+    before = place.names(PODS)
+    clock.then = restart
+    with pytest.raises(RefusedError, match="has not ended"):
+        place.restart()
+    assert place.names(PODS) == before
+
+
+def test_a_run_that_has_gone_on_and_ended_meanwhile_is_waited_for_anew(
+    place: Place, clock: Clock
+) -> None:
+    ended(place, 1)
+
+    def end_anew(seconds: float) -> None:
+        if seconds > 20 and len(ends) == 1:
+            ends.append(seconds)
+            ended(place, -30)
+
+    ends = [0.0]
+    clock.then = end_anew
+    told = told_by_restart(place)
+    assert len([one for one in told if "begins in" in one]) == 2
+
+
+def test_a_conflict_is_no_reason_to_wait_anew(place: Place, clock: Clock) -> None:
+    ended(place, 5)
+    place.faults.add(RequestFault("PUT", "/workflows/", code=409, times=1))
+    told = told_by_restart(place)
+    assert len([one for one in told if "begins in" in one]) == 1
+
+
+def test_time_limits_of_the_run_begin_after_the_wait(place: Place, clock: Clock) -> None:
+    ended(place, 5)
+    started: list[datetime] = []
+    clock.then = lambda _: started.append(datetime.now(UTC))
+    told_by_restart(place)
+    *_, last, _ = started
+    begun = datetime.fromisoformat(place.workflow["status"]["startedAt"])
+    assert begun >= last.replace(microsecond=0)
 
 
 def test_a_run_that_is_gone(place: Place) -> None:
@@ -409,66 +555,43 @@ def test_a_run_is_known_by_what_began_it_and_by_what_it_went_on_with(place: Plac
         place.remote.submit(submission(chain("/third"), CHAIN))
 
 
-def test_what_ended_just_now_is_waited_for(place: Place, slept: list[float]) -> None:
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-    def end_now(found: t.Any) -> None:
-        for node in found["status"]["nodes"].values():
-            node["finishedAt"] = now
-
-    place.store.change(WORKFLOWS, "default", CHAIN, end_now)
-    told: list[str] = []
-    with listening(told.append):
-        place.restart()
-    [waited_s] = slept
-    assert 25 < waited_s <= 35
-    assert told[0].startswith(f"argo: begins in {waited_s:.0f} s: until then its controller may")
-    assert not has_ended(place.workflow)
-
-
 def test_the_controller_hears_that_old_pods_are_gone_before_there_are_new_ones(
-    place: Place, slept: list[float], monkeypatch: pytest.MonkeyPatch
+    place: Place, clock: Clock
 ) -> None:
+    again = set(pods_again(place))
     seen: list[tuple[float, bool, bool]] = []
-
-    def look(seconds: float) -> None:
-        seen.append((seconds, not again & place.names(PODS), has_ended(place.workflow)))
-
-    again = pods_again(place)
-    assert again
-    monkeypatch.setattr("couler.backends.argo.settling.time", types.SimpleNamespace(sleep=look))
-    told: list[str] = []
-    with listening(told.append):
-        place.restart()
+    clock.then = lambda seconds: seen.append(
+        (seconds, not again & place.names(PODS), has_ended(place.workflow))
+    )
+    assert not told_by_restart(place)
     assert seen == [(HEARS_S, True, True)]
-    assert not told
-    assert not has_ended(place.workflow)
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("ends", "grace_s", "expected"),
+    ("ends", "marks", "ended", "grace_s", "expected"),
     [
-        ({}, 30.0, HEARS_S),  # one has begun
-        ({"a": 100}, 30.0, HEARS_S),
-        ({"a": 20}, 30.0, 15.0),
-        ({"a": 20, "b": 5}, 30.0, 30.0),
-        ({"a": 5}, 2.0, HEARS_S),
-        ({"a": 5}, 8.0, 8.0),
-        ({"a": -3600}, 30.0, 35.0),  # a clock that is slow
+        ([], [], None, 30.0, 0.0),
+        ([100], [], None, 30.0, 0.0),
+        ([20], [], 10, 30.0, 15.0),
+        ([20, 5], [], 5, 30.0, 30.0),
+        ([5], [], None, 8.0, 8.0),
+        ([-3600], [], -3600, 30.0, 35.0),  # a clock that is slow
+        ([300], [10], None, 30.0, 25.0),
+        ([300], [40, 10], 20, 30.0, 25.0),
+        ([300], [10], 300, 600.0, 595.0),
+        ([300], [100, 10], 60, 1.0, 90.0),  # marked 50 s late
     ],
 )
-def test_how_long_is_waited(ends: dict[str, int], grace_s: float, expected: float) -> None:
-    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    nodes: dict[str, t.Any] = {
-        name: {
-            "type": "Pod",
-            "finishedAt": (now - timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        }
-        for name, ago in ends.items()
-    }
-    nodes["dag"] = {"type": "DAG", "finishedAt": "2026-03-01T12:00:00Z"}
-    nodes["begun"] = {"type": "Pod", "finishedAt": None}
-    assert settle_s(nodes, [*nodes, "gone"], now, None, grace_s) == expected
-    assert settle_s(nodes, ["dag", "gone"], now, now, grace_s) == 0.0
-    marked = now - timedelta(seconds=4)
-    assert settle_s(nodes, [*nodes, "gone"], now, marked, grace_s) == max(expected, grace_s + 1)
+def test_how_long_it_may_be_killed(
+    ends: list[int], marks: list[int], ended: int | None, grace_s: float, expected: float
+) -> None:
+    def ago(seconds: int) -> datetime:
+        return NOON - timedelta(seconds=seconds)
+
+    nodes = [{"finishedAt": f"{ago(each):%Y-%m-%dT%H:%M:%SZ}"} for each in ends]
+    nodes.append({"finishedAt": None})  # has begun
+    end = None if ended is None else ago(ended)
+    assert kill_wait_s(nodes, [ago(one) for one in marks], end, grace_s, NOON) == expected

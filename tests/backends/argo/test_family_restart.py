@@ -215,13 +215,14 @@ def test_a_child_keeps_what_succeeded_and_waits_to_be_taken_up(place: Place) -> 
 def test_only_the_parent_waits_until_old_pods_are_known_to_be_gone(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waited: list[float] = []
-    monkeypatch.setattr("couler.backends.argo.cluster_restart.HEARS_S", 2.0)
-    monkeypatch.setattr(
-        "couler.backends.argo.cluster_restart.settle", lambda *given: waited.append(given[-1])
-    )
+    held: list[list[bool]] = []
+
+    def hear() -> None:
+        held.append([has_ended(place.get(run)) for run in ("run-1-a", "run-1-b", "run-1")])
+
+    monkeypatch.setattr("couler.backends.argo.cluster_restart.wait_until_heard", hear)
     place.restart("bad", "after")
-    assert waited == [0.0, 0.0, 2.0]  # the children, which are held, and then the parent
+    assert held == [[True, True, True]]  # once, when the children are held and their pods gone
 
 
 def test_a_child_that_reads_what_runs_again_opens_and_keeps_its_steps(place: Place) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from couler.backends.argo.cluster_api import ClusterApi
-from couler.backends.argo.cluster_restart import restarting
 from couler.backends.argo.reset import Reset
 from couler.backends.argo.server_api import ServerApi
 from couler.errors import RefusedError
@@ -96,6 +95,7 @@ def test_lists_of_something_else(server: FaultyServer, client: RestClient, answe
 def test_pods_that_are_none(server: FaultyServer, client: RestClient) -> None:
     nothing = Reset({}, frozenset(), ())
     ended = {"metadata": {"name": "w", "labels": {"workflows.argoproj.io/completed": "true"}}}
-    server.answers = [says(200, {**ended, "spec": {}}), says(200, {"items": ["pod"]})]
+    found = says(200, {**ended, "spec": {}})
+    server.answers = [found, found, says(200, {"items": ["pod"]})]
     with pytest.raises(RestError, match=r"GET .*/pods was answered with something else"):
-        ClusterApi(client, "ns").change("w", restarting(client, "ns", "w", lambda _: nothing))
+        ClusterApi(client, "ns").restart("w", lambda _: nothing, is_changed=False)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NoReturn, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -318,6 +319,9 @@ class _Handler(BaseHTTPRequestHandler):
         strategic = kind == _STRATEGIC and _has_list(sent)
         if kind not in (_MERGE, _STRATEGIC) or strategic:
             raise ApiError(415, "UnsupportedMediaType", f"not emulated: this patch of {kind}")
+        if labels := (sent.get("metadata") or {}).get("labels"):
+            owner = _labelled(self.headers.get("User-Agent") or "unknown", resource, labels)
+            sent = {**sent, "metadata": {**sent["metadata"], "managedFields": [owner]}}
         return self.server.store.patch(resource, namespace, name, sent)
 
     def _apply(self, resource: Resource, namespace: str, name: str, sent: Json) -> Json:
@@ -442,6 +446,18 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _resource(found: re.Match[str]) -> Resource:
     return Resource(found["group"] or "", found["core"] or found["version"], found["plural"])
+
+
+def _labelled(client: str, resource: Resource, labels: Json) -> Json:
+    """Tell who has set labels, and when; of no other field, and of no earlier patch."""
+    return {
+        "manager": client.partition("/")[0],
+        "operation": "Update",
+        "apiVersion": resource.api_version,
+        "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:metadata": {"f:labels": {f"f:{name}": {} for name in labels}}},
+    }
 
 
 def _has_list(value: object) -> bool:

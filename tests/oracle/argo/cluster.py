@@ -140,6 +140,11 @@ class Cluster:
                 RUNNING.remove(self)
                 self._end()
 
+    @property
+    def controller(self) -> int:
+        """The number of the controller's process."""
+        return self._controller.pid
+
     def restart_controller(self) -> None:
         """Kill the controller, and start another."""
         self._end()
@@ -148,6 +153,8 @@ class Cluster:
     def _end(self) -> None:
         self._controller.kill()
         self._controller.wait()
+        assert self._controller.stdin is not None
+        self._controller.stdin.close()
 
     def _start(self) -> None:
         environment = {
@@ -167,7 +174,7 @@ class Cluster:
         ]
         with open(self.log, "ab") as log:
             self._controller = subprocess.Popen(
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                command, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log
             )
 
     def _prepare(self) -> None:

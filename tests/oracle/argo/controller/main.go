@@ -1,13 +1,15 @@
 // Command controller runs the workflow controller against the API server that KUBECONFIG names.
 //
 // The controller's own main does the same, but speaks protobuf to the API server, elects a leader
-// and opens ports of fixed numbers.
+// and opens ports of fixed numbers. This one ends as soon as its standard input does, so that it does
+// not outlive the process that has started it.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 
 	_ "time/tzdata"
@@ -60,6 +62,10 @@ func main() {
 	image := flag.String("executor-image", "argoexec", "the image of init and wait containers")
 	level := flag.String("loglevel", "info", "debug, info, warn or error")
 	flag.Parse()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
 	if err := run(*namespace, *image, *level); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
