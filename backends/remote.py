@@ -44,6 +44,10 @@ AttemptState: t.TypeAlias = t.Literal["running", "succeeded", "failed", "error",
 """How an attempt stands: `failed` has an exit code, `error` could not run or was lost."""
 
 
+class UnbegunInterrupt(KeyboardInterrupt):
+    """An interrupt before the engine was asked to change anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """Where an engine is and how to get in: what a named target of the settings states.

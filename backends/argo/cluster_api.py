@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from couler.backends.argo import changing
-from couler.backends.argo.cluster_restart import restarting
+from couler.backends.argo.cluster_restart import Settled, restarting
 from couler.backends.argo.reset import PutBack
 from couler.backends.argo.secrets import put_secret
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
@@ -68,6 +68,7 @@ class ClusterApi:
         self._client = client
         self.namespace = namespace
         self.address = client.address
+        self._settled: Settled = set()
 
     def in_namespace(self, namespace: str) -> ClusterApi:
         """Return the same for another namespace."""
@@ -158,7 +159,8 @@ class ClusterApi:
             self.namespace,
             name,
             put_back,
-            read=lambda: self.get(name),
+            read=self.get,
+            settled=self._settled,
             first=first,
         )
         return self.change(name, make)

@@ -15,11 +15,14 @@ from couler.backends.argo.settling import (
     deleted_at,
     end_of,
     is_marked_later,
-    kill_wait_s,
+    late_s,
+    left_s,
     read_pod,
+    whole_wait_s,
 )
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
+from couler.backends.remote import UnbegunInterrupt
 from couler.errors import RefusedError
 from couler.rest import notices
 from couler.rest.answers import Shape
@@ -47,13 +50,18 @@ _QUIET_S = 2.0
 """For how long it is waited without a word."""
 
 
+Settled: t.TypeAlias = set[tuple[str, datetime | None]]
+"""Ends of Workflows, by their names, after which it has been waited for the controller."""
+
+
 def restarting(
     client: RestClient,
     namespace: str,
     name: str,
     put_back: PutBack,
     *,
-    read: Callable[[], Json],
+    read: Callable[[str], Json],
+    settled: Settled,
     first: Callable[[], object] = lambda: None,
     gone: Patience = _GONE,
 ) -> Callable[[Json], Json]:
@@ -69,11 +77,18 @@ def restarting(
     put_back
         Says what it is to be.
     read
-        Gets it as it is by now.
+        Gets a Workflow as it is by now.
+    settled
+        After which ends it has been waited already; those that are waited for are added.
     first
         Called once, after the wait and before anything is changed.
     gone
         How long pods may take to go.
+
+    Raises
+    ------
+    UnbegunInterrupt
+        It was interrupted in the wait.
 
     Notes
     -----
@@ -81,32 +96,48 @@ def restarting(
     Workflow is changed as a whole, if nothing else has changed it (`metadata.resourceVersion`).
     """
     group = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}"
-    pods = _Kind(client, f"/api/v1/namespaces/{namespace}/pods", name)
+    is_first, is_heard = True, False
+
+    def of(workflow: str) -> _Kind:
+        return _Kind(client, f"/api/v1/namespaces/{namespace}/pods", workflow)
+
+    pods = of(name)
     # What the pods have told of their outputs would be taken for what the new ones tell. Argo
     # deletes it at the end of a run, so an account that may not can go on.
     results = _Kind(client, f"{group}/workflowtaskresults", name, unless=(403,))
-    is_first = True
-    waited_for: list[datetime | None] = []
+
+    def settle(found: Json, wanted: Reset) -> None:
+        end = (found["metadata"]["name"], end_of(found))
+        if end not in settled:
+            _wait_for_controller(of(end[0]), found, wanted)
+            settled.add(end)
 
     def make(found: Json) -> Json:
-        nonlocal is_first
+        nonlocal is_first, is_heard
         refuse_running(found)
-        while end_of(found) not in waited_for:
-            # Meanwhile others may restart the run, which then has pods of the same names.
-            waited_for.append(end_of(found))
-            _wait_for_controller(pods, found, put_back(found))
-            found = read()
+        while (name, end_of(found)) not in settled:
+            wanted = put_back(found)
+            try:
+                settle(found, wanted)
+                for one, put_one_back in wanted.family.items():
+                    settle(member := read(one), put_one_back(member))
+            except KeyboardInterrupt:
+                raise UnbegunInterrupt from None
+            # Meanwhile others may have restarted the run, which then has pods of the same names.
+            found = read(name)
             refuse_running(found)
         wanted = put_back(found)
         if is_first:
             first()
             is_first = False
-        pods.delete(wanted.pods)
+        if pods.delete(wanted.pods):
+            is_heard = False
         pods.wait_until_gone(wanted.pods, gone)
         results.delete(wanted.nodes)
         # A part that is held starts no pods: the run that starts it is put back last, and waits.
-        if wanted.pods and not has_ended(wanted.workflow):
+        if wanted.pods and not is_heard and not has_ended(wanted.workflow):
             wait_until_heard()
+            is_heard = True
         return wanted.workflow
 
     return make
@@ -134,35 +165,47 @@ def wait_until_heard() -> None:
 
 def _wait_for_controller(pods: _Kind, workflow: Json, wanted: Reset) -> None:
     """Wait until the controller has nothing to do any more with the pods that are to go."""
-    nodes = read_nodes(workflow)
-    gone = [nodes[one] for one in wanted.nodes if (nodes.get(one) or {}).get("type") == "Pod"]
+    nodes = {key: node for key, node in read_nodes(workflow).items() if node["type"] == "Pod"}
+    names = {key: pod_name(workflow["metadata"]["name"], node) for key, node in nodes.items()}
+    gone = {names[key]: nodes[key] for key in wanted.nodes if key in nodes}
     if not gone:
         return
-    named = {pod_name(workflow["metadata"]["name"], node): node for node in gone}
-    ended, now = end_of(workflow), datetime.now(UTC)
-    found = pods.old_pods(named)
-    later = _deleted_later(found, ended, now)
-    left = {
-        name
-        for name, pod in found.items()
-        if name not in later and not pod.is_done and is_marked_later(named[name])
-    }
-    marks = [pod.marked for pod in found.values() if pod.marked is not None]
-    if ended is not None and now - ended < timedelta(seconds=BUSY_S):
-        if found.keys() != named.keys():
-            marks.append(ended)  # the controller may have deleted them only then
-        if left and _wait_for_marks(pods, left):
-            marks.append(datetime.now(UTC))
-    grace_s = max((pod.grace_s for pod in found.values()), default=GRACE_S)
-    _wait_for_kills(kill_wait_s(gone, marks, ended, grace_s, datetime.now(UTC)))
+    found = pods.old_pods()
+    later = _deleted_later({name: found[name] for name in gone if name in found}, gone, workflow)
+    ended = end_of(workflow)
+    is_recent = ended is not None and datetime.now(UTC) - ended < timedelta(seconds=BUSY_S)
+    waited_s = 0.0
+    if is_recent:
+        left = {name for name, node in gone.items() if name in found and is_marked_later(node)}
+        waited_s = _wait_for_marks(pods, left.difference(later))
+        if waited_s:
+            found = pods.old_pods()
+    late = [
+        late_s(found[name], nodes[key], workflow) for key, name in names.items() if name in found
+    ]
+    grace_s = max(found[name].grace_s if name in found else GRACE_S for name in gone)
+    marks = [found[name].marked if name in found else None for name in gone]
+    ends = [end_of(node) for node in gone.values()]
+    if is_recent:
+        ends += [mark or ended for mark in marks]
+    wait_s = left_s(ends, whole_wait_s(grace_s, max(late, default=0.0)), datetime.now(UTC))
+    if waited_s and any(_ended_unseen(found.get(name)) for name in gone):
+        # It may have been just now.
+        wait_s = max(wait_s, whole_wait_s(grace_s, waited_s))
+    _wait_for_kills(wait_s)
+
+
+def _ended_unseen(pod: OldPod | None) -> bool:
+    """Return whether the controller is done with a pod, and it is not known since when."""
+    return pod is None or (pod.is_done and pod.marked is None)
 
 
 def _deleted_later(
-    pods: Mapping[str, OldPod], ended: datetime | None, now: datetime
+    pods: Mapping[str, OldPod], nodes: Mapping[str, Json], workflow: Json
 ) -> Collection[str]:
     """Return which pods are deleted later than is waited for that, and say so."""
-    latest = now + timedelta(seconds=_STALL_S)
-    due = {name: deleted_at(pod, ended) for name, pod in pods.items()}
+    latest = datetime.now(UTC) + timedelta(seconds=_STALL_S)
+    due = {name: deleted_at(pod, nodes[name], workflow) for name, pod in pods.items()}
     later = {name: at for name, at in due.items() if at is not None and at > latest}
     if later:
         name = min(later)
@@ -174,14 +217,19 @@ def _deleted_later(
     return later
 
 
-def _wait_for_marks(pods: _Kind, wanted: Collection[str]) -> bool:
-    """Wait until the controller has marked pods as done or deleted them; return whether it has.
+def _wait_for_marks(pods: _Kind, wanted: Collection[str]) -> float:
+    """Wait until the controller has marked pods as done or deleted them.
 
     It comes to all pods of the run one after the other, so as long as it comes to any it is waited.
+
+    Returns
+    -------
+    float
+        For how long it was waited, in seconds.
     """
     began = last = time.monotonic()
     look_s, fewest, has_told = _LOOK_S, None, False
-    while left := set(wanted) & (unmarked := pods.unmarked()):
+    while left := set(wanted) & (unmarked := pods.unmarked() if wanted else set()):
         now = time.monotonic()
         if fewest is None or len(unmarked) < fewest:
             fewest, last = len(unmarked), now
@@ -189,18 +237,18 @@ def _wait_for_marks(pods: _Kind, wanted: Collection[str]) -> bool:
             notices.say(
                 f"argo: its controller has not marked the pod {min(left)}{_and_more(left)} as "
                 "done, and is not waited for any longer. If it comes to that later, it may end "
-                "what has the name"
+                "what has the name: look whether it runs"
             )
-            return False
+            break
         if not has_told and now - began > _QUIET_S:
             has_told = True
             notices.say(
-                f"argo: waits until its controller is done with {len(unmarked)} pods of the run "
-                "that has ended. Nothing is changed yet"
+                f"argo: waits until its controller is done with {len(left)} pods of the run that "
+                "has ended. Nothing is changed yet"
             )
         time.sleep(look_s)
         look_s = min(look_s * 1.5, _LONGEST_LOOK_S)
-    return True
+    return time.monotonic() - began if look_s > _LOOK_S else 0.0
 
 
 def _and_more(names: Collection[str]) -> str:
@@ -211,7 +259,7 @@ def _wait_for_kills(seconds: float) -> None:
     if seconds > 0:
         notices.say(
             f"argo: begins in {seconds:.0f} s: until then its controller may kill what has the "
-            "name of a pod that has just ended. Nothing is changed yet"
+            "name of a pod that has ended just now. Nothing is changed yet"
         )
         time.sleep(seconds)
 
@@ -227,10 +275,12 @@ class _Kind:
         self._absent = (404, *unless)
         self._of = f"{_OF}={workflow}"
 
-    def delete(self, names: Iterable[str]) -> None:
-        """Delete those that are there."""
-        for name in sorted(self._names() & set(names)):
+    def delete(self, names: Iterable[str]) -> bool:
+        """Delete those that are there; return whether any was."""
+        here = sorted(self._names() & set(names))
+        for name in here:
             self._client.call("DELETE", f"{self._path}/{name}", absent=self._absent)
+        return bool(here)
 
     def wait_until_gone(self, names: Iterable[str], patience: Patience) -> None:
         """Wait until none of them is there."""
@@ -242,10 +292,9 @@ class _Kind:
                     "still there. Look for what holds it (kubectl describe pod), and try again"
                 )
 
-    def old_pods(self, names: Collection[str]) -> dict[str, OldPod]:
-        """Return those of some pods that are there."""
-        wanted = frozenset(names)
-        return {name: read_pod(one) for name, one in self._found(self._of) if name in wanted}
+    def old_pods(self) -> dict[str, OldPod]:
+        """Return the pods that are there."""
+        return {name: read_pod(one) for name, one in self._found(self._of)}
 
     def unmarked(self) -> set[str]:
         """Return the names of all pods that the controller is not done with."""

@@ -20,7 +20,7 @@ from couler.backends.argo.child_runs import BODY, ENTRYPOINT
 from couler.backends.argo.family import Joined, PartRun, children_of, joined, with_joined
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.parts import PART_TEMPLATE
-from couler.backends.argo.reset import Reset, effective_spec, has_ended, held, reset_by
+from couler.backends.argo.reset import PutBack, Reset, effective_spec, has_ended, held, reset_by
 from couler.backends.argo.restart import Fates, cannot_wait, decide
 from couler.backends.argo.restart_tasks import enclosing, role_of, stages_of
 from couler.backends.argo.status_nodes import Json, read_nodes, with_nodes
@@ -78,7 +78,7 @@ class FamilyRestart:
         self._wanted = wanted
         self._restart = restart
         self._digest = run_digest(restart.workflow, restart.parameters)
-        self._held: dict[str, Fates | None] = {}
+        self._held: dict[str, PutBack] = {}
 
     def put_back(self, found: Json) -> Reset:
         """Return what begins parts of the parent again, once `hold` is done.
@@ -110,7 +110,7 @@ class FamilyRestart:
             if _goes_on(node["name"], fates):
                 raise _gone(found, node)
         self._held = {
-            _name(part.child): _of_child(part, fates)
+            _name(part.child): partial(_held, fates=_of_child(part, fates))
             for part in whole.parts
             if _goes_on(part.place["name"], fates)
         }
@@ -118,12 +118,12 @@ class FamilyRestart:
         decided = reset_by(own, found, self._wanted.workflow["spec"])
         waiting = {part.place["id"] for part in whole.parts}
         workflow = _not_begun(decided.workflow, waiting)
-        return replace(decided, workflow=with_mark(workflow, self._digest))
+        return replace(decided, workflow=with_mark(workflow, self._digest), family=dict(self._held))
 
     def hold(self) -> None:
         """Put the children back that go on, and hold them until the parent takes them up."""
-        for name, fates in self._held.items():
-            self._api.restart(name, partial(_held, fates=fates), is_changed=True)
+        for name, put_back in self._held.items():
+            self._api.restart(name, put_back, is_changed=True)
 
     def _specs(self, found: Json, children: Iterable[Json]) -> tuple[Json, Json]:
         """The spec that the run has had, and that which it goes on with, with all parts in them."""

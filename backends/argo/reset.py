@@ -40,11 +40,14 @@ class Reset:
     pods
         Names of their pods, which must be gone before: a node of the same name has a pod of the
         same name.
+    family
+        Workflows that are put back before this one, by their names, and what each is to be.
     """
 
     workflow: Json
     nodes: frozenset[str]
     pods: tuple[str, ...]
+    family: Mapping[str, PutBack]
 
 
 PutBack: t.TypeAlias = Callable[[Json], Reset]
@@ -119,7 +122,7 @@ def reset_by(fates: Fates, workflow: Json, spec: Json, *, now: datetime | None =
     )
     status = _status(workflow["status"], surgery)
     new = {**_metadata_cleared(workflow), "spec": spec, "status": status}
-    return Reset(_packed(new, surgery.result()), frozenset(surgery.gone), tuple(pods))
+    return Reset(_packed(new, surgery.result()), frozenset(surgery.gone), tuple(pods), {})
 
 
 _GC_FINALIZER = "workflows.argoproj.io/artifact-gc"

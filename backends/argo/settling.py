@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from couler.backends.argo.status_nodes import Json, read_time
@@ -35,7 +35,10 @@ LATE_S: t.Final = 5.0
 """How long after the end of a pod, or its mark, the controller may have taken to queue."""
 
 BUSY_S: t.Final = 3600.0
-"""So long after the end of a run no mark comes any more: its controller has been restarted."""
+"""So long after the end of a run nothing of it is left to do for its controller."""
+
+MOST_S: t.Final = 600.0
+"""The longest wait for what comes after a mark as it was queued twice."""
 
 _GC_ANNOTATION = "workflows.argoproj.io/pod-gc-strategy"
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
@@ -52,15 +55,22 @@ class OldPod(t.NamedTuple):
     is_done
         Whether the controller has marked it as one that it is done with.
     marked
-        When it did at the latest; None where it has not, or the server does not say.
-    deleted_after_s
-        How long after an end the controller is to delete it; 0 where it is at once or never.
+        When it did; None where it has not, or the server does not say.
+    phase
+        How it has ended: `Succeeded` or `Failed`.
+    cleanup
+        When the controller deletes it: `OnPodCompletion`, `OnWorkflowSuccess`, ...; empty for
+        never.
+    delay_s
+        How much later it does so.
     """
 
     grace_s: float
     is_done: bool
     marked: datetime | None
-    deleted_after_s: float
+    phase: str
+    cleanup: str
+    delay_s: float
 
 
 def read_pod(pod: Json) -> OldPod:
@@ -78,11 +88,15 @@ def read_pod(pod: Json) -> OldPod:
     metadata = pod["metadata"]
     is_done = (metadata.get("labels") or {}).get(COMPLETED_LABEL) == "true"
     stated = (pod.get("spec") or {}).get("terminationGracePeriodSeconds")
+    given: str = (metadata.get("annotations") or {}).get(_GC_ANNOTATION) or ""
+    cleanup, _, delay = given.partition("/")
     return OldPod(
         GRACE_S if stated is None else float(stated),
         is_done,
         _labelled(metadata.get("managedFields") or ()) if is_done else None,
-        _deleted_after_s(pod),
+        (pod.get("status") or {}).get("phase") or "",
+        cleanup,
+        sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(delay)),
     )
 
 
@@ -95,18 +109,6 @@ def _labelled(fields: Iterable[Json]) -> datetime | None:
         in (((one.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {})
     )
     return max((time for time in times if time is not None), default=None)
-
-
-def _deleted_after_s(pod: Json) -> float:
-    """Read the annotation of a pod whose run says when pods are deleted: `OnPodCompletion/1h0m0s`.
-
-    Of a run that has not succeeded Argo deletes no pods that wait for that, but marks them at once.
-    """
-    given: str = (pod["metadata"].get("annotations") or {}).get(_GC_ANNOTATION) or ""
-    when, _, delay = given.partition("/")
-    phase = (pod.get("status") or {}).get("phase")
-    is_meant = when.endswith("Completion") or (when == "OnPodSuccess" and phase == "Succeeded")
-    return sum(float(n) * _UNITS[unit] for n, unit in _PART.findall(delay)) if is_meant else 0.0
 
 
 def is_marked_later(node: Json) -> bool:
@@ -123,68 +125,79 @@ def is_marked_later(node: Json) -> bool:
     return ended and node.get("taskResultSynced") is not False
 
 
-def end_of(workflow: Json) -> datetime | None:
-    """Return when a run has ended, None where its Workflow does not say."""
-    return read_time((workflow.get("status") or {}).get("finishedAt"))
+def end_of(thing: Json) -> datetime | None:
+    """Return when the run of a Workflow, or a node, has ended; None where that is not said."""
+    return read_time((thing.get("status") or thing).get("finishedAt"))
 
 
-def deleted_at(pod: OldPod, ended: datetime | None) -> datetime | None:
-    """Return when the controller is to delete a pod of a run at about, None for at once or never.
-
-    Parameters
-    ----------
-    pod
-        The pod.
-    ended
-        When the run has ended; pods that are deleted after their own end are so a little earlier.
-    """
-    if ended is None or pod.is_done or not pod.deleted_after_s:
+def deleted_at(pod: OldPod, node: Json, workflow: Json) -> datetime | None:
+    """Return when the controller is to delete a pod, None for at once, never or not known."""
+    of_run = pod.cleanup.startswith("OnWorkflow")
+    phase = workflow["status"].get("phase") if of_run else pod.phase
+    is_meant = pod.cleanup.endswith("Completion") or (
+        pod.cleanup.endswith("Success") and phase == "Succeeded"
+    )
+    ended = end_of(workflow if of_run else node)
+    if ended is None or not is_meant or pod.is_done or not pod.delay_s:
         return None
-    return ended + timedelta(seconds=pod.deleted_after_s)
+    return ended + timedelta(seconds=pod.delay_s)
 
 
-def kill_wait_s(
-    nodes: Iterable[Mapping[str, t.Any]],
-    marks: Iterable[datetime],
-    ended: datetime | None,
-    grace_s: float,
-    now: datetime,
-) -> float:
-    """Return how long the controller may still kill or end what has the names of pods, in seconds.
+def late_s(pod: OldPod, node: Json, workflow: Json) -> float:
+    """Return how late the controller was when it marked a pod, in seconds; 0 if not known.
+
+    Examples
+    --------
+    >>> marked = datetime.fromisoformat("2026-03-01T12:00:10Z")
+    >>> pod = OldPod(30.0, True, marked, "Failed", "", 0.0)
+    >>> late_s(pod, {"finishedAt": "2026-03-01T12:00:00Z"}, {"status": {}})
+    10.0
+    """
+    due = end_of(workflow if pod.cleanup.startswith("OnWorkflow") else node)
+    if due is None or pod.marked is None:
+        return 0.0
+    late_s = (pod.marked - due).total_seconds()
+    return late_s if 0 < late_s < BUSY_S else 0.0  # else it was not the controller
+
+
+def whole_wait_s(grace_s: float, late_s: float) -> float:
+    """Return how long after a mark the controller may still kill or end what has a pod's name.
 
     Parameters
     ----------
-    nodes
-        The nodes of these pods.
-    marks
-        When the controller was done with some of them.
-    ended
-        When the run has ended, None if that is not known.
     grace_s
-        The longest time of grace of the pods.
+        The pod's time of grace.
+    late_s
+        How late it was with marks.
+
+    Examples
+    --------
+    >>> whole_wait_s(30.0, 1.0), whole_wait_s(30.0, 40.0), whole_wait_s(30.0, 3000.0)
+    (35.0, 80.0, 600.0)
+    """
+    return max(grace_s + LATE_S, min(2 * late_s, MOST_S))
+
+
+def left_s(ends: Iterable[datetime | None], whole_s: float, now: datetime) -> float:
+    """Return how much is left of a wait that begins with the last of some ends, in seconds.
+
+    Parameters
+    ----------
+    ends
+        The ends, None for what is not known.
+    whole_s
+        The whole wait.
     now
-        The time. A clock that differs from the cluster's makes the wait shorter or longer, but
-        never longer than after an end that was just now.
+        The time. A clock that is ahead of the cluster's makes the wait shorter; one that is slow
+        does not make it longer than the whole.
 
     Examples
     --------
     >>> noon = datetime.fromisoformat("2026-03-01T12:00:00Z")
-    >>> fit = {"finishedAt": "2026-03-01T12:00:00Z"}
-    >>> kill_wait_s([fit], [], noon, 30.0, noon + timedelta(seconds=20))
-    15.0
-    >>> mark = noon + timedelta(seconds=40)  # it is late by as much, and so may be what comes twice
-    >>> kill_wait_s([fit], [mark], noon, 30.0, mark)
-    80.0
+    >>> left_s([noon, None], 35.0, noon + timedelta(seconds=20)), left_s([None], 35.0, noon)
+    (15.0, 0.0)
     """
-    marks = list(marks)
-    ends = [*marks, *(read_time(node.get("finishedAt")) for node in nodes)]
     last = max((end for end in ends if end is not None), default=None)
     if last is None:
         return 0.0
-    late_s = (
-        0.0
-        if ended is None
-        else max(((mark - ended).total_seconds() for mark in marks), default=0.0)
-    )
-    whole_s = max(grace_s + LATE_S, 2 * late_s)
     return min(max(0.0, whole_s - (now - last).total_seconds()), whole_s)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from couler.backends.base import Artifact, Target, choose_format
 from couler.backends.registry import get_backend
-from couler.backends.remote import ChecksRestarts, Remote, Restart
+from couler.backends.remote import ChecksRestarts, Remote, Restart, UnbegunInterrupt
 from couler.control import marks
 from couler.control.connecting import connect, recorded_connection
 from couler.control.following import remote_run
@@ -266,6 +266,12 @@ def _carry_out(
             _take_back(run, journal, database)
             if isinstance(error, LostRunError):
                 error.add_note(f"{run.id}: {_NOTHING_LEFT}")
+            raise
+        except UnbegunInterrupt:
+            _take_back(run, journal, database)
+            raise
+        except KeyboardInterrupt:
+            _leave_open(journal, "it was interrupted")
             raise
         except EngineError as error:
             _leave_open(journal, str(error))

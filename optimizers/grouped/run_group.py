@@ -39,6 +39,9 @@ REPORT = "couler-group: "
 STOP_S = 1.0
 """How long processes have to end if the pod is asked to; engines wait for 2 seconds."""
 
+WAKE_S = 0.2
+"""How long a signal may be heard later than it came."""
+
 BY_PROCESSORS = "processors"
 """In place of a number: as many steps at the same time as there are processors."""
 
@@ -116,7 +119,7 @@ class Runner:
                     under_way += 1
                     threading.Thread(target=self.work, args=(index, step), daemon=True).start()
             if under_way:
-                name, end = self.ended.get()
+                name, end = self.next_end()
                 under_way -= 1
                 self.outputs[name] = end.pop("outputs", {})
                 self.ends[name] = end
@@ -131,6 +134,15 @@ class Runner:
             with contextlib.suppress(OSError):
                 os.write(2, f"the log cannot be written: {self.log.fault}\n".encode())
         return code or int(bool(self.log.fault))
+
+    def next_end(self) -> tuple[str, dict[str, Any]]:
+        """Wait for the next step that ends.
+
+        A signal that comes just before this thread begins to wait is heard only when it wakes.
+        """
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self.ended.get(timeout=WAKE_S)
 
     def why_omitted(self, step: dict[str, Any]) -> str:
         """Return why a step does not run; nothing if it may, once all that it waits for ended."""

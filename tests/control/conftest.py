@@ -31,7 +31,7 @@ from couler.state.home import Home
 class ToldRemote:
     """Answers with what it is told; keeps what it is asked."""
 
-    faults: list[Exception | None] = field(default_factory=list)
+    faults: list[BaseException | None] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     lines: dict[str, list[str] | Exception] = field(default_factory=dict)
     submitted: list[Submission] = field(default_factory=list)

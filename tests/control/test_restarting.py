@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from couler.backends.remote import Observation
+from couler.backends.remote import Observation, UnbegunInterrupt
 from couler.control import restarting
 from couler.control.ending import cancel
 from couler.control.following import follow
@@ -126,6 +126,26 @@ def test_a_restart_that_is_refused_leaves_the_run_as_it_was(
     assert after == failed
     ends = [session.status for session in runs.sessions_of(database, failed.id)]
     assert ends == ["failed", "refused"]
+
+
+def test_an_interrupt_before_anything_is_asked_leaves_the_run_as_it_was(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [UnbegunInterrupt()]
+    with pytest.raises(KeyboardInterrupt):
+        restart(failed, prepare(failed, database), database, home, {})
+    assert runs.find_run(database, failed.id) == failed
+
+
+def test_an_interrupt_later_leaves_open_what_became_of_the_run(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [KeyboardInterrupt()]
+    with pytest.raises(KeyboardInterrupt):
+        restart(failed, prepare(failed, database), database, home, {})
+    after = runs.find_run(database, failed.id)
+    assert after.status == "running"
+    assert "it is not known whether" in (after.message or "")
 
 
 def _other_fit() -> Workflow:

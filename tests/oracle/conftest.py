@@ -27,7 +27,8 @@ def _with_short_waits(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 
     if request.node.get_closest_marker("settles") is None:
         restart = "couler.backends.argo.cluster_restart"
-        monkeypatch.setattr(f"{restart}.kill_wait_s", lambda *_: 0.0)
+        monkeypatch.setattr(f"{restart}.left_s", lambda *_: 0.0)
+        monkeypatch.setattr(f"{restart}.whole_wait_s", lambda *_: 0.0)
         monkeypatch.setattr(f"{restart}.wait_until_heard", forget)
 
 

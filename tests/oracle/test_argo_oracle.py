@@ -531,10 +531,12 @@ with argo_oracle.session(Path({str(tmp_path)!r})) as session:
 """
     command = [sys.executable, "-c", program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
-        assert process.stdout is not None
-        controller = int(process.stdout.readline())
-        assert runs(controller)
-        process.kill()
+        try:
+            assert process.stdout is not None
+            controller = int(process.stdout.readline())
+            assert runs(controller)
+        finally:
+            process.kill()
     until = time.monotonic() + 60
     while runs(controller):
         assert time.monotonic() < until

@@ -17,12 +17,12 @@ from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.argo.cluster_restart import HEARS_S, restarting
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import ArgoRemote
-from couler.backends.argo.reset import has_ended, pod_name
+from couler.backends.argo.reset import Reset, has_ended, pod_name
 from couler.backends.argo.restarting import putting_back
-from couler.backends.argo.settling import kill_wait_s
+from couler.backends.argo.settling import OldPod, deleted_at, late_s, left_s
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.base import Artifact, ArtifactFile
-from couler.backends.remote import RemoteRun, Restart
+from couler.backends.remote import RemoteRun, Restart, UnbegunInterrupt
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.client import RestClient
 from couler.rest.notices import listening
@@ -276,7 +276,7 @@ def test_a_pod_that_does_not_go(place: Place) -> None:
     put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
     soon = Patience(first_s=0.01, cap_s=0.01, total_s=0.1)
     make = restarting(
-        place.client, "default", CHAIN, put_back, read=lambda: place.api.get(CHAIN), gone=soon
+        place.client, "default", CHAIN, put_back, read=place.api.get, settled=set(), gone=soon
     )
     with pytest.raises(RefusedError, match=f"the pod {name} was deleted.*is still there"):
         place.api.change(CHAIN, make)
@@ -351,11 +351,11 @@ def test_pods_stay_until_the_controller_is_done_with_them(place: Place, clock: C
     *looks, waited_s, hears_s = clock.slept
     assert 100 < sum(looks) < 106
     assert max(looks) == 5.0
-    assert 75 < waited_s <= 82, "twice as long as the marks were late"
+    assert 75 < waited_s <= 90, "twice as long as the marks were late"
     assert hears_s == HEARS_S
     waits, begins = told
     assert waits == (
-        "argo: waits until its controller is done with 5 pods of the run that has ended. Nothing "
+        "argo: waits until its controller is done with 2 pods of the run that has ended. Nothing "
         "is changed yet"
     )
     assert begins.startswith(f"argo: begins in {waited_s:.0f} s: until then its controller may kil")
@@ -392,32 +392,91 @@ def test_without_any_mark_for_a_minute_it_is_waited_no_longer_and_told(
     told = told_by_restart(place)
     assert told[-1] == (
         f"argo: its controller has not marked the pod {pods[0]} (and 1 more) as done, and is not "
-        "waited for any longer. If it comes to that later, it may end what has the name"
+        "waited for any longer. If it comes to that later, it may end what has the name: look "
+        "whether it runs"
     )
     assert 110 < sum(clock.slept) < 130, "a minute since the last mark, which was of other pods"
 
 
 @pytest.mark.parametrize(
-    ("ago_s", "expected"),
+    ("ended_ago", "marked_ago", "expected"),
     [
-        (5.0, 30.0),
-        (20.0, 15.0),
-        (100.0, 0.0),
+        (20, (19, 18), 17.0),  # 35 s
+        (60, (59, 55), 0.0),
+        (60, (58, 30), 30.0),  # 30 s late, so for 60 s
+        (100, (40, 100), 80.0),
+        (3000, (2900, 100), 500.0),  # ten minutes at most
     ],
 )
-def test_the_time_of_the_last_mark_counts(
-    place: Place, clock: Clock, ago_s: float, expected: float
+def test_the_time_of_the_last_mark_counts_and_how_late_it_was(
+    place: Place, clock: Clock, ended_ago: int, marked_ago: tuple[int, int], expected: float
 ) -> None:
-    ended(place, ago_s)
-    first, second = pods_again(place)
-    mark(place, first, ago_s=ago_s)
-    mark(place, second, ago_s=ago_s + 50)
+    ended(place, ended_ago)
+    for pod, ago_s in zip(pods_again(place), marked_ago, strict=True):
+        mark(place, pod, ago_s=ago_s)
     told_by_restart(place)
     *waits, hears_s = clock.slept
     assert hears_s == HEARS_S
-    assert sum(waits) == pytest.approx(
-        min(expected, 30.0 + 5.0 - ago_s) if expected else 0, abs=1.1
-    )
+    assert sum(waits) == pytest.approx(expected, abs=3.1)  # times are in whole seconds
+
+
+def test_the_mark_of_another_pod_tells_how_late_the_controller_is(
+    place: Place, clock: Clock
+) -> None:
+    ended(place, 100)
+    again = pods_again(place)
+    for pod in again:
+        mark(place, pod, ago_s=95)
+    other = min(place.names(PODS) - {"of-others", *again})
+    mark(place, other, ago_s=20)
+    told_by_restart(place)
+    *waits, _ = clock.slept
+    assert sum(waits) == pytest.approx(160 - 95, abs=3.1)
+
+
+def test_a_pod_that_is_gone_may_have_had_the_usual_time_of_grace(
+    place: Place, clock: Clock
+) -> None:
+    ended(place, 10)
+    first, second = pods_again(place)
+    mark(place, first, ago_s=10)
+    place.store.patch(PODS, "default", first, {"spec": {"terminationGracePeriodSeconds": 1}})
+    place.store.remove(PODS, "default", second)
+    told_by_restart(place)
+    *waits, _ = clock.slept
+    assert sum(waits) == pytest.approx(25, abs=1.1)
+
+
+def test_a_clock_that_is_ahead_makes_no_wait_longer(
+    place: Place, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait for marks goes by no clock but this machine's, and not by what time it is."""
+    ended(place, 480)  # by this machine's clock
+    pods = pods_again(place)
+
+    def come_to_it(seconds: float) -> None:
+        while pods and seconds > 1:
+            # The server does not say when.
+            place.store.patch(PODS, "default", pods.pop(), DONE)
+
+    clock.then = come_to_it
+    told_by_restart(place)
+    *_, waited_s, _ = clock.slept
+    assert waited_s == 35.0
+
+
+def test_an_interrupt_of_the_wait_is_known_to_have_changed_nothing(
+    place: Place, clock: Clock
+) -> None:
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    ended(place, 1)
+    before = place.workflow, place.names(PODS)
+    clock.then = interrupt
+    with pytest.raises(UnbegunInterrupt):
+        place.restart()
+    assert (place.workflow, place.names(PODS)) == before
 
 
 def test_marks_that_never_come_are_not_waited_for(place: Place, clock: Clock) -> None:
@@ -442,7 +501,7 @@ def test_marks_that_never_come_are_not_waited_for(place: Place, clock: Clock) ->
     [
         ("OnPodCompletion/2h0m0s", True),
         ("OnWorkflowCompletion/1h0m0.5s", True),
-        ("OnPodSuccess/2h0m0s", False),  # they have failed
+        ("OnPodSuccess/2h0m0s", False),
         ("OnPodCompletion/5s", False),
         ("OnPodCompletion/-1ns", False),
         ("OnWorkflowSuccess/2h0m0s", False),
@@ -499,19 +558,27 @@ def test_a_run_that_has_gone_on_and_ended_meanwhile_is_waited_for_anew(
 
 def test_a_conflict_is_no_reason_to_wait_anew(place: Place, clock: Clock) -> None:
     ended(place, 5)
+    [mark(place, pod, ago_s=5) for pod in pods_again(place)]
     place.faults.add(RequestFault("PUT", "/workflows/", code=409, times=1))
     told = told_by_restart(place)
     assert len([one for one in told if "begins in" in one]) == 1
+    assert clock.slept.count(HEARS_S) == 1
 
 
-def test_time_limits_of_the_run_begin_after_the_wait(place: Place, clock: Clock) -> None:
+def test_what_the_run_is_to_be_is_decided_anew_after_the_wait(place: Place, clock: Clock) -> None:
+    """So its time limit does not count the wait, and nothing that was seen before it holds."""
     ended(place, 5)
-    started: list[datetime] = []
-    clock.then = lambda _: started.append(datetime.now(UTC))
-    told_by_restart(place)
-    *_, last, _ = started
-    begun = datetime.fromisoformat(place.workflow["status"]["startedAt"])
-    assert begun >= last.replace(microsecond=0)
+    decided: list[float] = []
+    put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
+
+    def decide(found: t.Any) -> Reset:
+        decided.append(clock.monotonic())
+        return put_back(found)
+
+    place.api.restart(CHAIN, decide, is_changed=False)
+    *waits, _ = clock.slept
+    assert decided == [0.0, sum(waits)]
+    assert sum(waits) > 30
 
 
 def test_a_run_that_is_gone(place: Place) -> None:
@@ -571,27 +638,49 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("ends", "marks", "ended", "grace_s", "expected"),
+    ("ends", "whole_s", "expected"),
     [
-        ([], [], None, 30.0, 0.0),
-        ([100], [], None, 30.0, 0.0),
-        ([20], [], 10, 30.0, 15.0),
-        ([20, 5], [], 5, 30.0, 30.0),
-        ([5], [], None, 8.0, 8.0),
-        ([-3600], [], -3600, 30.0, 35.0),  # a clock that is slow
-        ([300], [10], None, 30.0, 25.0),
-        ([300], [40, 10], 20, 30.0, 25.0),
-        ([300], [10], 300, 600.0, 595.0),
-        ([300], [100, 10], 60, 1.0, 90.0),  # marked 50 s late
+        ([], 35.0, 0.0),
+        ([None], 35.0, 0.0),
+        ([100], 35.0, 0.0),
+        ([20, None], 35.0, 15.0),
+        ([20, 5], 35.0, 30.0),
+        ([-3600], 35.0, 35.0),  # a clock that is slow
+        ([300], 605.0, 305.0),
     ],
 )
-def test_how_long_it_may_be_killed(
-    ends: list[int], marks: list[int], ended: int | None, grace_s: float, expected: float
-) -> None:
-    def ago(seconds: int) -> datetime:
-        return NOON - timedelta(seconds=seconds)
+def test_what_is_left_of_a_wait(ends: list[int | None], whole_s: float, expected: float) -> None:
+    found = [None if one is None else NOON - timedelta(seconds=one) for one in ends]
+    assert left_s(found, whole_s, NOON) == expected
 
-    nodes = [{"finishedAt": f"{ago(each):%Y-%m-%dT%H:%M:%SZ}"} for each in ends]
-    nodes.append({"finishedAt": None})  # has begun
-    end = None if ended is None else ago(ended)
-    assert kill_wait_s(nodes, [ago(one) for one in marks], end, grace_s, NOON) == expected
+
+@pytest.mark.parametrize(
+    ("cleanup", "phases", "expected"),
+    [
+        ("OnPodCompletion", ("Failed", "Failed"), 30),
+        ("OnPodSuccess", ("Failed", "Succeeded"), None),
+        ("OnPodSuccess", ("Succeeded", "Failed"), 30),
+        ("OnWorkflowCompletion", ("Failed", "Failed"), 60),
+        ("OnWorkflowSuccess", ("Succeeded", "Failed"), None),
+        ("OnWorkflowSuccess", ("Succeeded", "Succeeded"), 60),
+        ("", ("Failed", "Failed"), None),
+        ("OnPodNone", ("Failed", "Failed"), None),
+    ],
+)
+def test_when_a_pod_is_deleted(cleanup: str, phases: tuple[str, str], expected: int | None) -> None:
+    of_pod, of_run = phases
+    pod = OldPod(30.0, False, None, of_pod, cleanup, 20.0)
+    workflow = {"status": {"phase": of_run, "finishedAt": "2026-03-01T12:00:40Z"}}
+    found = deleted_at(pod, {"finishedAt": "2026-03-01T12:00:10Z"}, workflow)
+    assert found == (None if expected is None else NOON + timedelta(seconds=expected))
+    assert deleted_at(pod._replace(is_done=True), {}, workflow) is None
+    assert deleted_at(pod._replace(delay_s=0.0), {}, workflow) is None
+
+
+def test_a_mark_long_after_the_end_was_not_the_controllers() -> None:
+    pod = OldPod(30.0, True, NOON + timedelta(hours=2), "Failed", "", 0.0)
+    ended = {"finishedAt": "2026-03-01T12:00:00Z"}
+    assert late_s(pod, ended, {"status": {}}) == 0.0
+    of_run = pod._replace(cleanup="OnWorkflowCompletion")
+    late = {"status": {"finishedAt": "2026-03-01T13:59:00Z"}}
+    assert late_s(of_run, ended, late) == 60.0

@@ -225,6 +225,23 @@ def test_only_the_parent_waits_until_old_pods_are_known_to_be_gone(
     assert held == [[True, True, True]]  # once, when the children are held and their pods gone
 
 
+def test_all_are_waited_for_once_before_anything_is_changed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[str] = []
+
+    def wait(_pods: object, workflow: Json, _wanted: object) -> None:
+        waited.append(workflow["metadata"]["name"])
+        assert [place.get(run) for run in runs] == before
+
+    runs = ["run-1", "run-1-a", "run-1-b"]
+    before = [place.get(run) for run in runs]
+    monkeypatch.setattr("couler.backends.argo.cluster_restart._wait_for_controller", wait)
+    place.restart("bad", "after")
+    assert waited == runs
+    assert [place.get(run) for run in runs] != before
+
+
 def test_a_child_that_reads_what_runs_again_opens_and_keeps_its_steps(place: Place) -> None:
     place.restart("bad", "after")
     found = place.phases("run-1-b")

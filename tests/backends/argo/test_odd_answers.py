@@ -93,7 +93,7 @@ def test_lists_of_something_else(server: FaultyServer, client: RestClient, answe
 
 
 def test_pods_that_are_none(server: FaultyServer, client: RestClient) -> None:
-    nothing = Reset({}, frozenset(), ())
+    nothing = Reset({}, frozenset(), (), {})
     ended = {"metadata": {"name": "w", "labels": {"workflows.argoproj.io/completed": "true"}}}
     found = says(200, {**ended, "spec": {}})
     server.answers = [found, found, says(200, {"items": ["pod"]})]

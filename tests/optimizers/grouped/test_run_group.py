@@ -432,6 +432,21 @@ def test_a_signal_ends_what_runs_and_is_told(tmp_path: Path) -> None:
     assert ran.ends["a"].message == "the group was asked to end"
 
 
+def test_a_signal_is_heard_whenever_it_comes(tmp_path: Path) -> None:
+    """One that came just before the group began to wait was heard when its step had ended."""
+    started = []
+    for number in range(12):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        started.append((folder, start(folder, sh("a", f"touch {folder}/on; sleep 30"))))
+    waiting = dict(started)
+    while waiting:
+        for folder in [one for one in waiting if (one / "on").exists()]:
+            waiting.pop(folder).send_signal(signal.SIGTERM)
+    for folder, process in started:
+        assert [end.state for end in end_of(process, folder).ends.values()] == ["failed"]
+
+
 def test_lines_are_whole_and_named(tmp_path: Path) -> None:
     ran = run(
         tmp_path,
