@@ -50,8 +50,8 @@ _QUIET_S = 2.0
 """For how long it is waited without a word."""
 
 
-Settled: t.TypeAlias = set[tuple[str, datetime | None]]
-"""Ends of Workflows, by their names, after which it has been waited for the controller."""
+Settled: t.TypeAlias = set[tuple[str, datetime | None, tuple[str, ...]]]
+"""Names of Workflows, their ends, and pods for which it has been waited after these ends."""
 
 
 def restarting(
@@ -79,7 +79,7 @@ def restarting(
     read
         Gets a Workflow as it is by now.
     settled
-        After which ends it has been waited already; those that are waited for are added.
+        For what it has been waited already; what is waited for is added.
     first
         Called once, after the wait and before anything is changed.
     gone
@@ -88,7 +88,7 @@ def restarting(
     Raises
     ------
     UnbegunInterrupt
-        It was interrupted in the wait.
+        It was interrupted in the wait, before anything was changed.
 
     Notes
     -----
@@ -106,27 +106,38 @@ def restarting(
     # deletes it at the end of a run, so an account that may not can go on.
     results = _Kind(client, f"{group}/workflowtaskresults", name, unless=(403,))
 
-    def settle(found: Json, wanted: Reset) -> None:
-        end = (found["metadata"]["name"], end_of(found))
-        if end not in settled:
-            _wait_for_controller(of(end[0]), found, wanted)
-            settled.add(end)
+    def settle(found: Json, wanted: Reset) -> bool:
+        """Wait for the controller if that was not done; return whether it was."""
+        of_run: str = found["metadata"]["name"]
+        key = (of_run, end_of(found), wanted.pods)
+        if key in settled:
+            return True
+        _wait_for_controller(of(of_run), found, wanted)
+        settled.add(key)
+        return False
+
+    def settle_all(found: Json) -> Reset:
+        """Wait for all that belongs to the run, and return what this is to be by then."""
+        while True:
+            wanted = put_back(found)
+            is_settled = settle(found, wanted)
+            for one, put_one_back in wanted.family.items():
+                is_settled &= settle(member := read(one), put_one_back(member))
+            if is_settled:
+                return wanted
+            # Meanwhile others may have restarted the run, which then has pods of the same names.
+            found = read(name)
+            refuse_running(found)
 
     def make(found: Json) -> Json:
         nonlocal is_first, is_heard
         refuse_running(found)
-        while (name, end_of(found)) not in settled:
-            wanted = put_back(found)
-            try:
-                settle(found, wanted)
-                for one, put_one_back in wanted.family.items():
-                    settle(member := read(one), put_one_back(member))
-            except KeyboardInterrupt:
-                raise UnbegunInterrupt from None
-            # Meanwhile others may have restarted the run, which then has pods of the same names.
-            found = read(name)
-            refuse_running(found)
-        wanted = put_back(found)
+        try:
+            wanted = settle_all(found)
+        except KeyboardInterrupt as error:
+            if is_first:
+                raise UnbegunInterrupt from error
+            raise
         if is_first:
             first()
             is_first = False
@@ -174,30 +185,28 @@ def _wait_for_controller(pods: _Kind, workflow: Json, wanted: Reset) -> None:
     later = _deleted_later({name: found[name] for name in gone if name in found}, gone, workflow)
     ended = end_of(workflow)
     is_recent = ended is not None and datetime.now(UTC) - ended < timedelta(seconds=BUSY_S)
-    waited_s = 0.0
+    left = {
+        name
+        for name in (gone.keys() & found.keys()).difference(later)
+        if not found[name].is_done and is_marked_later(gone[name])
+    }
+    waited_s = _wait_for_marks(pods, left) if is_recent and left else 0.0
+    if left:
+        found = pods.old_pods()
+    late = 0.0
     if is_recent:
-        left = {name for name, node in gone.items() if name in found and is_marked_later(node)}
-        waited_s = _wait_for_marks(pods, left.difference(later))
-        if waited_s:
-            found = pods.old_pods()
-    late = [
-        late_s(found[name], nodes[key], workflow) for key, name in names.items() if name in found
-    ]
+        of = [(found[name], nodes[key]) for key, name in names.items() if name in found]
+        late = max((late_s(pod, node, workflow) for pod, node in of), default=0.0)
     grace_s = max(found[name].grace_s if name in found else GRACE_S for name in gone)
-    marks = [found[name].marked if name in found else None for name in gone]
     ends = [end_of(node) for node in gone.values()]
     if is_recent:
-        ends += [mark or ended for mark in marks]
-    wait_s = left_s(ends, whole_wait_s(grace_s, max(late, default=0.0)), datetime.now(UTC))
-    if waited_s and any(_ended_unseen(found.get(name)) for name in gone):
-        # It may have been just now.
+        # Of pods that are gone, and where the server does not say it, any time since then may be.
+        ends += [(found[name].marked if name in found else None) or ended for name in gone]
+    wait_s = left_s(ends, whole_wait_s(grace_s, late), datetime.now(UTC))
+    if waited_s and any(name not in found or found[name].marked is None for name in left):
+        # The controller was done with them within the wait, perhaps just now.
         wait_s = max(wait_s, whole_wait_s(grace_s, waited_s))
     _wait_for_kills(wait_s)
-
-
-def _ended_unseen(pod: OldPod | None) -> bool:
-    """Return whether the controller is done with a pod, and it is not known since when."""
-    return pod is None or (pod.is_done and pod.marked is None)
 
 
 def _deleted_later(
@@ -225,11 +234,11 @@ def _wait_for_marks(pods: _Kind, wanted: Collection[str]) -> float:
     Returns
     -------
     float
-        For how long it was waited, in seconds.
+        How long that took, in seconds; 0 if it was given up.
     """
     began = last = time.monotonic()
     look_s, fewest, has_told = _LOOK_S, None, False
-    while left := set(wanted) & (unmarked := pods.unmarked() if wanted else set()):
+    while left := set(wanted) & (unmarked := pods.unmarked()):
         now = time.monotonic()
         if fewest is None or len(unmarked) < fewest:
             fewest, last = len(unmarked), now
@@ -239,7 +248,7 @@ def _wait_for_marks(pods: _Kind, wanted: Collection[str]) -> float:
                 "done, and is not waited for any longer. If it comes to that later, it may end "
                 "what has the name: look whether it runs"
             )
-            break
+            return 0.0
         if not has_told and now - began > _QUIET_S:
             has_told = True
             notices.say(
@@ -248,7 +257,7 @@ def _wait_for_marks(pods: _Kind, wanted: Collection[str]) -> float:
             )
         time.sleep(look_s)
         look_s = min(look_s * 1.5, _LONGEST_LOOK_S)
-    return time.monotonic() - began if look_s > _LOOK_S else 0.0
+    return time.monotonic() - began
 
 
 def _and_more(names: Collection[str]) -> str:

@@ -26,7 +26,7 @@ from couler.backends.argo.restart_tasks import enclosing, role_of, stages_of
 from couler.backends.argo.status_nodes import Json, read_nodes, with_nodes
 from couler.backends.argo.submission import Objects, with_mark
 from couler.backends.argo.workflow_api import PART_LABEL, WorkflowApi
-from couler.backends.remote import Restart
+from couler.backends.remote import Restart, UnbegunInterrupt
 from couler.errors import RefusedError
 from couler.ir.digest import run_digest
 from couler.ir.paths import StepPath
@@ -123,7 +123,10 @@ class FamilyRestart:
     def hold(self) -> None:
         """Put the children back that go on, and hold them until the parent takes them up."""
         for name, put_back in self._held.items():
-            self._api.restart(name, put_back, is_changed=True)
+            try:
+                self._api.restart(name, put_back, is_changed=True)
+            except UnbegunInterrupt:  # of the whole something is changed by now
+                raise KeyboardInterrupt from None
 
     def _specs(self, found: Json, children: Iterable[Json]) -> tuple[Json, Json]:
         """The spec that the run has had, and that which it goes on with, with all parts in them."""

@@ -9,9 +9,10 @@ as before. Four things can so happen to the new pod (all of Argo 4.0, `workflow/
 - It is asked to end, marked as done or deleted, as the controller is late. Each time that it queues
   something to do with a pod takes one of ten tokens a second, the same thing once more as well
   (`DefaultTypedControllerRateLimiter` of client-go). After a run of hundreds of pods it is late by
-  minutes. It marks a pod as done, or deletes it, once it has done the rest
-  (`determinePodCleanupAction`, `pod/cleanup.go`). Only what was queued twice can come after that,
-  mostly within the time again by which the mark was late.
+  minutes. It marks a pod as done once it has done the rest (`determinePodCleanupAction`,
+  `pod/cleanup.go`). Only what was queued twice can come after that, mostly within the time again
+  by which the mark was late. A pod that `podGC` has it delete may go before that, and then it is
+  not known how late it is.
 - It is deleted after the delay that the run has set for that (`podGC.deleteDelayDuration`).
 - The pod before is taken for it: of changes the controller hears a little later. A pod that it
   takes to be there gives a node that runs again its own end and outputs (`podReconciliation`,
@@ -118,6 +119,8 @@ def is_marked_later(node: Json) -> bool:
     --------
     >>> is_marked_later({"phase": "Failed", "taskResultSynced": True})
     True
+    >>> is_marked_later({"phase": "Failed", "taskResultSynced": False})
+    False
     >>> is_marked_later({"phase": "Pending"})
     False
     """
@@ -146,6 +149,8 @@ def deleted_at(pod: OldPod, node: Json, workflow: Json) -> datetime | None:
 def late_s(pod: OldPod, node: Json, workflow: Json) -> float:
     """Return how late the controller was when it marked a pod, in seconds; 0 if not known.
 
+    What was late more than ten minutes before the end of the run counts no more.
+
     Examples
     --------
     >>> marked = datetime.fromisoformat("2026-03-01T12:00:10Z")
@@ -155,6 +160,9 @@ def late_s(pod: OldPod, node: Json, workflow: Json) -> float:
     """
     due = end_of(workflow if pod.cleanup.startswith("OnWorkflow") else node)
     if due is None or pod.marked is None:
+        return 0.0
+    ended = end_of(workflow)
+    if ended is not None and pod.marked < ended - timedelta(seconds=MOST_S):
         return 0.0
     late_s = (pod.marked - due).total_seconds()
     return late_s if 0 < late_s < BUSY_S else 0.0  # else it was not the controller

@@ -479,21 +479,67 @@ def test_an_interrupt_of_the_wait_is_known_to_have_changed_nothing(
     assert (place.workflow, place.names(PODS)) == before
 
 
+def test_an_hour_after_the_run_no_mark_is_waited_for(place: Place, clock: Clock) -> None:
+    ended(place, 3700)
+    assert pods_again(place)
+    assert told_by_restart(place) == []
+    assert clock.slept == [HEARS_S]
+
+
 def test_marks_that_never_come_are_not_waited_for(place: Place, clock: Clock) -> None:
-    """A node that has not ended has no mark to come, and after an hour nothing comes."""
+    def change(found: t.Any) -> None:
+        for node in found["status"]["nodes"].values():
+            node["taskResultSynced"] = False
+
+    ended(place, 100)
+    place.store.change(WORKFLOWS, "default", CHAIN, change)
+    assert pods_again(place)
+    assert told_by_restart(place) == []
+    assert clock.slept == [HEARS_S]
+
+
+def test_marks_that_were_late_long_before_the_end_count_no_more(place: Place, clock: Clock) -> None:
+    ended(place, 5)
+    again = pods_again(place)
+    for pod in again:
+        mark(place, pod, ago_s=4)
+    other = min(place.names(PODS) - {"of-others", *again})
+    mark(place, other, ago_s=1000)
 
     def change(found: t.Any) -> None:
         for node in found["status"]["nodes"].values():
-            if node["type"] == "Pod":
-                node["taskResultSynced"] = False
+            if node["type"] == "Pod" and pod_name(CHAIN, node) == other:
+                node["finishedAt"] = stamp(1300)
 
-    ended(place, 3700)
-    assert told_by_restart(place) == []
-    assert clock.slept == [HEARS_S]
-    place.end()
-    ended(place, 100)
     place.store.change(WORKFLOWS, "default", CHAIN, change)
-    assert told_by_restart(place) == []
+    told_by_restart(place)
+    *waits, _ = clock.slept
+    assert sum(waits) == pytest.approx(31, abs=1.1)
+
+
+def test_what_was_given_up_makes_no_other_wait_longer(place: Place, clock: Clock) -> None:
+    ended(place, 1800)
+    place.store.remove(PODS, "default", pods_again(place)[0])
+    told = told_by_restart(place)
+    assert "is not waited for any longer" in told[-1]
+    assert 60 < sum(clock.slept) < 75
+
+
+def test_an_interrupt_after_something_was_changed_is_not_one_before(
+    place: Place, clock: Clock
+) -> None:
+    """In the five seconds after pods are deleted the run ends anew: a conflict, and a new wait."""
+    ended(place, 3700)
+
+    def interrupt(_seconds: float) -> None:
+        if len(clock.slept) > 1:
+            raise KeyboardInterrupt
+        ended(place, 1)
+
+    clock.then = interrupt
+    with pytest.raises(KeyboardInterrupt) as caught:
+        place.restart()
+    assert type(caught.value) is KeyboardInterrupt
 
 
 @pytest.mark.parametrize(
