@@ -176,37 +176,67 @@ def wait_until_heard() -> None:
 
 def _wait_for_controller(pods: _Kind, workflow: Json, wanted: Reset) -> None:
     """Wait until the controller has nothing to do any more with the pods that are to go."""
-    nodes = {key: node for key, node in read_nodes(workflow).items() if node["type"] == "Pod"}
-    names = {key: pod_name(workflow["metadata"]["name"], node) for key, node in nodes.items()}
-    gone = {names[key]: nodes[key] for key in wanted.nodes if key in nodes}
+    run = workflow["metadata"]["name"]
+    with_pods = {key: one for key, one in read_nodes(workflow).items() if one["type"] == "Pod"}
+    nodes = {pod_name(run, node): node for node in with_pods.values()}
+    gone = {pod_name(run, with_pods[key]) for key in wanted.nodes & with_pods.keys()}
     if not gone:
         return
     found = pods.old_pods()
-    later = _deleted_later({name: found[name] for name in gone if name in found}, gone, workflow)
-    ended = end_of(workflow)
-    is_recent = ended is not None and datetime.now(UTC) - ended < timedelta(seconds=BUSY_S)
+    later = _deleted_later({name: found[name] for name in gone & found.keys()}, nodes, workflow)
     left = {
         name
-        for name in (gone.keys() & found.keys()).difference(later)
-        if not found[name].is_done and is_marked_later(gone[name])
+        for name in gone & found.keys() - later
+        if not found[name].is_done and is_marked_later(nodes[name])
     }
-    waited_s = _wait_for_marks(pods, left) if is_recent and left else 0.0
-    if left:
+    waited_s = 0.0
+    if left and _is_recent(workflow):
+        waited_s = _wait_for_marks(pods, left)
         found = pods.old_pods()
-    late = 0.0
-    if is_recent:
-        of = [(found[name], nodes[key]) for key, name in names.items() if name in found]
-        late = max((late_s(pod, node, workflow) for pod, node in of), default=0.0)
     grace_s = max(found[name].grace_s if name in found else GRACE_S for name in gone)
-    ends = [end_of(node) for node in gone.values()]
-    if is_recent:
-        # Of pods that are gone, and where the server does not say it, any time since then may be.
-        ends += [(found[name].marked if name in found else None) or ended for name in gone]
-    wait_s = left_s(ends, whole_wait_s(grace_s, late), datetime.now(UTC))
+    wait_s = _kill_wait_s(workflow, nodes, gone, found, grace_s)
     if waited_s and any(name not in found or found[name].marked is None for name in left):
         # The controller was done with them within the wait, perhaps just now.
         wait_s = max(wait_s, whole_wait_s(grace_s, waited_s))
     _wait_for_kills(wait_s)
+
+
+def _is_recent(workflow: Json) -> bool:
+    ended = end_of(workflow)
+    return ended is not None and datetime.now(UTC) - ended < timedelta(seconds=BUSY_S)
+
+
+def _kill_wait_s(
+    workflow: Json,
+    nodes: Mapping[str, Json],
+    gone: Collection[str],
+    found: Mapping[str, OldPod],
+    grace_s: float,
+) -> float:
+    """Return how long the controller may still kill what has the names of pods, in seconds.
+
+    Parameters
+    ----------
+    workflow
+        The Workflow of the run.
+    nodes
+        The nodes of all of its pods, by the names of these.
+    gone
+        The pods that are to go.
+    found
+        Those of the run that are there.
+    grace_s
+        The longest time of grace of those that are to go.
+    """
+    ends = [end_of(nodes[name]) for name in gone]
+    late = 0.0
+    if _is_recent(workflow):
+        # Where it is not known when the controller was done with a pod, the end of the run counts.
+        marks = [found[name].marked if name in found else None for name in gone]
+        ends += [mark or end_of(workflow) for mark in marks]
+        both = nodes.keys() & found.keys()
+        late = max((late_s(found[name], nodes[name], workflow) for name in both), default=0.0)
+    return left_s(ends, whole_wait_s(grace_s, late), datetime.now(UTC))
 
 
 def _deleted_later(
