@@ -141,7 +141,14 @@ class Container:
     """A container that has started, or ended."""
 
     def __init__(
-        self, node: Node, pod: Json, spec: Json, volumes: Mapping[str, Path], folder: Path
+        self,
+        node: Node,
+        pod: Json,
+        spec: Json,
+        volumes: Mapping[str, Path],
+        folder: Path,
+        *,
+        ends_itself: bool = False,
     ) -> None:
         self.name: str = spec["name"]
         self.spec = spec
@@ -159,6 +166,7 @@ class Container:
             raise ConfigError(f"not known: what {spec['image']} starts without a command")
         self.exit_code: int | None = None
         self._deaf_s = node.deaf_s
+        self._ends_itself = ends_itself
         self._reason = ""
         self._message = folder / "termination-log"
         self._message.touch()
@@ -246,7 +254,9 @@ class Container:
         self.poll()
 
     def terminate(self) -> None:
-        """Ask the first process of the container to end."""
+        """Ask the first process of the container to end, unless it is about to by itself."""
+        if self._ends_itself:
+            return
         limit = self._began + self._deaf_s
         while not self.poll() and not self.output("stderr") and time.monotonic() < limit:
             time.sleep(0.01)

@@ -123,7 +123,9 @@ class Pod:
             limit = time.monotonic() + min(self.node.late_s, deadline_s / 2)
             mains = [one for one in started if one.name == "main"] or started
             self._follow(lambda: time.monotonic() > limit or all(one.poll() for one in mains))
-            started += [self._start(each, volumes) for each in late]
+            # After the others it ends by itself; what it is about to tell then must not be lost.
+            ends_itself = all(one.poll() for one in mains)
+            started += [self._start(each, volumes, ends_itself=ends_itself) for each in late]
             self._follow(lambda: all(one.begun() for one in started))
             self._report("Running")
         self._follow(lambda: all(one.poll() for one in started))
@@ -134,9 +136,11 @@ class Pod:
         for container in self.containers:
             container.kill()
 
-    def _start(self, spec: Json, volumes: dict[str, Path]) -> Container:
+    def _start(
+        self, spec: Json, volumes: dict[str, Path], *, ends_itself: bool = False
+    ) -> Container:
         folder = self.folder / spec["name"]
-        container = Container(self.node, self.found, spec, volumes, folder)
+        container = Container(self.node, self.found, spec, volumes, folder, ends_itself=ends_itself)
         self.containers.append(container)
         self._event("Normal", "Started", f"Started container {spec['name']}")
         return container
