@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
@@ -36,6 +37,12 @@ from couler.rest.patience import Patience
 
 _INVALID, _FORBIDDEN, _ABSENT, _CONFLICT = (400, 422), 403, 404, 409
 
+TEMPLATE_HEARD_S = 2.0
+"""How long Argo's controller may take to hear of a template that was put there just now.
+
+A run that begins before has no template, and fails, or has the one that was there before.
+"""
+
 
 class ArgoRemote:
     """Argo, by whichever of its interfaces.
@@ -67,6 +74,8 @@ class ArgoRemote:
             # All of it or nothing: a refusal of one must not leave the others behind.
             self._create(wanted, dry_run=True)
             self.put(found.others)
+            if "workflowTemplateRef" in wanted["spec"]:
+                time.sleep(TEMPLATE_HEARD_S)
         created = self._create(wanted)
         self._own(found.others, created)
         return {

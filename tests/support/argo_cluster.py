@@ -75,7 +75,8 @@ def emulated_cluster(folder: Path) -> Iterator[EmulatedCluster]:
     cluster = EmulatedCluster(folder)
     busy = mock.patch("couler.backends.argo.cluster_restart.BUSY_S", 0.0)
     hears = mock.patch("couler.backends.argo.cluster_restart.HEARS_S", 0.0)
-    with busy, hears, cluster.server:
+    template_heard = mock.patch("couler.backends.argo.remote.TEMPLATE_HEARD_S", 0.0)
+    with busy, hears, template_heard, cluster.server:
         yield cluster
 
 

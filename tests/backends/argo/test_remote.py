@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import types
 import typing as t
 from collections.abc import Iterator
 from pathlib import Path
@@ -253,6 +254,23 @@ def test_a_template_is_put_in_place_and_run(cluster: EmulatedCluster) -> None:
     [template], [found] = cluster.objects("WorkflowTemplate"), cluster.objects("Workflow")
     assert found["spec"]["workflowTemplateRef"] == {"name": template["metadata"]["name"]}
     assert found["spec"]["arguments"]["parameters"] == [{"name": "n", "value": "7"}]
+
+
+def test_the_controller_hears_of_a_template_before_its_run(
+    cluster: EmulatedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[float, int, int]] = []
+
+    def look(seconds: float) -> None:
+        counts = (len(cluster.objects(kind)) for kind in ("WorkflowTemplate", "Workflow"))
+        seen.append((seconds, *counts))
+
+    monkeypatch.setattr("couler.backends.argo.remote.TEMPLATE_HEARD_S", 2.0)
+    monkeypatch.setattr("couler.backends.argo.remote.time", types.SimpleNamespace(sleep=look))
+    for target, told in ((Target(options={"kind": "WorkflowTemplate"}), [(2.0, 1, 0)]), (None, [])):
+        cluster.quick_remote().submit(submission(PLAIN, f"run-{bool(told)}", target=target))
+        assert seen == told
+        seen.clear()
 
 
 SCHEDULED = PLAIN.model_copy(
