@@ -71,8 +71,8 @@ def test_a_step_that_runs_again_is_not_killed_in_the_place_of_the_pod_before(ben
 
 @pytest.mark.settles
 def test_the_controller_is_done_with_old_pods_before_there_are_new_ones(bench: Bench) -> None:
-    """After so many pods its queue, which has `bad` in it by its name, is some ten seconds late."""
-    many = bench.step("many", "true", foreach=tuple(range(12)))
+    """After so many pods its queue, which has `bad` in it by its name, is some 20 s late."""
+    many = bench.step("many", "true", foreach=tuple(range(15)))
     bad = bench.step("bad", f"{bench.mended} && sleep 20", depends_on=["many"], pod=AT_ONCE)
     bench.run(flow("late", many, bad))
     bench.mend()
