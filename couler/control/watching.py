@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random as _random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -42,6 +43,8 @@ class Watch:
         Told, in a sentence, what the watcher does by itself.
     sleep
         Waits for some seconds.
+    random
+        Returns a number in [0, 1), by which waits for a retry are drawn.
     retries
         How often each step has been tried again, by its path.
     """
@@ -50,6 +53,7 @@ class Watch:
     on_event: Tell | None = None
     on_note: Callable[[str], None] | None = None
     sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = _random.random
     retries: Counter[str] = field(default_factory=Counter)
 
     def note(self, told: str) -> None:
@@ -112,7 +116,9 @@ def _watch_once(
         told = ", ".join(map(names.label, missed.producers))
         decision: Wait | GiveUp = Wait(0.0, f"files of cached steps are gone; again: {told}")
     else:
-        decision = decide_retry(others, run.engine, how.retries, how.policy, source_map=names)
+        decision = decide_retry(
+            *(others, run.engine, how.retries, how.policy), source_map=names, random=how.random
+        )
     if how.retries or isinstance(decision, Wait):
         how.note(decision.reason)
     if isinstance(decision, GiveUp):

@@ -201,7 +201,7 @@ def test_who_watches_tries_again_what_may_pass(
     remote.observations = [BROKEN, BROKEN, WELL]
     notes: list[str] = []
     slept: list[float] = []
-    how = Watch(WatchPolicy(), on_note=notes.append, sleep=slept.append)
+    how = Watch(WatchPolicy(), on_note=notes.append, sleep=slept.append, random=lambda: 0.5)
     ended = watch(run, database, home, {}, how)
     assert ended.status == "succeeded"
     assert [sorted(sent.again) for sent in remote.restarted] == [["tell"], ["tell"]]

@@ -201,7 +201,7 @@ def test_a_long_wait_ends_soon_after_it_was_cancelled(
         if len(slept) == 2:
             cancel(found(database), database, home, {})
 
-    how = Watch(WatchPolicy(), sleep=sleep)
+    how = Watch(WatchPolicy(), sleep=sleep, random=lambda: 0.5)
     assert watch(run, database, home, {}, how).status == "cancelled"
     assert slept == [3.0, 3.0]
 
