@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import datetime
 
-from couler.backends.argo.reset import PutBack, Reset, has_ended, pod_name
-from couler.backends.argo.settling import (
-    BUSY_S,
-    GRACE_S,
-    OldPod,
-    deleted_at,
-    end_of,
-    is_marked_later,
-    late_s,
-    left_s,
-    read_pod,
-    whole_wait_s,
-)
-from couler.backends.argo.status_nodes import read_nodes
-from couler.backends.argo.workflow_api import COMPLETED_LABEL
+from couler.backends.argo.controller_wait import wait_for_controller, wait_until_heard
+from couler.backends.argo.owned_objects import OwnedObjects
+from couler.backends.argo.reset import PutBack, Reset, has_ended
+from couler.backends.argo.settling import end_of
 from couler.backends.remote import UnbegunInterrupt
 from couler.errors import RefusedError
-from couler.rest import notices
-from couler.rest.answers import Shape
 from couler.rest.client import RestClient
 from couler.rest.patience import Patience
 
 Json: t.TypeAlias = t.Any
 
-_NAMES: Shape = {"items": {"metadata.name": str}, "metadata": dict}
-_OF = "workflows.argoproj.io/workflow"
-
 _GONE = Patience(first_s=0.1, cap_s=2.0, total_s=60.0)
 """How long a pod that is deleted may still be there; most have ended, and go at once."""
-
-HEARS_S: t.Final = 5.0
-"""How long the controller may take to hear that a pod was deleted."""
-
-_STALL_S = 60.0
-"""It is waited for marks of pods as long as one came within this time."""
-
-_LOOK_S, _LONGEST_LOOK_S = 0.2, 5.0
-"""How long it is waited between looks at first, and at last: each lists the pods that are left."""
-
-_QUIET_S = 2.0
-"""For how long it is waited without a word."""
-
 
 Settled: t.TypeAlias = set[tuple[str, datetime | None, tuple[str, ...]]]
 """Names of Workflows, their ends, and pods for which it has been waited after these ends."""
@@ -98,13 +68,13 @@ def restarting(
     group = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}"
     is_first, is_heard = True, False
 
-    def of(workflow: str) -> _Kind:
-        return _Kind(client, f"/api/v1/namespaces/{namespace}/pods", workflow)
+    def of(workflow: str) -> OwnedObjects:
+        return OwnedObjects(client, f"/api/v1/namespaces/{namespace}/pods", workflow)
 
     pods = of(name)
     # What the pods have told of their outputs would be taken for what the new ones tell. Argo
     # deletes it at the end of a run, so an account that may not can go on.
-    results = _Kind(client, f"{group}/workflowtaskresults", name, unless=(403,))
+    results = OwnedObjects(client, f"{group}/workflowtaskresults", name, unless=(403,))
 
     def settle(found: Json, wanted: Reset) -> bool:
         """Wait for the controller if that was not done; return whether it was."""
@@ -112,7 +82,7 @@ def restarting(
         key = (of_run, end_of(found), wanted.pods)
         if key in settled:
             return True
-        _wait_for_controller(of(of_run), found, wanted)
+        wait_for_controller(of(of_run), found, wanted)
         settled.add(key)
         return False
 
@@ -167,193 +137,3 @@ def refuse_running(workflow: Json) -> None:
             f"argo: the workflow {workflow['metadata']['name']} has not ended, so it cannot be "
             "restarted. Wait for its end, or cancel it"
         )
-
-
-def wait_until_heard() -> None:
-    """Wait until the controller has heard that pods are gone."""
-    time.sleep(HEARS_S)
-
-
-def _wait_for_controller(pods: _Kind, workflow: Json, wanted: Reset) -> None:
-    """Wait until the controller has nothing to do any more with the pods that are to go."""
-    run = workflow["metadata"]["name"]
-    with_pods = {key: one for key, one in read_nodes(workflow).items() if one["type"] == "Pod"}
-    nodes = {pod_name(run, node): node for node in with_pods.values()}
-    gone = {pod_name(run, with_pods[key]) for key in wanted.nodes & with_pods.keys()}
-    if not gone:
-        return
-    found = pods.old_pods()
-    later = _deleted_later({name: found[name] for name in gone & found.keys()}, nodes, workflow)
-    left = {
-        name
-        for name in gone & found.keys() - later
-        if not found[name].is_done and is_marked_later(nodes[name])
-    }
-    waited_s = 0.0
-    if left and _is_recent(workflow):
-        waited_s = _wait_for_marks(pods, left)
-        found = pods.old_pods()
-    grace_s = max(found[name].grace_s if name in found else GRACE_S for name in gone)
-    wait_s = _kill_wait_s(workflow, nodes, gone, found, grace_s)
-    if waited_s and any(name not in found or found[name].marked is None for name in left):
-        # The controller was done with them within the wait, perhaps just now.
-        wait_s = max(wait_s, whole_wait_s(grace_s, waited_s))
-    _wait_for_kills(wait_s)
-
-
-def _is_recent(workflow: Json) -> bool:
-    ended = end_of(workflow)
-    return ended is not None and datetime.now(UTC) - ended < timedelta(seconds=BUSY_S)
-
-
-def _kill_wait_s(
-    workflow: Json,
-    nodes: Mapping[str, Json],
-    gone: Collection[str],
-    found: Mapping[str, OldPod],
-    grace_s: float,
-) -> float:
-    """Return how long the controller may still kill what has the names of pods, in seconds.
-
-    Parameters
-    ----------
-    workflow
-        The Workflow of the run.
-    nodes
-        The nodes of all of its pods, by the names of these.
-    gone
-        The pods that are to go.
-    found
-        Those of the run that are there.
-    grace_s
-        The longest time of grace of those that are to go.
-    """
-    ends = [end_of(nodes[name]) for name in gone]
-    late = 0.0
-    if _is_recent(workflow):
-        # Where it is not known when the controller was done with a pod, the end of the run counts.
-        marks = [found[name].marked if name in found else None for name in gone]
-        ends += [mark or end_of(workflow) for mark in marks]
-        both = nodes.keys() & found.keys()
-        late = max((late_s(found[name], nodes[name], workflow) for name in both), default=0.0)
-    return left_s(ends, whole_wait_s(grace_s, late), datetime.now(UTC))
-
-
-def _deleted_later(
-    pods: Mapping[str, OldPod], nodes: Mapping[str, Json], workflow: Json
-) -> Collection[str]:
-    """Return which pods are deleted later than is waited for that, and say so."""
-    latest = datetime.now(UTC) + timedelta(seconds=_STALL_S)
-    due = {name: deleted_at(pod, nodes[name], workflow) for name, pod in pods.items()}
-    later = {name: at for name, at in due.items() if at is not None and at > latest}
-    if later:
-        name = min(later)
-        notices.say(
-            f"argo: its controller deletes the pod {name}{_and_more(later)} at about "
-            f"{later[name]:%Y-%m-%d %H:%M} UTC (podGC.deleteDelayDuration). It goes by the name: "
-            "what then runs under it is deleted, too"
-        )
-    return later
-
-
-def _wait_for_marks(pods: _Kind, wanted: Collection[str]) -> float:
-    """Wait until the controller has marked pods as done or deleted them.
-
-    It comes to all pods of the run one after the other, so as long as it comes to any it is waited.
-
-    Returns
-    -------
-    float
-        How long that took, in seconds; 0 if it was given up.
-    """
-    began = last = time.monotonic()
-    look_s, fewest, has_told = _LOOK_S, None, False
-    while left := set(wanted) & (unmarked := pods.unmarked()):
-        now = time.monotonic()
-        if fewest is None or len(unmarked) < fewest:
-            fewest, last = len(unmarked), now
-        if now - last > _STALL_S:
-            notices.say(
-                f"argo: its controller has not marked the pod {min(left)}{_and_more(left)} as "
-                "done, and is not waited for any longer. If it comes to that later, it may end "
-                "what has the name: look whether it runs"
-            )
-            return 0.0
-        if not has_told and now - began > _QUIET_S:
-            has_told = True
-            notices.say(
-                f"argo: waits until its controller is done with {len(left)} pods of the run that "
-                "has ended. Nothing is changed yet"
-            )
-        time.sleep(look_s)
-        look_s = min(look_s * 1.5, _LONGEST_LOOK_S)
-    return time.monotonic() - began
-
-
-def _and_more(names: Collection[str]) -> str:
-    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-
-
-def _wait_for_kills(seconds: float) -> None:
-    if seconds > 0:
-        notices.say(
-            f"argo: begins in {seconds:.0f} s: until then its controller may kill what has the "
-            "name of a pod that has ended just now. Nothing is changed yet"
-        )
-        time.sleep(seconds)
-
-
-class _Kind:
-    """Objects of a kind that belong to a Workflow; `unless` are refusals that do not matter."""
-
-    def __init__(
-        self, client: RestClient, path: str, workflow: str, *, unless: Collection[int] = ()
-    ) -> None:
-        self._client = client
-        self._path = path
-        self._absent = (404, *unless)
-        self._of = f"{_OF}={workflow}"
-
-    def delete(self, names: Iterable[str]) -> bool:
-        """Delete those that are there; return whether any was."""
-        here = sorted(self._names() & set(names))
-        for name in here:
-            self._client.call("DELETE", f"{self._path}/{name}", absent=self._absent)
-        return bool(here)
-
-    def wait_until_gone(self, names: Iterable[str], patience: Patience) -> None:
-        """Wait until none of them is there."""
-        wanted, waits = set(names), patience.begin()
-        while left := sorted(self._names() & wanted):
-            if not waits.wait():
-                raise RefusedError(
-                    f"argo: the pod {left[0]} was deleted, so that its step can run again, but is "
-                    "still there. Look for what holds it (kubectl describe pod), and try again"
-                )
-
-    def old_pods(self) -> dict[str, OldPod]:
-        """Return the pods that are there."""
-        return {name: read_pod(one) for name, one in self._found(self._of)}
-
-    def unmarked(self) -> set[str]:
-        """Return the names of all pods that the controller is not done with."""
-        return {name for name, _ in self._found(f"{self._of},{COMPLETED_LABEL}!=true")}
-
-    def _names(self) -> set[str]:
-        return {name for name, _ in self._found(self._of)}
-
-    def _found(self, selector: str) -> Iterator[tuple[str, Json]]:
-        """Yield those that are there, with their names."""
-        params: dict[str, str | int | bool] = {"labelSelector": selector, "limit": 500}
-        while True:
-            answer = self._client.call(
-                "GET", self._path, params=params, absent=self._absent, expect=_NAMES
-            )
-            if answer is None:
-                return
-            for one in answer.get("items") or ():
-                yield one["metadata"]["name"], one
-            more = answer["metadata"].get("continue")
-            if not more:
-                return
-            params["continue"] = more

@@ -26,10 +26,10 @@ def _with_short_waits(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
             cluster.restart_controller()
 
     if request.node.get_closest_marker("settles") is None:
-        restart = "couler.backends.argo.cluster_restart"
-        monkeypatch.setattr(f"{restart}.left_s", lambda *_: 0.0)
-        monkeypatch.setattr(f"{restart}.whole_wait_s", lambda *_: 0.0)
-        monkeypatch.setattr(f"{restart}.wait_until_heard", forget)
+        argo = "couler.backends.argo"
+        monkeypatch.setattr(f"{argo}.controller_wait.left_s", lambda *_: 0.0)
+        monkeypatch.setattr(f"{argo}.controller_wait.whole_wait_s", lambda *_: 0.0)
+        monkeypatch.setattr(f"{argo}.cluster_restart.wait_until_heard", forget)
 
 
 @pytest.fixture(scope="module")

@@ -236,7 +236,7 @@ def test_all_are_waited_for_once_before_anything_is_changed(
 
     runs = ["run-1", "run-1-a", "run-1-b"]
     before = [place.get(run) for run in runs]
-    monkeypatch.setattr("couler.backends.argo.cluster_restart._wait_for_controller", wait)
+    monkeypatch.setattr("couler.backends.argo.cluster_restart.wait_for_controller", wait)
     place.restart("bad", "after")
     assert waited == runs
     assert [place.get(run) for run in runs] != before
