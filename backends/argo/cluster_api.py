@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from couler.backends.argo import changing
-from couler.backends.argo.cluster_restart import Settled, restarting
+from couler.backends.argo.cluster_restart import RestartChange, Settled
 from couler.backends.argo.reset import PutBack
 from couler.backends.argo.secrets import put_secret
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
@@ -154,7 +154,7 @@ class ClusterApi:
         first: Callable[[], object] = lambda: None,
     ) -> Json:
         """Begin parts of an ended Workflow again."""
-        make = restarting(
+        change = RestartChange(
             self._client,
             self.namespace,
             name,
@@ -163,7 +163,7 @@ class ClusterApi:
             settled=self._settled,
             first=first,
         )
-        return self.change(name, make)
+        return self.change(name, change)
 
     def change(self, name: str, change: Callable[[Json], Json | None]) -> Json:
         """Change a Workflow, again if another change came before.

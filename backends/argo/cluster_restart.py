@@ -24,21 +24,12 @@ Settled: t.TypeAlias = set[tuple[str, datetime | None, tuple[str, ...]]]
 """Names of Workflows, their ends, and pods for which it has been waited after these ends."""
 
 
-def restarting(
-    client: RestClient,
-    namespace: str,
-    name: str,
-    put_back: PutBack,
-    *,
-    read: Callable[[str], Json],
-    settled: Settled,
-    first: Callable[[], object] = lambda: None,
-    gone: Patience = _GONE,
-) -> Callable[[Json], Json]:
-    """Return what makes the Workflow of an ended run one that begins parts of it again.
+class RestartChange:
+    """Changes the Workflow of an ended run into one that begins parts of it again.
 
-    It waits until the controller has nothing to do any more with the pods of these parts, and then
-    deletes them.
+    It waits until the controller has nothing to do any more with the pods of these parts, deletes
+    them, and returns what the Workflow is to be. It is called once more where another change of the
+    Workflow came before, and then waits again only for what has happened since.
 
     Parameters
     ----------
@@ -55,73 +46,95 @@ def restarting(
     gone
         How long pods may take to go.
 
-    Raises
-    ------
-    UnbegunInterrupt
-        It was interrupted in the wait, before anything was changed.
-
     Notes
     -----
     What breaks off in between can be done again: pods that are gone already are no matter, and the
     Workflow is changed as a whole, if nothing else has changed it (`metadata.resourceVersion`).
     """
-    group = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}"
-    is_first, is_heard = True, False
 
-    def of(workflow: str) -> OwnedObjects:
-        return OwnedObjects(client, f"/api/v1/namespaces/{namespace}/pods", workflow)
+    def __init__(
+        self,
+        client: RestClient,
+        namespace: str,
+        name: str,
+        put_back: PutBack,
+        *,
+        read: Callable[[str], Json],
+        settled: Settled,
+        first: Callable[[], object] = lambda: None,
+        gone: Patience = _GONE,
+    ) -> None:
+        self._client = client
+        self._pods_path = f"/api/v1/namespaces/{namespace}/pods"
+        self._name = name
+        self._put_back = put_back
+        self._read = read
+        self._settled = settled
+        self._first = first
+        self._gone = gone
+        self._pods = self._pods_of(name)
+        # What the pods have told of their outputs would be taken for what the new ones tell. Argo
+        # deletes it at the end of a run, so an account that may not can go on.
+        results = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/workflowtaskresults"
+        self._results = OwnedObjects(client, results, name, unless=(403,))
+        self._has_begun = self._is_heard = False
 
-    pods = of(name)
-    # What the pods have told of their outputs would be taken for what the new ones tell. Argo
-    # deletes it at the end of a run, so an account that may not can go on.
-    results = OwnedObjects(client, f"{group}/workflowtaskresults", name, unless=(403,))
+    def __call__(self, found: Json) -> Json:
+        """Return what a Workflow is to be, once its pods are gone.
 
-    def settle(found: Json, wanted: Reset) -> bool:
-        """Wait for the controller if that was not done; return whether it was."""
-        of_run: str = found["metadata"]["name"]
-        key = (of_run, end_of(found), wanted.pods)
-        if key in settled:
-            return True
-        wait_for_controller(of(of_run), found, wanted)
-        settled.add(key)
-        return False
+        Raises
+        ------
+        RefusedError
+            It has not ended, or a pod does not go.
+        UnbegunInterrupt
+            It was interrupted in the wait, before anything was changed.
+        """
+        refuse_running(found)
+        try:
+            wanted = self._settle_all(found)
+        except KeyboardInterrupt as error:
+            if self._has_begun:
+                raise
+            raise UnbegunInterrupt from error
+        if not self._has_begun:
+            self._first()
+            self._has_begun = True
+        if self._pods.delete(wanted.pods):
+            self._is_heard = False
+        self._pods.wait_until_gone(wanted.pods, self._gone)
+        self._results.delete(wanted.nodes)
+        # A part that is held starts no pods: the run that starts it is put back last, and waits.
+        if wanted.pods and not self._is_heard and not has_ended(wanted.workflow):
+            wait_until_heard()
+            self._is_heard = True
+        return wanted.workflow
 
-    def settle_all(found: Json) -> Reset:
+    def _settle_all(self, found: Json) -> Reset:
         """Wait for all that belongs to the run, and return what this is to be by then."""
         while True:
-            wanted = put_back(found)
-            is_settled = settle(found, wanted)
+            wanted = self._put_back(found)
+            is_settled = self._settle(found, wanted)
             for one, put_one_back in wanted.family.items():
-                is_settled &= settle(member := read(one), put_one_back(member))
+                member = self._read(one)
+                is_settled &= self._settle(member, put_one_back(member))
             if is_settled:
                 return wanted
             # Meanwhile others may have restarted the run, which then has pods of the same names.
-            found = read(name)
+            found = self._read(self._name)
             refuse_running(found)
 
-    def make(found: Json) -> Json:
-        nonlocal is_first, is_heard
-        refuse_running(found)
-        try:
-            wanted = settle_all(found)
-        except KeyboardInterrupt as error:
-            if is_first:
-                raise UnbegunInterrupt from error
-            raise
-        if is_first:
-            first()
-            is_first = False
-        if pods.delete(wanted.pods):
-            is_heard = False
-        pods.wait_until_gone(wanted.pods, gone)
-        results.delete(wanted.nodes)
-        # A part that is held starts no pods: the run that starts it is put back last, and waits.
-        if wanted.pods and not is_heard and not has_ended(wanted.workflow):
-            wait_until_heard()
-            is_heard = True
-        return wanted.workflow
+    def _settle(self, found: Json, wanted: Reset) -> bool:
+        """Wait for the controller if that was not done; return whether it was."""
+        name: str = found["metadata"]["name"]
+        key = (name, end_of(found), wanted.pods)
+        if key in self._settled:
+            return True
+        wait_for_controller(self._pods_of(name), found, wanted)
+        self._settled.add(key)
+        return False
 
-    return make
+    def _pods_of(self, workflow: str) -> OwnedObjects:
+        return OwnedObjects(self._client, self._pods_path, workflow)
 
 
 def refuse_running(workflow: Json) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from couler.backends.argo.changing import MARK
-from couler.backends.argo.cluster_restart import restarting
+from couler.backends.argo.cluster_restart import RestartChange
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.reset import has_ended, pod_name
 from couler.backends.argo.restarting import putting_back
@@ -165,11 +165,11 @@ def test_a_pod_that_does_not_go(place: Place) -> None:
     place.store.change(PODS, "default", name, hold)
     put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
     soon = Patience(first_s=0.01, cap_s=0.01, total_s=0.1)
-    make = restarting(
+    change = RestartChange(
         place.client, "default", CHAIN, put_back, read=place.api.get, settled=set(), gone=soon
     )
     with pytest.raises(RefusedError, match=f"the pod {name} was deleted.*is still there"):
-        place.api.change(CHAIN, make)
+        place.api.change(CHAIN, change)
     assert has_ended(place.workflow)
 
 
