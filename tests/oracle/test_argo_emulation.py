@@ -5,6 +5,10 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,8 @@ import pytest
 from tests.fakes.kubernetes import sandbox
 from tests.fakes.kubernetes.container import Container, Node, sandbox_obstacle
 from tests.fakes.kubernetes.expansion import expand
+from tests.fakes.kubernetes.faults import PodFault
+from tests.fakes.kubernetes.pod import Pod
 from tests.fakes.kubernetes.selectors import selector
 from tests.fakes.kubernetes.store import CONFIG_MAPS, PODS, ApiError, Store
 from tests.oracle.argo.bucket import Bucket
@@ -178,6 +184,62 @@ def test_how_a_container_ends(
 ) -> None:
     ended = run_container(node, tmp_path, "", command=command).status()["state"]["terminated"]
     assert (ended["exitCode"], ended["reason"]) == (code, reason)
+
+
+def until(holds: Callable[[], object]) -> None:
+    limit = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < limit, "it does not come"
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(NO_SANDBOX is not None, reason=str(NO_SANDBOX))
+@pytest.mark.parametrize(
+    ("main", "fault", "is_asked"),
+    [
+        (["true"], PodFault(), False),
+        (["sh", "-c", "exit 3"], PodFault(), False),
+        (["no-such-program"], PodFault(), True),
+        (["sleep", "600"], PodFault(out_of_memory_after_s=0.1), True),
+        (["sleep", "600"], PodFault(), True),  # it is late, and the other runs still
+    ],
+)
+def test_whether_an_executor_that_starts_late_can_be_asked_to_end(
+    node: Node, tmp_path: Path, main: list[str], fault: PodFault, is_asked: bool
+) -> None:
+    """After a container that told how it ended it ends by itself, and could lose what it tells."""
+    waits = "trap 'echo asked; exit' TERM; echo waits; while [ ! -e /data/go ]; do sleep 0.05; done"
+    spec = {
+        "restartPolicy": "Never",
+        "volumes": [{"name": "data", "emptyDir": {}}],
+        "containers": [
+            {"name": "main", "image": "x", "command": main},
+            {
+                "name": "wait",
+                "image": "x",
+                "command": ["sh", "-c", waits],
+                "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+            },
+        ],
+    }
+    late = replace(node, late="wait", late_s=0.5)
+    found = {"metadata": {"name": "p", "namespace": "default"}, "spec": spec}
+    created = late.store.create(PODS, "default", found)
+    pod = Pod(late, created, tmp_path / "pods", threading.Event(), fault)
+    threading.Thread(target=pod.run, daemon=True).start()
+    until(lambda: pod.containers[-1:] and pod.containers[-1].name == "wait")
+    executor = pod.containers[-1]
+    until(lambda: executor.output("stdout"))
+    executor.terminate()
+    if not is_asked:
+        time.sleep(0.3)
+        (pod.folder / "volumes" / "data" / "go").touch()
+    try:
+        until(executor.poll)
+    finally:
+        for one in pod.containers:
+            one.kill()
+    assert executor.output("stdout") == ("waits\nasked\n" if is_asked else "waits\n")
 
 
 @pytest.mark.skipif(NO_SANDBOX is not None, reason=str(NO_SANDBOX))

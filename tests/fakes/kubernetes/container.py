@@ -168,6 +168,7 @@ class Container:
         self._deaf_s = node.deaf_s
         self._ends_itself = ends_itself
         self._reason = ""
+        self._was_killed = False
         self._message = folder / "termination-log"
         self._message.touch()
         surroundings = {
@@ -248,6 +249,10 @@ class Container:
                 self.exit_code, self.ended = code, _now()
         return self.exit_code is not None
 
+    def returned(self) -> bool:
+        """Whether the container has ended by itself: it could start, and was not killed."""
+        return self.poll() and not self._was_killed and not self._cannot_start()
+
     def wait(self) -> None:
         """Wait for the end."""
         self._process.wait()
@@ -271,7 +276,7 @@ class Container:
     def kill(self, *, reason: str = "") -> None:
         """Kill all processes of the container, and wait for their end."""
         if self.exit_code is None:
-            self._reason = reason
+            self._reason, self._was_killed = reason, True
         while not self.poll() and not (self.folder / "error").exists():
             time.sleep(0.001)
         if not self.poll():
@@ -288,8 +293,7 @@ class Container:
         if self.exit_code is None:
             state = {"running": {"startedAt": self.started}}
         else:
-            error = self.folder / "error"
-            cannot_start = error.exists() and error.read_text()
+            cannot_start = self._cannot_start()
             reason = "StartError" if cannot_start else "Error" if self.exit_code else "Completed"
             reason = self._reason or reason
             terminated = {
@@ -311,6 +315,11 @@ class Container:
             "restartCount": 0,
             "state": state,
         }
+
+    def _cannot_start(self) -> str:
+        """Return why the container could not start; nothing where it could."""
+        error = self.folder / "error"
+        return error.read_text() if error.exists() else ""
 
     def _termination_message(self) -> str:
         message = self._message.read_text(encoding="utf-8", errors="replace")[:MESSAGE_LIMIT]

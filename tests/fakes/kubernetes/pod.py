@@ -123,8 +123,9 @@ class Pod:
             limit = time.monotonic() + min(self.node.late_s, deadline_s / 2)
             mains = [one for one in started if one.name == "main"] or started
             self._follow(lambda: time.monotonic() > limit or all(one.poll() for one in mains))
-            # After the others it ends by itself; what it is about to tell then must not be lost.
-            ends_itself = all(one.poll() for one in mains)
+            # After others that told how they ended it ends by itself, and what it is about to tell
+            # must not be lost. Of those that could not start or were killed it knows nothing.
+            ends_itself = all(one.returned() for one in mains)
             started += [self._start(each, volumes, ends_itself=ends_itself) for each in late]
             self._follow(lambda: all(one.begun() for one in started))
             self._report("Running")
