@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from couler.backends.argo.controller_wait import wait_for_controller, wait_until_heard
-from couler.backends.argo.owned_objects import OwnedObjects
+from couler.backends.argo.owned_objects import OwnedObjects, OwnedPods
 from couler.backends.argo.reset import PutBack, Reset, has_ended
 from couler.backends.argo.settling import end_of
 from couler.backends.remote import UnbegunInterrupt
@@ -28,8 +28,9 @@ class RestartChange:
     """Changes the Workflow of an ended run into one that begins parts of it again.
 
     It waits until the controller has nothing to do any more with the pods of these parts, deletes
-    them, and returns what the Workflow is to be. It is called once more where another change of the
-    Workflow came before, and then waits again only for what has happened since.
+    them, and returns what the Workflow is to be. An instance is for one restart. It is called again
+    each time another change of the Workflow came before, and then waits only for what has happened
+    since.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class RestartChange:
         # deletes it at the end of a run, so an account that may not can go on.
         results = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/workflowtaskresults"
         self._results = OwnedObjects(client, results, name, unless=(403,))
-        self._has_begun = self._is_heard = False
+        self._has_begun = self._is_deletion_heard = False
 
     def __call__(self, found: Json) -> Json:
         """Return what a Workflow is to be, once its pods are gone.
@@ -85,9 +86,14 @@ class RestartChange:
         Raises
         ------
         RefusedError
-            It has not ended, or a pod does not go.
+            It has not ended, what is to be kept cannot be, or a pod does not go.
+        LostRunError
+            It, or one of its family, is gone.
+        EngineError
+            They, or their pods, cannot be read or deleted.
         UnbegunInterrupt
-            It was interrupted in the wait, before anything was changed.
+            It was interrupted in the wait, before anything was changed. A later interrupt is raised
+            as it is.
         """
         refuse_running(found)
         try:
@@ -100,13 +106,13 @@ class RestartChange:
             self._first()
             self._has_begun = True
         if self._pods.delete(wanted.pods):
-            self._is_heard = False
+            self._is_deletion_heard = False
         self._pods.wait_until_gone(wanted.pods, self._gone)
         self._results.delete(wanted.nodes)
         # A part that is held starts no pods: the run that starts it is put back last, and waits.
-        if wanted.pods and not self._is_heard and not has_ended(wanted.workflow):
+        if wanted.pods and not self._is_deletion_heard and not has_ended(wanted.workflow):
             wait_until_heard()
-            self._is_heard = True
+            self._is_deletion_heard = True
         return wanted.workflow
 
     def _settle_all(self, found: Json) -> Reset:
@@ -133,8 +139,8 @@ class RestartChange:
         self._settled.add(key)
         return False
 
-    def _pods_of(self, workflow: str) -> OwnedObjects:
-        return OwnedObjects(self._client, self._pods_path, workflow)
+    def _pods_of(self, workflow: str) -> OwnedPods:
+        return OwnedPods(self._client, self._pods_path, workflow)
 
 
 def refuse_running(workflow: Json) -> None:

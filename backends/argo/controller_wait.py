@@ -1,4 +1,4 @@
-"""Waiting until Argo's controller has nothing to do any more with pods of a run that has ended."""
+"""Waiting until Argo's controller is done with pods of a run, and has heard that they are gone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
-from couler.backends.argo.owned_objects import OwnedObjects
+from couler.backends.argo.owned_objects import OwnedPods
 from couler.backends.argo.reset import Reset, pod_name
 from couler.backends.argo.settling import (
     BUSY_S,
@@ -43,7 +43,7 @@ def wait_until_heard() -> None:
     time.sleep(HEARS_S)
 
 
-def wait_for_controller(pods: OwnedObjects, workflow: Json, wanted: Reset) -> None:
+def wait_for_controller(pods: OwnedPods, workflow: Json, wanted: Reset) -> None:
     """Wait until the controller has nothing to do any more with the pods that are to go."""
     run = workflow["metadata"]["name"]
     with_pods = {key: one for key, one in read_nodes(workflow).items() if one["type"] == "Pod"}
@@ -125,7 +125,7 @@ def _deleted_later(
     return later
 
 
-def _wait_for_marks(pods: OwnedObjects, wanted: Collection[str]) -> float:
+def _wait_for_marks(pods: OwnedPods, wanted: Collection[str]) -> float:
     """Wait until the controller has marked pods as done or deleted them.
 
     It comes to all pods of the run one after the other, so as long as it comes to any it is waited.

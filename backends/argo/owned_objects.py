@@ -19,7 +19,19 @@ _OF = "workflows.argoproj.io/workflow"
 
 
 class OwnedObjects:
-    """Objects of a kind that belong to a Workflow; `unless` are refusals that do not matter."""
+    """Objects of a kind that belong to a Workflow.
+
+    Parameters
+    ----------
+    client
+        The Kubernetes API.
+    path
+        Where the objects of the kind are in it.
+    workflow
+        Name of the Workflow.
+    unless
+        Codes of refusals by which none of them counts as there.
+    """
 
     def __init__(
         self, client: RestClient, path: str, workflow: str, *, unless: Collection[int] = ()
@@ -35,24 +47,6 @@ class OwnedObjects:
         for name in here:
             self._client.call("DELETE", f"{self._path}/{name}", absent=self._absent)
         return bool(here)
-
-    def wait_until_gone(self, names: Iterable[str], patience: Patience) -> None:
-        """Wait until none of them is there."""
-        wanted, waits = set(names), patience.begin()
-        while left := sorted(self._names() & wanted):
-            if not waits.wait():
-                raise RefusedError(
-                    f"argo: the pod {left[0]} was deleted, so that its step can run again, but is "
-                    "still there. Look for what holds it (kubectl describe pod), and try again"
-                )
-
-    def old_pods(self) -> dict[str, OldPod]:
-        """Return the pods that are there."""
-        return {name: read_pod(one) for name, one in self._found(self._of)}
-
-    def unmarked(self) -> set[str]:
-        """Return the names of all pods that the controller is not done with."""
-        return {name for name, _ in self._found(f"{self._of},{COMPLETED_LABEL}!=true")}
 
     def _names(self) -> set[str]:
         return {name for name, _ in self._found(self._of)}
@@ -72,3 +66,31 @@ class OwnedObjects:
             if not more:
                 return
             params["continue"] = more
+
+
+class OwnedPods(OwnedObjects):
+    """The pods of a Workflow."""
+
+    def wait_until_gone(self, names: Iterable[str], patience: Patience) -> None:
+        """Wait until none of them is there.
+
+        Raises
+        ------
+        RefusedError
+            One still is.
+        """
+        wanted, waits = set(names), patience.begin()
+        while left := sorted(self._names() & wanted):
+            if not waits.wait():
+                raise RefusedError(
+                    f"argo: the pod {left[0]} was deleted, so that its step can run again, but is "
+                    "still there. Look for what holds it (kubectl describe pod), and try again"
+                )
+
+    def old_pods(self) -> dict[str, OldPod]:
+        """Return those that are there."""
+        return {name: read_pod(one) for name, one in self._found(self._of)}
+
+    def unmarked(self) -> set[str]:
+        """Return the names of all that the controller is not done with."""
+        return {name for name, _ in self._found(f"{self._of},{COMPLETED_LABEL}!=true")}

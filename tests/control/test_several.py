@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,8 @@ from tests.control.test_restarting import BROKEN, WELL
 NOT_ENDED = RefusedError("told: the run has not ended")
 
 
-def half() -> float:
-    """Draw the same number each time."""
-    return 0.5
+retrying = partial(Watch, WatchPolicy(), random=lambda: 0.5)
+"""Watches with a policy; waits for retries are half of what they may be at most."""
 
 
 @pytest.fixture(autouse=True)
@@ -148,7 +148,7 @@ def test_a_run_that_waits_for_a_retry_can_be_cancelled(
         seen.append(found(database))
         cancel(seen[0], database, home, {})
 
-    how = Watch(WatchPolicy(), on_note=notes.append, sleep=sleep, random=half)
+    how = retrying(on_note=notes.append, sleep=sleep)
     ended = watch(run, database, home, {}, how)
     assert marks.is_waiting(seen[0])
     assert "it is taken up again at" in (seen[0].message or "")
@@ -175,7 +175,7 @@ def test_a_run_can_be_cancelled_while_it_is_looked_at_why_it_failed(
 
     monkeypatch.setattr(remote, "logs", logs)
     notes: list[str] = []
-    how = Watch(WatchPolicy(), on_note=notes.append, sleep=lambda _: None, random=half)
+    how = retrying(on_note=notes.append, sleep=lambda _: None)
     assert watch(run, database, home, {}, how).status == "cancelled"
     assert [one.status for one in ended] == ["cancelled"]
     assert (remote.restarted, notes) == ([], [])
@@ -187,7 +187,7 @@ def test_what_is_told_of_logs_stays_after_a_wait(
 ) -> None:
     run = submit(order(), database, home, {})
     remote.observations = [replace(many_failed(21), message="a step failed")]
-    how = Watch(WatchPolicy(), sleep=lambda _: None, random=half)
+    how = retrying(sleep=lambda _: None)
     ended = watch(run, database, home, {}, how)
     assert (ended.status, ended.place) == ("failed", {"name": run.id})
     assert (ended.message or "").startswith("a step failed; the logs of 1 of 21 failed steps are")
@@ -206,7 +206,7 @@ def test_a_long_wait_ends_soon_after_it_was_cancelled(
         if len(slept) == 2:
             cancel(found(database), database, home, {})
 
-    how = Watch(WatchPolicy(), sleep=sleep, random=half)
+    how = retrying(sleep=sleep)
     assert watch(run, database, home, {}, how).status == "cancelled"
     assert slept == [3.0, 3.0]
 
@@ -221,7 +221,7 @@ def test_an_interrupt_ends_the_wait_for_a_retry(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        watch(run, database, home, {}, Watch(WatchPolicy(), sleep=sleep, random=half))
+        watch(run, database, home, {}, retrying(sleep=sleep))
     after = found(database)
     assert (after.status, after.message, after.place) == (
         "failed",
@@ -255,12 +255,12 @@ def test_who_is_refused_the_run_does_not_take_back_that_another_waits(
         with monkeypatch.context() as patched:
             patched.setattr(os, "getpid", lambda: 1)  # another process
             with pytest.raises(RunBusyError):
-                watch(run, database, home, {}, Watch(WatchPolicy()))
+                watch(run, database, home, {}, retrying())
         seen.append(marks.is_waiting(found(database)))
         yield "a line"
 
     monkeypatch.setattr(remote, "logs", logs)
-    watch(run, database, home, {}, Watch(WatchPolicy(), sleep=lambda _: None, random=half))
+    watch(run, database, home, {}, retrying(sleep=lambda _: None))
     assert seen == [True]
 
 
@@ -282,7 +282,7 @@ def test_who_watches_goes_on_with_what_another_has_taken_up(
         take_up(database, home)
         remote.faults = [None, NOT_ENDED]
 
-    how = Watch(WatchPolicy(), on_note=notes.append, sleep=sleep, random=half)
+    how = retrying(on_note=notes.append, sleep=sleep)
     assert watch(run, database, home, {}, how).status == "succeeded"
     assert notes[1:] == [f"another process has taken {run.id} up meanwhile"]
     assert len(remote.restarted) == 1
@@ -303,10 +303,7 @@ def test_a_retry_waits_for_who_looks_at_the_run_just_then(
         if len(slept) == 3:
             lock.__exit__(None, None, None)
 
-    assert (
-        watch(run, database, home, {}, Watch(WatchPolicy(), sleep=sleep, random=half)).status
-        == "succeeded"
-    )
+    assert watch(run, database, home, {}, retrying(sleep=sleep)).status == "succeeded"
     assert len(slept) == 3
 
 
@@ -325,7 +322,7 @@ def test_a_retry_that_others_hold_up_is_not_dropped_without_a_word(
             lock.__enter__()
 
     marked: list[bool] = []
-    how = Watch(WatchPolicy(), on_note=notes.append, sleep=sleep, random=half)
+    how = retrying(on_note=notes.append, sleep=sleep)
     ended = watch(run, database, home, {}, how)
     lock.__exit__(None, None, None)
     assert ended.status == "failed"
@@ -340,7 +337,7 @@ def test_a_retry_that_cannot_be_leaves_the_result(
     remote.observations = [replace(BROKEN, message="a step failed")]
     remote.faults = [None, None, error("told: no")]
     notes: list[str] = []
-    how = Watch(WatchPolicy(), on_note=notes.append, sleep=lambda _: None, random=half)
+    how = retrying(on_note=notes.append, sleep=lambda _: None)
     ended = watch(run, database, home, {}, how)
     assert (ended.status, ended.message, ended.place) == (
         "failed",
@@ -361,7 +358,7 @@ def test_a_retry_of_which_nothing_is_known_is_an_error(
     remote.observations = [BROKEN]
     remote.faults = [None, None, EngineError("told: got no answer")]
     with pytest.raises(EngineError, match=r"got no answer"):
-        watch(run, database, home, {}, Watch(WatchPolicy(), sleep=lambda _: None, random=half))
+        watch(run, database, home, {}, retrying(sleep=lambda _: None))
     after = found(database)
     assert (after.status, after.place) == ("running", {"name": run.id})
     assert "it is not known whether" in (after.message or "")
@@ -374,6 +371,6 @@ def test_a_run_that_is_lost_is_not_taken_up(
     remote.observations = [Observation("running", BROKEN.steps)]
     refresh(run, database, home, {})
     remote.faults = [LostRunError("told: it has no such run")]
-    how = Watch(WatchPolicy(), sleep=lambda _: None, random=half)
+    how = retrying(sleep=lambda _: None)
     assert watch(found(database), database, home, {}, how).status == "failed"
     assert remote.restarted == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,13 +16,16 @@ import pytest
 from tests.fakes.kubernetes import sandbox
 from tests.fakes.kubernetes.container import Container, Node, sandbox_obstacle
 from tests.fakes.kubernetes.expansion import expand
-from tests.fakes.kubernetes.faults import PodFault
-from tests.fakes.kubernetes.pod import Pod
+from tests.fakes.kubernetes.faults import Faults, PodFault
+from tests.fakes.kubernetes.kubelet import Kubelet
 from tests.fakes.kubernetes.selectors import selector
 from tests.fakes.kubernetes.store import CONFIG_MAPS, PODS, ApiError, Store
 from tests.oracle.argo.bucket import Bucket
 
 NO_SANDBOX = sandbox_obstacle()
+
+LIMIT_S = 600.0
+"""Machines stand still for minutes."""
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_how_a_container_ends(
 
 
 def until(holds: Callable[[], object]) -> None:
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + LIMIT_S
     while not holds():
         assert time.monotonic() < limit, "it does not come"
         time.sleep(0.01)
@@ -195,22 +197,23 @@ def until(holds: Callable[[], object]) -> None:
 
 @pytest.mark.skipif(NO_SANDBOX is not None, reason=str(NO_SANDBOX))
 @pytest.mark.parametrize(
-    ("main", "fault", "is_asked"),
+    ("main", "fault", "late_s", "is_asked"),
     [
-        (["true"], PodFault(), False),
-        (["sh", "-c", "exit 3"], PodFault(), False),
-        (["no-such-program"], PodFault(), True),
-        (["sleep", "600"], PodFault(out_of_memory_after_s=0.1), True),
-        (["sleep", "600"], PodFault(), True),  # it is late, and the other runs still
+        (["true"], PodFault(), LIMIT_S, False),
+        (["sh", "-c", "exit 3"], PodFault(), LIMIT_S, False),
+        (["no-such-program"], PodFault(), LIMIT_S, True),
+        (["sleep", "infinity"], PodFault(out_of_memory_after_s=0.1), LIMIT_S, True),
+        (["sleep", "infinity"], PodFault(), 0.1, True),  # the other runs still
     ],
 )
 def test_whether_an_executor_that_starts_late_can_be_asked_to_end(
-    node: Node, tmp_path: Path, main: list[str], fault: PodFault, is_asked: bool
+    node: Node, tmp_path: Path, main: list[str], fault: PodFault, late_s: float, is_asked: bool
 ) -> None:
     """After a container that told how it ended it ends by itself, and could lose what it tells."""
     waits = "trap 'echo asked; exit' TERM; echo waits; while [ ! -e /data/go ]; do sleep 0.05; done"
     spec = {
         "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 0,
         "volumes": [{"name": "data", "emptyDir": {}}],
         "containers": [
             {"name": "main", "image": "x", "command": main},
@@ -222,24 +225,20 @@ def test_whether_an_executor_that_starts_late_can_be_asked_to_end(
             },
         ],
     }
-    late = replace(node, late="wait", late_s=0.5)
-    found = {"metadata": {"name": "p", "namespace": "default"}, "spec": spec}
-    created = late.store.create(PODS, "default", found)
-    pod = Pod(late, created, tmp_path / "pods", threading.Event(), fault)
-    threading.Thread(target=pod.run, daemon=True).start()
-    until(lambda: pod.containers[-1:] and pod.containers[-1].name == "wait")
-    executor = pod.containers[-1]
-    until(lambda: executor.output("stdout"))
-    executor.terminate()
-    if not is_asked:
-        time.sleep(0.3)
-        (pod.folder / "volumes" / "data" / "go").touch()
-    try:
+    late = replace(node, late="wait", late_s=late_s)
+    late.store.create(PODS, "default", {"metadata": {"name": "p"}, "spec": spec})
+    with Kubelet(late, tmp_path / "pods", Faults(fault)) as kubelet:
+        until(lambda: kubelet.pods and len(kubelet.pods[0].containers) == 2)
+        [pod] = kubelet.pods
+        executor = pod.containers[1]
+        until(lambda: executor.output("stdout"))
+        executor.terminate()
+        if not is_asked:
+            time.sleep(0.3)
+            (pod.folder / "volumes" / "data" / "go").touch()
         until(executor.poll)
-    finally:
-        for one in pod.containers:
-            one.kill()
     assert executor.output("stdout") == ("waits\nasked\n" if is_asked else "waits\n")
+    assert kubelet.failures == []
 
 
 @pytest.mark.skipif(NO_SANDBOX is not None, reason=str(NO_SANDBOX))

@@ -275,7 +275,7 @@ class Container:
 
     def kill(self, *, reason: str = "") -> None:
         """Kill all processes of the container, and wait for their end."""
-        if self.exit_code is None:
+        if not self.poll():
             self._reason, self._was_killed = reason, True
         while not self.poll() and not (self.folder / "error").exists():
             time.sleep(0.001)

@@ -16,7 +16,7 @@ from couler.backends.argo.restarting import putting_back
 from couler.backends.base import Artifact, ArtifactFile
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.patience import IMPATIENT, Patience
-from tests.backends.argo.restarts.conftest import RESULTS, Place
+from tests.backends.argo.cluster_restart.conftest import RESULTS, Place
 from tests.fakes.kubernetes.faults import CutOffError, RequestFault
 from tests.fakes.kubernetes.store import PODS, WORKFLOWS, ApiError, Resource
 from tests.support.argo_recordings import CHAIN, chain, submission
