@@ -30,6 +30,7 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_all_policies_are_measured_and_ask_for_few_worths(
     benchmark: types.ModuleType, tmp_path: Path
 ) -> None:
@@ -55,6 +56,7 @@ def test_all_policies_are_measured_and_ask_for_few_worths(
 
 @pytest.mark.parametrize("shape", ["recent", "fans", "hub", "wide"])
 @pytest.mark.parametrize("name", sorted(set(policy_names()) - {"none"}))
+@pytest.mark.slow
 def test_a_decision_asks_for_few_worths(
     benchmark: types.ModuleType, monkeypatch: pytest.MonkeyPatch, shape: str, name: str
 ) -> None:

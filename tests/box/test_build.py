@@ -133,6 +133,7 @@ def test_each_bound_has_its_code(program: str, limits: Limits, code: str) -> Non
     assert built.workflow is None
 
 
+@pytest.mark.slow
 def test_a_workflow_that_takes_too_long_to_verify_is_refused() -> None:
     forged = (
         "import json, os\n"

@@ -74,6 +74,7 @@ def test_end_to_end(ask, folder):
 
 
 @needs_box
+@pytest.mark.slow
 def test_all_ablations(couler, monkeypatch):
     """Each part of the generation alone, and all of them: the same answers, the same shares."""
     monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")

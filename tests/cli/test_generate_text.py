@@ -78,6 +78,7 @@ def nothing_written(folder: Path) -> bool:
 
 
 @pytest.mark.checkout
+@pytest.mark.slow
 def test_the_example_of_the_paper_becomes_code_picture_yaml_and_a_dag_file(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:

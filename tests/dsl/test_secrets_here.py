@@ -38,6 +38,7 @@ def call(words: Sequence[str], home: Path, **environ: str) -> int:
 
 
 @pytest.mark.parametrize("words", [(), ("-m", "couler.cli", "run")], ids=["python", "couler run"])
+@pytest.mark.slow
 def test_the_program_runs_as_it_is(words: tuple[str, ...], program: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert call([*words, str(program)], home) == 0

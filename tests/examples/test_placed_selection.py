@@ -37,6 +37,7 @@ def placed(engine: str, cluster: Cluster, **options: object) -> stages.Plan:
     return stages.plan(program, engine=engine, passes=["place"], cluster=cluster, target=target)
 
 
+@pytest.mark.slow
 def test_a_run_picks_one_of_three(tmp_path: Path) -> None:
     result = stages.run(load_program(str(PROGRAM)), options=RunOptions(home=tmp_path))
     assert result.status == "succeeded", result.message

@@ -82,6 +82,7 @@ def test_what_the_compiler_finds_goes_back_with_its_code_and_line() -> None:
     assert repair.diagnostics[0].source.line == 7
 
 
+@pytest.mark.slow
 def test_below_the_baseline_it_writes_anew_and_the_best_stays() -> None:
     found, model = made(
         plan("only"),
@@ -101,6 +102,7 @@ def test_below_the_baseline_it_writes_anew_and_the_best_stays() -> None:
     assert [one.score for one in found.log if one.score is not None] == [0.3, 0.6, 0.5]
 
 
+@pytest.mark.slow
 def test_of_equal_scores_the_first_stays_and_the_baseline_ends_it() -> None:
     found, _ = made(
         plan("only"),

@@ -32,6 +32,7 @@ def test_each_snippet_passes_the_gates_and_is_sound(
         for number, one in enumerate(packaged_snippets())
     ],
 )
+@pytest.mark.slow
 def test_each_snippet_builds_in_the_box(snippet: Snippet) -> None:
     built = build_program(snippet.code)
     assert built.diagnostics == ()

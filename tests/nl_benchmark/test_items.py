@@ -65,6 +65,7 @@ def test_reference_is_right(item):
     assert verdict.is_right, verdict.reasons
 
 
+@pytest.mark.slow
 def test_references_differ():
     for one, other in itertools.permutations(ITEMS, 2):
         verdict = Judge(NoRunner("")).compare(one, reference_workflow(other))

@@ -76,6 +76,7 @@ def rewritten(pipeline: Pipeline, workflow: Workflow) -> tuple[Workflow, PassLog
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=title)
+@pytest.mark.slow
 def test_corpus(pipeline: Pipeline, tmp_path: Path) -> None:
     compare_corpus(pipeline, tmp_path, most=10)
 

@@ -83,6 +83,7 @@ def check(source: str) -> None:
     assert found == []
 
 
+@pytest.mark.slow
 def test_corpus() -> None:
     sources = {case.name: compiled(case.workflow) for case in cases()}
     written = {name: source for name, source in sources.items() if source is not None}

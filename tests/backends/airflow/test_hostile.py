@@ -17,6 +17,7 @@ from tests.backends.airflow.pretend import Pretended
 BACKEND = AirflowBackend()
 
 
+@pytest.mark.slow
 def test_texts_arrive_or_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = texts()
     possible = [text for text in found if is_possible(text)]

@@ -93,6 +93,7 @@ def test_all_ids_of_the_corpus_are_counted(case: Case) -> None:
 
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows())
+@pytest.mark.slow
 def test_all_ids_are_counted(workflow: Workflow) -> None:
     workflow = resolve_defaults(workflow)
     if any(one.severity == "error" for one in BACKEND.check(workflow, Target())):

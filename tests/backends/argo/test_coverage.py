@@ -74,6 +74,7 @@ def test_paths_that_do_not_exist_are_found(path: str) -> None:
     assert not argo_coverage.resolves(path)
 
 
+@pytest.mark.slow
 def test_overrides_are_not_counted() -> None:
     """A sample of the features states host aliases by an override alone."""
     field = ("Template", "hostAliases")

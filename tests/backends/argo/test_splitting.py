@@ -61,6 +61,7 @@ def test_steps_that_fit_into_one_object_stay_in_one(count: int, width: int) -> N
         pytest.param(many_outputs(600, 150, 5), id="several values of one step"),
     ],
 )
+@pytest.mark.slow
 def test_what_parts_take_is_measured(workflow: Workflow) -> None:
     """Parts of these take more than is estimated at first."""
     plan = stages.plan(workflow, engine="argo")

@@ -22,6 +22,7 @@ ELSEWHERE = {"oss_dataset", "s3_model"}
 
 
 @pytest.mark.parametrize("name", sorted(outcomes()))
+@pytest.mark.slow
 def test_outcome(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "state").mkdir()
     ancestor_programs.set_folder(monkeypatch, tmp_path / "state")

@@ -324,6 +324,7 @@ async def play(run: list[list[Event]], patience: int) -> None:
 
 @settings(max_examples=3 * settings().max_examples)  # fewer do not meet all that can go wrong
 @given(runs(), st.integers(1, 3))
+@pytest.mark.slow
 def test_order_is_that_of_the_model(run: list[list[Event]], patience: int) -> None:
     with (
         pytest.MonkeyPatch.context() as patch,

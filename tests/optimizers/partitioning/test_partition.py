@@ -66,6 +66,7 @@ def test_bands_delay_a_run_by_no_more_than_the_slack(
 
 @methods
 @given(graph=graphs(has_sets=False), budget=budgets)
+@pytest.mark.slow
 def test_a_part_fits_into_one_part(method: str, graph: TaskGraph, budget: dict[str, int]) -> None:
     try:
         found = partition(graph, budget, method)
