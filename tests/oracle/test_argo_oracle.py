@@ -546,6 +546,8 @@ with argo_oracle.session(Path({str(tmp_path)!r})) as session:
 def runs(process: int) -> bool:
     """Whether a process is there and has not ended, whoever has still to be told of that."""
     try:
-        return bool(Path(f"/proc/{process}/cmdline").read_bytes())
-    except FileNotFoundError:
+        # Not its command line: that is empty for a moment after the process has begun.
+        told = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
         return False
+    return told.rpartition(")")[2].split()[0] != "Z"
