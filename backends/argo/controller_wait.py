@@ -44,7 +44,22 @@ def wait_until_heard() -> None:
 
 
 def wait_for_controller(pods: OwnedPods, workflow: Json, wanted: Reset) -> None:
-    """Wait until the controller has nothing to do any more with the pods that are to go."""
+    """Wait until the controller has nothing to do any more with the pods that are to go.
+
+    Parameters
+    ----------
+    pods
+        The pods of the Workflow.
+    workflow
+        The Workflow of a run that has ended.
+    wanted
+        What it is to be, and which pods go for that.
+
+    Raises
+    ------
+    EngineError
+        The pods cannot be listed.
+    """
     run = workflow["metadata"]["name"]
     with_pods = {key: one for key, one in read_nodes(workflow).items() if one["type"] == "Pod"}
     nodes = {pod_name(run, node): node for node in with_pods.values()}

@@ -164,8 +164,8 @@ def late_s(pod: OldPod, node: Json, workflow: Json) -> float:
     ended = end_of(workflow)
     if ended is not None and pod.marked < ended - timedelta(seconds=MOST_S):
         return 0.0
-    late_s = (pod.marked - due).total_seconds()
-    return late_s if 0 < late_s < BUSY_S else 0.0  # else it was not the controller
+    seconds = (pod.marked - due).total_seconds()
+    return seconds if 0 < seconds < BUSY_S else 0.0  # else it was not the controller
 
 
 def whole_wait_s(grace_s: float, late_s: float) -> float:

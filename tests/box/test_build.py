@@ -20,6 +20,7 @@ from couler.box.walls import WallError, check_calls, check_files, system_calls
 from couler.cli._load import Source, load
 from couler.stages import diagnose
 from tests.box.test_gate import PROGRAMS, REFUSED_PROGRAMS, without_submitters
+from tests.support.processes import is_running
 
 ROOT = Path(__file__).parents[2]
 SIGSYS = (
@@ -251,7 +252,7 @@ def test_a_killed_parent_takes_the_box_with_it(tmp_path: Path) -> None:
             pass
         process.kill()
     for child in children:
-        while Path(f"/proc/{child}").exists() and not _is_ended(child):
+        while is_running(child):
             pass
     assert list(tmp_path.iterdir()) == []  # there is no folder that nobody could remove
 
@@ -266,13 +267,6 @@ def _children(pid: int) -> list[int]:
         if int(fields[1]) == pid:
             found.append(int(path.parent.name))
     return found
-
-
-def _is_ended(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 def test_a_review_names_all_that_a_workflow_reaches() -> None:

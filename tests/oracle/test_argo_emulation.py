@@ -6,7 +6,6 @@ import itertools
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,9 @@ from tests.fakes.kubernetes.kubelet import Kubelet
 from tests.fakes.kubernetes.selectors import selector
 from tests.fakes.kubernetes.store import CONFIG_MAPS, PODS, ApiError, Store
 from tests.oracle.argo.bucket import Bucket
+from tests.support.waiting import LIMIT_S, until
 
 NO_SANDBOX = sandbox_obstacle()
-
-LIMIT_S = 600.0
-"""Machines stand still for minutes."""
 
 
 @pytest.mark.parametrize(
@@ -186,13 +183,6 @@ def test_how_a_container_ends(
 ) -> None:
     ended = run_container(node, tmp_path, "", command=command).status()["state"]["terminated"]
     assert (ended["exitCode"], ended["reason"]) == (code, reason)
-
-
-def until(holds: Callable[[], object]) -> None:
-    limit = time.monotonic() + LIMIT_S
-    while not holds():
-        assert time.monotonic() < limit, "it does not come"
-        time.sleep(0.01)
 
 
 @pytest.mark.skipif(NO_SANDBOX is not None, reason=str(NO_SANDBOX))

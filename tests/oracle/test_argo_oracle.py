@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support import argo_oracle
+from tests.support.processes import is_running
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -534,20 +535,7 @@ with argo_oracle.session(Path({str(tmp_path)!r})) as session:
         try:
             assert process.stdout is not None
             controller = int(process.stdout.readline())
-            assert runs(controller)
+            assert is_running(controller)
         finally:
             process.kill()
-    until = time.monotonic() + 60
-    while runs(controller):
-        assert time.monotonic() < until
-        time.sleep(0.1)
-
-
-def runs(process: int) -> bool:
-    """Whether a process is there and has not ended, whoever has still to be told of that."""
-    try:
-        # Not its command line: that is empty for a moment after the process has begun.
-        told = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return told.rpartition(")")[2].split()[0] != "Z"
+    until(lambda: not is_running(controller))

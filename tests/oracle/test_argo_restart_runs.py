@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
 import typing as t
-from collections.abc import Callable
 
 import pytest
 
@@ -25,6 +23,7 @@ from tests.corpus.build import flow, given, on_completion, out, param, parameter
 from tests.fakes.kubernetes.store import WORKFLOW_TEMPLATES, WORKFLOWS
 from tests.support import argo_oracle
 from tests.support.argo_bench import Bench
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,13 +36,6 @@ Json = t.Any
 
 def of(run: str, *steps: Step) -> list[Step]:
     return [step.model_copy(update={"part": Part(run=run)}) for step in steps]
-
-
-def until(holds: Callable[[], object]) -> None:
-    limit = time.monotonic() + argo_oracle.LIMIT_S
-    while not holds():
-        assert time.monotonic() < limit
-        time.sleep(0.05)
 
 
 def identity(child: Json) -> tuple[str, str, str]:

@@ -28,6 +28,7 @@ from couler.state import (
     shown_status,
     steps_of,
 )
+from tests.support.processes import is_running
 
 PROGRAM = """
 import sys
@@ -85,14 +86,6 @@ def line(process: subprocess.Popen[str]) -> list[str]:
     return process.stdout.readline().split()
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"  # nobody may have asked how it ended
-
-
 def test_a_step_that_waits_for_a_person(start: Callable, tmp_path: Path) -> None:
     ask = Step(name="ask", action=Suspend(message="Go on?"))
     process = start(ask, sh("after", "true", "ask"))
@@ -136,4 +129,4 @@ def test_cancel_a_run_whose_engine_was_killed(start: Callable, tmp_path: Path) -
         assert (found.status, found.message) == ("cancelled", "the run was cancelled")
         assert [one.status for one in attempts_of(database, run)] == ["interrupted"]
         assert [one.status for one in sessions_of(database, run)] == ["interrupted"]
-    assert not is_alive(int(left.read_text()))
+    assert not is_running(int(left.read_text()))

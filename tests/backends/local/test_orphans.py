@@ -8,11 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from couler.backends.local.orphans import end_orphans
+from tests.support.processes import is_running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -32,14 +32,6 @@ def session() -> Iterator[tuple[int, int]]:
     yield leader.pid, member
     if is_running(member):
         os.kill(member, signal.SIGKILL)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_session_of_a_leader_that_has_ended_is_ended(session: tuple[int, int]) -> None:

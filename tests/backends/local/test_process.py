@@ -22,6 +22,7 @@ from couler.backends.local.process import (
     Streams,
     run_process,
 )
+from tests.support.processes import is_running
 
 
 def run_words(
@@ -66,14 +67,6 @@ def ends(pid: int) -> bool:
     while is_running(pid) and time.monotonic() < until:
         time.sleep(0.01)
     return not is_running(pid)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"  # a zombie waits to be reaped by whoever inherited it
 
 
 def test_exit_code_and_outputs(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from couler.ir.grouped import InnerEnd, read_report
 from couler.optimizers.grouped.run_attempts import Running
 from couler.optimizers.grouped.scope_problem import RUNNER_BYTES
 from couler.optimizers.grouped.script import literal, script_of
+from tests.support.processes import is_running
 
 
 class Ran(t.NamedTuple):
@@ -67,12 +68,6 @@ def run(folder: Path, *steps: dict[str, t.Any], **fields: t.Any) -> Ran:
 
 def sh(name: str, says: str, *after: str, **fields: t.Any) -> dict[str, t.Any]:
     return {"name": name, "after": list(after), "words": ["sh", "-c", says], **fields}
-
-
-def is_running(pid: int) -> bool:
-    """Return whether a process runs; one that has ended may wait for its parent."""
-    said = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False)
-    return said.stdout.strip()[:1] not in (b"", b"Z")
 
 
 RESULT = [{"name": "result", "type": "str"}]
