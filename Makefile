@@ -52,10 +52,11 @@ run: $(STAMP) ## Main job: check, draw, compile and run the example of model sel
 	@echo "           $(BIN)/couler compile $(EXAMPLE) -e argo -o $(OUT)/workflow.yaml"
 
 .PHONY: check
-check: $(STAMP) ## Lint, format, types, layers, docs
+check: $(STAMP) ## Lint, format, types, layers, size, docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m tests.measure.size --check
 	@$(MAKE) --no-print-directory -j2 types docs
 
 .PHONY: types
@@ -149,6 +150,14 @@ postgresql: ## Install PostgreSQL, whose servers tests start on loopback (on Deb
 	  sed -i 's/^#*create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf && \
 	  $(APT_INSTALL) postgresql >/dev/null; \
 	else echo "PostgreSQL is not here: tests that need it are left out"; fi
+
+.PHONY: size
+size: $(STAMP) ## Print how large the repository is, beside its budget
+	@$(BIN)/python -m tests.measure.size
+
+.PHONY: budget
+budget: $(STAMP) ## Lower the budget to the size of today
+	@$(BIN)/python -m tests.measure.size --write
 
 .PHONY: goldens
 goldens: $(STAMP) ## Write the golden files anew; read the diff before you commit it
