@@ -159,6 +159,12 @@ size: $(STAMP) ## Print how large the repository is, beside its budget
 budget: $(STAMP) ## Lower the budget to the size of today
 	@$(BIN)/python -m tests.measure.size --write
 
+.PHONY: seeded-faults
+seeded-faults: $(STAMP) ## Seed 100 faults into the product: the default tests must catch each (about an hour)
+	rm -rf build/contexts
+	-$(PYTEST) -q -n auto --dist worksteal -p tests.measure.contexts
+	$(BIN)/python -m tests.measure.seeded_faults check
+
 .PHONY: goldens
 goldens: $(STAMP) ## Write the golden files anew; read the diff before you commit it
 	$(BIN)/python -m pytest -m "golden and not (airflow or cluster or llm)" --update-goldens

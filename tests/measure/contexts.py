@@ -21,6 +21,8 @@ _recorder: t.Final = coverage.Coverage(
     source=[str(Path(folder).absolute()) for folder in MEASURED],
     messages=False,
 )
+# The process that hands tests to workers runs none itself.
+_recorder.set_option("run:disable_warnings", ["no-data-collected"])
 
 
 def pytest_configure() -> None:
