@@ -12,26 +12,12 @@ GROUP = "couler.backends"
 
 
 def backend_names() -> tuple[str, ...]:
-    """Return the names of the installed engines, sorted; none is loaded.
-
-    Raises
-    ------
-    ConfigurationError
-        Two installed distributions bring an engine of the same name.
-    """
+    """Return the names of the installed engines, sorted; none is loaded."""
     return tuple(find_plugins(GROUP))
 
 
 def get_backend(name: str) -> Backend:
-    """Load an engine.
-
-    Raises
-    ------
-    EngineOptionError
-        No engine of that name is installed; the message names the nearest.
-    ConfigurationError
-        The engine's distribution is broken, or two bring that name.
-    """
+    """Load an engine."""
     plugins = find_plugins(GROUP)
     if name not in plugins:
         known = ", ".join(plugins) or "none"

@@ -1,9 +1,4 @@
-"""What an engine elsewhere keeps of cached steps, and how it is removed from here.
-
-A backend whose engine keeps such entries has a method `entries` (`KeepsEntries`). What it returns
-(`SharedEntries`) speaks the engine's own protocol; which entries go is decided above it, in
-`couler.control`.
-"""
+"""What an engine elsewhere keeps of cached steps, and how it is removed from here."""
 
 from __future__ import annotations
 
@@ -19,29 +14,7 @@ from couler.backends.remote import Connection, Json
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """What an engine elsewhere has kept of a cached step.
-
-    Attributes
-    ----------
-    place
-        What holds the entry, such as the name of a config map.
-    key
-        Stands for what the step ran on.
-    text
-        The entry as it was seen; it is another one after each use.
-    made_by
-        What the engine calls the step that ran.
-    made_at, used_at
-        When the step ended, and when another last took its outputs.
-    seconds
-        How long it ran; None where the engine does not know any more.
-    locations
-        Keys of its files in the repository of the runs.
-    repository
-        Which repository that is (`repository_mark`); None for an entry that does not tell.
-    is_left
-        No step can take it any more. It stands for files that were not removed with it.
-    """
+    """What an engine elsewhere has kept of a cached step."""
 
     place: str
     key: str
@@ -62,20 +35,7 @@ class CacheEntry:
 
 @dataclass(frozen=True, slots=True)
 class CacheView:
-    """The entries of cached steps, and what runs need of them.
-
-    Attributes
-    ----------
-    entries
-        All that there are.
-    needed
-        Locations of all files that runs read or may read which go on, and those that runs have
-        given out as their outputs as long as the engine tells of them; of a file in a folder also
-        that of the folder. Other texts may be among them.
-    place_bytes
-        What one place is to hold at most, in bytes: well below what the engine can store. None if
-        it does not matter.
-    """
+    """The entries of cached steps, and what runs need of them."""
 
     entries: tuple[CacheEntry, ...]
     needed: frozenset[str] = field(repr=False)
@@ -90,63 +50,23 @@ class SharedEntries(t.Protocol):
     """Where an engine keeps entries of cached steps that later runs take."""
 
     def view(self) -> CacheView:
-        """Return what there is.
-
-        Raises
-        ------
-        EngineError
-            That cannot be told.
-        """
+        """Return what there is."""
         ...
 
     def remove(self, entries: Collection[CacheEntry]) -> tuple[CacheEntry, ...]:
-        """Remove those of the entries that are as they were seen, and return them.
-
-        Raises
-        ------
-        EngineError
-            It is not known whether all could be removed.
-        """
+        """Remove those of the entries that are as they were seen, and return them."""
         ...
 
     def put_aside(self, entries: Collection[CacheEntry]) -> None:
-        """Keep entries that were removed, though not all of their files were.
-
-        No step takes them (`CacheEntry.is_left`); who looks later finds the files by them.
-
-        Raises
-        ------
-        EngineError
-            It is not known whether all could be kept.
-        """
+        """Keep entries that were removed, though not all of their files were."""
         ...
 
     def missed(self, place: Mapping[str, Json]) -> frozenset[str]:
-        """Return the locations of files that steps of a run asked for and did not find.
-
-        Of these only the files of cached steps, whether it took them from the cache or made them: a
-        run that is taken up later may find neither.
-
-        Parameters
-        ----------
-        place
-            Where the run is, as `couler.backends.remote.Remote.submit` returned it.
-
-        Raises
-        ------
-        EngineError
-            That cannot be told.
-        """
+        """Return the locations of files that steps of a run asked for and did not find."""
         ...
 
     def forget(self, locations: Collection[str]) -> None:
-        """Remove all entries that have a file at one of some locations.
-
-        Raises
-        ------
-        EngineError
-            It is not known whether all could be removed.
-        """
+        """Remove all entries that have a file at one of some locations."""
         ...
 
 
@@ -160,22 +80,7 @@ class KeepsEntries(t.Protocol):
 
 
 def repository_mark(url: str | None, chosen: str = "") -> str | None:
-    """Return what tells one repository of files from others, in an entry; None if nothing does.
-
-    Parameters
-    ----------
-    url
-        Where it is, as the user's machine reaches it; None if nobody has said so.
-    chosen
-        What the workflow says of it to the engine; empty for nothing.
-
-    Examples
-    --------
-    >>> repository_mark("s3://artifacts/") == repository_mark("s3://artifacts")
-    True
-    >>> repository_mark("s3://artifacts") == repository_mark("s3://artifacts", "of-team-a")
-    False
-    """
+    """Return what tells one repository of files from others, in an entry; None if nothing does."""
     if url is None and not chosen:
         return None
     place = "" if url is None else url.removeprefix("file://").rstrip("/")

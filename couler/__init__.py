@@ -1,7 +1,4 @@
-"""Write a workflow once in Python; run it on this machine, or compile it for an engine.
-
-Importing this package is cheap: a public name loads its module at first use.
-"""
+"""Write a workflow once in Python; run it on this machine, or compile it for an engine."""
 
 import typing as _t
 from importlib import import_module as _import_module

@@ -257,33 +257,7 @@ def delete(
     *,
     kind: Kind = "Workflow",
 ) -> None:
-    """Delete a workflow from the Argo Workflows of a cluster.
-
-    Runs of this machine are deleted by the command `couler delete`.
-
-    Parameters
-    ----------
-    name
-        Name of the workflow on the cluster.
-    namespace, config_file, context, client_configuration, persist_config
-        As for `ArgoSubmitter`.
-    grace_period_seconds
-        How long what runs has to end.
-    propagation_policy
-        Whether what belongs to the workflow is deleted after it (`Background`), before it
-        (`Foreground`) or not at all (`Orphan`).
-    kind
-        `Workflow`, `CronWorkflow` or `WorkflowTemplate`.
-
-    Raises
-    ------
-    EngineOptionError
-        There is no such kind or policy.
-    ConfigurationError
-        The extra `argo` is missing, or there is no configuration of a cluster.
-    EngineError
-        The cluster refused, or has no such workflow.
-    """
+    """Delete a workflow from the Argo Workflows of a cluster."""
     kinds = t.get_args(Kind)
     if kind not in kinds:
         raise EngineOptionError(f"argo has no kind {kind!r}; it has: {', '.join(kinds)}")

@@ -1,22 +1,4 @@
-"""Files for containers that have no Couler: `python -m couler.io serve FOLDER`; lists of files.
-
-It runs beside a step and shares a folder with it. The wrapper of the step's process asks by files,
-as it has nothing but a shell, and waits for the answers:
-
-- `N.ask` is a request, renamed to this name when it is whole: words, each with a NUL behind it.
-- `N.answer` is the answer: `done`, `absent`, or `failed` and the reason.
-
-The words are `get TYPE NAME ARCHIVE LOCATION FIELD TEXT ...`, which brings what is at a location to
-`NAME` in the folder, `put NAME ARCHIVE LOCATION FIELD TEXT ...`, or `digest TYPE ARCHIVE LOCATION
-FIELD TEXT ...`, whose answer is `done` and the digest of what is there. The archive is `tar`, `zip`
-or nothing, or such an object as JSON. The location is one of `couler.ir.artifacts` as JSON, whose
-texts are those of the fields; nothing stands for the repository that `COULER_REPOSITORY` describes,
-with the field `key`. Secrets are looked for as on any machine: `COULER_SECRET_<secret>_<key>`. No
-link in the folder is followed: no request reads or writes what is the server's own.
-
-`python -m couler.io list FILE LOCATION NAMES PATTERN FIELD TEXT ...` writes the keys of the files
-below a location, a list, as each of the outputs that are named with commas between them.
-"""
+"""Files for containers that have no Couler: `python -m couler.io serve FOLDER`; lists of files."""
 
 from __future__ import annotations
 
@@ -60,15 +42,7 @@ usage: python -m couler.io serve FOLDER
 
 
 class Outside:
-    """What is outside of a container: locations, the repository among them.
-
-    Parameters
-    ----------
-    scratch
-        Folder for files on their way.
-    environ
-        Has the secrets and names the repository.
-    """
+    """What is outside of a container: locations, the repository among them."""
 
     def __init__(self, scratch: Path, environ: Mapping[str, str]) -> None:
         repository = environ.get(REPOSITORY, "")
@@ -97,15 +71,7 @@ class Outside:
 
 
 class Server:
-    """Answers the requests in a folder.
-
-    Parameters
-    ----------
-    folder
-        Where requests come, and files.
-    environ
-        Has the secrets and names the repository.
-    """
+    """Answers the requests in a folder."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = SharedFolder(folder)
@@ -250,17 +216,7 @@ def main(
     environ: Mapping[str, str] | None = None,
     until: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Serve a folder until it is asked to end.
-
-    Parameters
-    ----------
-    arguments
-        Of the command line; None for its own.
-    environ
-        The environment; None for its own.
-    until
-        Tells, now and then, whether to end.
-    """
+    """Serve a folder until it is asked to end."""
     words = sys.argv[1:] if arguments is None else arguments
     environ = os.environ if environ is None else environ
     if len(words) > 4 and words[0] == "list":

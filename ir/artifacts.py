@@ -1,8 +1,4 @@
-"""Files that lie outside of a workflow: where, how they are packed, and when they are removed.
-
-Credentials are references to secrets, never values. A location whose storage is not named (no
-bucket, no container, no addresses) is a key in the target's own repository of files.
-"""
+"""Files that lie outside of a workflow: where, how they are packed, and when they are removed."""
 
 from __future__ import annotations
 
@@ -303,13 +299,7 @@ STORED = tuple(kind.model_fields["kind"].default for kind in _STORAGE)
 
 
 def location_texts(location: Location) -> Iterator[tuple[str, Text]]:
-    """Yield the texts of a location that can hold values, each with the name of its field.
-
-    Examples
-    --------
-    >>> list(location_texts(GitLocation(repository="https://example.org/a.git")))
-    [('repository', 'https://example.org/a.git')]
-    """
+    """Yield the texts of a location that can hold values, each with the name of its field."""
     for name in _TEXTS[type(location)]:
         text = getattr(location, name)
         if text is not None:
@@ -340,13 +330,7 @@ def without_texts(location: Location | None) -> Location | None:
 
 
 def is_in_repository(location: Location) -> bool:
-    """Return whether a location is a key in the target's own repository.
-
-    Examples
-    --------
-    >>> is_in_repository(S3Location(key="models/a")), is_in_repository(RawLocation(content="x"))
-    (True, False)
-    """
+    """Return whether a location is a key in the target's own repository."""
     field = _STORAGE.get(type(location))
     return field is not None and not getattr(location, field)
 

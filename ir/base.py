@@ -55,18 +55,7 @@ class FrozenDict(dict[str, t.Any]):
 
 
 def freeze_json(value: object) -> t.Any:
-    """Return `value` with lists as tuples and dicts as `FrozenDict`, all the way down.
-
-    Parameters
-    ----------
-    value
-        A JSON value: str, int, float, bool, None, list or tuple, dict with str keys.
-
-    Raises
-    ------
-    ValueError
-        The value, or one inside it, has no JSON form (NaN and infinities included).
-    """
+    """Return `value` with lists as tuples and dicts as `FrozenDict`, all the way down."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -101,10 +90,7 @@ class Node(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     def gives(self, fields: frozenset[str]) -> bool:
-        """Return whether it was given one of these fields; those that were not have defaults.
-
-        Walks over large workflows ask this before they look at what most steps do not have.
-        """
+        """Return whether it was given one of these fields; those that were not have defaults."""
         return not fields.isdisjoint(self.__pydantic_fields_set__)
 
 

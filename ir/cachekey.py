@@ -16,20 +16,7 @@ from couler.ir.workflow import Container, Http, Input, Job, Output, Step
 
 
 def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
-    """Return the digest of a step's definition without its texts, in hexadecimal.
-
-    It covers the action (image as written, command, code), the declared inputs and outputs, the
-    names of environment variables and headers, which secrets and config maps give more of them,
-    what is mounted where, and the working directory; neither the step's name nor its place in a
-    workflow, nor policies, nor any value, secrets' values least of all.
-
-    Parameters
-    ----------
-    step
-        The step.
-    volumes
-        The workflow's volumes by name: all that the step mounts.
-    """
+    """Return the digest of a step's definition without its texts, in hexadecimal."""
     action = step.action.model_dump(mode="json", exclude_defaults=True)
     if isinstance(step.action, Container):
         action["args"] = len(step.action.args)
@@ -126,27 +113,10 @@ def _given_by(variable: EnvVar) -> object:
 
 
 def cache_key(digest: str, texts: Iterable[str]) -> str:
-    """Return the key of one execution, in hexadecimal.
-
-    Parameters
-    ----------
-    digest
-        `definition_digest` of the step.
-    texts
-        What the step reads, as it travels on the wire, in the order of its declaration: command
-        words that are values, arguments, inputs, environment, values that the other containers of
-        its pod read, the cache's salt, and the locations of outputs. For a file it is the digest
-        of the content where the engine knows it, and the location otherwise.
-    """
+    """Return the key of one execution, in hexadecimal."""
     return text_digest(digest + "".join(map(text_digest, texts)))
 
 
 def text_digest(text: str) -> str:
-    """Return the digest of one text of a key, in hexadecimal: SHA-256 of its UTF-8.
-
-    Examples
-    --------
-    >>> cache_key("d", ["x"]) == text_digest("d" + text_digest("x"))
-    True
-    """
+    """Return the digest of one text of a key, in hexadecimal: SHA-256 of its UTF-8."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,8 +1,4 @@
-"""The codes of everything that checking a workflow can report: one table, by number.
-
-A code never changes its meaning. docs/errors.md explains each, with a failing and a mended
-example that run as tests.
-"""
+"""The codes of everything that checking a workflow can report: one table, by number."""
 
 from __future__ import annotations
 

@@ -10,11 +10,7 @@ from couler.ir.workflow import Container, Defaults, Group, Http, Job, Script, St
 
 
 def resolve_defaults(workflow: Workflow) -> Workflow:
-    """Return the workflow with its defaults merged into every step, and none left to merge.
-
-    What a step states itself wins. Policies of processes (resources, placement, environment)
-    go to the steps that run one; `retry` and `timeout_s` to every step but groups.
-    """
+    """Return the workflow with its defaults merged into every step, and none left to merge."""
     defaults = workflow.defaults
     if defaults is None:
         return workflow

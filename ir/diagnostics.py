@@ -14,23 +14,7 @@ Severity: t.TypeAlias = t.Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem of a workflow.
-
-    Attributes
-    ----------
-    code
-        Stable name of the kind of problem, `CLR` and three digits; an anchor in docs/errors.md.
-    message
-        What is wrong, where, and how to mend it, in one or two sentences.
-    step
-        Path of the step, or None where the workflow as a whole is meant.
-    source
-        Where in the user's program it was written, if that is known.
-    severity
-        Errors stop a compilation, warnings do not.
-    of_target
-        Whether a setting of the target is missing, so that no change of the program is needed.
-    """
+    """One problem of a workflow."""
 
     code: str
     message: str
@@ -56,14 +40,6 @@ class Diagnostic:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint that names the nearest known name, with a blank before it, or nothing.
-
-    Examples
-    --------
-    >>> did_you_mean("modle", ["model", "data"])
-    ' Did you mean "model"?'
-    >>> did_you_mean("x", ["model"])
-    ''
-    """
+    """Return a hint that names the nearest known name, with a blank before it, or nothing."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f' Did you mean "{near[0]}"?' if near else ""

@@ -15,25 +15,7 @@ _LENGTH = 32
 
 
 def run_digest(workflow: Workflow, texts: Mapping[str, str]) -> str:
-    """Return a digest of a workflow and the values of its parameters.
-
-    Where it stands in the source has no part in it, as the same program lies elsewhere on other
-    machines; nor has whether a default is given or left out.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    texts
-        Values of its parameters by name, as texts on the wire.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Parameter
-    >>> one = Workflow(name="one", parameters=(Parameter(name="n", type="int", default=3),))
-    >>> run_digest(one, {}) == run_digest(one, {"n": "3"}) != run_digest(one, {"n": "4"})
-    True
-    """
+    """Return a digest of a workflow and the values of its parameters."""
     defaults = {
         one.name: encode(one.default, one.type)
         for one in workflow.parameters

@@ -12,27 +12,7 @@ from couler.ir.workflow import Output
 
 
 def check_entered(outputs: Iterable[Output], entered: Mapping[str, str]) -> None:
-    """Refuse what cannot be given on.
-
-    Parameters
-    ----------
-    outputs
-        What the step gives on.
-    entered
-        Texts by the names of outputs.
-
-    Raises
-    ------
-    WireError
-        A name is unknown, a value is missing, or a text is not of the declared type or too large.
-
-    Examples
-    --------
-    >>> check_entered((Output(name="rate", type="float"),), {"rate": "0.1"})
-    >>> check_entered((Output(name="rate", type="float"),), {})
-    Traceback (most recent call last):
-    couler.errors.WireError: a value for "rate" must be entered: -p rate=...
-    """
+    """Refuse what cannot be given on."""
     declared = {output.name: output for output in outputs}
     for name in entered:
         if name not in declared:
@@ -48,26 +28,7 @@ def check_entered(outputs: Iterable[Output], entered: Mapping[str, str]) -> None
 
 
 def entered_texts(outputs: Iterable[Output], given: Mapping[str, object]) -> dict[str, str]:
-    """Return what a person enters, as texts on the wire.
-
-    Parameters
-    ----------
-    outputs
-        What the step gives on.
-    given
-        Values by the names of outputs. Texts are read as the declared type, but for `PlainText`;
-        other values have to be of it.
-
-    Raises
-    ------
-    WireError
-        As `check_entered`; or a value is not of the declared type.
-
-    Examples
-    --------
-    >>> entered_texts((Output(name="rate", type="float"),), {"rate": 0.5})
-    {'rate': '0.5'}
-    """
+    """Return what a person enters, as texts on the wire."""
     declared = tuple(outputs)
     texts = dict.fromkeys(given, "")  # what has an unknown name is refused below
     for output in declared:

@@ -1,9 +1,4 @@
-"""The features of the IR that a workflow can ask of an engine.
-
-Backends declare for every feature whether they can do it, so a feature is as fine as the
-differences between engines: a foreach over a list known beforehand and one over an output are
-two, and so are combinations that engines treat differently.
-"""
+"""The features of the IR that a workflow can ask of an engine."""
 
 from __future__ import annotations
 

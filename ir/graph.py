@@ -10,22 +10,7 @@ from couler.ir.workflow import Step
 
 
 class Graph:
-    """The steps of one scope and the edges between them.
-
-    Parameters
-    ----------
-    edges
-        For each step, in program order, the names of the steps that it waits for. Names that
-        are no step of the scope are left out: verification reports them.
-
-    Examples
-    --------
-    >>> graph = Graph({"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")})
-    >>> graph.topological_order
-    ('a', 'b', 'c', 'd')
-    >>> graph.levels, sorted(graph.ancestors("d")), graph.leaves
-    ((('a',), ('b', 'c'), ('d',)), ['a', 'b', 'c'], ('d',))
-    """
+    """The steps of one scope and the edges between them."""
 
     def __init__(self, edges: Mapping[str, Iterable[str]]) -> None:
         self.predecessors: dict[str, tuple[str, ...]] = {
@@ -48,10 +33,7 @@ class Graph:
 
     @cached_property
     def topological_order(self) -> tuple[str, ...]:
-        """The steps, each after all that it waits for; program order where the graph allows.
-
-        Steps on a cycle, and all that wait for them, are left out: see `find_cycle`.
-        """
+        """The steps, each after all that it waits for; program order where the graph allows."""
         waiting = {name: len(befores) for name, befores in self.predecessors.items()}
         ready = [name for name, count in waiting.items() if count == 0]
         order: list[str] = []
@@ -92,42 +74,15 @@ class Graph:
         return tuple(map(tuple, levels))
 
     def ancestors(self, name: str) -> frozenset[str]:
-        """Return all steps that a step waits for, directly or through others.
-
-        Raises
-        ------
-        KeyError
-            There is no such step.
-        """
+        """Return all steps that a step waits for, directly or through others."""
         return self._reach(name, self.predecessors)
 
     def descendants(self, name: str) -> frozenset[str]:
-        """Return all steps that wait for a step, directly or through others.
-
-        Raises
-        ------
-        KeyError
-            There is no such step.
-        """
+        """Return all steps that wait for a step, directly or through others."""
         return self._reach(name, self.successors)
 
     def critical_path(self, seconds: Callable[[str], float]) -> tuple[tuple[str, ...], float]:
-        """Return the path that takes longest, and how long it takes.
-
-        Parameters
-        ----------
-        seconds
-            Duration of a step, in seconds, at least 0.
-
-        Returns
-        -------
-        tuple of (tuple of str, float)
-            Steps in order, and their seconds in sum; `((), 0.0)` for no steps.
-
-        Notes
-        -----
-        This is T of the Couler paper, section IV-A, equation 1.
-        """
+        """Return the path that takes longest, and how long it takes."""
         end: dict[str, float] = {}
         via: dict[str, str | None] = {}
         for name in self.topological_order:
@@ -145,13 +100,7 @@ class Graph:
         return tuple(reversed(path)), total
 
     def find_cycle(self) -> tuple[str, ...]:
-        """Return one cycle, with its first step again at its end, or nothing if there is none.
-
-        Examples
-        --------
-        >>> Graph({"a": ("c",), "b": ("a",), "c": ("b",)}).find_cycle()
-        ('a', 'b', 'c', 'a')
-        """
+        """Return one cycle, with its first step again at its end, or nothing if there is none."""
         on_cycle = set(self.predecessors) - set(self.topological_order)
         if not on_cycle:
             return ()

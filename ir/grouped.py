@@ -1,9 +1,4 @@
-"""Steps that run inside of another one, in its pod, and how it tells of them.
-
-A pass can put several steps into one (`origin` says so), whose script runs them. What a step
-inside writes stands in the log of that one as `NAME | line`, and what is told about it as
-`NAME ! text`. The last line is `couler-group: ` and JSON.
-"""
+"""Steps that run inside of another one, in its pod, and how it tells of them."""
 
 from __future__ import annotations
 
@@ -77,17 +72,7 @@ class Report(t.NamedTuple):
 
 
 def read_report(lines: Iterable[str]) -> Report:
-    """Return how the steps inside ended, by the last line of a log that tells of it.
-
-    Examples
-    --------
-    >>> log = 'a | hi', 'couler-group: {"version": 1, "steps": [{"name": "a", "state": "failed"}]}'
-    >>> [end] = read_report(log).ends
-    >>> end.name, end.state
-    ('a', 'failed')
-    >>> read_report(['couler-group: {"version": 9, "ends": {"a": "failed"}}']).problem
-    'its report is of version 9, of which version 1 is known here'
-    """
+    """Return how the steps inside ended, by the last line of a log that tells of it."""
     last = next((line for line in reversed(list(lines)) if line.startswith(REPORT)), None)
     if last is None:
         return Report()
@@ -107,13 +92,7 @@ def read_report(lines: Iterable[str]) -> Report:
 
 
 def lines_of(name: str, lines: Iterable[str]) -> Iterator[str]:
-    """Yield what one step inside wrote and what is told about it, without its name.
-
-    Examples
-    --------
-    >>> list(lines_of("a", ["a | hi", "b | ho", "a ! it ended with exit code 1"]))
-    ['hi', 'it ended with exit code 1']
-    """
+    """Yield what one step inside wrote and what is told about it, without its name."""
     for line in lines:
         for start in (f"{name} | ", f"{name} ! "):
             if line.startswith(start):
@@ -121,17 +100,7 @@ def lines_of(name: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def inner_name(workflow: Workflow, place: str, asked: str) -> str | None:
-    """Return the name of the step inside that is meant, None if all that runs at a place is.
-
-    Parameters
-    ----------
-    workflow
-        What runs.
-    place
-        Path of a step of it.
-    asked
-        The path or name by which the user asked for that.
-    """
+    """Return the name of the step inside that is meant, None if all that runs at a place is."""
     try:
         path, wanted = StepPath.parse(place), StepPath.parse(asked)
     except ValueError:
@@ -148,19 +117,7 @@ def inner_names(step: Step) -> tuple[str, ...]:
 
 
 def unbegun(step: Step, state: str, message: str | None = None) -> tuple[InnerEnd, ...]:
-    """Return how the steps inside ended where the one that runs them has not begun.
-
-    They have what is said of it in common: its condition, and what they wait for outside. So they
-    are skipped or omitted with it; and if its condition cannot be evaluated, those that wait for no
-    other one inside fail, and the others are omitted.
-
-    Parameters
-    ----------
-    step
-        The one that runs them.
-    state, message
-        How it ended, and why.
-    """
+    """Return how the steps inside ended where the one that runs them has not begun."""
     if state in ("skipped", "omitted"):
         common: _State = "skipped" if state == "skipped" else "omitted"
         return tuple(InnerEnd(name, common, message=message) for name in inner_names(step))

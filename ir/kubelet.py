@@ -1,8 +1,4 @@
-"""Text past the kubelet, which reads `$(NAME)` and `$$` in commands, arguments and environment.
-
-It puts the variable of that name in place of the first, if the container has it, and one dollar in
-place of the second.
-"""
+"""Text past the kubelet, which reads `$(NAME)` and `$$` in commands, arguments and environment."""
 
 from __future__ import annotations
 
@@ -17,11 +13,5 @@ def needs_dollars(text: str) -> bool:
 
 
 def protect_dollars(text: str) -> str:
-    """Double the dollars of a text that the kubelet would take for the start of something.
-
-    Examples
-    --------
-    >>> protect_dollars("$HOME"), protect_dollars("$(($1)) $$")
-    ('$HOME', '$$(($1)) $$$')
-    """
+    """Double the dollars of a text that the kubelet would take for the start of something."""
     return _DOLLAR.sub("$$", text) if needs_dollars(text) else text

@@ -37,22 +37,7 @@ class ListFiles(Variant):
 
 
 def pattern_expression(pattern: str) -> str:
-    r"""Return the regular expression of a pattern, as Python and Go read it, for a whole path.
-
-    `*` stands for any text without `/`, `?` for one character other than `/`, `[a-z]` and `[!a-z]`
-    for one that is, or is not, among these; `**/` stands for any folders or none, and `**` for any
-    text.
-
-    Raises
-    ------
-    ValueError
-        A bracket does not begin a set of characters, or not one that can be.
-
-    Examples
-    --------
-    >>> pattern_expression("**/part-?.csv")
-    '(?:(?s:.)*/)?part-[^/]\\.csv'
-    """
+    r"""Return the regular expression of a pattern, as Python and Go read it, for a whole path."""
     made: list[str] = []
     position = 0
     while position < len(pattern):
@@ -85,13 +70,7 @@ def pattern_expression(pattern: str) -> str:
 
 
 def fitting(paths: t.Iterable[str], pattern: str | None) -> list[str]:
-    """Return the paths that fit a pattern.
-
-    Examples
-    --------
-    >>> fitting(["a.csv", "in/b.csv", "c.txt"], "*.csv")
-    ['a.csv']
-    """
+    """Return the paths that fit a pattern."""
     if pattern is None:
         return list(paths)
     expression = re.compile(pattern_expression(pattern))

@@ -1,9 +1,4 @@
-"""Jobs that can do without a cluster: their local forms take their place, or are left out.
-
-An engine that creates resources runs a job and leaves its local form out; an engine that only has
-processes runs the local form as an ordinary step. Either way the step keeps its name, its order
-and its policies, and waits for the same steps.
-"""
+"""Jobs that can do without a cluster: their local forms take their place, or are left out."""
 
 from __future__ import annotations
 
@@ -24,11 +19,7 @@ def use_local_forms(workflow: Workflow) -> Workflow:
 
 
 def leave_out_local_forms(workflow: Workflow) -> Workflow:
-    """Return the workflow with jobs that have no local form.
-
-    They still wait for the steps whose outputs only the local form reads, as local forms wait for
-    those that only the manifest reads: the order of a workflow does not depend on the engine.
-    """
+    """Return the workflow with jobs that have no local form."""
     return _rewrite(workflow, _as_job)
 
 

@@ -52,13 +52,7 @@ def locks_of(step: Step) -> tuple[Lock, ...]:
 
 
 def lock_identity(lock: Lock) -> tuple[str, ...]:
-    """Return what two locks have in common if they are the same for an engine.
-
-    Examples
-    --------
-    >>> lock_identity(Mutex(name="m")) == lock_identity(Mutex(name="m", database=True))
-    False
-    """
+    """Return what two locks have in common if they are the same for an engine."""
     namespace = lock.namespace or ""
     match lock:
         case Mutex():

@@ -1,8 +1,4 @@
-"""Values of the workflow inside the manifests of jobs.
-
-A manifest is plain JSON with `null` wherever a value goes; the job names those places. So a
-manifest is the same data whatever fills it, and no engine's syntax stands in it.
-"""
+"""Values of the workflow inside the manifests of jobs."""
 
 from __future__ import annotations
 
@@ -32,13 +28,7 @@ class ManifestValue(Node):
 
 
 def place_text(path: Path) -> str:
-    """Return a path as people write it.
-
-    Examples
-    --------
-    >>> place_text(("spec", "args", 0, "a.b"))
-    'spec.args[0]["a.b"]'
-    """
+    """Return a path as people write it."""
     text = ""
     for key in path:
         if isinstance(key, int):
@@ -51,13 +41,7 @@ def place_text(path: Path) -> str:
 
 
 def is_hole(manifest: Mapping[str, t.Any], path: Path) -> bool:
-    """Return whether a manifest has a place for a value: `null` at the end of the path.
-
-    Examples
-    --------
-    >>> is_hole({"args": ["--rate", None]}, ("args", 1)), is_hole({"args": []}, ("args", 1))
-    (True, False)
-    """
+    """Return whether a manifest has a place for a value: `null` at the end of the path."""
     tree: t.Any = manifest
     for key in path:
         if isinstance(key, int):
@@ -72,13 +56,7 @@ def is_hole(manifest: Mapping[str, t.Any], path: Path) -> bool:
 def filled(
     manifest: Mapping[str, t.Any], values: Iterable[tuple[Path, object]]
 ) -> dict[str, t.Any]:
-    """Return a manifest as plain dicts and lists, with values at their places.
-
-    Examples
-    --------
-    >>> filled({"args": ("--rate", None)}, [(("args", 1), "0.1")])
-    {'args': ['--rate', '0.1']}
-    """
+    """Return a manifest as plain dicts and lists, with values at their places."""
     tree: dict[str, t.Any] = thawed(manifest)
     for path, value in values:
         inner: t.Any = tree
@@ -91,20 +69,7 @@ def filled(
 def split(
     tree: object, is_value: Callable[[object], bool]
 ) -> tuple[t.Any, list[tuple[Path, t.Any]]]:
-    """Take the values out of a tree: return it with `null` in their places, and the values.
-
-    Parameters
-    ----------
-    tree
-        Dicts, lists and JSON values with values of the workflow anywhere.
-    is_value
-        Tells which those are.
-
-    Examples
-    --------
-    >>> split({"a": [1, b"x"]}, lambda one: isinstance(one, bytes))
-    ({'a': [1, None]}, [(('a', 1), b'x')])
-    """
+    """Take the values out of a tree: return it with `null` in their places, and the values."""
     found: list[tuple[Path, t.Any]] = []
 
     def take(part: object, path: Path) -> object:

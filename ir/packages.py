@@ -7,12 +7,6 @@ from collections.abc import Iterable
 
 
 def install_command(packages: Iterable[str]) -> str:
-    """Return the command of a shell that installs packages, and says nothing if that succeeds.
-
-    Examples
-    --------
-    >>> install_command(["numpy>=2"])
-    "python -m pip install -q --disable-pip-version-check --root-user-action=ignore 'numpy>=2'"
-    """
+    """Return the command of a shell that installs packages, and says nothing if that succeeds."""
     command = "python -m pip install -q --disable-pip-version-check --root-user-action=ignore"
     return f"{command} {shlex.join(packages)}"

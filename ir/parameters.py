@@ -21,62 +21,21 @@ class PlainText(str):
 
 
 def read_parameter(parameter: Parameter, value: object) -> object:
-    """Return a value that a user gives for a parameter, as its type has it.
-
-    Text for a parameter of another type is read as JSON, unless it is a `PlainText`.
-
-    Raises
-    ------
-    ParameterError
-        It is not of the type, or none of the choices.
-    WireError
-        A text cannot be read as the type.
-    """
+    """Return a value that a user gives for a parameter, as its type has it."""
     found = value_of_type(value, parameter.type)
     check_choice(parameter, found)
     return found
 
 
 def check_choice(parameter: Parameter, value: object) -> None:
-    """Refuse a value that is none of a parameter's choices.
-
-    Raises
-    ------
-    ParameterError
-        It is none.
-    """
+    """Refuse a value that is none of a parameter's choices."""
     if parameter.choices and not any(_same(value, choice) for choice in parameter.choices):
         choices = ", ".join(repr(choice) for choice in parameter.choices)
         raise ParameterError(f"{value!r} is none of its choices: {choices}")
 
 
 def parameter_texts(declared: tuple[Parameter, ...], given: Mapping[str, object]) -> dict[str, str]:
-    """Return what a run is given, as texts on the wire.
-
-    Parameters
-    ----------
-    declared
-        The parameters of the workflow.
-    given
-        Values by name.
-
-    Returns
-    -------
-    dict
-        The text of each that is given; the others have their defaults.
-
-    Raises
-    ------
-    ParameterError
-        Names are unknown, values are missing, of the wrong type or not among the choices; the
-        message tells all of it.
-
-    Examples
-    --------
-    >>> depth = Parameter(name="depth", type="int", default=3)
-    >>> parameter_texts((depth,), {"depth": 5}), parameter_texts((depth,), {})
-    ({'depth': '5'}, {})
-    """
+    """Return what a run is given, as texts on the wire."""
     names = [parameter.name for parameter in declared]
     problems = [unknown_parameter(name, names) for name in given if name not in names]
     texts: dict[str, str] = {}
@@ -96,21 +55,7 @@ def parameter_texts(declared: tuple[Parameter, ...], given: Mapping[str, object]
 
 
 def with_values(declared: tuple[Parameter, ...], texts: Mapping[str, str]) -> tuple[Parameter, ...]:
-    """Return parameters that have for their defaults what a run is given.
-
-    Parameters
-    ----------
-    declared
-        The parameters of the workflow.
-    texts
-        What `parameter_texts` returns.
-
-    Examples
-    --------
-    >>> [depth] = with_values((Parameter(name="depth", type="int", required=True),), {"depth": "5"})
-    >>> depth.default, depth.required
-    (5, False)
-    """
+    """Return parameters that have for their defaults what a run is given."""
     return tuple(
         _with_value(parameter, texts[parameter.name]) if parameter.name in texts else parameter
         for parameter in declared
@@ -131,13 +76,7 @@ def unknown_parameter(name: str, names: list[str]) -> str:
 
 
 def value_of_type(value: object, value_type: ValueType) -> object:
-    """Return a value as a declared type has it; raises as `read_parameter`.
-
-    Examples
-    --------
-    >>> value_of_type("5", "json"), value_of_type(PlainText("5"), "json")
-    (5, '5')
-    """
+    """Return a value as a declared type has it; raises as `read_parameter`."""
     if isinstance(value, PlainText):
         if not matches(str(value), value_type):
             raise ParameterError(f"{value!r} is a text, and its type is {value_type}")

@@ -41,13 +41,7 @@ class StepPath(tuple[PathPart, ...]):
 
     @classmethod
     def parse(cls, text: str) -> StepPath:
-        """Read a path from its text.
-
-        Raises
-        ------
-        ValueError
-            The text is no path.
-        """
+        """Read a path from its text."""
         parts = []
         for piece in text.split("/"):
             match = _PART.fullmatch(piece)

@@ -221,10 +221,7 @@ def container_texts(container: PodContainer) -> Iterator[tuple[str, Text]]:
 def map_container_texts(
     container: PodContainer, change: Callable[[Text, str], Text]
 ) -> PodContainer:
-    """Return a container whose texts are changed, each given with the field that reads it.
-
-    The order is that of `container_texts`.
-    """
+    """Return a container whose texts are changed, each given with the field that reads it."""
     command = tuple(change(word, "command") for word in container.command)
     args = tuple(change(word, "args") for word in container.args)
     env = tuple(

@@ -1,7 +1,4 @@
-"""Whole numbers in a row, as `Range` states them: which they are, and how they are written.
-
-All engines share what is said here, so that a range gives the same items everywhere.
-"""
+"""Whole numbers in a row, as `Range` states them: which they are, and how they are written."""
 
 from __future__ import annotations
 
@@ -30,13 +27,7 @@ class Form(t.NamedTuple):
 
 
 def read_format(text: str) -> Form | None:
-    """Return what a format says, or None if it is none.
-
-    Examples
-    --------
-    >>> read_format("part-%03d.csv")
-    Form(before='part-', zeros=True, width=3, behind='.csv')
-    """
+    """Return what a format says, or None if it is none."""
     found = _FORMAT.fullmatch(text)
     if found is None:
         return None
@@ -47,27 +38,14 @@ def read_format(text: str) -> Form | None:
 
 
 def is_known(value: Value) -> bool:
-    """Return whether a list is known beforehand: a literal, or a range between literals.
-
-    Examples
-    --------
-    >>> from couler.ir.values import ParamRef
-    >>> is_known(Range(count=Literal(value=3))), is_known(Range(count=ParamRef(name="n")))
-    (True, False)
-    """
+    """Return whether a list is known beforehand: a literal, or a range between literals."""
     if isinstance(value, Literal):
         return True
     return isinstance(value, Range) and all(isinstance(end, Literal) for end in children(value))
 
 
 def known_items(value: Value) -> Sequence[t.Any] | None:
-    """Return the items of a list that is known beforehand; None for every other value.
-
-    Examples
-    --------
-    >>> known_items(Range(start=Literal(value=3), end=Literal(value=1), format="n%d"))
-    ['n3', 'n2', 'n1']
-    """
+    """Return the items of a list that is known beforehand; None for every other value."""
     if isinstance(value, Literal):
         return value.value if isinstance(value.value, tuple) else None
     if not isinstance(value, Range) or not is_known(value):
@@ -79,20 +57,7 @@ def known_items(value: Value) -> Sequence[t.Any] | None:
 
 
 def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[t.Any]:
-    """Return the items of a range.
-
-    Parameters
-    ----------
-    value
-        The range.
-    resolve
-        Gives the JSON value of an end.
-
-    Raises
-    ------
-    EvaluationError
-        An end is no whole number, the format is none, or there are too many numbers.
-    """
+    """Return the items of a range."""
     if value.format is not None and read_format(value.format) is None:
         raise EvaluationError(f"{value.format!r} is no format of a range")
     start = _whole(resolve(value.start))

@@ -1,8 +1,4 @@
-"""Rewriting: workflows with other steps in their scopes, steps that read other values.
-
-What does not change stays the same object, all the way up to the workflow, so that "nothing
-changed" is told by `is`.
-"""
+"""Rewriting: workflows with other steps in their scopes, steps that read other values."""
 
 from __future__ import annotations
 
@@ -20,33 +16,7 @@ _CONDITIONS = (Compare, And, Or, Not)
 
 
 def map_scopes(workflow: Workflow, change: Callable[[Scope], tuple[Step, ...]]) -> Workflow:
-    """Return a workflow with the steps of its scopes replaced, inner scopes before outer ones.
-
-    Parameters
-    ----------
-    workflow
-        Any workflow.
-    change
-        Gives the steps that a scope is to have: of the workflow, a group or an exit handler. The
-        groups in the scope that it is given have been changed already. Hooks are no graph and
-        stay as they are.
-
-    Notes
-    -----
-    O(n) for n steps, beside what `change` takes.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container, Step
-    >>> a = Step(name="a", action=Container(image="alpine"))
-    >>> flow = Workflow(name="w", steps=(Step(name="g", action=Group(steps=(a,))),))
-    >>> map_scopes(flow, lambda scope: scope.steps) is flow
-    True
-    >>> def double(scope):
-    ...     return (*scope.steps, *(s.model_copy(update={"name": s.name * 2}) for s in scope.steps))
-    >>> [step.name for step in map_scopes(flow, double).steps]
-    ['g', 'gg']
-    """
+    """Return a workflow with the steps of its scopes replaced, inner scopes before outer ones."""
 
     def inside(scope: Scope) -> tuple[Step, ...]:
         steps: list[Step] = []
@@ -83,38 +53,14 @@ def map_steps(workflow: Workflow, change: Callable[[Step], Step]) -> Workflow:
 
 
 def map_values(step: Step, change: Callable[[Value], Value]) -> Step:
-    """Return a step with the values that it reads in its own scope replaced.
-
-    Parameters
-    ----------
-    step
-        Any step; the values inside a group belong to the group's scope and stay, as do those of
-        hooks, which read nothing of other steps.
-    change
-        Gives what stands in the place of a value, of which it is told the outermost only.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container
-    >>> show = Container(image="alpine", command=("echo",), args=(StepRef(step="a"), "plain"))
-    >>> other = map_values(Step(name="b", action=show), lambda value: StepRef(step="c"))
-    >>> other.action.args
-    (StepRef(kind='step', step='c', output='result'), 'plain')
-    """
+    """Return a step with the values that it reads in its own scope replaced."""
     made = _map_node(step, change)
     assert isinstance(made, Step)
     return made
 
 
 def rename_references(value: Value, names: Mapping[str, str]) -> Value:
-    """Return a value that reads other steps: for each name the one that takes its place.
-
-    Examples
-    --------
-    >>> from couler.ir.values import Field
-    >>> rename_references(Field(of=StepRef(step="a"), path=(0,)), {"a": "b"}).of.step
-    'b'
-    """
+    """Return a value that reads other steps: for each name the one that takes its place."""
     if isinstance(value, StepRef):
         name = names.get(value.step)
         return value if name is None else value.model_copy(update={"step": name})

@@ -1,7 +1,4 @@
-"""The IR as JSON and YAML, and its JSON Schema.
-
-Defaults are left out of what is written; `read_json(write_json(w)) == w` holds for every workflow.
-"""
+"""The IR as JSON and YAML, and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -36,14 +33,7 @@ def write_yaml(workflow: Workflow) -> str:
 
 
 def read_json(text: str, *, file: str = "<json>") -> Workflow:
-    """Read a workflow from JSON text.
-
-    Raises
-    ------
-    SerializationError
-        The text is no JSON, or no IR of a version that can be read; the message lists every
-        problem with its place.
-    """
+    """Read a workflow from JSON text."""
     try:
         tree = json.loads(text)
     except json.JSONDecodeError as error:
@@ -58,16 +48,7 @@ def read_json(text: str, *, file: str = "<json>") -> Workflow:
 
 
 def read_yaml(text: str, *, file: str = "<yaml>") -> Workflow:
-    """Read a workflow from YAML text.
-
-    As in YAML 1.2, `on`, `yes` and the like are text, so that the field `on` needs no quotes; so
-    are dates.
-
-    Raises
-    ------
-    SerializationError
-        The text is no YAML, or no IR of a version that can be read.
-    """
+    """Read a workflow from YAML text."""
     import yaml
 
     try:
@@ -96,13 +77,7 @@ def _yaml_loader() -> t.Any:
 
 
 def from_tree(tree: object, *, file: str = "<tree>") -> Workflow:
-    """Read a workflow from a JSON tree.
-
-    Raises
-    ------
-    SerializationError
-        The tree is no IR of a version that can be read.
-    """
+    """Read a workflow from a JSON tree."""
     if not isinstance(tree, dict):
         raise SerializationError(f"{file}: a workflow is an object, not {type(tree).__name__}")
     version = tree.get("ir_version")

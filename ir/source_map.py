@@ -31,27 +31,7 @@ _End = t.TypeVar("_End", bound=HasStatus)
 
 @dataclass(frozen=True)
 class SourceMap:
-    """Where in a run the steps of a program are that have another place there, or none.
-
-    All other steps have in the run the path that they have in the program. Paths are those that
-    status and logs show.
-
-    Attributes
-    ----------
-    steps
-        For each such step its paths in the run: one of several that were merged has that of the
-        step that stands for it, and a call that is an item of a foreach that of the item.
-    removed
-        Why steps are not in the run, for those that a pass left out.
-
-    Examples
-    --------
-    >>> names = SourceMap({"b": ("a",), "train-7": ("train[7]",)}, {"c": "nothing uses it"})
-    >>> names.find("train-7"), names.sources(StepPath.parse("a")), names.label("train[7]")
-    ((StepPath('train[7]'),), ('b',), 'train[7] = train-7')
-    >>> bool(names), bool(SourceMap())
-    (True, False)
-    """
+    """Where in a run the steps of a program are that have another place there, or none."""
 
     steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
@@ -60,15 +40,7 @@ class SourceMap:
         return bool(self.steps or self.removed)
 
     def find(self, text: str) -> tuple[StepPath, ...]:
-        """Return where an instance of a step of the program is in the run.
-
-        Items and rounds that the path has beside go with it: if `b` is `a`, then `b[2]` is `a[2]`.
-
-        Returns
-        -------
-        tuple of StepPath
-            Nothing for what is no path, or of a step that is not in the map.
-        """
+        """Return where an instance of a step of the program is in the run."""
         try:
             asked = StepPath.parse(text)
         except ValueError:
@@ -88,10 +60,7 @@ class SourceMap:
         return tuple(dict.fromkeys(found))
 
     def sources(self, path: StepPath) -> tuple[str, ...]:
-        """Return the paths of the steps of the program that have their place in an instance.
-
-        A step that has its own path there is not among them.
-        """
+        """Return the paths of the steps of the program that have their place in an instance."""
         if not self.steps:
             return ()
         found = (
@@ -112,21 +81,7 @@ class SourceMap:
         return f"{path} = {', '.join(found[:_LISTED])}{more}"
 
     def look_up(self, text: str, ends: Mapping[str, _End]) -> _End | None:
-        """Return how an instance of a step of the program has ended.
-
-        Parameters
-        ----------
-        text
-            Its path in the program.
-        ends
-            How instances have ended, by their paths in the run. If a foreach was left out, its
-            items have no end of their own: that of the foreach is theirs.
-
-        Returns
-        -------
-        object
-            None if it has no end, or is several steps of the run.
-        """
+        """Return how an instance of a step of the program has ended."""
         found = self.find(text)
         if len(found) != 1:
             return None
@@ -139,19 +94,7 @@ class SourceMap:
         return end
 
     def hosts(self, ends: Iterable[str]) -> dict[str, str]:
-        """Return for each step of the program that ran inside of another one where that was.
-
-        Parameters
-        ----------
-        ends
-            Paths of what has an end of its own in the run; a step that runs others inside tells of
-            each of them by its own path.
-
-        Examples
-        --------
-        >>> SourceMap({"load": ("load-to-fit",)}).hosts(["load-to-fit", "load", "other"])
-        {'load': 'load-to-fit'}
-        """
+        """Return for each step of the program that ran inside of another one where that was."""
         if not self.steps:
             return {}
         found = {path: self.find(path) for path in ends}
@@ -188,26 +131,7 @@ NO_CHANGE: t.Final = SourceMap()
 
 
 def carry(path: StepPath, of: StepPath, to: StepPath) -> StepPath | None:
-    """Return an instance of one step for the same instance of another, which stands for it.
-
-    Parameters
-    ----------
-    path
-        An instance of `of`: as long, with items and rounds that `of` has not.
-    of, to
-        The steps. Their last parts belong together, and so on to the outside.
-
-    Returns
-    -------
-    StepPath
-        `to` with the items and rounds; None where it has no room for them.
-
-    Examples
-    --------
-    >>> old, new = StepPath.parse("each/fit-2"), StepPath.parse("each/fit[2]")
-    >>> carry(StepPath.parse("each[5]/fit-2"), old, new)
-    StepPath('each[5]/fit[2]')
-    """
+    """Return an instance of one step for the same instance of another, which stands for it."""
     parts = list(to)
     for depth, (part, known) in enumerate(zip(path, of, strict=True), len(to) - len(of)):
         beside = {

@@ -23,29 +23,7 @@ class Refusal(t.NamedTuple):
 
 
 def refuse_start(step: Step, states: Mapping[str, State]) -> Refusal | None:
-    """Return how a step ends without running, by the ends of the steps that it waits for.
-
-    Parameters
-    ----------
-    step
-        The step.
-    states
-        States of the scope's steps; all that the step waits for have ended. Steps that are not
-        in it, such as those that an exit handler reads from, are not waited for.
-
-    Returns
-    -------
-    Refusal or None
-        `omitted` if a success is missing, `skipped` if a failure is, None if it may run.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Group
-    >>> report = Step(name="report", action=Group(steps=()), depends_on=("fit",))
-    >>> refuse_start(report, {"fit": "skipped"})
-    >>> refuse_start(report, {"fit": "failed"})
-    Refusal(state='omitted', reason='it needs the success of fit, which failed')
-    """
+    """Return how a step ends without running, by the ends of the steps that it waits for."""
     skipped: Refusal | None = None
     for entry in (*step.depends_on, *implied_dependencies(step)):
         options = entry.options if isinstance(entry, AnyOf) else (entry,)
@@ -59,22 +37,7 @@ def refuse_start(step: Step, states: Mapping[str, State]) -> Refusal | None:
 
 
 def failed_branches(graph: Graph, states: Mapping[str, State]) -> frozenset[str]:
-    """Return the steps whose branch is failed.
-
-    Parameters
-    ----------
-    graph
-        The scope.
-    states
-        The state of each of its steps.
-
-    Examples
-    --------
-    >>> graph = Graph({"fit": (), "alarm": ("fit",), "report": ("fit",)})
-    >>> ends = {"fit": "failed", "alarm": "succeeded", "report": "omitted"}
-    >>> sorted(failed_branches(graph, ends))
-    ['fit', 'report']
-    """
+    """Return the steps whose branch is failed."""
     failed: set[str] = set()
     for name in graph.topological_order:
         if states[name] in _RAN:

@@ -37,33 +37,7 @@ _TEXTS = {"key", "path", "blob", "security_token", "kind"}
 
 
 def fill_locations(workflow: Workflow, storages: Storages) -> Workflow:
-    """Return a workflow whose locations have what is stated of their kind of storage.
-
-    A location keeps what it says itself. One with another endpoint, or other addresses, than
-    the storage is not filled: credentials are for the storage that they were stated with.
-
-    Parameters
-    ----------
-    workflow
-        Any workflow.
-    storages
-        A reference to a secret is `{"secret": ..., "key": ...}` or the text `secret/key`.
-
-    Raises
-    ------
-    EngineOptionError
-        There is no such kind of storage, or it has no such field.
-
-    Examples
-    --------
-    >>> from couler.ir.artifacts import S3Location
-    >>> from couler.ir.workflow import Container, Input, Step
-    >>> data = Input(name="data", type="file", at=S3Location(key="a.csv"))
-    >>> step = Step(name="a", action=Container(image="alpine"), inputs=(data,))
-    >>> filled = fill_locations(Workflow(name="w", steps=(step,)), {"s3": {"bucket": "b"}})
-    >>> filled.steps[0].inputs[0].at.bucket
-    'b'
-    """
+    """Return a workflow whose locations have what is stated of their kind of storage."""
     stated = {kind: read_storage(kind, fields) for kind, fields in storages.items()}
     if not stated or not any(True for step in all_steps(workflow) for _ in _all_of(step)):
         return workflow
@@ -88,13 +62,7 @@ def _hooks(hooks: tuple[Hook, ...], fill: Callable[[Location], Location]) -> tup
 
 
 def read_storage(kind: str, fields: Mapping[str, t.Any]) -> Location:
-    """Return a location without a key that has the fields of a storage.
-
-    Raises
-    ------
-    EngineOptionError
-        There is no such kind of storage, or it has no such field, or not with such a value.
-    """
+    """Return a location without a key that has the fields of a storage."""
     if kind not in STORED:
         raise EngineOptionError(
             f"there is no storage {kind!r} to state; there are: {', '.join(STORED)}."

@@ -53,15 +53,7 @@ def find_uses(workflow: Workflow) -> Iterator[Use]:
 
 
 def features(workflow: Workflow) -> frozenset[Feature]:
-    """Return the features that a workflow uses.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container, Step, Workflow
-    >>> hello = Step(name="hello", action=Container(image="busybox", command=("true",)))
-    >>> sorted(features(Workflow(name="w", steps=(hello,))))
-    [<Feature.CONTAINER: 'container'>]
-    """
+    """Return the features that a workflow uses."""
     found: set[Feature] = set()
     add_workflow_features(workflow, found.add)
     for around in enclosed_scopes(workflow):

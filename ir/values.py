@@ -1,8 +1,4 @@
-"""The closed union of values: what an argument, an item or an output can be.
-
-A value never holds text of an engine. Every backend turns each of these kinds into its own
-references; the local engine evaluates them.
-"""
+"""The closed union of values: what an argument, an item or an output can be."""
 
 from __future__ import annotations
 
@@ -151,13 +147,7 @@ _LEAVES = frozenset((Literal, ParamRef, StepRef, ItemRef, RunRef, OwnRef))
 
 
 def children(value: Value) -> tuple[Value, ...]:
-    """Return the values directly inside a value.
-
-    Examples
-    --------
-    >>> children(OrElse(value=StepRef(step="a"), default=Literal(value=0)))
-    (StepRef(kind='step', step='a', output='result'), Literal(kind='literal', value=0))
-    """
+    """Return the values directly inside a value."""
     if type(value) in _LEAVES:  # most are: an isinstance that says no takes longer
         return ()
     match value:
@@ -179,31 +169,7 @@ def children(value: Value) -> tuple[Value, ...]:
 
 
 def map_children(value: Value, change: Callable[[Value], Value]) -> Value:
-    """Return a value with the values directly inside it replaced; one without any is returned.
-
-    Parameters
-    ----------
-    value
-        Any value; it stays as it is.
-    change
-        Gives what stands in the place of each of `children(value)`.
-
-    Examples
-    --------
-    >>> total = Field(of=ParamRef(name="report"), path=("total",))
-    >>> map_children(total, lambda inner: StepRef(step="count"))
-    Field(kind='field', of=StepRef(kind='step', step='count', output='result'), path=('total',))
-
-    What rewrites values at any depth calls itself:
-
-    >>> def without_defaults(value: Value) -> Value:
-    ...     if isinstance(value, OrElse):
-    ...         return without_defaults(value.value)
-    ...     return map_children(value, without_defaults)
-    >>> with_default = OrElse(value=ParamRef(name="n"), default=Literal(value=0))
-    >>> without_defaults(Template(parts=("n is ", with_default)))
-    Template(kind='template', parts=('n is ', ParamRef(kind='param', name='n')))
-    """
+    """Return a value with the values directly inside it replaced; one without any is returned."""
     if type(value) in _LEAVES:
         return value
     match value:

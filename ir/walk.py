@@ -69,10 +69,7 @@ class Scope(t.NamedTuple):
 
 
 def scopes(workflow: Workflow) -> Iterator[Scope]:
-    """Yield every scope of a workflow, outer before inner, exit handlers last.
-
-    The hooks of a step, and those of the workflow, are a scope of their own.
-    """
+    """Yield every scope of a workflow, outer before inner, exit handlers last."""
     yield from _scopes_below(Scope((), workflow.steps, None))
     if workflow.hooks:
         yield _hooks((HOOKS,), workflow.hooks, None)
@@ -108,11 +105,7 @@ def steps_by_path(workflow: Workflow) -> Iterator[tuple[str, Step]]:
 
 
 def step_values(step: Step) -> Iterator[tuple[str, Text]]:
-    """Yield what a step reads in its own scope, each with the field that reads it.
-
-    The values inside a group (its steps, its outputs) belong to the group's scope and are left
-    out; so is plain text in a process's command, arguments and environment.
-    """
+    """Yield what a step reads in its own scope, each with the field that reads it."""
     if step.when is not None:
         for operand in operands(step.when):
             yield "when", operand
@@ -322,10 +315,7 @@ def explicit_dependencies(step: Step) -> Iterator[tuple[str, Outcome]]:
 
 
 def told_apart(step: Step) -> Iterator[str]:
-    """Yield the steps of whose end a step asks more than that it be a success.
-
-    They are those of which it needs the failure or the completion, and alternatives.
-    """
+    """Yield the steps of whose end a step asks more than that it be a success."""
     for entry in step.depends_on:
         if isinstance(entry, AnyOf):
             yield from (one if isinstance(one, str) else one.step for one in entry.options)
@@ -334,10 +324,7 @@ def told_apart(step: Step) -> Iterator[str]:
 
 
 def predecessors(step: Step) -> tuple[str, ...]:
-    """Return the names of the steps that must end before a step starts, each once.
-
-    First those of `depends_on`, then those that the step reads from.
-    """
+    """Return the names of the steps that must end before a step starts, each once."""
     names = dict.fromkeys(name for name, _ in explicit_dependencies(step))
     names.update(dict.fromkeys(reference.step for reference in references(step)))
     return tuple(names)

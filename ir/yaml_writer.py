@@ -1,9 +1,4 @@
-"""Write JSON-like trees as YAML that readers of YAML 1.1, of YAML 1.2 and Go take alike.
-
-Text is plain only where no reader could take it for anything else, a `|` block if it has several
-lines, and else double-quoted. A list of plain scalars that fits on a short line is written on it.
-Nothing is folded or aliased; the order is the tree's own.
-"""
+"""Write JSON-like trees as YAML that readers of YAML 1.1, of YAML 1.2 and Go take alike."""
 
 from __future__ import annotations
 
@@ -34,19 +29,7 @@ _hidden = re.compile(
 
 
 def dump(tree: JsonTree) -> str:
-    r"""Write a tree as one YAML document, which ends with a line break.
-
-    Raises
-    ------
-    ValueError
-        Something would not come back equal from every reader (a NaN, half a surrogate pair, an
-        integer beyond 64 bits, a key beyond 1,024 characters), is not of JSON, or holds itself.
-
-    Examples
-    --------
-    >>> dump({"rate": "1e-5", "command": ["sh", "-c"], "script": "cd x\nmake"})
-    'rate: "1e-5"\ncommand: [sh, -c]\nscript: |-\n  cd x\n  make\n'
-    """
+    r"""Write a tree as one YAML document, which ends with a line break."""
     try:
         return _Writer().document(tree)
     except _NoFormError as error:
@@ -128,13 +111,7 @@ def _text(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    r"""Return text in double quotes, as `dump` writes what cannot be plain.
-
-    Examples
-    --------
-    >>> print(quote("a: \x85"))
-    "a: \u0085"
-    """
+    r"""Return text in double quotes, as `dump` writes what cannot be plain."""
     if not text.isprintable() and re.search(r"[\ud800-\udfff]", text):
         raise _NoFormError("the text holds half a surrogate pair")
     return _hidden.sub(lambda match: f"\\u{ord(match[0]):04x}", _encode(text))

@@ -1,12 +1,4 @@
-"""The graph of the artifacts that a workflow makes and reads: what caching reasons about.
-
-A job is one instance of a step that is no group: one for each item of a foreach whose items are
-known before the run, by the defaults of parameters too (`couler.optimizers.known_lists`), one for
-all where they are not, and one for all rounds of a loop. An artifact is an output of a job that
-others read, or that the workflow gives out. It is known by the path of its job and the name of the
-output, such as `train[2].model`. The graph has what runs if nothing fails: conditions hold, exit
-handlers on failure and hooks are left out. Files outside of the workflow are no artifacts.
-"""
+"""The graph of the artifacts that a workflow makes and reads: what caching reasons about."""
 
 from __future__ import annotations
 
@@ -32,58 +24,7 @@ _MOST_ENDS = 100
 
 
 def artifact_graph(workflow: Workflow, *, unknown_bytes: int = 1) -> ArtifactGraph:
-    """Return the jobs of a workflow and the artifacts between them.
-
-    Parameters
-    ----------
-    workflow
-        A verified workflow.
-    unknown_bytes
-        What the outputs of a step take together whose profile does not say it.
-
-    Returns
-    -------
-    ArtifactGraph
-        In the order of the program, as far as that is a topological one.
-
-        Sizes are the `output_bytes` of the step's profile, which are those of one item, in equal
-        parts: of the files and directories that it declares, beside which its values count
-        nothing; else of all its outputs.
-
-        Seconds are those of the profile or of a pause; a job that does not say them takes as long
-        as the others do in the mean, or 1 if none says it. Resources are the processors and GPUs
-        that the step asks for, at least 1, times its seconds.
-
-        A foreach over the list that an earlier foreach gathers reads of it item by item, and waits
-        for all of it.
-
-    Notes
-    -----
-    O(n + m) for n jobs with m edges: a foreach of k items that reads the whole list gathered from
-    another one of j items has k times j of them. What only waits has not: more than 100 jobs
-    that end a step are waited for through one job more, of no seconds, by the path of the step.
-
-    Examples
-    --------
-    >>> from couler.ir.policies import Foreach, Profile
-    >>> from couler.ir.values import Literal
-    >>> from couler.ir.workflow import Container, Input, Output
-    >>> def step(name, reads=(), **more):
-    ...     inputs = tuple(Input(name=f"x{n}", value=value) for n, value in enumerate(reads))
-    ...     return Step(name=name, action=Container(image="busybox"), inputs=inputs,
-    ...                 outputs=(Output(name="out", type="file", path="out"),), **more)
-    >>> twice = Foreach(over={"item": Literal(value=(1, 2))})
-    >>> steps = (
-    ...     step("load", profile=Profile(seconds=5, output_bytes=1000)),
-    ...     step("fit", [StepRef(step="load", output="out")], foreach=twice),
-    ...     step("best", [StepRef(step="fit", output="out")]),
-    ... )
-    >>> graph = artifact_graph(Workflow(name="w", steps=steps))
-    >>> graph.jobs
-    ('load', 'fit[0]', 'fit[1]', 'best')
-    >>> list(zip(graph.artifacts, graph.readers, graph.size_bytes))
-    [('load.out', (1, 2), 1000), ('fit[0].out', (3,), 1), ('fit[1].out', (3,), 1)]
-    """
+    """Return the jobs of a workflow and the artifacts between them."""
     whole = with_known_lists(resolve_defaults(workflow))
     drawn = _Drawing(unknown_bytes)
     done = drawn.scope(_Place(""), whole.steps)

@@ -18,19 +18,7 @@ _NAMES = re.compile(r"[A-Za-z_]\w*(?:, [A-Za-z_]\w*)*(?: : .*)?")
 
 @dataclass(frozen=True, slots=True)
 class OptionText:
-    """An option, as it is told of.
-
-    Attributes
-    ----------
-    name
-        As in `--pass NAME{option=value}`.
-    type
-        What its values are, in words.
-    default
-        What it is where it is not given; None for one that must be given.
-    description
-        What the docstring of the pass says of it, or nothing.
-    """
+    """An option, as it is told of."""
 
     name: str
     type: str
@@ -44,19 +32,7 @@ class OptionText:
 
 @dataclass(frozen=True, slots=True)
 class PassDescription:
-    """A pass, as it is told of.
-
-    Attributes
-    ----------
-    name
-        As in `--pass NAME`.
-    summary
-        The first sentence of its docstring.
-    distribution
-        What brings it.
-    options
-        Its options in their order.
-    """
+    """A pass, as it is told of."""
 
     name: str
     summary: str
@@ -74,15 +50,7 @@ class PassDescription:
 
 
 def describe_pass(name: str) -> PassDescription:
-    """Describe an installed pass.
-
-    Raises
-    ------
-    EngineOptionError
-        No pass of that name is installed.
-    ConfigurationError
-        The pass's distribution is broken, or two bring that name.
-    """
+    """Describe an installed pass."""
     entry, factory, options = load_pass_class(name)
     text = inspect.getdoc(factory) or ""
     told = _attributes(text)

@@ -51,32 +51,7 @@ _SCOPES = frozenset({"steps", "exit_handlers"})
 def diff(
     before: Workflow, after: Workflow, derived: Mapping[str, tuple[str, ...]] | None = None
 ) -> tuple[Change, ...]:
-    """Return what changed, in the order of the workflow after, removed steps last.
-
-    Parameters
-    ----------
-    before, after
-        Two workflows.
-    derived
-        For steps of `after`, the paths in `before` that they were made of. A step made of one
-        that is gone has moved, as has a step that is the only one of its name to come and to go,
-        and a step whose group has moved.
-
-    Notes
-    -----
-    O(n) for n steps and their fields.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container, Step
-    >>> run = Container(image="busybox", command=("true",))
-    >>> a, b = Step(name="a", action=run), Step(name="b", action=run, depends_on=("a",))
-    >>> first = Workflow(name="w", steps=(a, b))
-    >>> diff(first, Workflow(name="w", steps=(a, b.model_copy(update={"timeout_s": 9.0}))))
-    (Changed(step='b', fields=('timeout_s',)),)
-    >>> diff(first, Workflow(name="w", steps=(a,)))
-    (Removed(step='b'),)
-    """
+    """Return what changed, in the order of the workflow after, removed steps last."""
     if before is after:
         return ()
     old, new = dict(steps_by_path(before)), dict(steps_by_path(after))

@@ -1,12 +1,4 @@
-"""How long steps and scopes take, and when steps start: what the estimates and `split` count with.
-
-A step starts as soon as all that it waits for has ended, on any number of workers. A group takes as
-long as its scope. A foreach over n items, k at a time, takes `ceil(n / k)` times the seconds of one
-item; one of a number that is not known before the run counts as one item, and a loop as one round.
-
-Where an engine starts parts (`Step.part`) as a whole, so that a part waits for the whole of others,
-times are those of `couler.optimizers.partitioning.start_times` with parts.
-"""
+"""How long steps and scopes take, and when steps start: used by estimates and `split`."""
 
 from __future__ import annotations
 
@@ -27,38 +19,13 @@ Lasting = Callable[[Step], float]
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Times of steps in one model.
-
-    Attributes
-    ----------
-    lasting
-        How long a step takes that is no group.
-    parts_are_barriers
-        Whether a part starts when all parts that it waits for have ended; else parts hold nothing
-        back.
-
-    Examples
-    --------
-    >>> from couler.ir.policies import Part
-    >>> from couler.ir.workflow import Container
-    >>> def step(name, group, *after):
-    ...     return Step(name=name, action=Container(image="busybox"), depends_on=after,
-    ...                 part=Part(group=group))
-    >>> steps = (step("a", "1"), step("b", "1", "a"), step("c", "2", "a"), step("d", "2", "c"))
-    >>> Clock(lambda step: 5.0).makespan(steps)
-    15.0
-    >>> Clock(lambda step: 5.0, parts_are_barriers=True).makespan(steps)
-    20.0
-    """
+    """Times of steps in one model."""
 
     lasting: Lasting
     parts_are_barriers: bool = False
 
     def times(self, steps: Sequence[Step]) -> list[tuple[float, float]]:
-        """Return when each step of a scope starts and ends, in seconds from the scope's start.
-
-        O(n + m) for n steps and m edges, at all levels below.
-        """
+        """Return when each step of a scope starts and ends, in seconds from the scope's start."""
         index = {step.name: number for number, step in enumerate(steps)}
         before = [[index[one] for one in predecessors(step) if one in index] for step in steps]
         counts = item_counts(steps)
@@ -84,10 +51,7 @@ class Clock:
 
 
 def known_seconds(step: Step) -> float | None:
-    """Return how long one item of a step takes by its profile, or a pause; None if it is unknown.
-
-    What is inside of a group is not asked.
-    """
+    """How long one item of a step takes by its profile, or a pause; None if it is unknown."""
     if step.profile is not None and step.profile.seconds is not None:
         return step.profile.seconds
     return step.action.seconds if isinstance(step.action, Suspend) else None
@@ -112,10 +76,7 @@ def turns_of(step: Step, count: int) -> tuple[int, int]:
 
 
 def item_counts(steps: Sequence[Step]) -> Mapping[str, int]:
-    """Return how many items each foreach of a scope has, where that is known before a run.
-
-    A list that an earlier foreach of the scope gathers is as long as that.
-    """
+    """Return how many items each foreach of a scope has, where that is known before a run."""
     counts: dict[str, int] = {}
     for step in steps:
         for items in step.foreach.over.values() if step.foreach is not None else ():
@@ -130,13 +91,7 @@ def item_counts(steps: Sequence[Step]) -> Mapping[str, int]:
 
 
 def part_path(part: Part | None) -> tuple[tuple[str, str], ...]:
-    """Return the parts around a step as pairs of kind and name, the outermost first.
-
-    Examples
-    --------
-    >>> part_path(Part(run="run-1", group="3")), part_path(None)
-    ((('run', 'run-1'), ('group', '3')), ())
-    """
+    """Return the parts around a step as pairs of kind and name, the outermost first."""
     if part is None:
         return ()
     given = (("run", part.run), ("group", part.group))

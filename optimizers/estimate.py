@@ -1,24 +1,4 @@
-"""What a run of a workflow will take: seconds, memory at the same time, and cost.
-
-The figures are worked out from what steps say of themselves (`Step.profile`, `Step.resources`), or
-for seconds from what a pass knows better (`StepTime`), in this model:
-
-- Every step runs, and its first attempt succeeds; conditions hold; nothing comes from a cache.
-- There are workers enough, and steps take the times that `couler.optimizers.durations` tells. Exit
-  handlers on success or any end start after all else. Locks and limits of parallelism hold nothing
-  back, but for a foreach's own `max_parallel`.
-- Where the engine starts parts as a whole, a part starts when all parts and steps that it waits for
-  have ended, so that its steps start later, and hold memory beside others. It costs the same.
-- A foreach over n items has the memory of `min(n, max_parallel)` items at the same time. Where n is
-  not known before the run, the step does not count as known.
-- A loop does not count as known.
-- A step has the memory of its profile, else what its resources request, else their limit; the
-  processors that its resources request, else their limit. A pause of known length takes neither.
-
-Sidecars, init containers, disks and resources other than processors, memory and GPUs are not
-counted. What a step does not say is unknown, never zero: a figure tells of how many steps it knows,
-and is a lower bound if it does not know all.
-"""
+"""What a run of a workflow will take: seconds, memory at the same time, and cost."""
 
 from __future__ import annotations
 
@@ -44,23 +24,7 @@ _HOUR_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What compute costs, in any one currency.
-
-    Attributes
-    ----------
-    cpu_hour
-        One processor for one hour.
-    memory_gib_hour
-        One GiB of memory for one hour.
-    gpu_hour
-        One GPU for one hour.
-    currency
-        What the numbers are in, such as `USD`.
-
-    Notes
-    -----
-    None is a price that is not known: the cost of a step that asks for such a resource is unknown.
-    """
+    """What compute costs, in any one currency."""
 
     cpu_hour: float | None = None
     memory_gib_hour: float | None = None
@@ -75,17 +39,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number that may be known in part.
-
-    Attributes
-    ----------
-    value
-        The number, of the steps that are known; None if no step says anything.
-    known
-        How many steps it knows.
-    steps
-        How many steps there are.
-    """
+    """A number that may be known in part."""
 
     value: float | None
     known: int
@@ -99,17 +53,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run will take.
-
-    Attributes
-    ----------
-    seconds
-        Length of the critical path.
-    memory_bytes
-        Most memory at the same time.
-    cost
-        In the currency of the prices.
-    """
+    """What a run will take."""
 
     seconds: Figure
     memory_bytes: Figure
@@ -123,38 +67,7 @@ def estimate(
     parts_are_barriers: bool = False,
     times: StepTimes | None = None,
 ) -> Estimate:
-    """Estimate what a run of a workflow takes, in the model of this module.
-
-    Parameters
-    ----------
-    workflow
-        A verified workflow.
-    prices
-        What compute costs; without, the cost is unknown.
-    parts_are_barriers
-        Whether the engine starts a part when all parts that it waits for have ended
-        (`couler.ir.sizes.Limits`).
-    times
-        How long steps take, by their paths, where that is known better than by their profiles:
-        `path_s` for the critical path and the peak of memory, `mean_s` for the cost.
-
-    Notes
-    -----
-    For the peak of memory, a step whose seconds are unknown is taken to last as long as the others
-    do in the mean, or as all others if none is known. O(n log n + m) for n steps and m edges, and
-    once more for each level of groups.
-
-    Examples
-    --------
-    >>> from couler.ir.policies import Profile
-    >>> from couler.ir.workflow import Container
-    >>> def step(name, seconds, *after):
-    ...     return Step(name=name, action=Container(image="busybox"), depends_on=after,
-    ...                 profile=Profile(seconds=seconds))
-    >>> steps = (step("a", 2), step("b", 3, "a"), step("c", 9), step("d", None, "c"))
-    >>> estimate(Workflow(name="w", steps=steps)).seconds
-    Figure(value=9.0, known=3, steps=4)
-    """
+    """Estimate what a run of a workflow takes, in the model of this module."""
     census = _census(_run(with_mean_s(workflow, times)), prices)
     scopes = _run(with_path_s(workflow, times))
     usual = census.seconds_sum / census.seconds_said if census.seconds_said else 1.0

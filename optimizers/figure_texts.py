@@ -12,28 +12,14 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a duration in seconds, at least 0, also if it is beyond all bounds.
-
-    Examples
-    --------
-    >>> seconds_text(0), seconds_text(4e-5), seconds_text(0.637151), seconds_text(7196.4)
-    ('0 s', 'less than 0.001 s', '0.637 s', '7,196 s')
-    >>> seconds_text(1e308), seconds_text(float("inf"))
-    ('1e+308 s', 'inf s')
-    """
+    """Return a duration in seconds, at least 0, also if it is beyond all bounds."""
     if 0 < seconds < _LEAST_S:
         return f"less than {_LEAST_S} s"
     return f"{_number(seconds)} s"
 
 
 def bytes_are(count: int) -> str:
-    """Return a size with its verb.
-
-    Examples
-    --------
-    >>> bytes_are(1), bytes_are(6), bytes_are(2**28), bytes_are(2**30)
-    ('1 byte is', '6 bytes are', '256 MiB are', '1 GiB is')
-    """
+    """Return a size with its verb."""
     if count < 1024:
         return "1 byte is" if count == 1 else f"{count} bytes are"
     size, power = count / 1024, 0
@@ -44,13 +30,7 @@ def bytes_are(count: int) -> str:
 
 
 def age_text(seconds: float) -> str:
-    """Return how long something is kept, in minutes, hours or days.
-
-    Examples
-    --------
-    >>> age_text(60), age_text(57_600), age_text(86_400), age_text(648_000)
-    ('1 minute', '16 hours', '1 day', '7.5 days')
-    """
+    """Return how long something is kept, in minutes, hours or days."""
     for unit, length in (("day", 86_400), ("hour", 3_600)):
         if seconds >= length:
             return _counted(seconds / length, unit)
@@ -63,13 +43,7 @@ def _counted(value: float, unit: str) -> str:
 
 
 def usd_text(value: float) -> str:
-    """Return US dollars, of less than one the first two digits.
-
-    Examples
-    --------
-    >>> usd_text(1234.5), usd_text(0.0123), usd_text(1e308)
-    ('1,234.50 USD', '0.012 USD', '1e+308 USD')
-    """
+    """Return US dollars, of less than one the first two digits."""
     return f"{value:,.2f} USD" if 1 <= value < _READABLE else f"{value:.2g} USD"
 
 

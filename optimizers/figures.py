@@ -14,17 +14,7 @@ _RUNS = "earlier runs"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one item of a step takes.
-
-    Attributes
-    ----------
-    seconds
-        How long it runs; None if that is not known.
-    output_bytes
-        What its outputs take together; None if that is not known.
-    source
-        How this is known, in words.
-    """
+    """What one item of a step takes."""
 
     seconds: float | None
     output_bytes: int | None
@@ -32,22 +22,7 @@ class Figures:
 
 
 def figures_of(step: Step, earlier: Profile | None) -> Figures:
-    """Return what a step takes: what it declares, and else what was measured.
-
-    Parameters
-    ----------
-    step
-        The step.
-    earlier
-        What earlier runs of it took; None if nothing is known of such.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container
-    >>> step = Step(name="a", action=Container(image="busybox"), profile=Profile(seconds=5))
-    >>> figures_of(step, Profile(seconds=7, output_bytes=100))
-    Figures(seconds=5.0, output_bytes=100, source='seconds by its profile, bytes by earlier runs')
-    """
+    """Return what a step takes: what it declares, and else what was measured."""
     seconds = known_seconds(step)
     size = None if step.profile is None else step.profile.output_bytes
     by_runs = earlier or Profile()

@@ -40,26 +40,7 @@ def waits_of(steps: Sequence[Step]) -> dict[str, Waits]:
 
 
 class GroupFinder:
-    """Finds groups of the steps of a scope, or of one run of it after the other.
-
-    Parameters
-    ----------
-    scope
-        All steps of the scope: what others of them hand on counts in the group that waits.
-    limits
-        What the engine takes.
-    stated
-        Most steps of a group by the user's word, what the engine adds to them apart.
-    method
-        One of those of `couler.optimizers.partitioning`.
-
-    Notes
-    -----
-    What a group takes besides its steps depends on what it waits for, so groups are made and
-    measured, and made smaller if one is too large. With half of what the engine takes each is
-    small enough but for the values that it reads. What was small enough for one run is tried
-    first for the next, with a little more: with less and less where that was too much.
-    """
+    """Finds groups of the steps of a scope, or of one run of it after the other."""
 
     def __init__(
         self, scope: Sequence[Step], limits: Limits, stated: int | None, method: str
@@ -87,13 +68,7 @@ class GroupFinder:
         return waits_of(self._scope)
 
     def find(self, steps: Sequence[Step]) -> Partition | None:
-        """Return the groups of some steps of the scope, or None where they need none.
-
-        Raises
-        ------
-        BudgetError
-            More groups are needed than the scope takes, or no groups are small enough.
-        """
+        """Return the groups of some steps of the scope, or None where they need none."""
         limits = self._limits
         most = [count for count in (self._stated, limits.scope_steps) if count is not None]
         if not most:
@@ -131,10 +106,7 @@ class GroupFinder:
         raise BudgetError("a group reads more from outside of it than the engine can hand on")
 
     def _partition(self, graph: TaskGraph, room: int, most_parts: int) -> Partition:
-        """Return groups of at most `room` steps; runs of an unrolled loop are alike, and so groups.
-
-        Steps cost one each, so that the rest of the graph tells which parts it has.
-        """
+        """Groups of at most `room` steps; runs of an unrolled loop are alike, and so groups."""
         data = tuple(graph.edge_bytes.items())
         alike = room, graph.predecessors, graph.seconds, data, graph.together
         if alike not in self._known:
@@ -144,13 +116,7 @@ class GroupFinder:
         return self._known[alike]
 
     def values_share(self, steps: Sequence[Step]) -> float:
-        """Return how many values some steps read of others, as a share of what a part can read.
-
-        Raises
-        ------
-        BudgetError
-            One step reads more, so that no smaller part helps.
-        """
+        """Return how many values some steps read of others, as a share of what a part can read."""
         most = self._limits.values_per_part
         if most is None:
             return 0.0

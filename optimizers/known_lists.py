@@ -30,27 +30,7 @@ _BEFORE_THE_RUN = RunFacts("", "")
 
 
 def with_known_lists(workflow: Workflow) -> Workflow:
-    """Return the workflow with lists in the place of what foreaches make of parameters.
-
-    Parameters
-    ----------
-    workflow
-        A verified workflow. Its parameters have their defaults; one without is not known.
-
-    Notes
-    -----
-    O(n) for n steps, and for the items of their lists.
-
-    Examples
-    --------
-    >>> from couler.ir.policies import Foreach
-    >>> from couler.ir.workflow import Container
-    >>> fit = Step(name="fit", action=Container(image="busybox"),
-    ...            foreach=Foreach(over={"depth": ParamRef(name="depths")}))
-    >>> depths = Parameter(name="depths", type="json", default=(2, 4))
-    >>> with_known_lists(Workflow(name="w", parameters=(depths,), steps=(fit,))).steps[0].foreach
-    Foreach(over={'depth': Literal(kind='literal', value=(2, 4))}, max_parallel=None)
-    """
+    """Return the workflow with lists in the place of what foreaches make of parameters."""
     views = _views(workflow)
     return map_scopes(
         workflow,

@@ -1,8 +1,4 @@
-"""The log of a pipeline: for each pass what it did and why, and the way back to the source steps.
-
-The log keeps the workflows between the passes, which share all that did not change, and works
-out sizes and differences when they are asked for.
-"""
+"""The log of a pipeline: what each pass did and why, and the way back to the source steps."""
 
 from __future__ import annotations
 
@@ -41,45 +37,7 @@ def measure(workflow: Workflow) -> Size:
 
 @dataclass(frozen=True)
 class PassRecord:
-    """What one pass did.
-
-    Attributes
-    ----------
-    name
-        The pass, in kebab-case.
-    options
-        Its options as they were set.
-    seconds
-        How long it took, its verification apart.
-    reason
-        Why it did what it did, in a sentence.
-    derived
-        For steps that the pass made of others, the paths of those.
-    before, after
-        The workflow that it was given, and the one that it returned.
-    step_reasons
-        What it said of single steps, by their paths.
-    verify_seconds
-        How long the verification of what it returned took.
-    errors
-        What is wrong with what it returned; a pipeline ends with such a pass.
-    defaults
-        Names of the options that have their default values.
-    item_steps
-        Those of `derived` that are foreachs with an item for each of their sources, in that order.
-    gave_up
-        Those sentences of the reason that say what it could not do.
-    facts
-        What it went by, as JSON values by name.
-    cost
-        What machines cost by what it planned, in US dollars; None if it plans none.
-    times
-        How long steps take by what it planned, by their paths; None if it plans none.
-    made_times
-        How long steps take that it made of several others, by what was known of these.
-    times_before
-        How long steps take by what the passes before it knew, by their paths.
-    """
+    """What one pass did."""
 
     name: str
     options: Mapping[str, t.Any]
@@ -171,32 +129,13 @@ class PassRecord:
 
 @dataclass(frozen=True)
 class PassLog:
-    """What all passes of a pipeline did, in order.
-
-    Attributes
-    ----------
-    records
-        One for each pass.
-    pipeline
-        What the user calls the pipeline; None for one without a name.
-    """
+    """What all passes of a pipeline did, in order."""
 
     records: tuple[PassRecord, ...] = ()
     pipeline: str | None = None
 
     def source_steps(self, path: str) -> tuple[str, ...]:
-        """Return the steps of the user's workflow that a step of the result comes from.
-
-        Parameters
-        ----------
-        path
-            Path of a step after the last pass; `exit:NAME/` leads those of exit handlers.
-
-        Returns
-        -------
-        tuple of str
-            Paths before the first pass; none for a step that a pass added.
-        """
+        """Return the steps of the user's workflow that a step of the result comes from."""
         paths: tuple[str, ...] = (path,)
         for record in reversed(self.records):
             found = (source for name in paths for source in record.sources.get(name, ()))
@@ -204,22 +143,7 @@ class PassLog:
         return paths
 
     def result_steps(self, path: str) -> tuple[str, ...]:
-        """Return what became of a step of the user's workflow.
-
-        Parameters
-        ----------
-        path
-            Path of a step before the first pass.
-
-        Returns
-        -------
-        tuple of str
-            Paths of the steps after the last pass that come from it; none if a pass removed it.
-
-        Notes
-        -----
-        The first call takes O(n) for n steps and each pass, later ones of the same log less.
-        """
+        """Return what became of a step of the user's workflow."""
         paths: tuple[str, ...] = (path,)
         for record in self.records:
             found = (result for name in paths for result in record.results.get(name, ()))

@@ -32,17 +32,7 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table: what was before and what is after.
-
-    Attributes
-    ----------
-    name
-        The pass with its options, or `all passes`.
-    seconds
-        How long it took.
-    sizes, estimates
-        Before, and after.
-    """
+    """A row of the table: what was before and what is after."""
 
     name: str
     seconds: float
@@ -77,21 +67,7 @@ def rows_of(
     *,
     parts_are_barriers: bool = False,
 ) -> tuple[Row, ...]:
-    """Return a row for each pass, and one for all of them.
-
-    Parameters
-    ----------
-    source
-        The workflow before the first pass.
-    records
-        What the passes did, in order. From one on that knows how long steps take, the estimates go
-        by that.
-    prices
-        What compute costs. Without any, the cost is what a pass says that machines cost, from that
-        pass on.
-    parts_are_barriers
-        Whether the engine starts the parts of a split scope as a whole.
-    """
+    """Return a row for each pass, and one for all of them."""
     has_prices = prices is not None and prices.are_known
 
     def figures_of(workflow: Workflow, times: StepTimes, cost: Figure | None = None) -> Estimate:
@@ -146,26 +122,7 @@ def known_text(
     seconds_by: str | None = None,
     timed: int = 0,
 ) -> str:
-    """Return of how many steps the estimates know.
-
-    Parameters
-    ----------
-    figures, prices
-        What is estimated, and with which prices.
-    steps
-        How many steps the workflow has: it is told which of them the estimates leave out.
-    costs_by
-        The pass whose figures stand for the cost.
-    seconds_by
-        The pass by whose times the estimates go.
-    timed
-        Of how many steps it knows them; the others go by their profiles.
-
-    Examples
-    --------
-    >>> known_text(estimate(Workflow(name="w")), None)
-    'estimates: no step runs anything'
-    """
+    """Return of how many steps the estimates know."""
     count = figures.seconds.steps
     if count == 0:
         return "estimates: no step runs anything"
@@ -202,11 +159,7 @@ def log_text(records: Sequence[PassRecord]) -> str:
 
 
 def change_lines(record: PassRecord, most: int = MOST_CHANGES) -> Iterator[str]:
-    """Yield the changes of a pass, each with its reason if it has one of its own.
-
-    Then the steps that it left as they are and gave a reason for, which need not all. Of more than
-    `most` of either, those that are alike are told in one line.
-    """
+    """Yield the changes of a pass, each with its reason if it has one of its own."""
     yield from _changed_lines(record, most)
     yield from _kept_lines(record, most)
 
@@ -287,13 +240,7 @@ def _many(changes: Sequence[Change], why: str) -> str:
 
 
 def change_text(change: Change) -> str:
-    """Return a change as a line.
-
-    Examples
-    --------
-    >>> change_text(Moved("fit", "train/fit", ("depends_on",)))
-    '> fit is now train/fit, with another depends_on'
-    """
+    """Return a change as a line."""
     match change:
         case Added():
             return f"+ {change.step}"
@@ -323,37 +270,19 @@ def growth_text(before: int, after: int) -> str:
 
 
 def figure_text(figure: Figure, write: Callable[[float], str]) -> str:
-    """Return a figure; of a lower bound, say that it is one.
-
-    Examples
-    --------
-    >>> figure_text(Figure(8.0, 2, 3), seconds_text), figure_text(Figure(None, 0, 3), seconds_text)
-    ('>= 8.0 s', 'unknown')
-    """
+    """Return a figure; of a lower bound, say that it is one."""
     if figure.value is None:
         return "unknown"
     return write(figure.value) if figure.is_whole else f">= {write(figure.value)}"
 
 
 def seconds_text(seconds: float) -> str:
-    """Return seconds.
-
-    Examples
-    --------
-    >>> seconds_text(0.25), seconds_text(12345.6)
-    ('0.2 s', '12,345.6 s')
-    """
+    """Return seconds."""
     return f"{seconds:,.1f} s"
 
 
 def bytes_text(count: float) -> str:
-    """Return a number of bytes.
-
-    Examples
-    --------
-    >>> bytes_text(512), bytes_text(3 * 1024**3)
-    ('512 B', '3.0 GiB')
-    """
+    """Return a number of bytes."""
     if count < 1024:
         return f"{count:.0f} B"
     power = 1

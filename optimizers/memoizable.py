@@ -27,23 +27,7 @@ _Found: t.TypeAlias = tuple[Scope, Step, Value]
 
 
 class Memoizable:
-    """Tells of the steps of a workflow why an earlier run cannot stand for them.
-
-    Parameters
-    ----------
-    workflow
-        A verified workflow.
-    files_by_content
-        Whether the engine's keys have the content of files, as those of this machine do. Elsewhere
-        a file counts by its location, which has the run in it unless its step is memoized, too.
-    refused
-        Why the engine can keep nothing of some steps, by their paths.
-
-    Notes
-    -----
-    O(n + m) for n steps and m references, where each reference is followed through the groups that
-    hand it in or out until the step that makes it; recursion goes no deeper than groups are nested.
-    """
+    """Tells of the steps of a workflow why an earlier run cannot stand for them."""
 
     def __init__(
         self,
@@ -76,10 +60,7 @@ class Memoizable:
         )
 
     def relies_on(self, scope: Scope, step: Step) -> Iterator[str]:
-        """Yield the paths of the steps that must be memoized, too, for a step to be found again.
-
-        They make files that the step reads, and have no cache yet.
-        """
+        """Yield the paths of the steps that must be memoized, too, for a step to be found again."""
         for source in self._sources_of(scope, step):
             if not isinstance(source, RunRef):
                 inside, producer = source
@@ -139,11 +120,7 @@ class Memoizable:
         return (scope.key, producer.name) not in self._unkept
 
     def _find_unkept(self) -> set[_Place]:
-        """Return the steps without a cache of which no later run finds an entry.
-
-        They are those that cannot be kept by themselves, and all that read their files; steps of a
-        loop, which read each other's, can be if nothing else is in the way.
-        """
+        """Return the steps without a cache of which no later run finds an entry."""
         unkept: set[_Place] = set()
         readers: defaultdict[_Place, list[_Place]] = defaultdict(list)
         for scope in self._scopes.values():
@@ -170,10 +147,7 @@ class Memoizable:
         return self._effect(step) or self._unread(scope, step)
 
     def _sources_of(self, scope: Scope, step: Step) -> Iterator[_Source]:
-        """Yield what makes a step's values others in each run: facts of the run, makers of files.
-
-        Each once, in the order in which the step reads them.
-        """
+        """Yield what changes a step's values in each run: facts of the run, makers of files."""
         seen: set[tuple[ScopeKey, Value]] = set()
         ways = [_within(scope, step, read_values(step))]
         while ways:
@@ -217,10 +191,7 @@ class Memoizable:
         return _within(inside, group, [handed.value])
 
     def _file_producer(self, scope: Scope, value: StepRef) -> Step | None:
-        """Return the group of which an output is read, or the step of which a file is.
-
-        None where that is the same in each run.
-        """
+        """Return the group of which an output is read, or the step of which a file is."""
         index = self._indexes[scope.key]
         producer = None if self._by_content else index.steps.get(value.step)
         if producer is None or isinstance(producer.action, Group):

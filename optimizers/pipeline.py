@@ -36,17 +36,7 @@ too; the record then has errors."""
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Passes that run one after the other.
-
-    Attributes
-    ----------
-    passes
-        The passes in order.
-    callbacks
-        Each is called with the record of each pass, in order.
-    name
-        What the user calls it; None for passes that were put together for one call.
-    """
+    """Passes that run one after the other."""
 
     passes: tuple[Pass, ...] = ()
     callbacks: tuple[Callback, ...] = ()
@@ -72,35 +62,7 @@ class Pipeline:
         tuned: Tuned | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
-        """Run the passes, and verify before the first and after each.
-
-        Parameters
-        ----------
-        workflow
-            The workflow to rewrite.
-        engine, profile
-            What the result is for; None for any.
-        weigh, parts_are_barriers, refusals, history, timings, cluster, kept, tuned
-            What the passes are told of the engine, earlier runs, machines and outcomes of tuning
-            (`PassContext`).
-        verified
-            The caller has verified the workflow, so it need not be verified again.
-
-        Returns
-        -------
-        tuple of (Workflow, PassLog)
-            The rewritten workflow and what each pass did. Without passes, the workflow itself
-            and an empty log.
-
-        Raises
-        ------
-        InvalidWorkflowError
-            The workflow has errors, or a pass made one that has; the pass is named.
-        ConfigurationError
-            A pass gave something else than a workflow.
-
-        What a pass itself raises gets a note that names it.
-        """
+        """Run the passes, and verify before the first and after each."""
         if not self.passes:
             return workflow, PassLog(pipeline=self.name)
         if not verified:
@@ -139,13 +101,7 @@ def default_names() -> tuple[str, ...]:
 
 
 def default_pipeline() -> Pipeline:
-    """Return the passes that a plan runs unless others are asked for: those of `_DEFAULT_PASSES`.
-
-    Raises
-    ------
-    ConfigurationError
-        One of them cannot be loaded.
-    """
+    """The passes that a plan runs unless others are asked for: those of `_DEFAULT_PASSES`."""
     return Pipeline(tuple(map(built_in_pass, _DEFAULT_PASSES)))
 
 

@@ -16,56 +16,22 @@ _PASSES: PluginKind[Pass] = PluginKind(GROUP, "pass", Pass)  # type: ignore[type
 
 
 def pass_names() -> tuple[str, ...]:
-    """Return the names of the installed passes, sorted; none is loaded.
-
-    Raises
-    ------
-    ConfigurationError
-        Two installed distributions bring a pass of the same name.
-    """
+    """Return the names of the installed passes, sorted; none is loaded."""
     return _PASSES.names()
 
 
 def get_pass(name: str, **options: object) -> Pass:
-    """Load a pass and set its options.
-
-    Raises
-    ------
-    EngineOptionError
-        No pass of that name is installed, it has no such option, or it refuses a value.
-    ConfigurationError
-        The pass's distribution is broken, or two bring that name.
-    """
+    """Load a pass and set its options."""
     return _PASSES.get(name, **options)
 
 
 def parse_pass(text: str) -> PluginText:
-    """Take the text of a pass apart; see `couler.options.text`.
-
-    Raises
-    ------
-    EngineOptionError
-        The text is no pass; the message names the character where it ends to be one.
-    """
+    """Take the text of a pass apart; see `couler.options.text`."""
     return parse_plugin(_PASSES.what, text)
 
 
 def read_pass(text: str) -> Pass:
-    """Load the pass that a text names, with the options that it gives.
-
-    Parameters
-    ----------
-    text
-        Such as `split` or `split{group_steps=200}`, see `couler.options.text`.
-
-    Raises
-    ------
-    EngineOptionError
-        The text is no pass, none of that name is installed, it has no such option, or a value is
-        of another type than the option.
-    ConfigurationError
-        The pass's distribution is broken, or two bring that name.
-    """
+    """Load the pass that a text names, with the options that it gives."""
     return _PASSES.read(text)
 
 
@@ -75,24 +41,10 @@ def make_pass(parsed: PluginText) -> Pass:
 
 
 def built_in_pass(name: str) -> Pass:
-    """Load a pass of Couler's own with its default options, without looking at other plugins.
-
-    Raises
-    ------
-    EngineOptionError, ConfigurationError
-        As `get_pass`.
-    """
+    """Load a pass of Couler's own with its default options, without looking at other plugins."""
     return _PASSES.built_in(name)
 
 
 def load_pass_class(name: str) -> tuple[EntryPoint, PluginFactory, tuple[Option, ...]]:
-    """Return where a pass comes from, its class, and its options.
-
-    Raises
-    ------
-    EngineOptionError
-        No pass of that name is installed.
-    ConfigurationError
-        The pass's distribution is broken, or two bring that name.
-    """
+    """Return where a pass comes from, its class, and its options."""
     return _PASSES.load_class(name)

@@ -17,25 +17,7 @@ _WORDS = {"pods": "steps that run a process", "bytes": "bytes as stored"}
 
 
 class RunBudget:
-    """The budget of a run, of what the user states and of what the engine takes.
-
-    Parameters
-    ----------
-    workflow
-        Whose own scope is divided.
-    stated
-        What the user allows: `steps`, `pods`, `bytes`.
-    footprint
-        What the workflow takes of the engine; without it bytes are those of the steps as JSON.
-
-    Notes
-    -----
-    Definitions that several steps share (one template for a hundred calls of a function) cannot be
-    counted for a set of steps by adding numbers. Each run is charged with all shared ones; where
-    these alone would take half of the room, each step is charged with its own instead. Either is
-    an upper bound. What runs and groups add is estimated; where it comes to more than that, the
-    budget is made smaller (`shrink`).
-    """
+    """The budget of a run, of what the user states and of what the engine takes."""
 
     def __init__(
         self, workflow: Workflow, stated: Mapping[str, int], footprint: Footprint | None
@@ -143,13 +125,7 @@ class RunBudget:
 
     @property
     def limits(self) -> dict[str, int]:
-        """What the steps of a run may cost in sum.
-
-        Raises
-        ------
-        BudgetError
-            A run takes more than it may before its first step.
-        """
+        """What the steps of a run may cost in sum."""
         room = {name: most - self._fixed.get(name, 0) for name, most in self._most.items()}
         for name, left in room.items():
             if left < 1:
@@ -162,18 +138,7 @@ class RunBudget:
         return {name: max(1, most) for name, most in room.items()}
 
     def shrink(self, name: str, loads: Mapping[str, int], excess: float) -> None:
-        """Make runs smaller from now on, as one with these loads was too large by a factor.
-
-        Parameters
-        ----------
-        name
-            The dimension in which it was; where its steps cost nothing in that (definitions that
-            all share), runs are made smaller in bytes, or else in steps.
-        loads
-            What its steps cost in sum, by dimension.
-        excess
-            What it had, as a share of what it may have.
-        """
+        """Make runs smaller from now on, as one with these loads was too large by a factor."""
         known = [one for one in (name, "bytes", "steps") if loads.get(one)]
         cap = int(loads[known[0]] / (excess * 1.02))
         self._caps[known[0]] = max(1, min(cap, self._caps.get(known[0], cap)))
@@ -192,20 +157,7 @@ class RunBudget:
     def excess(
         self, loads: Mapping[str, int], steps: Sequence[Step], groups: Partition | None
     ) -> tuple[str, float]:
-        """Return what a run seems to take with its groups, as a share of what it may hold.
-
-        Parameters
-        ----------
-        loads
-            What its steps cost in sum, with what they hand on to other runs.
-        steps, groups
-            Its steps, and their groups; without groups there is no excess.
-
-        Returns
-        -------
-        tuple of (str, float)
-            The dimension of which it takes most, and the share.
-        """
+        """Return what a run seems to take with its groups, as a share of what it may hold."""
         if groups is None:
             return "bytes", 0.0
         added = {

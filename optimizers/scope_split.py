@@ -42,30 +42,7 @@ _OTHER_WAYS = (_Way("bands", 2.0), _Way("order"))
 
 
 class ScopeSplit:
-    """How one scope is put into parts.
-
-    Parameters
-    ----------
-    scope
-        Of a verified workflow.
-    limits
-        What the engine takes.
-    groups
-        Finds the groups of its steps.
-    method
-        One of those of `couler.optimizers.partitioning`.
-    budget
-        Of runs of their own; None where there are none: by limits, or in scopes within others.
-    stated_groups
-        The most steps that the user allows in a group.
-    are_barriers
-        Whether the engine starts parts as a whole; None where that is not known.
-
-    Attributes
-    ----------
-    reason
-        What was done and why, when parts are found.
-    """
+    """How one scope is put into parts."""
 
     def __init__(
         self,
@@ -129,13 +106,7 @@ class ScopeSplit:
         return "" if self._budget is None else self._budget.besides
 
     def find(self) -> Mapping[str, Part]:
-        """Return the part of each step, or nothing where one is enough.
-
-        Raises
-        ------
-        BudgetError
-            No split fits.
-        """
+        """Return the part of each step, or nothing where one is enough."""
         self._runs = None
         self.reason = ""
         if self._runs_in_turn and self._is_only_stated:
@@ -160,18 +131,7 @@ class ScopeSplit:
         return self._several_runs(self._budget)
 
     def fit(self, overs: Iterable[Over]) -> bool:
-        """Change what parts may take by what was measured of them, for the next `find`.
-
-        Returns
-        -------
-        bool
-            Whether anything is changed: what is too large may have nothing to do with this scope.
-
-        Raises
-        ------
-        BudgetError
-            No other split is better.
-        """
+        """Change what parts may take by what was measured of them, for the next `find`."""
         changed = False
         for over in overs:
             if over.where == "group" and self._has_groups:
@@ -297,13 +257,7 @@ class ScopeSplit:
         return [None if first in self._apart else f"run-{next(count)}" for first, *_ in runs.parts]
 
     def _partition(self, budget: RunBudget) -> Partition:
-        """Return the steps of runs of their own, and by themselves those that stay in the first.
-
-        Raises
-        ------
-        BudgetError
-            There are no such runs.
-        """
+        """Return the steps of runs of their own, and by themselves those that stay in the first."""
         way, graph, stays = self._ways[0], self._graph, budget.stays
         if len(stays) == len(graph.names):
             why = next(iter(stays.values()))
@@ -347,10 +301,7 @@ def _parts(
     groups: Sequence[Partition | None],
     names: Sequence[str | None],
 ) -> dict[str, Part]:
-    """Return the part of each step that has one.
-
-    `groups` are those of each run, numbered through all.
-    """
+    """Return the part of each step that has one."""
     found: dict[str, Part] = {}
     before = 0
     members = (tuple(range(len(steps))),) if runs is None else runs.parts

@@ -26,35 +26,7 @@ def select_passes(
     without: Sequence[str] = (),
     named: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Pass, ...]:
-    """Return the passes of a pipeline, changed as asked.
-
-    Parameters
-    ----------
-    pipeline
-        `default`, `none`, or one of `named`.
-    add
-        Texts of passes, `name` or `name{option=value,...}`. One with braces takes the place of
-        those of its name, and one that the pipeline has not comes at its end, but before passes
-        that fit the workflow to its engine (`Pass.fits_engine`).
-    without
-        Names of passes that are left out.
-    named
-        Pipelines by their names: texts of passes in order.
-
-    Raises
-    ------
-    EngineOptionError
-        A pipeline, a pass or an option is unknown, a text is no pass, or a pass is both added and
-        left out.
-    ConfigurationError
-        A text of a named pipeline is no pass, or one that fits the workflow to its engine stands in
-        it twice; or a pass's distribution is broken.
-
-    Examples
-    --------
-    >>> select_passes("none")
-    ()
-    """
+    """Return the passes of a pipeline, changed as asked."""
     passes = list(_of_pipeline(pipeline, named or {}))
     added = [parse_pass(text) for text in add]
     names = [one.name for one in added]

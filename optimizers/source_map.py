@@ -13,20 +13,7 @@ from couler.optimizers.log import PassLog, PassRecord
 
 
 def make_source_map(source: Workflow, log: PassLog) -> SourceMap:
-    """Return where in a run the steps of a program are that have another place there, or none.
-
-    Parameters
-    ----------
-    source
-        The workflow before the first pass.
-    log
-        What the passes did.
-
-    Notes
-    -----
-    O(n) for n steps and each pass that changed something; where no pass has made, moved or removed
-    a step, the paths are all that is looked at.
-    """
+    """Return where in a run the steps of a program are that have another place there, or none."""
     records = [record for record in log.records if _has_moved(record)]
     if not records:
         return NO_CHANGE
@@ -97,10 +84,7 @@ def _reason(record: PassRecord, places: Iterable[StepPath]) -> str:
 
 
 def _shown(workflow: Workflow) -> dict[str, str]:
-    """Return the paths of all steps, each with the one that status and logs show.
-
-    Hooks are not among them, nor are groups that have no place there.
-    """
+    """Return the paths of all steps, each with the one that status and logs show."""
     found: dict[str, str] = {}
     _add_below(workflow.steps, "", "", found)
     for handler in workflow.exit_handlers:

@@ -41,19 +41,7 @@ def runs_reason(
     stays: Mapping[int, str],
     are_barriers: bool | None,
 ) -> str:
-    """Return why the workflow has runs of its own, and what waits for what.
-
-    Parameters
-    ----------
-    steps, runs, groups
-        The steps of the workflow, the runs that they are in, and the groups in each of these.
-    why
-        What one run would be over, as a sentence without its end.
-    stays
-        The numbers of the steps that stay in the first run, and why; each of them is one of `runs`.
-    are_barriers
-        As in `groups_reason`.
-    """
+    """Return why the workflow has runs of its own, and what waits for what."""
     count = sum(found.count for found in groups if found is not None)
     inside = f", with {counted(count, 'group')} in them" if count else ""
     own = [part for part in runs.parts if part[0] not in stays]
@@ -100,17 +88,7 @@ def _staying(steps: Sequence[Step], stays: Mapping[int, str]) -> Iterator[str]:
 def delay_reason(
     before: Workflow, after: Workflow, *, are_barriers: bool | None, times: StepTimes | None = None
 ) -> str:
-    """Return what the waits of parts for parts cost in time.
-
-    Parameters
-    ----------
-    before, after
-        The workflow as it was and with its parts.
-    are_barriers
-        Whether the engine starts parts as a whole; None where it is not known which engine it is.
-    times
-        How long steps take, where that is known better than by their profiles.
-    """
+    """Return what the waits of parts for parts cost in time."""
     if are_barriers is False:
         return "The engine lets steps wait for steps, so that the parts cost no time."
     paths = [critical_path(one, parts_are_barriers=True, times=times) for one in (before, after)]
@@ -171,17 +149,7 @@ def _numbered(kind: str, numbers: Sequence[int]) -> str:
 
 
 def told_with_daemons(error: BudgetError, steps: Sequence[Step], *, is_stated: bool) -> str:
-    """Return why steps do not fit, by the daemons that hold them together where there are some.
-
-    Parameters
-    ----------
-    error
-        What is told of them.
-    steps
-        Those that the error names.
-    is_stated
-        Whether the user states the budget: that of an engine is what was tried last.
-    """
+    """Return why steps do not fit, by the daemons that hold them together where there are some."""
     daemons = [f'"{step.name}"' for step in steps if step.daemon]
     if len(steps) < 2 or not daemons or not error.excess:
         return str(error)

@@ -11,29 +11,7 @@ from couler.optimizers.partitioning import TaskGraph
 
 
 def step_graph(steps: Sequence[Step], costs: Mapping[str, Sequence[int]]) -> TaskGraph:
-    """Return the graph of the steps of one scope.
-
-    Parameters
-    ----------
-    steps
-        Steps of a verified workflow. Those that they wait for and that are not among them are
-        left out.
-    costs
-        For each dimension of a budget what each of the steps costs.
-
-    Returns
-    -------
-    TaskGraph
-        Seconds are those of `couler.optimizers.durations`, where a step that does not say how long
-        it takes lasts as long as the others do in the mean, or one second if none says it. Data on
-        an edge is the `output_bytes` of the step's profile, one byte where that is not known, if
-        the later step reads from it. A daemon stays with the steps that wait for it: it ends with
-        the part that it is in.
-
-    Notes
-    -----
-    O(n + m + v) for n steps with m edges and v values.
-    """
+    """Return the graph of the steps of one scope."""
     index = {step.name: number for number, step in enumerate(steps)}
     before: list[tuple[int, ...]] = []
     data: dict[tuple[int, int], int] = {}
@@ -60,24 +38,14 @@ def step_graph(steps: Sequence[Step], costs: Mapping[str, Sequence[int]]) -> Tas
 
 
 class ScopeGraph:
-    """The graph of a scope, for many questions about some of its steps: they are walked once.
-
-    Parameters
-    ----------
-    steps
-        All steps of the scope.
-    """
+    """The graph of a scope, for many questions about some of its steps: they are walked once."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._whole = step_graph(steps, {})
         self._number = {name: number for number, name in enumerate(self._whole.names)}
 
     def of(self, names: Sequence[str], costs: Mapping[str, Sequence[int]]) -> TaskGraph:
-        """Return the graph of some steps, in the order of the scope; O(n + m) of these.
-
-        It is that of `step_graph`, but for the seconds of steps that do not say how long they
-        take: those are told by all steps of the scope.
-        """
+        """Return the graph of some steps, in the order of the scope; O(n + m) of these."""
         whole = self._whole
         chosen = [self._number[name] for name in names]
         place = {number: position for position, number in enumerate(chosen)}

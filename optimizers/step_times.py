@@ -18,18 +18,7 @@ __all__ = ["StepTime", "StepTimes", "begun_steps", "times_after", "with_mean_s",
 
 
 class StepTime(t.NamedTuple):
-    """How long one item and one round of a step takes, in seconds.
-
-    Attributes
-    ----------
-    path_s
-        By which paths through the workflow count: as many times this as items take turns is how
-        long all items take.
-    mean_s
-        The mean over all items, by which costs count.
-    start_s
-        What of it the start of the pod takes.
-    """
+    """How long one item and one round of a step takes, in seconds."""
 
     path_s: float
     mean_s: float
@@ -46,15 +35,7 @@ def begun_steps(scope: Scope, times: StepTimes) -> tuple[Step, ...]:
 
 
 def with_path_s(workflow: Workflow, times: StepTimes | None) -> Workflow:
-    """Return a workflow whose profiles say by what paths count; O(n) for n steps.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container
-    >>> flow = Workflow(name="w", steps=(Step(name="a", action=Container(image="busybox")),))
-    >>> with_path_s(flow, {"a": StepTime(3.0, 2.0)}).steps[0].profile.seconds
-    3.0
-    """
+    """Return a workflow whose profiles say by what paths count; O(n) for n steps."""
     return _timed(workflow, times, lambda time: time.path_s)
 
 
@@ -64,21 +45,7 @@ def with_mean_s(workflow: Workflow, times: StepTimes | None) -> Workflow:
 
 
 def times_after(record: PassRecord) -> StepTimes:
-    """Return what is known of times after a pass.
-
-    Parameters
-    ----------
-    record
-        What the pass did, and what was known before it.
-
-    Returns
-    -------
-    StepTimes
-        What the pass itself plans, if it plans any. Else a step that it moved takes as long as
-        before, as does one that stays as it was in place of others too, and a foreach that it made
-        of others takes as long as the longest of them. Of what else it made of several steps the
-        pass may know how long it takes (`PassContext.made_times`).
-    """
+    """Return what is known of times after a pass."""
     if record.times is not None:
         return record.times
     times = record.times_before

@@ -25,19 +25,7 @@ MARK = ".cached"
 
 
 class Caches:
-    """Writes what the wrapper of a cached step is told.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    options
-        Say where files are kept, and entries beside them.
-    module
-        Takes what the calls need.
-    writer
-        Writes texts and values.
-    """
+    """Writes what the wrapper of a cached step is told."""
 
     def __init__(
         self, workflow: Workflow, options: Options, module: Module, writer: Writer
@@ -50,17 +38,7 @@ class Caches:
         self._folder = f"{root}/cache" if root else "cache"
 
     def cached(self, step: Step, cache: Cache, scope: Scope, made: Call) -> Call:
-        """Return what a pod needs to run a process that has a cache.
-
-        Parameters
-        ----------
-        step, cache
-            The step, and its cache.
-        scope
-            What it can read.
-        made
-            What the pod needs for the process.
-        """
+        """Return what a pod needs to run a process that has a cache."""
         mounts = self._claim is not None and not has_files(step)
         return call(
             self._module.use("with_cache"),

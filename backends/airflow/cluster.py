@@ -1,8 +1,4 @@
-"""Functions that DAG files carry for resources of the cluster: what jobs create and wait for.
-
-What `runtime` says of its functions holds for these as well. A resource is found again by labels
-that name the attempt, so that a worker need not live as long as it does.
-"""
+"""Functions that DAG files carry for resources of the cluster: what jobs create and wait for."""
 
 from __future__ import annotations
 

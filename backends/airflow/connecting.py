@@ -22,26 +22,7 @@ _KNOWN = ("address", "ca", "dags", "insecure", "password", "token", "username", 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where an Airflow is and how to get in.
-
-    Attributes
-    ----------
-    address
-        Of its API server, with the path below which it is served.
-    dags
-        The folder that its DAG processor reads, or an address of it that fsspec knows; None where
-        no DAG file is to be put.
-    token
-        What is sent to get in; None where the server lets everyone in.
-    ca, insecure, timeout_s
-        As of `RestClient`.
-    parse_timeout_s
-        How long the DAG processor may take until it has read a file.
-    patience_s
-        How long the server may be away while a run is followed.
-    poll_s
-        How often it is asked then.
-    """
+    """Where an Airflow is and how to get in."""
 
     address: str
     dags: str | None = None
@@ -69,12 +50,7 @@ class Access:
 
 
 def _is_database_fault(body: bytes) -> bool:
-    """Return whether the database has failed, which often passes.
-
-    PostgreSQL breaks off one of two transactions that wait for each other, SQLite one that another
-    lets wait for long. Airflow says the same where the connection was lost at the end, so whether
-    all was done is not known.
-    """
+    """Return whether the database has failed, which often passes."""
     try:
         detail = json.loads(body)["detail"]
         return isinstance(detail, dict) and detail.get("reason") == "Database error"
@@ -114,13 +90,7 @@ class Login:
 
 
 def read_access(connection: Connection, environment: Mapping[str, str]) -> Access:
-    """Read the fields of a connection.
-
-    Raises
-    ------
-    ConfigurationError
-        One is unknown, missing or wrong.
-    """
+    """Read the fields of a connection."""
     refuse_unknown_fields(connection, _KNOWN)
     fields = _Fields(connection)
     address = fields.text("address")

@@ -1,10 +1,4 @@
-"""Secrets that are connections of Airflow.
-
-A workflow names secrets and their entries; where they lie is for the target to say. Those that the
-option `connections` names are connections of Airflow, read when a task starts: `host`, `login`,
-`password`, `schema`, `port`, `uri` and `extra` are the fields of one, any other entry is one of its
-extra. The value is then part of the pod that is made, unlike that of a secret of Kubernetes.
-"""
+"""Secrets that are connections of Airflow."""
 
 from __future__ import annotations
 
@@ -37,15 +31,7 @@ def is_connection(variable: EnvVar, names: frozenset[str]) -> bool:
 
 
 def connection_value(entry: SecretKey) -> str:
-    """Return the expression for an entry of a connection, as a template of a pod has it.
-
-    Examples
-    --------
-    >>> print(connection_value(SecretKey(secret="db", key="login")))
-    there(conn["db"].login, "login of db") | replace("$", "$$")
-    >>> print(connection_value(SecretKey(secret="db", key="password")))
-    hidden(there(conn["db"].password, "password of db"))
-    """
+    """Return the expression for an entry of a connection, as a template of a pod has it."""
     of = f"conn[{quoted(entry.secret)}]"  # unlike `conn.get`, it fails if there is none
     if entry.key == "uri":
         return f"hidden({of}.get_uri())"

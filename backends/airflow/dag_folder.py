@@ -23,27 +23,7 @@ _LIMIT_S = 120.0
 
 
 def put_file(dags: str, name: str, text: str, *, limit_s: float = _LIMIT_S) -> bool:
-    """Put a file into a folder, and return whether that changed anything.
-
-    It is written beside its place and moved there; a file that is there already with this text
-    stays as it is.
-
-    Parameters
-    ----------
-    dags
-        The folder, or an address of it that fsspec knows, such as `s3://bucket/dags`.
-    name, text
-        The file.
-    limit_s
-        How long it may take where the folder is elsewhere.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no such folder, or fsspec or what it needs for the address is not there.
-    RefusedError
-        The file cannot be written.
-    """
+    """Put a file into a folder, and return whether that changed anything."""
     content = text.encode()
     if "://" not in dags:
         return _put_near(Path(dags).expanduser(), name, content)
@@ -67,10 +47,7 @@ def put_file(dags: str, name: str, text: str, *, limit_s: float = _LIMIT_S) -> b
 
 
 def read_file(dags: str, name: str, *, limit_s: float = _LIMIT_S) -> str | None:
-    """Return the text of a file in a folder; None if it is not there.
-
-    The other parameters and the errors are those of `put_file`.
-    """
+    """Return the text of a file in a folder; None if it is not there."""
     if "://" not in dags:
         with _near(Path(dags).expanduser() / name, "read"):
             try:
@@ -97,10 +74,7 @@ def has_file(dags: str, name: str, *, limit_s: float = _LIMIT_S) -> bool:
 
 
 def remove_file(dags: str, name: str, *, limit_s: float = _LIMIT_S) -> None:
-    """Take a file out of a folder; nothing happens if it is not there.
-
-    The parameters and errors are those of `put_file`.
-    """
+    """Take a file out of a folder; nothing happens if it is not there."""
     if "://" not in dags:
         place = Path(dags).expanduser() / name
         with _near(place, "removed"):
@@ -154,11 +128,7 @@ def _near(place: Path, done: str) -> Iterator[None]:
 def _far(
     address: str, what: str, work: Callable[[AbstractFileSystem, str], _T], limit_s: float
 ) -> _T:
-    """Return what some work with a file system elsewhere gives.
-
-    It is done in a thread, which is left behind where it takes too long: most file systems have no
-    limit for a whole call, and some none at all.
-    """
+    """Return what some work with a file system elsewhere gives."""
     results: list[_T] = []
     errors: list[Exception] = []
 

@@ -25,10 +25,7 @@ Compile: t.TypeAlias = Callable[[Workflow], Artifact]
 
 
 def is_same(text: str | None, other: str) -> bool:
-    """Return whether two DAG files are the same, but for the defaults of parameters.
-
-    A schedule can be put in place with defaults of its own.
-    """
+    """Return whether two DAG files are the same, but for the defaults of parameters."""
     if text is None or text == other:
         return text == other
     try:
@@ -47,17 +44,7 @@ class _Defaultless(ast.NodeTransformer):
 
 
 class DagPlace:
-    """The place of DAG files, in the folder and in Airflow.
-
-    Parameters
-    ----------
-    api
-        The API.
-    access
-        Where the folder is.
-    compile
-        Makes a DAG file of a workflow.
-    """
+    """The place of DAG files, in the folder and in Airflow."""
 
     def __init__(self, api: AirflowApi, access: Access, compile: Compile) -> None:
         self._api = api
@@ -65,20 +52,7 @@ class DagPlace:
         self._compile = compile
 
     def for_run(self, workflow: Workflow, artifact: Artifact) -> DagFile | None:
-        """Return the file that a run needs, which may be there; None for a DAG with its schedule.
-
-        Raises
-        ------
-        RefusedError
-            The DAG has a schedule which the run would change or set going.
-
-        Notes
-        -----
-        Nothing of a DAG that is paused runs, neither what its schedule begins nor what anybody else
-        does (`DagRun.get_queued_dag_runs_to_set_running`). To let a run of it go on is to let the
-        schedule go on. So a workflow that is submitted is put in place without its schedule, unless
-        it is there with it, and not paused; the parameters may have other defaults there.
-        """
+        """The file that a run needs, which may be there; None for a DAG with its schedule."""
         name = artifact.files[0].name
         dag = self._api.dag(workflow.name)
         if dag is None or not dag.get("timetable_summary") or self._is_gone(dag, name):
@@ -145,13 +119,7 @@ class DagPlace:
         return [one for one in found if one != run_id]
 
     def refuse_to_change(self, file: DagFile) -> None:
-        """Refuse to put a file in the place of another one with which runs are under way.
-
-        Raises
-        ------
-        RefusedError
-            Names them. Airflow runs all runs of a DAG by the file as it is.
-        """
+        """Refuse to put a file in the place of another one with which runs are under way."""
         former = self.former(file)
         if former is None:  # Airflow goes on for a while with one that was removed
             former = self._api.source(file.dag_id)
@@ -175,10 +143,7 @@ class DagPlace:
         return self._access.dags
 
     def _is_gone(self, dag: Mapping[str, Json], name: str) -> bool:
-        """Return whether the file of a DAG was removed.
-
-        Airflow notices that after a while, and takes DAGs of files that it reads late for removed.
-        """
+        """Return whether the file of a DAG was removed."""
         if file_of(dag) != name:
             return bool(dag.get("is_stale"))
         return read_file(self._folder, name) is None

@@ -1,7 +1,4 @@
-"""Which values can be refused when they are read, and which can be too large to travel.
-
-Where one stands among the inputs or outputs of a group, a task evaluates it, whoever reads it.
-"""
+"""Which values can be refused when they are read, and which can be too large to travel."""
 
 from __future__ import annotations
 
@@ -41,19 +38,7 @@ def can_fail(
     params: Mapping[str, ValueType],
     loop: Step | None = None,
 ) -> bool:
-    """Return whether a value can be refused, for what it is, by a reader of a type.
-
-    Parameters
-    ----------
-    value
-        The value.
-    want
-        The type that its reader declares.
-    steps, params
-        What it can read: steps by name, and the types of parameters.
-    loop
-        The step whose rounds it can read.
-    """
+    """Return whether a value can be refused, for what it is, by a reader of a type."""
     match value:
         case Field():
             return True
@@ -82,11 +67,7 @@ def can_fail(
 def can_grow(
     value: Value, want: ValueType, steps: Mapping[str, Step], params: Mapping[str, ValueType]
 ) -> bool:
-    """Return whether what a reader of a type gets can be larger than one value may be.
-
-    What one step has handed on is not, nor are the lists of a foreach, which have a limit of their
-    own. A parameter is, as inputs have no limit.
-    """
+    """Return whether what a reader of a type gets can be larger than one value may be."""
     match value:
         case Field():
             return can_grow(value.of, "str", steps, params)

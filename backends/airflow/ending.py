@@ -22,18 +22,7 @@ _DELETE_S = 60.0
 
 
 def cancel(run: RunApi, workflow: Workflow) -> None:
-    """End a run; nothing happens to one that has ended.
-
-    Notes
-    -----
-    Airflow ends a run at once, with all tasks that come after its steps: those that run fail, all
-    others are skipped. Then the tasks of the exit handlers are cleared, and that which gives the
-    run its status; the run goes on with them alone. Both they and Airflow, where it still has to
-    delete what the run has made, take a run for failed by the last of its tasks. One of those is
-    made to fail where none may have.
-
-    A cancel that broke off in between is gone on with: what it has cut off is known by the time.
-    """
+    """End a run; nothing happens to one that has ended."""
     dag_run = run.get()
     if run_state(dag_run) not in ("running", "cancelled"):
         return

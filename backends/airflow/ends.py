@@ -24,11 +24,7 @@ RUN_STATUS = "run-status"
 
 
 def has_status(workflow: Workflow) -> bool:
-    """Return whether a task of its own tells the state of a run.
-
-    Airflow looks at the last tasks only: one that was skipped below a failure, or that ran after
-    it, would hide the failure.
-    """
+    """Return whether a task of its own tells the state of a run."""
     return bool(workflow.exit_handlers) or any(map(waits_otherwise, workflow.steps))
 
 
@@ -56,19 +52,7 @@ def removal_lines(
     *,
     indent: int,
 ) -> list[str]:
-    """Return the lines of the task that deletes what tasks have created for the run.
-
-    Parameters
-    ----------
-    created
-        For each of those tasks, by its id, what tells the kind of its resources.
-    workflow
-        The workflow.
-    module
-        Takes what the task needs.
-    indent
-        Levels of indentation.
-    """
+    """Return the lines of the task that deletes what tasks have created for the run."""
     if not created:
         return []
     ends, removal = module.name("last_tasks"), module.name("remove_resources")
@@ -86,17 +70,7 @@ def removal_lines(
 
 
 def wait_lines(workflow: Workflow, module: Module, *, has_teardowns: bool) -> list[str]:
-    """Return the line by which tasks that run after any end wait for all before them.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    module
-        Takes what the line needs.
-    has_teardowns
-        Whether something is deleted after the steps.
-    """
+    """Return the line by which tasks that run after any end wait for all before them."""
     handlers = workflow.exit_handlers
     steps = (*workflow.steps, *(step for one in handlers for step in one.steps))
     looks = has_teardowns or handlers or any(map(waits_otherwise, steps))

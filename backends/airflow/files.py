@@ -1,8 +1,4 @@
-"""Files of steps: what the wrapper of a process puts in its place before, and keeps after.
-
-Between tasks only locations travel: keys below the root of a volume that all pods share, or of a
-storage that a helper beside the process reaches.
-"""
+"""Files of steps: what the wrapper of a process puts in its place before, and keeps after."""
 
 from __future__ import annotations
 
@@ -89,19 +85,7 @@ def input_path(given: Input) -> str:
 
 
 class Files:
-    """Writes what the wrapper of files and its helper are told.
-
-    Parameters
-    ----------
-    options
-        Say where files are kept.
-    module
-        Takes what the calls need.
-    writer
-        Writes texts and values.
-    by_try
-        Whether each try keeps its files elsewhere.
-    """
+    """Writes what the wrapper of files and its helper are told."""
 
     def __init__(
         self, options: Options, module: Module, writer: Writer, *, by_try: bool = False
@@ -120,19 +104,7 @@ class Files:
         outputs: list[Expression],
         beside: list[str] | None,
     ) -> Call:
-        """Return what a pod needs to run a process with its files, the helper left out.
-
-        Parameters
-        ----------
-        step, scope
-            The step, and what it can read.
-        command
-            The command and its arguments.
-        outputs
-            What else it hands on, as words of its wrapper.
-        beside
-            The containers that end with it.
-        """
+        """Return what a pod needs to run a process with its files, the helper left out."""
         module = self._module
         return call(
             module.use("process_with_files"),

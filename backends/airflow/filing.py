@@ -1,8 +1,4 @@
-"""Functions that DAG files carry for steps with files.
-
-What `runtime` says of its functions holds for these as well. A location is the key of a file, below
-the root of a volume or of a storage.
-"""
+"""Functions that DAG files carry for steps with files."""
 
 from __future__ import annotations
 
@@ -39,10 +35,7 @@ def process_with_files(
     beside: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by FILES, which takes files and keeps them.
-
-    What is kept without a location is where `place` says.
-    """
+    """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
     kept_at = [[] if line[4:] else [f"{{{{ place(ti, '{line[2]}') }}}}"] for line in after]
     told = [*before, *([*line, *at] for line, at in zip(after, kept_at, strict=True))]
     words = [word for line in told for word in (str(len(line)), *map(word_of, line))]

@@ -23,21 +23,7 @@ def framed(
     dag: str,
     tasks: str,
 ) -> str:
-    """Return a DAG file.
-
-    Parameters
-    ----------
-    docstring
-        Its paragraphs, as users wrote them; the first is the title.
-    imports
-        The import statements.
-    definitions
-        What stands between them and the DAG.
-    dag
-        The head of the DAG's block.
-    tasks
-        The lines of the block.
-    """
+    """Return a DAG file."""
     _, title, *about = (line for text in docstring for line in ("", *_paragraph(text)))
     return _frame().render(
         title=f" {title}" if title.startswith('"') else title,

@@ -18,19 +18,7 @@ if t.TYPE_CHECKING:
 
 
 def request(step: Step, action: Http, scope: Scope, module: Module, tasks: Tasks) -> Operator:
-    """Return the operator of a request.
-
-    Parameters
-    ----------
-    step
-        The step, whose outputs are the body of the response.
-    action
-        The request.
-    scope
-        What its texts read.
-    module, tasks
-        Write what it needs.
-    """
+    """Return the operator of a request."""
     headers = {
         one.name: tasks.text_for_worker(one.value, scope)
         for one in action.headers

@@ -1,8 +1,4 @@
-"""Inputs of groups as what they are read by, made only where they are read.
-
-What a group gives out need not depend on its inputs: to read those of all groups before it as well
-would take twice as long for each more of them.
-"""
+"""Inputs of groups as what they are read by, made only where they are read."""
 
 from __future__ import annotations
 
@@ -17,22 +13,7 @@ R = t.TypeVar("R")
 
 
 class Inputs(Mapping[str, R]):
-    """The inputs of a group by name, each made when it is asked for, and once.
-
-    Parameters
-    ----------
-    inputs
-        The inputs; those without a value are files from elsewhere, which nothing else reads.
-    read
-        Makes one, of a value and the declared type.
-
-    Examples
-    --------
-    >>> from couler.ir.values import Literal
-    >>> given = Inputs([Input(name="n", value=Literal(value=1), type="int")], lambda *one: one)
-    >>> given["n"][1], given.types
-    ('int', {'n': 'int'})
-    """
+    """The inputs of a group by name, each made when it is asked for, and once."""
 
     def __init__(self, inputs: Iterable[Input], read: Callable[[Value, ValueType], R]) -> None:
         self._values = {one.name: (one.value, one.type) for one in inputs if one.value is not None}

@@ -1,8 +1,4 @@
-"""The steps of a run, by the task instances that Airflow has of it.
-
-It is read from the tasks alone: whether a step has begun, and how it ended, is what its tasks say.
-A run under way is read by the same rules as one that has ended.
-"""
+"""The steps of a run, by the task instances that Airflow has of it."""
 
 from __future__ import annotations
 
@@ -65,18 +61,7 @@ class Tasks:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """How something stands.
-
-    Attributes
-    ----------
-    status
-        How; None if it has not begun.
-    own
-        The task instances that are its own: the one of a step that runs something, and those that
-        open and close one that holds others.
-    outputs
-        What it gives out, as `Observed` has it.
-    """
+    """How something stands."""
 
     status: Status
     own: tuple[Instance, ...] = ()
@@ -85,19 +70,7 @@ class Stand:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An instance of a step.
-
-    Attributes
-    ----------
-    path
-        Its place in the user's workflow.
-    spot, tasks
-        Its step, and where the tasks of it are.
-    stand
-        How it stands.
-    started, finished
-        When, as far as it has.
-    """
+    """An instance of a step."""
 
     path: StepPath
     spot: Spot
@@ -124,26 +97,7 @@ class Found:
 
 
 class RunSteps:
-    """How the steps of a run stand.
-
-    Attributes
-    ----------
-    found
-        Every instance by its path, begun or not; what is inside of one comes before it.
-    inlined
-        Paths of groups of which no task gives the outputs: what reads one reads a step inside.
-
-    Parameters
-    ----------
-    workflow
-        The workflow as it was compiled.
-    table
-        The task instances of the run.
-    returned
-        Gives what a task that succeeded has returned.
-    shape
-        Of the workflow, as far as it is known from an earlier look.
-    """
+    """How the steps of a run stand."""
 
     def __init__(
         self,
@@ -241,10 +195,7 @@ class RunSteps:
         return stand if step.foreach is not None else _with_defaults(step, stand)
 
     def _before(self, spot: Spot, scope: Tasks) -> tuple[Status, bool]:
-        """Return how a step of several tasks stands that does not run, and whether it may.
-
-        It stands as the task that the others wait for, if there is one.
-        """
+        """Return how a step of several tasks stands that does not run, and whether it may."""
         gate = _first_of(spot, scope)
         if gate is None or gate not in self._table.tasks:
             found = self._table.statuses(self._table.within(spot.base, scope.index))
@@ -325,10 +276,7 @@ class RunSteps:
         return "omitted" if self._returned(maker) else None
 
     def _gathered(self, spot: Spot, scope: Tasks, items: list[Stand]) -> Stand:
-        """Return how a foreach stands by its items, with lists of what they gave if it has ended.
-
-        Null stands for an item that failed.
-        """
+        """How a foreach stands by its items, with lists of what they gave if it has ended."""
         statuses = {item.status for item in items}
         lists = (spot.own("lists"), scope.index)
         end = self._table.status(lists)

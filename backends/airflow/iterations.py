@@ -40,17 +40,7 @@ _WHY_LABELS = "# What is expanded is a label; each task reads its item by its ma
 
 
 class Iterations:
-    """Writes the tasks of steps that run once an item, or round by round.
-
-    Parameters
-    ----------
-    scopes
-        Writes what is inside of them.
-    module
-        Takes what the tasks need.
-    tasks
-        Writes the operators.
-    """
+    """Writes the tasks of steps that run once an item, or round by round."""
 
     def __init__(self, scopes: Scopes, module: Module, tasks: Tasks) -> None:
         self._scopes = scopes
@@ -159,11 +149,7 @@ class Iterations:
         return self._scopes.item(spot, inside, name, gate, indent)
 
     def _rounds(self, spot: Spot, inside: Place, name: str, gate: Gate, indent: int) -> list[str]:
-        """Return the lines of a loop: its rounds one after another, and what ends it.
-
-        Airflow skips tasks below a skipped one in waves. After n rounds, a round waits for about
-        log n before it, and all that follow the last one are skipped in as many waves.
-        """
+        """Return the lines of a loop: its rounds one after another, and what ends it."""
         step, loop = spot.step, spot.step.loop
         assert loop is not None
         rounds, number = self._module.name(f"{name}_rounds", "rounds"), self._module.name("number")

@@ -1,7 +1,4 @@
-"""Resources of the cluster: a sensor that creates one and looks after it until it has ended.
-
-It holds no worker while it waits, and finds its resource again by labels: docs/decisions tells why.
-"""
+"""Resources of the cluster: a sensor that creates one and looks after it until it has ended."""
 
 from __future__ import annotations
 
@@ -26,19 +23,7 @@ _PATCHES = {"strategic": None, "merge": "merge-patch", "json": "json-patch", Non
 
 
 def job(step: Step, action: Job, scope: Scope, module: Module, tasks: Tasks) -> Operator:
-    """Return the operator of a job.
-
-    Parameters
-    ----------
-    step
-        The step.
-    action
-        Its action, which has no local form.
-    scope
-        What its values read.
-    module, tasks
-        Write what it needs.
-    """
+    """Return the operator of a job."""
     manifest, is_json = _manifest(action, scope, tasks)
     outputs = {one.name: read_path(one.json_path) for one in step.outputs if one.json_path}
     given: dict[str, object] = {
@@ -103,15 +88,7 @@ def _past_jinja(tree: object, tasks: Tasks) -> object:
 
 
 def parts(condition: str | None) -> list[list[str]]:
-    """Return the parts of a condition on a resource: path, comparison, values.
-
-    Examples
-    --------
-    >>> parts("status.phase in (Failed, Error),status.active<1")
-    [['status.phase', 'in', 'Failed', 'Error'], ['status.active', '<', '1']]
-    >>> parts("status.phase=Done, !status.paused, a.b, c=")
-    [['status.phase', 'in', 'Done'], ['status.paused', '!'], ['a.b', 'is'], ['c', 'in', '']]
-    """
+    """Return the parts of a condition on a resource: path, comparison, values."""
     tokens = _TOKEN.findall(condition or "")
     found: list[list[str]] = []
     inside = False

@@ -27,22 +27,7 @@ _KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONPATH", "TMPDIR", "VIRTUAL_ENV")
 
 
 def judge(artifact: Artifact, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yield what keeps Airflow from loading a file.
-
-    Parameters
-    ----------
-    artifact
-        The file.
-    environ
-        The variables of the environment: which interpreter has Airflow.
-
-    Raises
-    ------
-    ConfigurationError
-        Airflow or a provider is not installed there.
-    EngineError
-        Airflow does not come to an end.
-    """
+    """Yield what keeps Airflow from loading a file."""
     python = environ.get(PYTHON) or sys.executable
     found = _load(artifact, python, environ)
     if found["missing"]:

@@ -30,10 +30,7 @@ def last_tasks(workflow: Workflow, tasks: Mapping[Instance, Task]) -> set[Instan
 
 
 def is_broken_off(dag_run: Mapping[str, Json], last: Collection[Task]) -> bool:
-    """Return whether a run was ended whose exit handlers were not cleared to run.
-
-    To clear them begins a run anew that has ended; the first of them comes to a worker at once.
-    """
+    """Return whether a run was ended whose exit handlers were not cleared to run."""
     if not last or any(task.ran for task in last):
         return False
     if dag_run.get("state") != "failed":  # it still deletes what it has made
@@ -49,10 +46,7 @@ def goes_on_soon(
     *,
     now: datetime | None = None,
 ) -> bool:
-    """Return whether a run was ended from here just now, and its exit handlers are to run yet.
-
-    Airflow shows it as failed for a moment, until they are cleared.
-    """
+    """Return whether a run was ended from here just now, and its exit handlers are to run yet."""
     ended = time_of(dag_run.get("end_date"))
     if not is_marked(str(dag_run.get("note") or "")) or ended is None:
         return False

@@ -22,19 +22,7 @@ _POD = "airflow.providers.cncf.kubernetes.operators.pod"
 def listing(
     step: Step, action: ListFiles, scope: Scope, options: Options, module: Module, writer: Writer
 ) -> Operator:
-    """Return the operator that lists the files below a location.
-
-    Parameters
-    ----------
-    step, action
-        The step and its action.
-    scope
-        What the step can read.
-    options
-        Say where the target's own files are.
-    module, writer
-        Write what it needs.
-    """
+    """Return the operator that lists the files below a location."""
     words: list[str | Expression] = [",".join(output.name for output in step.outputs)]
     words.append(writer.text(action.pattern or "", scope))
     for field, text in location_texts(action.at):

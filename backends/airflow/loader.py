@@ -1,9 +1,4 @@
-"""Loads a DAG file in Airflow: the program of a process of Airflow's own environment.
-
-It gets the path of the file and the path of the answer, and imports nothing of Couler. The answer
-is JSON: the version of Airflow, the errors by which it refuses the file, the ids of its DAGs, and
-the packages that are missing.
-"""
+"""Loads a DAG file in Airflow: the program of a process of Airflow's own environment."""
 
 import importlib
 import json

@@ -9,10 +9,7 @@ from couler.ir.workflow import Container, Group, Step, Workflow
 
 
 def lowered(workflow: Workflow) -> Workflow:
-    """Return the workflow as Airflow runs it, with steps of the same names in the same places.
-
-    Sets of containers without an order stay; checks refuse them.
-    """
+    """Return the workflow as Airflow runs it, with steps of the same names in the same places."""
     workflow = leave_out_local_forms(workflow)
     handlers = tuple(
         one.model_copy(update={"steps": _steps(one.steps)}) for one in workflow.exit_handlers
@@ -23,10 +20,7 @@ def lowered(workflow: Workflow) -> Workflow:
 
 
 def order(containers: ContainerSet) -> tuple[list[PodContainer], PodContainer] | None:
-    """Return the containers that run one after another before the last, and the last.
-
-    None where there is no such order: where a container runs beside the last, or after it.
-    """
+    """Return the containers that run one after another before the last, and the last."""
     by_name = {one.name: one for one in containers.containers}
     last = by_name.get(MAIN)
     if last is None:

@@ -84,13 +84,7 @@ class Definitions(t.NamedTuple):
 
 
 class Module:
-    """The names of a DAG file, and what each of them stands for.
-
-    Parameters
-    ----------
-    version
-        Of Airflow, which has some names elsewhere than others have.
-    """
+    """The names of a DAG file, and what each of them stands for."""
 
     def __init__(self, version: Version = NEWEST) -> None:
         self._version = version
@@ -178,21 +172,7 @@ class Module:
         return name
 
     def name(self, wanted: str, short: str = "") -> str:
-        """Return a name of Python, near to the wanted one, that nothing else in the file has.
-
-        Parameters
-        ----------
-        wanted
-            The name as users know it.
-        short
-            Another, which is taken instead if nothing else has it.
-
-        Examples
-        --------
-        >>> module = Module()
-        >>> [module.name(one) for one in ("train", "train-model", "train", "2nd", "class", "l")]
-        ['train', 'train_model', 'train_2', '_2nd', 'class_', 'l_']
-        """
+        """Return a name of Python, near to the wanted one, that nothing else in the file has."""
         base = _as_name(short or wanted)
         if short and base in self._names:
             base = _as_name(wanted)
@@ -211,10 +191,7 @@ class Module:
         return "\n\n".join(imports(one) for one in (own, others) if one)
 
     def definitions(self, **constants: str | None) -> Definitions:
-        """Return what the file defines before its DAG, as it is written.
-
-        Of the constants those are written that a function uses.
-        """
+        """Return what the file defines before its DAG, as it is written."""
         used = {name for one in self._functions for name in _globals(FUNCTIONS[one])}
         used |= self._referred
         known = {**constants, **{name: _wrapper(file) for name, file in WRAPPERS.items()}}
@@ -270,13 +247,7 @@ _IS_THERE = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bis not None\b
 
 
 def in_jinja(code: str) -> str:
-    """Return an expression of Python as Jinja writes it.
-
-    Examples
-    --------
-    >>> in_jinja("(x if x is not None else 'is not None')")
-    "(x if x is not none else 'is not None')"
-    """
+    """Return an expression of Python as Jinja writes it."""
     return _IS_THERE.sub(lambda found: found[1] or "is not none", code)
 
 

@@ -56,10 +56,7 @@ def _check(
 
 
 def _ids(spot: Spot) -> Iterator[str]:
-    """Yield the ids of a step and of the tasks that the compiler makes for it.
-
-    A group counts with a task that skips it, which not all have.
-    """
+    """Yield the ids of a step and of the tasks that the compiler makes for it."""
     step = spot.step
     yield spot.base
     if any(not isinstance(entry, str) for entry in step.depends_on):

@@ -54,19 +54,7 @@ class Memory:
 
 
 class Look:
-    """Where the steps of a run are among its tasks, and how they stand, without what they gave.
-
-    Parameters
-    ----------
-    run
-        Asks the server.
-    workflow
-        The workflow as it was compiled.
-    dag_run
-        The run as it was asked for just now.
-    shape
-        Of the workflow, as far as it is known from an earlier look.
-    """
+    """Where the steps of a run are among its tasks, and how they stand, without what they gave."""
 
     def __init__(
         self,
@@ -118,17 +106,7 @@ def look_again(run: RunApi, workflow: Workflow, last: Look | None) -> Look:
 
 
 class Asked(Look):
-    """A run as its server tells of it now, with all that its steps gave.
-
-    Parameters
-    ----------
-    run
-        Asks the server.
-    workflow
-        The workflow as it was compiled.
-    memory
-        Of what was asked before.
-    """
+    """A run as its server tells of it now, with all that its steps gave."""
 
     def __init__(self, run: RunApi, workflow: Workflow, memory: Memory | None = None) -> None:
         self._run = run
@@ -162,11 +140,7 @@ class Asked(Look):
         )
 
     def _unsettled(self) -> set[str]:
-        """Return the paths of what was left out before all that it depends on has ended.
-
-        Of a run that goes on: Airflow says so below the first failure, and may know better once
-        what has failed runs again.
-        """
+        """Return the paths of what was left out before all that it depends on has ended."""
         unsettled: set[str] = set()
         for path, found in self.steps.found.items() if self.status == "running" else ():
             parent = found.path.parent
@@ -299,11 +273,7 @@ class Asked(Look):
         )
 
     def _end(self, instance: Instance, number: int) -> TryEnd:
-        """Return how a try ended, by its log, which is read once if it tells.
-
-        Airflow can have a log some time after the end that it tells of. One that is silent is read
-        again a few times, at looks further and further apart, and when the run has ended.
-        """
+        """Return how a try ended, by its log, which is read once if it tells."""
         key, memory = (instance, number), self._memory
         if key in memory.ends:
             return memory.ends[key]

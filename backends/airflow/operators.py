@@ -16,19 +16,7 @@ SENSOR = "airflow.providers.standard.sensors.python"
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator of Airflow, and what is particular to it.
-
-    Attributes
-    ----------
-    name
-        As the file has imported it.
-    fields
-        What its step alone says; None leaves one out.
-    unpacked
-        What is unpacked into the call, behind the names of the task and of its image.
-    time_limit
-        The field that ends an attempt; empty where the operator is told its time otherwise.
-    """
+    """An operator of Airflow, and what is particular to it."""
 
     name: str
     fields: Mapping[str, object]
@@ -43,19 +31,7 @@ class Operator:
         is_mapped: bool,
         overrides: Mapping[str, object] | None = None,
     ) -> Call:
-        """Return the call that makes the task.
-
-        Parameters
-        ----------
-        task_id
-            Of the task.
-        policies
-            When it starts and how often, the time that it may take as `execution_timeout`.
-        is_mapped
-            Whether it is still to be expanded.
-        overrides
-            What is merged in last.
-        """
+        """Return the call that makes the task."""
         policies = dict(policies)
         limit = policies.pop("execution_timeout", None)
         if limit is not None and self.time_limit:

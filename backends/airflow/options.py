@@ -43,13 +43,7 @@ class Options(t.NamedTuple):
 
 
 def options(target: Target) -> Options:
-    """Read the options of a target.
-
-    Raises
-    ------
-    EngineOptionError
-        The version or an option is unknown.
-    """
+    """Read the options of a target."""
     known = set(Options._fields) - {"namespace", "version"}
     for name in target.options:
         if name not in known:

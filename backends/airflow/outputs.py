@@ -71,17 +71,7 @@ def _with_result(step: Step, is_read: bool) -> Step:
 def run_outputs(
     workflow: Workflow, scope: Scope, module: Module, checked: str | None = None
 ) -> Call:
-    """Return the task that returns the outputs of the workflow.
-
-    Parameters
-    ----------
-    workflow, scope
-        The workflow, and what its steps give.
-    module
-        Takes what the task needs.
-    checked
-        The id of the task that has evaluated them before the exit handlers, if there is one.
-    """
+    """Return the task that returns the outputs of the workflow."""
     codes = {one.name: scope.given(one) for one in workflow.outputs}
     if checked is not None:
         codes = {name: f"output(ti, {quoted(checked)}, {quoted(name)})" for name in codes}
@@ -96,10 +86,7 @@ def run_outputs(
 
 
 def check_outputs(workflow: Workflow, scope: Scope, module: Module) -> Call:
-    """Return the task that evaluates the outputs of the workflow, and fails where the steps have.
-
-    It stands before the exit handlers: a run whose outputs cannot be evaluated has failed for them.
-    """
+    """The task that evaluates the outputs of the workflow, and fails where the steps have."""
     codes = {one.name: scope.given(one) for one in workflow.outputs}
     leaves = value_of(scope.all_leaves(workflow.steps)).flat()
     function = module.outputs("given_outputs", codes, f"check_end({leaves}, ti)")

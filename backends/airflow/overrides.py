@@ -1,8 +1,4 @@
-"""The escape hatch: arguments for Airflow that stand before all others.
-
-`engine={"airflow": {...}}` holds, on a step, arguments of its operator and, on a workflow, those of
-its DAG. Texts are taken as they are: what Jinja finds in them is meant for it.
-"""
+"""The escape hatch: arguments for Airflow that stand before all others."""
 
 from __future__ import annotations
 
@@ -93,15 +89,7 @@ _NOT_JSON = ("end_date", "post_execute", "pre_execute", "python_callable", "star
 
 
 def instead(name: str, known: Iterable[str]) -> str:
-    """Return what to write in place of an argument that cannot be given.
-
-    Examples
-    --------
-    >>> instead("execution_timeout", ())
-    ' Give the step a timeout.'
-    >>> instead("on_failure_callback", ())
-    ' Overrides have values of JSON alone: no functions, no dates.'
-    """
+    """Return what to write in place of an argument that cannot be given."""
     if name in _INSTEAD:
         return f" {_INSTEAD[name]}"
     if name.endswith(("_callback", "_policy")) or name in _NOT_JSON:
@@ -110,13 +98,7 @@ def instead(name: str, known: Iterable[str]) -> str:
 
 
 def kind_asked(name: str, value: object) -> str | None:
-    """Return what an argument of a simple kind takes, if a value is of another; else None.
-
-    Examples
-    --------
-    >>> kind_asked("retries", "many"), kind_asked("retries", 3), kind_asked("affinity", 3)
-    ('a whole number', None, None)
-    """
+    """Return what an argument of a simple kind takes, if a value is of another; else None."""
     if value is None:
         return None
     if name in _TEXTS:

@@ -41,39 +41,7 @@ def wait_until_read(
     between_s: float,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Wait until Airflow has the DAG of a file as it is now.
-
-    Parameters
-    ----------
-    api
-        The API.
-    file
-        The file, which is in its place.
-    before
-        The errors of import that there were before it was put there, as `known_errors` gives them.
-    replaces
-        Whether it was put there in the place of another text of a DAG that Airflow knows.
-    limit_s
-        How long Airflow may take.
-    between_s
-        How long to wait between two looks.
-    sleep
-        Waits some seconds.
-
-    Raises
-    ------
-    RefusedError
-        Airflow cannot import the file.
-    EngineError
-        Airflow does not read it in time.
-
-    Notes
-    -----
-    Airflow records a DAG as it was parsed, and beside it the text that the file has by then
-    (`DagCode.update_source_code`). Where a file is replaced while it is parsed, the text is new and
-    the DAG is not. A file is not parsed twice at a time, so what is recorded after that is new.
-    Where the text is not told, that is so of the second record after the first that was seen.
-    """
+    """Wait until Airflow has the DAG of a file as it is now."""
     until = time.monotonic() + limit_s
     has_asked = False
     times: list[str] = []
@@ -110,10 +78,7 @@ def known_errors(api: AirflowApi, name: str) -> dict[int, Json]:
 
 
 def _is_read(file: DagFile, dag: Mapping[str, Json], source: str | None) -> bool:
-    """Return whether a DAG can be that of the file as it is now.
-
-    Where the account may not see the text, a DAG that has no errors is taken for it.
-    """
+    """Return whether a DAG can be that of the file as it is now."""
     if source is None:
         return not dag.get("has_import_errors") and not dag.get("is_stale")
     return source == file.text and not dag.get("is_stale")
@@ -142,15 +107,7 @@ def _late(file: DagFile, dag: Mapping[str, Json] | None, limit_s: float) -> str:
 
 
 def import_error(file: DagFile, trace: str) -> str:
-    """Return a message about an error of import, with the step that it is about if that is known.
-
-    Parameters
-    ----------
-    file
-        The file.
-    trace
-        What Python told of the error.
-    """
+    """A message about an error of import, with the step that it is about if that is known."""
     why = _reason(trace)
     line = _line_of(file.name, trace)
     named = _TASK_ID.search(why)

@@ -42,10 +42,7 @@ class Laid(t.NamedTuple):
 
 
 def part_ids(workflow: Workflow) -> PartIds:
-    """Return the ids of the groups of the parts of a workflow's own steps; no other node has them.
-
-    In Airflow tasks and groups share one space of ids.
-    """
+    """The ids of the groups of the parts of a workflow's own steps; no other node has them."""
     parts = [step.part for step in workflow.steps if step.part is not None]
     if not parts:
         return {}
@@ -70,20 +67,7 @@ _WORDS: Mapping[Kind, str] = {"run": "run", "group": "part"}
 
 
 def laid_out(steps: Sequence[Step], ids: PartIds) -> Iterator[Laid]:
-    """Yield the steps of a scope, those of one part one after another.
-
-    Parameters
-    ----------
-    steps
-        The steps, in program order, which they keep where parts allow it.
-    ids
-        The ids of the groups of the parts; empty for a scope whose parts are not shown.
-
-    Notes
-    -----
-    O(n log n + m) for n steps and m edges. No two parts wait for each other, so whole parts can be
-    put in an order in which none stands before what it waits for.
-    """
+    """Yield the steps of a scope, those of one part one after another."""
     if not ids:
         yield from (Laid(step, (), 0) for step in steps)
         return

@@ -1,8 +1,4 @@
-r"""JSONPaths as kubectl has them, of one part: keys, places in lists, all of them, or some.
-
-A path becomes data: a key or a place, `[]` for all entries, and `[keys, comparison, value]` for the
-entries whose field is so. Slices, `..` and `range` are not read.
-"""
+r"""JSONPaths as kubectl has them, of one part: keys, places in lists, all of them, or some."""
 
 from __future__ import annotations
 
@@ -25,17 +21,7 @@ _PART = re.compile(
 
 
 def read_path(path: str) -> list[Part] | None:
-    r"""Return a path as data; None for one that is more than that.
-
-    Examples
-    --------
-    >>> read_path('{.status.conditions[?(@.type=="Complete")].reason}')
-    ['status', 'conditions', [['type'], '==', 'Complete'], 'reason']
-    >>> read_path("{.items[0].metadata.labels.a\\.b/c}"), read_path("{@}"), read_path("{.spec[*]}")
-    (['items', 0, 'metadata', 'labels', 'a.b/c'], [], ['spec', []])
-    >>> read_path("{range .items[*]}{.name}{end}"), read_path("{..name}")
-    (None, None)
-    """
+    r"""Return a path as data; None for one that is more than that."""
     found = re.fullmatch(r"\s*\{\s*([@$]?)(.*?)\s*\}\s*", path, re.DOTALL)
     if found is None:
         return None

@@ -1,10 +1,4 @@
-"""Where the instances of a step are among the tasks of a DAG.
-
-An item of a foreach is an index of a mapped task or group (`mapped`), or a part of the DAG of its
-own (`unrolled`); a round of a loop always is one. In ids of tasks that are written before it is
-known who reads them, `#` is the number of the item or round that the reading task is in itself,
-`#-1` the number before it, and `*` that of the last round.
-"""
+"""Where the instances of a step are among the tasks of a DAG."""
 
 from __future__ import annotations
 
@@ -22,20 +16,7 @@ Axis: t.TypeAlias = t.Literal["mapped", "unrolled"]
 
 
 def axis(step: Step, *, within_mapped: bool) -> Axis | None:
-    """Return how the items of a step become tasks; None if it has no foreach.
-
-    Airflow maps neither a task nor a group inside of a mapped group, so along a path at most one
-    axis is mapped. It is the one whose items are known only when the workflow runs, or the one
-    whose width is bounded, else the outermost, which stands for the most tasks. A list that is
-    known to have no items needs none.
-
-    Parameters
-    ----------
-    step
-        The step.
-    within_mapped
-        Whether a foreach around it is mapped.
-    """
+    """Return how the items of a step become tasks; None if it has no foreach."""
     if step.foreach is None:
         return None
     if is_dynamic(step.foreach):
@@ -70,19 +51,7 @@ def item_count(foreach: Foreach) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The tasks of one step.
-
-    Attributes
-    ----------
-    step
-        The step.
-    base
-        The id of its task or group; `#` stands for the numbers of what is around it.
-    items
-        How its items become tasks.
-    beside
-        The names of the steps of its scope, which ids made for it must not take.
-    """
+    """The tasks of one step."""
 
     step: Step
     base: str
@@ -113,11 +82,7 @@ class Spot:
 
     @property
     def has_maker(self) -> bool:
-        """Whether a task makes the items; without items it is all that there is of a step.
-
-        It stands for the condition of a step that is one mapped task, which has no items where
-        that cannot be evaluated.
-        """
+        """Whether a task makes the items; without items it is all that there is of a step."""
         foreach = self.step.foreach
         if foreach is None:
             return False
@@ -202,25 +167,13 @@ class Spot:
 
 
 def another_round(place: str, number: str = "*") -> str:
-    """Return the place of another round than that of the reader.
-
-    Examples
-    --------
-    >>> another_round("refine.round_#.end", "#-1")
-    'refine.round_#-1.end'
-    """
+    """Return the place of another round than that of the reader."""
     head, _, tail = place.rpartition("round_#")
     return f"{head}round_{number}{tail}"
 
 
 def readable(place: str) -> str:
-    """Return a place without what stands for numbers and items.
-
-    Examples
-    --------
-    >>> readable("refine.round_#.each.item.step")
-    'refine.each.step'
-    """
+    """Return a place without what stands for numbers and items."""
     return ".".join(part for part in place.split(".") if "#" not in part and part != "item")
 
 
@@ -254,13 +207,7 @@ def exit_groups(workflow: Workflow) -> dict[str, str]:
 
 
 def free(name: str, taken: t.Collection[str]) -> str:
-    """Return a name that no step has.
-
-    Examples
-    --------
-    >>> free("when", ()), free("when", ("when", "when_"))
-    ('when', 'when__')
-    """
+    """Return a name that no step has."""
     while name in taken:
         name += "_"
     return name

@@ -1,9 +1,4 @@
-"""What the pod of a step is given besides its command, as arguments of its operator.
-
-What `KubernetesPodOperator` has a plain argument for is one; the rest is its `pod_template_dict`,
-which it merges with the arguments and in which, unlike in objects, Jinja reads every text: so the
-texts of users and the values of a run can stand at any place of it.
-"""
+"""What the pod of a step is given besides its command, as arguments of its operator."""
 
 from __future__ import annotations
 
@@ -76,17 +71,7 @@ _SHORT = 60
 
 
 class Pods:
-    """Writes what the pods of a workflow are given.
-
-    Parameters
-    ----------
-    module
-        Takes what the arguments need.
-    workflow
-        Its volumes, and what it says of all pods.
-    options
-        Which label of nodes names the type of their GPUs, which secrets are connections.
-    """
+    """Writes what the pods of a workflow are given."""
 
     def __init__(self, module: Module, workflow: Workflow, options: Options) -> None:
         self._module = module
@@ -97,15 +82,7 @@ class Pods:
         self._connections = connections(options)
 
     def arguments(self, step: Step, write: Write) -> dict[str, object]:
-        """Return the arguments of the operator of a step.
-
-        Parameters
-        ----------
-        step
-            The step.
-        write
-            Returns the expression for a text that the kubelet reads.
-        """
+        """Return the arguments of the operator of a step."""
         spec = self._spec(step, write)
         base, *others = spec.pop("containers")
         given: dict[str, object] = {}
@@ -142,10 +119,7 @@ class Pods:
         return found
 
     def shared(self, given: Mapping[str, object], step: Step) -> dict[str, object]:
-        """Return arguments of which those that several steps have stand in the file once.
-
-        Airflow renders objects in their place, so what is shared has nothing to render.
-        """
+        """Return arguments of which those that several steps have stand in the file once."""
         found = dict(given)
         for name, constant in _SHARED.items():
             value = given.get(name)
@@ -158,10 +132,7 @@ class Pods:
         return found
 
     def bounds(self, step: Step) -> dict[str, object]:
-        """Return how long the pod of a step may wait, and an attempt with that may take.
-
-        The bound of an attempt without the time that it waits is one of its pod.
-        """
+        """Return how long the pod of a step may wait, and an attempt with that may take."""
         given: dict[str, object] = {}
         pod = step.pod
         if pod is None:

@@ -1,9 +1,4 @@
-"""Python source as a tree that lays itself out: what a call needs to be read, line by line.
-
-The layout is that of ruff's formatter, so that a file that is made here is formatted as it stands:
-what fits on one line is on one line, and what does not has one entry a line and a comma after the
-last. Texts are written by `repr`, so nothing that a user wrote becomes code.
-"""
+"""Python source as a tree that lays itself out: what a call needs to be read, line by line."""
 
 from __future__ import annotations
 
@@ -150,25 +145,13 @@ def _keyword(name: str) -> str:
 
 
 def call(function: str, *arguments: object, **keywords: object) -> Call:
-    """Return a call; keywords that are None are left out.
-
-    Examples
-    --------
-    >>> call("Param", 0.1, type="number", title=None).flat()
-    'Param(0.1, type="number")'
-    """
+    """Return a call; keywords that are None are left out."""
     given = tuple((name, value_of(one)) for name, one in keywords.items() if one is not None)
     return Call(function, tuple(map(value_of, arguments)), given)
 
 
 def value_of(value: object) -> Expression:
-    """Return the expression for a JSON value, or for one that has expressions in it.
-
-    Raises
-    ------
-    TypeError
-        The value is of another type.
-    """
+    """Return the expression for a JSON value, or for one that has expressions in it."""
     match value:
         case str():
             return Code(quoted(value))
@@ -186,17 +169,7 @@ def value_of(value: object) -> Expression:
 
 
 def laid_out(expression: Expression, *, indent: int = 0, before: int = 0, after: int = 0) -> str:
-    """Return an expression laid out; lines after the first are indented.
-
-    Parameters
-    ----------
-    expression
-        What to lay out.
-    indent
-        Levels of indentation of the line that it begins on.
-    before, after
-        Columns that are taken on that line before it, its indentation left out, and after it.
-    """
+    """Return an expression laid out; lines after the first are indented."""
     flat = expression.flat()
     if len(INDENT) * indent + before + width(flat) + after <= WIDTH:
         return flat
@@ -348,13 +321,7 @@ def block(made: Call, name: str, *, indent: int = 0) -> str:
 
 
 def imports(names: Mapping[str, Iterable[str]]) -> str:
-    """Return import statements in the order of isort: modules by name, the names in each sorted.
-
-    Parameters
-    ----------
-    names
-        For each module the names that are taken from it; none for `import module`.
-    """
+    """Return import statements in the order of isort: modules by name, the names in each sorted."""
     lines = [f"import {module}" for module, taken in sorted(names.items()) if not tuple(taken)]
     for module, taken in sorted(names.items()):
         given = sorted(taken, key=_import_order)

@@ -12,26 +12,14 @@ _HANGUL = range(0x1160, 0x1200)
 
 
 def quoted(text: str) -> str:
-    r"""Return a text as Python source, in double quotes where that takes no more escapes.
-
-    Examples
-    --------
-    >>> print(quoted("it's"), quoted('say "hi"'), quoted("a\n"), quoted("\u2028"))
-    "it's" 'say "hi"' "a\n" "\u2028"
-    """
+    r"""Return a text as Python source, in double quotes where that takes no more escapes."""
     body = repr(text + _BOTH)[1 : -len(_BOTH) - 2].replace("\\'", "'")
     quote = '"' if text.count('"') <= text.count("'") else "'"
     return f"{quote}{body.replace(quote, chr(92) + quote)}{quote}"
 
 
 def width(text: str) -> int:
-    """Return the columns that a text takes: none for marks on other letters, two for wide ones.
-
-    Examples
-    --------
-    >>> width("abc"), width("日本"), width("e\u0301")
-    (3, 4, 1)
-    """
+    """Return the columns that a text takes: none for marks on other letters, two for wide ones."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
@@ -44,16 +32,7 @@ def _columns(letter: str) -> int:
 
 
 def text_block(text: str) -> str | None:
-    r"""Return a text of several lines as a block of them, or None where it would not be the same.
-
-    Examples
-    --------
-    >>> print(text_block("import sys\nprint(1)\n").replace('"', "'"))
-    '''\
-    import sys
-    print(1)
-    '''
-    """
+    r"""A text of several lines as a block of them, or None where it would not be the same."""
     if "\n" not in text or not all(one.isprintable() or one in "\n\t" for one in text):
         return None
     if text[-1] in "\\\"'" or text[0] in "\"'":

@@ -1,8 +1,4 @@
-"""What a value is in a DAG file: an expression of Python that Jinja reads as well.
-
-A value is the text by which it travels, or None where it is not there. Scopes are inlined: a step
-inside a group reads the task outside that its input comes from.
-"""
+"""What a value is in a DAG file: an expression of Python that Jinja reads as well."""
 
 from __future__ import annotations
 
@@ -113,19 +109,7 @@ def of_text(text: str, value_type: ValueType = "str") -> Read:
 
 @dataclass
 class Scope:
-    """The names that the steps of one scope can read, as expressions.
-
-    Attributes
-    ----------
-    steps
-        The steps by name.
-    prefix
-        What the ids of their tasks begin with.
-    params
-        What `ParamRef` reads.
-    outer
-        For exit handlers: the scope of the workflow's own steps.
-    """
+    """The names that the steps of one scope can read, as expressions."""
 
     steps: Mapping[str, Step]
     prefix: str = ""
@@ -239,12 +223,7 @@ class Scope:
         return replace(read, type=want, json=None)
 
     def read(self, value: Value) -> Read:
-        """Return the expression for a value.
-
-        Notes
-        -----
-        What the capabilities of the backend refuse does not come here.
-        """
+        """Return the expression for a value."""
         match value:
             case Literal():
                 return of_text(encode(value.value), literal_type(value.value))

@@ -43,15 +43,7 @@ Json: t.TypeAlias = t.Any
 
 
 class AirflowRemote:
-    """An Airflow elsewhere.
-
-    Parameters
-    ----------
-    access
-        Where it is and how to get in.
-    compile
-        Makes a DAG file of a workflow, as those that it is given were made.
-    """
+    """An Airflow elsewhere."""
 
     def __init__(self, access: Access, compile: Compile) -> None:
         self._access = access
@@ -113,11 +105,7 @@ class AirflowRemote:
         self._api.pause(str(place["dag_id"]), paused=False)
 
     def unschedule(self, place: Mapping[str, Json], *, with_runs: bool = False) -> None:
-        """Take a schedule away; see `couler.backends.remote.Scheduling.unschedule`.
-
-        Its runs stay in Airflow, which cannot go on with them: while some are under way, it is
-        refused. Runs that were submitted are of the same DAG.
-        """
+        """Take a schedule away; see `couler.backends.remote.Scheduling.unschedule`."""
         self._schedules.remove(str(place["dag_id"]), with_runs=with_runs)
 
     @property
@@ -249,13 +237,7 @@ class AirflowRemote:
         _refuse_parameters(run, restart, _run_api(self._api, run).get())
 
     def _decide(self, run: RemoteRun, restart: Restart, asked: Look) -> list[Instance]:
-        """Return the task instances that are to be cleared, by the DAG as Airflow has it now.
-
-        Raises
-        ------
-        RefusedError
-            There are none, or Airflow would clear others as well.
-        """
+        """Return the task instances that are to be cleared, by the DAG as Airflow has it now."""
         edges = self._api.edges(restart.workflow.name)
         wanted = to_clear(run.workflow, asked.steps, asked.table, edges, restart.again)
         if not wanted:
@@ -296,10 +278,7 @@ class AirflowRemote:
     def resume(
         self, run: RemoteRun, path: StepPath, entered: Mapping[str, str] | None = None
     ) -> None:
-        """Let a step go on that waits; see `couler.backends.remote.Remote.resume`.
-
-        The empty path is the run itself, where a person is asked before it begins.
-        """
+        """Let a step go on that waits; see `couler.backends.remote.Remote.resume`."""
         api, entered = _run_api(self._api, run), entered or {}
         instance: Instance = (own_name("may-start", run.workflow), -1)
         values: dict[str, Json] = {}

@@ -23,13 +23,7 @@ _PAGE = 100
 
 
 class AirflowApi:
-    """Calls Airflow's REST API.
-
-    Parameters
-    ----------
-    client
-        Of the API server.
-    """
+    """Calls Airflow's REST API."""
 
     def __init__(self, client: RestClient) -> None:
         self.client = client
@@ -150,15 +144,7 @@ class AirflowApi:
 
 
 class RunApi:
-    """Calls about one run.
-
-    Parameters
-    ----------
-    api
-        The API.
-    dag_id, dag_run_id
-        Airflow's names of the run.
-    """
+    """Calls about one run."""
 
     def __init__(self, api: AirflowApi, dag_id: str, dag_run_id: str) -> None:
         self.api = api
@@ -172,13 +158,7 @@ class RunApi:
         return found if isinstance(found, dict) else None
 
     def get(self) -> dict[str, Json]:
-        """Return the run.
-
-        Raises
-        ------
-        LostRunError
-            There is none.
-        """
+        """Return the run."""
         found = self.find()
         if found is None:
             raise LostRunError(
@@ -275,17 +255,7 @@ class RunApi:
         self.api.call("PATCH", path, send={"new_state": "failed"}, repeat=True, absent=(409,))
 
     def clear(self, instances: Sequence[Instance], *, dry: bool, latest: bool) -> list[Instance]:
-        """Have task instances run again, and return those that do.
-
-        Parameters
-        ----------
-        instances
-            Which.
-        dry
-            Only return them.
-        latest
-            Run by the DAG file as it is now, not as it was when the run began.
-        """
+        """Have task instances run again, and return those that do."""
         send = {
             "dag_run_id": self.dag_run_id,
             "task_ids": [[task, index] if index >= 0 else task for task, index in instances],

@@ -21,27 +21,7 @@ def to_clear(
     edges: Mapping[str, Collection[str]],
     again: Collection[str],
 ) -> list[Instance]:
-    """Return the task instances that run again.
-
-    Parameters
-    ----------
-    workflow
-        The workflow of the run, as it was compiled.
-    steps, table
-        How it stands.
-    edges
-        The tasks right behind each task of the DAG, as it is now.
-    again
-        Paths of the instances of steps that run again; none where the run failed in none of its
-        steps, but in tasks of the compiler's own: these run again then, and what is behind them.
-
-    Notes
-    -----
-    These are the tasks of the steps, and later rounds of their loops; behind all of these, tasks of
-    the compiler's own, which look at ends and gather outputs, and others that have not succeeded;
-    before them, tasks of the compiler's own that have not succeeded; and the exit handlers. A task
-    that runs something of the user's and has succeeded is among them only if its step is.
-    """
+    """Return the task instances that run again."""
     closure = _Closure(steps, table, edges)
     if not again:
         if steps.has_failed_in_a_step():
@@ -156,11 +136,7 @@ def _tasks_of(found: Found, table: TaskTable) -> list[Instance]:
 
 
 def _tasks_around(name: str, steps: RunSteps, table: TaskTable) -> list[Instance]:
-    """Return what opens the way for an instance that there was none of, in what it will be in.
-
-    Airflow looks for new items of a mapped task or group only where one of its items is to run, so
-    the last of them goes along with those that are new.
-    """
+    """Return what opens the way for an instance that there was none of, in what it will be in."""
     if name in steps.found:
         return []
     found = next((steps.found[one] for one in _holders(name) if one in steps.found), None)

@@ -29,21 +29,7 @@ _TASK_LOGGERS = ("task.stdout", "task.stderr")
 
 
 def lines_of(entry: Mapping[str, Json]) -> Iterator[str]:
-    """Yield the lines of an entry of a log that are for users.
-
-    These are what containers have written, other containers than the step's own with their names;
-    what functions of the worker print; and errors that Airflow tells of, behind its name.
-
-    Examples
-    --------
-    >>> pod = "airflow.providers.cncf.kubernetes.utils.pod_manager.PodManager"
-    >>> [*lines_of({"event": "[base] a line", "level": "info", "logger": pod})]
-    ['a line']
-    >>> [*lines_of({"event": "Building pod", "level": "info", "logger": "task"})]
-    []
-    >>> [*lines_of({"event": "not found", "level": "error", "logger": "task"})]
-    ['airflow: not found']
-    """
+    """Yield the lines of an entry of a log that are for users."""
     logger, event = str(entry.get("logger", "")), str(entry.get("event", ""))
     named = _CONTAINER.match(event) if logger.endswith(_POD_LOGGER) else None
     if named is not None:
@@ -63,10 +49,7 @@ def _trouble(entry: Mapping[str, Json], event: str) -> Iterator[str]:
 
 
 def read_log(run: RunApi, instance: Instance, attempt: int) -> list[str]:
-    """Return the lines of a try so far.
-
-    Where there are none, as of a pod that never was, it is what Airflow warns of.
-    """
+    """Return the lines of a try so far."""
     entries = run.log(instance, attempt)
     lines = _own_lines(entries)
     if not all(line.startswith(_AIRFLOW) for line in lines):
@@ -95,15 +78,7 @@ def _warnings(entry: Mapping[str, Json]) -> Iterator[str]:
 
 
 def joined(parts: Iterable[Sequence[str]]) -> list[str]:
-    """Return parts of a log as one, without what one repeats of those before it.
-
-    Where the connection to a pod breaks, Airflow reads its log anew from a second before.
-
-    Examples
-    --------
-    >>> joined([["a", "b", "c"], ["b", "c", "d"]])
-    ['a', 'b', 'c', 'd']
-    """
+    """Return parts of a log as one, without what one repeats of those before it."""
     whole: list[str] = []
     for part in parts:
         most = min(len(whole), len(part), _MOST_REPEATED)
@@ -122,14 +97,7 @@ def follow_log(
     between_s: float,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[str]:
-    """Yield the lines of a try as they come, until it has ended.
-
-    One that its run has cut off has failed before its process hears of it: lines are taken until no
-    more have come for a while.
-
-    Each time the whole is read and what was there before left out: what servers give for their own
-    marks of a place begins anew where a worker has handed the log over to its keeper.
-    """
+    """Yield the lines of a try as they come, until it has ended."""
     known, left = 0, _LATE_LOOKS
     while True:
         ended = is_over()  # before it is read, so that nothing of it is missed

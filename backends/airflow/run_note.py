@@ -26,13 +26,7 @@ def is_marked(note: str) -> bool:
 
 
 def marked(note: str) -> str:
-    r"""Return the note of a run that is cancelled.
-
-    Examples
-    --------
-    >>> marked("mine"), unmarked(marked("mine"))
-    ('mine\nCancelled by couler.', 'mine\nEarlier cancelled by couler.')
-    """
+    r"""Return the note of a run that is cancelled."""
     return _fitted(f"{unmarked(note)}\n{_MARK}.".strip())
 
 
@@ -76,15 +70,7 @@ def submitted(digest: str) -> str:
 
 
 def taken_up(note: str, digest: str) -> str:
-    r"""Return the note of a run that goes on with another workflow.
-
-    Examples
-    --------
-    >>> taken_up(submitted("ab"), "cd")
-    'Submitted by couler as ab.\nTaken up by couler as cd.'
-    >>> taken_up(submitted("ab"), "ab")
-    'Submitted by couler as ab.'
-    """
+    r"""Return the note of a run that goes on with another workflow."""
     if digest in digests(note):
         return note
     return _fitted(f"{note}\n{_TAKEN_UP} {digest}.".strip())

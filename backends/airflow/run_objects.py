@@ -1,9 +1,4 @@
-"""Objects of Kubernetes that a run makes before its steps and deletes after them.
-
-A task makes them and another deletes them. That is a teardown of all tasks between: it runs however
-they end, and does not hide it. The first is no setup, as what follows one can have no other trigger
-rule than that all before it has succeeded.
-"""
+"""Objects of Kubernetes that a run makes before its steps and deletes after them."""
 
 from __future__ import annotations
 
@@ -23,15 +18,7 @@ _GENERATOR = "airflow.providers.cncf.kubernetes.pod_generator"
 
 
 class RunObjects:
-    """Writes what makes the objects of a run: its claims, and its disruption budget.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    module
-        Takes what the tasks need.
-    """
+    """Writes what makes the objects of a run: its claims, and its disruption budget."""
 
     def __init__(self, workflow: Workflow, module: Module) -> None:
         self._workflow = workflow
@@ -41,15 +28,7 @@ class RunObjects:
         """The variables of the tasks for which all steps wait."""
 
     def lines(self, leaves: Sequence[str], *, indent: int) -> list[str]:
-        """Return the lines below which all tasks stand, each a level deeper; there may be none.
-
-        Parameters
-        ----------
-        leaves
-            Ids of the tasks that tell whether the run has failed.
-        indent
-            Levels of indentation.
-        """
+        """Return the lines below which all tasks stand, each a level deeper; there may be none."""
         claims = [
             self._claim(one) for one in self._workflow.volumes if isinstance(one, NewClaimVolume)
         ]

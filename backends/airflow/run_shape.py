@@ -20,23 +20,14 @@ class Shape(t.NamedTuple):
 
 
 class RunShape:
-    """A workflow as Airflow runs it.
-
-    Parameters
-    ----------
-    workflow
-        The workflow as it was compiled.
-    """
+    """A workflow as Airflow runs it."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = declare_results(lowered(workflow))
         self._scopes: dict[int, tuple[tuple[Step, ...], Shape]] = {}
 
     def of(self, steps: tuple[Step, ...]) -> Shape:
-        """Return a scope; it is looked for once.
-
-        Scopes are told apart by where they are in memory, as what they hold is costly to compare.
-        """
+        """Return a scope; it is looked for once."""
         known = self._scopes.get(id(steps))
         if known is None:
             by_name, graph = {step.name: step for step in steps}, Graph.of(steps)

@@ -1,10 +1,4 @@
-"""Functions that DAG files carry, as they stand here: each file has those that it uses.
-
-They are the semantics that Airflow has no word for. They import nothing of Couler, so a DAG file
-stands alone; the names that they take from elsewhere are those of `MODULES`, which the file
-imports. A value is the text by which it travels between tasks; None stands for one that is not
-there, as its task was skipped or did not succeed.
-"""
+"""Functions that DAG files carry, as they stand here: each file has those that it uses."""
 
 from __future__ import annotations
 
@@ -85,10 +79,7 @@ def labels(rows: list[Any]) -> list[dict[str, str]]:
 def gather(
     ti: Any, place: str, name: str, rows: Any, default: str | None = None
 ) -> list[str | None] | None:
-    """Return what all items of a step gave as an output, None for those that failed.
-
-    The place is a mapped task, or has a * for the numbers.
-    """
+    """Return what all items of a step gave as an output, None for those that failed."""
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
         return None
@@ -279,11 +270,7 @@ def open_gate(*needs: Any, ti: Any) -> None:
 
 
 def ended_so(ti: Any, way: str, step: str, leaves: list[str], first: str = "") -> bool:
-    """Return whether a step ended in a way: its own task, or those with which it ends.
-
-    What could not start has not failed, also if its last task has: that tells what comes after it.
-    The first is the task of the step that all others wait for, which can stand beside it.
-    """
+    """Return whether a step ended in a way: its own task, or those with which it ends."""
     if way == "completion":
         return True
     states, tasks = states_near(ti), ti.task.dag.task_dict
@@ -324,10 +311,7 @@ def passed() -> None:
 def process(
     command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
-
-    The containers beside it end with it.
-    """
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(

@@ -1,7 +1,4 @@
-"""Functions that DAG files carry for steps with a cache.
-
-What `runtime` says of its functions holds for these as well.
-"""
+"""Functions that DAG files carry for steps with a cache."""
 
 from __future__ import annotations
 
@@ -31,11 +28,7 @@ def with_cache(
     files: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
-    """Have the wrapper of a process run by CACHE, which takes the outputs of an entry instead.
-
-    The entry is in a folder, its key the digest of those of the step and of each text that it
-    reads. The files are those among the outputs, as TYPE:NAME.
-    """
+    """Have the wrapper of a process run by CACHE, which takes the outputs of an entry instead."""
     words = [folder, "".join(digests), "" if max_age_s is None else str(max_age_s), *files]
     cached = {
         **fields,

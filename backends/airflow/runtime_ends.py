@@ -1,7 +1,4 @@
-"""Functions that DAG files carry about the edges of their tasks, called when the file is read.
-
-As in `runtime`, each file has those that it uses, as they stand here.
-"""
+"""Functions that DAG files carry about the edges of their tasks, called when the file is read."""
 
 from __future__ import annotations
 
@@ -12,10 +9,7 @@ MODULES: dict[str, tuple[str, ...]] = {"typing": ("Any",)}
 
 
 def wait_for_all(dag: Any) -> None:
-    """Have each task that runs after any end wait for all before it.
-
-    Airflow ends what stands below a failure at once, while others before it still run.
-    """
+    """Have each task that runs after any end wait for all before it."""
     for task in dag.tasks:
         if runs_after_any_end(task):
             before: set[str] = set()

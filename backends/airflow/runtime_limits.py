@@ -1,7 +1,4 @@
-"""Functions that DAG files carry to keep what travels between tasks within its limits.
-
-As in `runtime`, each file has those that it uses, as they stand here.
-"""
+"""Functions that DAG files carry to keep what travels between tasks within its limits."""
 
 from __future__ import annotations
 

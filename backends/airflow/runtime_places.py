@@ -1,8 +1,4 @@
-"""Functions that DAG files carry to find tasks near to one another: of an item, of a round.
-
-As in `runtime`, each file has those that it uses, as they stand here. A place is the id of a task
-with `#` for the number that the reading task has in the same part of its own id.
-"""
+"""Functions that DAG files carry to find tasks near to one another: of an item, of a round."""
 
 from __future__ import annotations
 
@@ -66,10 +62,7 @@ def output_near(ti: Any, place: str, name: str = "result") -> str | None:
 
 
 def states_near(ti: Any) -> dict[str, set[Any]]:
-    """Return the states of each task; in the items of a group around this task, of its own item.
-
-    Airflow calls item 1 of `a` in its states `a_1`, as a task of that name: these are asked apart.
-    """
+    """Return the states of each task; in the items of a group around this task, of its own item."""
     tasks, found = ti.task.dag.task_dict, dict[str, set[Any]]()
     group, alike = ti.task.get_closest_mapped_task_group(), namesakes(tasks)
     for only in (None, *alike):

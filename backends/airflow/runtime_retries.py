@@ -1,7 +1,4 @@
-"""Functions that DAG files carry to tell which failures are tried again.
-
-As in `runtime`, each file has those that it uses, as they stand here.
-"""
+"""Functions that DAG files carry to tell which failures are tried again."""
 
 from __future__ import annotations
 
@@ -24,11 +21,7 @@ def retry_if(
     exit_codes: list[int] | None = None,
     passing: list[str | int] | None = None,
 ) -> Any:
-    """Return what allows a retry after failures of one kind, with certain exit codes, or passing.
-
-    A failure ran and ended badly, or too late; an error is all else. Functions of the worker tell a
-    failure by RuntimeError.
-    """
+    """What allows a retry after failures of one kind, with certain exit codes, or passing."""
 
     def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
         pod = getattr(context["ti"].task, "remote_pod", None)
@@ -48,12 +41,7 @@ def retry_if(
 
 
 def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bool:
-    """Return whether an error is one of the known: by why the pod ended, a status or its class.
-
-    What cleans up after an error fails as well, so all errors before count too. A sidecar that has
-    ended before the file of outputs is read tells that its pod was ended from outside: the pod as
-    it was read last does not tell it then.
-    """
+    """Return whether an error is one of the known: by why the pod ended, a status or its class."""
     told: set[Any] = {pod and pod.status.reason}
     cause: BaseException | None = exception
     while cause:
@@ -66,11 +54,7 @@ def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bo
 
 
 def end_of(pod: Any) -> tuple[str, int | None]:
-    """Return how a pod has failed, and the exit code of its process if that has.
-
-    Words of PROCESS are told from an end of the process by the termination message, and a container
-    that could not start by its reason: any exit code can be that of a process.
-    """
+    """Return how a pod has failed, and the exit code of its process if that has."""
     if pod is None or pod.status.reason:  # which is why the pod was ended from outside
         is_late = pod is not None and pod.status.reason == "DeadlineExceeded"
         return "failure" if is_late else "error", None

@@ -19,17 +19,7 @@ _SHOWN = 3
 
 
 class Schedules:
-    """The schedules of an Airflow.
-
-    Parameters
-    ----------
-    api
-        The API.
-    dags
-        The folder that its DAG processor reads, or its address; None where it is not known.
-    between_s
-        How long to wait between two looks at a run that ends.
-    """
+    """The schedules of an Airflow."""
 
     def __init__(self, api: AirflowApi, dags: str | None, *, between_s: float) -> None:
         self._api = api
@@ -55,10 +45,7 @@ class Schedules:
         return dag is not None and self._is_in_place(dag)
 
     def _is_in_place(self, dag: Mapping[str, Json]) -> bool:
-        """Whether a DAG is of a file from here; of one that was removed, Airflow knows for a while.
-
-        Where the account may not see the text, one of the right name is taken for it.
-        """
+        """Whether a DAG is from a file of ours; Airflow lists a removed one for a while."""
         dag_id = str(dag["dag_id"])
         if dag.get("is_stale") or file_of(dag) != f"{dag_id}.py":
             return False
@@ -80,15 +67,7 @@ class Schedules:
         )
 
     def remove(self, dag_id: str, *, with_runs: bool) -> None:
-        """Take a DAG away, its file first, from which Airflow would make it anew.
-
-        Raises
-        ------
-        ConfigurationError
-            The folder of the file is not known.
-        RefusedError
-            Runs are under way, and they are to stay.
-        """
+        """Take a DAG away, its file first, from which Airflow would make it anew."""
         if self._dags is None:
             raise ConfigurationError(
                 "airflow: the target does not say where DAG files are, so that none can be "

@@ -43,17 +43,7 @@ from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 
 
 class Scopes:
-    """Writes the tasks of a DAG file, scope by scope.
-
-    Parameters
-    ----------
-    module
-        Takes what the tasks need.
-    tasks
-        Writes the operators.
-    parts
-        The ids of the groups of the parts of the workflow's own steps.
-    """
+    """Writes the tasks of a DAG file, scope by scope."""
 
     def __init__(self, module: Module, tasks: Tasks, parts: PartIds) -> None:
         self._module = module
@@ -71,24 +61,7 @@ class Scopes:
         indent: int,
         gate: Gate = NO_GATE,
     ) -> list[str]:
-        """Return the lines of a scope.
-
-        Parameters
-        ----------
-        scope
-            What its steps can read.
-        steps
-            Its steps, in program order.
-        indent
-            Levels of indentation.
-        gate
-            The task that all of them wait for, if there is one.
-
-        Notes
-        -----
-        A gate that was skipped skips all steps: where it is not the only task before a step, one of
-        those must have succeeded, and if the gate was not skipped it has.
-        """
+        """Return the lines of a scope."""
         names = self.name_steps(scope, steps)
         lines: list[str] = []
         edges: list[tuple[Sequence[str], str]] = []
@@ -193,11 +166,7 @@ class Scopes:
     def _exits(
         self, workflow: Workflow, scope: Scope, ends: list[str], leaves: list[str], indent: int
     ) -> tuple[list[str], list[str]]:
-        """Return the last tasks of all, and the lines of exit handlers and the state of the run.
-
-        Before them stand `ends`, the variables of tasks; `leaves` are the ids of those with which
-        the steps end.
-        """
+        """Return the last tasks of all, and the lines of exit handlers and the state of the run."""
         if not has_status(workflow):
             return ends, []
         self._module.end_with(leaves)
@@ -245,10 +214,7 @@ class Scopes:
         return last, lines + more
 
     def _when_fits(self, handler: ExitHandler, workflow: Workflow) -> str:
-        """Return the expression for whether a handler runs; empty if it always does.
-
-        A run without a value of a parameter has not begun, and has no end to handle.
-        """
+        """Return the expression for whether a handler runs; empty if it always does."""
         failed, parts = "run_failed(ti, LEAVES)", list[str]()
         if handler.on != "any":
             parts.append(failed if handler.on == "failure" else f"not {failed}")
@@ -278,10 +244,7 @@ class Scopes:
         return lines + self.gated(spot, place, name, start, indent + 1)
 
     def item(self, spot: Spot, place: Place, name: str, gate: Gate, indent: int) -> list[str]:
-        """Return the lines inside of a group that runs where its gate is open.
-
-        Where an input can be refused, another gate evaluates it.
-        """
+        """Return the lines inside of a group that runs where its gate is open."""
         if not place.scope.refusable(spot.step):
             return self.group(spot, place.scope, name, indent, gate=gate)
         start = self._tasks.skip(None, gate.looked_at)

@@ -40,13 +40,7 @@ def dag_settings(workflow: Workflow, module: Module, options: Options) -> dict[s
 
 
 def tags(workflow: Workflow) -> list[str]:
-    """Return the labels of a workflow as Airflow has them.
-
-    Examples
-    --------
-    >>> tags(Workflow(name="a", labels={"team": "ml", "urgent": ""}))
-    ['team:ml', 'urgent']
-    """
+    """Return the labels of a workflow as Airflow has them."""
     return [f"{name}:{value}" if value else name for name, value in workflow.labels.items()]
 
 
@@ -94,10 +88,7 @@ def _has_priorities(workflow: Workflow) -> bool:
 
 
 def _is_slow_to_weigh(workflow: Workflow) -> bool:
-    """Return whether Airflow's own weights, which count all tasks behind each, take too long.
-
-    A weight that a step has itself stays within Airflow's own rule.
-    """
+    """Return whether Airflow's own weights, which count all tasks behind each, take too long."""
     handled = (step for one in workflow.exit_handlers for step in one.steps)
     if task_count([*workflow.steps, *handled], within_mapped=False) < _HEAVY:
         return False

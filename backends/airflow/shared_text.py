@@ -23,25 +23,7 @@ Part: t.TypeAlias = str | Shared
 
 
 def share(texts: Mapping[str, str]) -> tuple[list[list[Part]], dict[str, list[Part]]]:
-    r"""Return the parts of what texts share, and those of each; joined they are the text.
-
-    Parameters
-    ----------
-    texts
-        By name.
-
-    Notes
-    -----
-    Greedy: the run of definitions that saves most lines is taken out, again and again. What is
-    shared has parts as well, which come after it.
-
-    Examples
-    --------
-    >>> common = "\n".join(["line"] * 25) + SEPARATOR
-    >>> shared, parts = share({"a": f"{common}a", "b": f"{common}b"})
-    >>> shared == [[common]], parts
-    (True, {'a': [Shared(number=0), 'a'], 'b': [Shared(number=0), 'b']})
-    """
+    r"""Return the parts of what texts share, and those of each; joined they are the text."""
     blocks: dict[str, list[Part]] = {name: _cut(text) for name, text in texts.items()}
     shared: list[list[Part]] = []
     while run := _best_run([*blocks.values(), *shared]):

@@ -18,10 +18,7 @@ _NAMED = frozenset(("containers", "env", "initContainers", "volumes"))
 
 
 def pod_spec(step: Step, shared: PodSettings | None, gpu_type_label: str) -> Tree:
-    """Return the specification of the pod of a step without its containers and volumes.
-
-    What the step says stands before what the workflow says of all its pods.
-    """
+    """Return the specification of the pod of a step without its containers and volumes."""
     every = shared or PodSettings()
     own = step.pod or StepPod()
     place = step.placement or Placement()
@@ -52,17 +49,7 @@ def patches(step: Step, shared: PodSettings | None) -> list[Tree]:
 
 
 def patched(tree: Tree, patch: Tree) -> Tree:
-    """Return a specification with a patch merged in: null removes a field.
-
-    Entries of lists of named objects are found by their names; other lists are replaced.
-
-    Examples
-    --------
-    >>> patched({"a": 1, "b": {"c": 2}}, {"a": None, "b": {"d": 3}})
-    {'b': {'c': 2, 'd': 3}}
-    >>> patched({"volumes": [{"name": "a"}]}, {"volumes": [{"name": "a", "emptyDir": {}}]})
-    {'volumes': [{'name': 'a', 'emptyDir': {}}]}
-    """
+    """Return a specification with a patch merged in: null removes a field."""
     merged = dict(tree)
     for key, value in patch.items():
         old = merged.get(key)

@@ -69,10 +69,7 @@ def check_steps(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
 
 
 def _check_bounds(step: Step, path: str, version: tuple[int, int]) -> Iterator[Diagnostic]:
-    """Yield the bounds of a step that waits without a worker and is not counted meanwhile.
-
-    Pools never count it; items that wait for a person are counted since 3.3.
-    """
+    """Yield the bounds of a step that waits without a worker and is not counted meanwhile."""
     action = step.action
     are_items_counted = False
     if isinstance(action, Suspend):

@@ -1,9 +1,4 @@
-"""Pauses: for some seconds, or until a person goes on.
-
-For a person, and for a pause of over a minute, Airflow keeps no worker. A person answers on the
-page of required actions or by the REST API; a rejection fails the step, so that what depends on
-its failure can handle it.
-"""
+"""Pauses: for some seconds, or until a person goes on."""
 
 from __future__ import annotations
 
@@ -26,17 +21,7 @@ LONGEST_WAIT_S = 60
 
 
 def pause(step: Step, action: Suspend, module: Module, tasks: Tasks) -> Operator:
-    """Return the operator of a pause.
-
-    Parameters
-    ----------
-    step
-        The step that pauses.
-    action
-        Its action.
-    module, tasks
-        Write what it needs.
-    """
+    """Return the operator of a pause."""
     if action.seconds is not None:
         defaults = {
             output.name: tasks.as_it_is(encode(output.default, output.type))
@@ -82,10 +67,7 @@ def _wait(
     outputs: dict[str, Expression] | None,
     module: Module,
 ) -> Operator:
-    """Return a function that waits, or for longer a sensor that is called when the time is over.
-
-    What is put off for a shorter time the local executor takes for ended.
-    """
+    """Return a function that waits, or for longer a sensor that is called when the time is over."""
     limit = None if limit_s is None or limit_s > seconds else short(limit_s)
     time = short(_time(seconds, limit_s))
     if time <= LONGEST_WAIT_S:

@@ -36,19 +36,7 @@ _STATES: Mapping[str, StepState] = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What Airflow tells of a task instance.
-
-    Attributes
-    ----------
-    state
-        Airflow's word; None for one that is not scheduled.
-    tries
-        The number of its latest try; 0 for one that had none.
-    started, finished
-        When; they can be those of an earlier try where it is cleared.
-    ran
-        Whether it came to a worker. Where it did not, its end was set from outside.
-    """
+    """What Airflow tells of a task instance."""
 
     state: str | None
     tries: int = 1
@@ -67,16 +55,7 @@ _LOOKS_FOR = timedelta(seconds=10)
 
 
 class TaskTable:
-    """The task instances of a run.
-
-    Parameters
-    ----------
-    tasks
-        By id and map index.
-    has_failed, was_cancelled
-        Whether the run has failed, and whether it was ended by `Remote.cancel`. Tasks that came to
-        no worker then were left out by this end.
-    """
+    """The task instances of a run."""
 
     def __init__(
         self, tasks: Mapping[Instance, Task], *, has_failed: bool, was_cancelled: bool
@@ -104,10 +83,7 @@ class TaskTable:
         return _STATES.get(task.state)
 
     def is_decided(self, instance: Instance, *, is_retried: bool) -> bool:
-        """Return whether a task instance surely does not just look whether it is to run.
-
-        A later try has looked before, where there are some without a restart.
-        """
+        """Return whether a task instance surely does not just look whether it is to run."""
         task = self.tasks.get(instance)
         if task is None or task.state != "running" or task.started is None:
             return True

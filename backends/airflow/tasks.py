@@ -55,21 +55,7 @@ GUARDED = "none_failed_min_one_success"
 
 @dataclass(frozen=True)
 class Gate:
-    """The task that all steps of a scope wait for.
-
-    Attributes
-    ----------
-    variable
-        Its variable.
-    place
-        Its id.
-    can_skip
-        Whether the steps are skipped where it was skipped.
-    is_looked_at
-        Whether they look at it themselves. Before Airflow knows the items of a mapped group, it
-        decides on a trigger rule by the tasks of all of them together: where that rule skips, one
-        item that has failed would leave out all others.
-    """
+    """The task that all steps of a scope wait for."""
 
     variable: str | None
     place: str = ""
@@ -123,19 +109,7 @@ class Place:
 
 
 class Tasks:
-    """Writes the operators of a DAG file.
-
-    Parameters
-    ----------
-    module
-        Takes what the operators need.
-    pods
-        Writes what their pods are given.
-    options
-        Of the target.
-    workflow
-        The workflow.
-    """
+    """Writes the operators of a DAG file."""
 
     def __init__(self, module: Module, pods: Pods, options: Options, workflow: Workflow) -> None:
         self._module = module
@@ -266,10 +240,7 @@ class Tasks:
 
     @contextmanager
     def runs_if(self, step: Step, place: Place) -> Iterator[None]:
-        """Write texts of a task that Airflow renders before it is known whether the task runs.
-
-        What can fail is left out of them where the task is to be skipped.
-        """
+        """Write texts of a task that Airflow renders before it is known whether the task runs."""
         gates = ", ".join(map(quoted, place.conditions))
         condition = self._when(step, place)
         whole = [f"are_open(ti, {gates})"] if gates else []

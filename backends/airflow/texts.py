@@ -29,10 +29,7 @@ def untouched(text: str, module: Module) -> Expression:
 
 
 def untouched_all(tree: object, module: Module) -> Expression:
-    """Return JSON that stands where Jinja reads; expressions in it stay as they are.
-
-    Keys are not read.
-    """
+    """Return JSON that stands where Jinja reads; expressions in it stay as they are."""
     if isinstance(tree, _EXPRESSIONS):
         return tree
     if isinstance(tree, str):

@@ -1,8 +1,4 @@
-"""How tries of tasks ended that did not succeed, by what Airflow has logged of them.
-
-Its API does not tell why a task failed. The log has the error that failed it, and in that the state
-of the pod as the operator last saw it, as Python prints it.
-"""
+"""How tries of tasks ended that did not succeed, by what Airflow has logged of them."""
 
 from __future__ import annotations
 
@@ -38,19 +34,7 @@ _OUR_WORDS = re.compile(r"couler (error|failure): (.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class TryEnd:
-    """How a try ended that did not succeed.
-
-    Attributes
-    ----------
-    message
-        Why, in the engine's words; None if nothing tells.
-    exit_code
-        Of its process, if that ended by itself.
-    was_killed
-        Whether Airflow has ended it from outside.
-    is_failure
-        Whether it ran and ended badly, or too late; else it could not run, or was lost.
-    """
+    """How a try ended that did not succeed."""
 
     message: str | None = None
     exit_code: int | None = None

@@ -23,15 +23,7 @@ SCRIPT_VARIABLE = "COULER_SCRIPT"
 
 
 def check_values(workflow: Workflow, version: tuple[int, int]) -> Iterator[Diagnostic]:
-    """Yield what the policies and scripts of a workflow ask for in vain.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    version
-        Of Airflow.
-    """
+    """Yield what the policies and scripts of a workflow ask for in vain."""
     after = " and ".join(_after_the_steps(workflow))
     if workflow.timeout_s is not None and after:
         message = (

@@ -1,9 +1,4 @@
-"""Where the names of Airflow stand, by its version.
-
-Files for the newest versions take them from `airflow.sdk`, as people write it. Before Airflow 3.2
-some of them stood elsewhere; there a package that the provider of Kubernetes brings along,
-`common.compat`, has them under one name for all versions.
-"""
+"""Where the names of Airflow stand, by its version."""
 
 from __future__ import annotations
 
@@ -45,31 +40,13 @@ def is_marked(text: str) -> bool:
 
 
 def version_of(text: str) -> Version:
-    """Return the version that a file is for; the oldest if it says none.
-
-    Examples
-    --------
-    >>> version_of(mark((3, 1)))
-    (3, 1)
-    """
+    """Return the version that a file is for; the oldest if it says none."""
     known = ((OLDEST[0], minor) for minor in range(OLDEST[1], NEWEST[1] + 1))
     return next((version for version in known if mark(version) in text), OLDEST)
 
 
 def place(module: str, name: str, version: Version) -> str:
-    """Return the module from which a version of Airflow gives a name.
-
-    Examples
-    --------
-    >>> place("airflow.sdk", "DAG", (3, 3))
-    'airflow.sdk'
-    >>> place("airflow.sdk.exceptions", "AirflowSkipException", (3, 1))
-    'airflow.providers.common.compat.sdk'
-    >>> place("airflow.sdk", "CronTriggerTimetable", (3, 1))
-    'airflow.timetables.trigger'
-    >>> place("datetime", "timedelta", (3, 1))
-    'datetime'
-    """
+    """Return the module from which a version of Airflow gives a name."""
     of_sdk = module == SDK or module.startswith(f"{SDK}.")
     if not of_sdk or version >= _COMPAT_SINCE:
         return module

@@ -1,8 +1,4 @@
-"""Functions that DAG files carry for steps that run on Airflow's worker, without a pod.
-
-What `runtime` says of its functions holds for these as well. A `RuntimeError` is a failure of what
-a step asked for, any other exception an error: a retry can be for one of them alone.
-"""
+"""Functions that DAG files carry for steps that run on Airflow's worker, without a pod."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What Argo's own retry of a workflow would run again.
-
-A model of `FormulateRetryWorkflow` (workflow/util/util.go of Argo 4.0.7) as far as it deletes
-nodes: those that have failed, unless something after them has succeeded, with all that follows
-them, and the exit handlers.
-"""
+"""What Argo's own retry of a workflow would run again."""
 
 from __future__ import annotations
 
@@ -40,15 +35,7 @@ def deleted_by_retry(workflow: Json) -> frozenset[str]:
 
 
 def runs_the_same(workflow: Json, gone: frozenset[str]) -> bool:
-    """Return whether Argo's own retry runs what deleting some nodes runs.
-
-    Parameters
-    ----------
-    workflow
-        The Workflow as Argo left it.
-    gone
-        Ids of the nodes that are to be deleted.
-    """
+    """Return whether Argo's own retry runs what deleting some nodes runs."""
     processes = {
         key
         for key, tree in read_nodes(workflow).items()

@@ -18,26 +18,12 @@ _SIGNALLED = (137, 143)
 
 
 def is_child_message(message: str) -> bool:
-    """Return whether a message only names a node inside, by an id that no user knows.
-
-    Examples
-    --------
-    >>> is_child_message("child 'run-1-3421' failed"), is_child_message("exit code 3")
-    (True, False)
-    """
+    """Return whether a message only names a node inside, by an id that no user knows."""
     return _OF_CHILD.fullmatch(message) is not None
 
 
 def attempts_of(tries: Sequence[Node], stopped: bool) -> tuple[ObservedAttempt, ...]:
-    """Return the attempts that nodes stand for; those that have not begun are none.
-
-    Parameters
-    ----------
-    tries
-        The nodes, the first first.
-    stopped
-        Somebody has asked for the end of the run.
-    """
+    """Return the attempts that nodes stand for; those that have not begun are none."""
     begun = [
         node for node in tries if node.has_run and node.phase != "Pending" and not node.is_cached
     ]

@@ -1,9 +1,4 @@
-"""How branches of a scope end, as letters in expressions of Argo (docs/semantics.md, section 4).
-
-Argo's phase of a task does not tell all: it calls a step omitted that asked for a failure and met
-none, and a skipped step can stand below a failure. Where Argo runs a scope as one DAG it sees to
-both itself. Across parts the letters do.
-"""
+"""How branches of a scope end, as letters in expressions of Argo (docs/semantics.md, section 4)."""
 
 from __future__ import annotations
 
@@ -57,15 +52,7 @@ def is_one_of(letters: str, code: str) -> str:
 
 
 class Branches:
-    """Tells which steps of a scope have more to their end than Argo's phase, and what.
-
-    Parameters
-    ----------
-    steps
-        The steps of the scope by name.
-    order
-        Their names, each after all that it waits for.
-    """
+    """Tells which steps of a scope have more to their end than Argo's phase, and what."""
 
     def __init__(self, steps: Mapping[str, Step], order: tuple[str, ...]) -> None:
         self._steps = steps
@@ -94,17 +81,7 @@ class Branches:
         return name not in self.asks_for_failure and name not in self._soft
 
     def code(self, name: str, status: str, code: Code) -> str:
-        """Return an expression for the letter of a step's end.
-
-        Parameters
-        ----------
-        name
-            Of the step.
-        status
-            The variable that holds its phase.
-        code
-            Gives the letters of the steps that it waits for.
-        """
+        """Return an expression for the letter of a step's end."""
         own = letter(status)
         if self.is_plain(name):
             return own

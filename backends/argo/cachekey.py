@@ -19,44 +19,13 @@ REPOSITORY_MARK: t.Final = "couler_repository"
 
 
 def memo_key(digest: str, texts: Sequence[tuple[str, str | None]]) -> str:
-    """Return the key of a memoized template: a digest, or an expression that gives it.
-
-    Parameters
-    ----------
-    digest
-        Of the step's definition.
-    texts
-        The names of the template's texts and, where they are known, the texts themselves.
-
-    Notes
-    -----
-    The key is that of `couler.ir.cachekey.cache_key`; Argo takes letters, digits and dashes only.
-    """
+    """Return the key of a memoized template: a digest, or an expression that gives it."""
     known = _known_key(digest, texts)
     return tag(_expression(digest, texts)) if known is None else known
 
 
 def memo_map(name: str, digest: str, texts: Sequence[tuple[str, str | None]], *, maps: int) -> str:
-    """Return the config map of a template's entries: a name, or one with a tag in it.
-
-    Argo reads tags anywhere in a template, in this name as well.
-
-    Parameters
-    ----------
-    name
-        What the names of all of them begin with.
-    digest, texts
-        As for `memo_key`.
-    maps
-        How many there are: one of `MAPS`.
-
-    Examples
-    --------
-    >>> memo_map("couler-train", "d", [], maps=16)
-    'couler-train-1'
-    >>> memo_key("d", [])[0]
-    '1'
-    """
+    """Return the config map of a template's entries: a name, or one with a tag in it."""
     digits = MAPS[maps]
     if not digits:
         return name
@@ -67,13 +36,7 @@ def memo_map(name: str, digest: str, texts: Sequence[tuple[str, str | None]], *,
 
 
 def map_name(workflow: str) -> str:
-    """Return what the names of a workflow's config maps begin with.
-
-    Examples
-    --------
-    >>> map_name("train")
-    'couler-train'
-    """
+    """Return what the names of a workflow's config maps begin with."""
     return f"couler-{workflow}"
 
 

@@ -26,29 +26,7 @@ def change(
     read: Callable[[], Json],
     write: Callable[[Json], Json],
 ) -> Json:
-    """Change a Workflow, again if another change came before, and return it.
-
-    Parameters
-    ----------
-    name
-        Its name, for messages.
-    make
-        From what it is to what it is to be; None to leave it.
-    read, write
-        Get it, and put it as a whole in the place of the one of the same version.
-
-    Raises
-    ------
-    RefusedError
-        It stays as it was: `make` or the cluster refuses, or it changes too often.
-    EngineError
-        It is not known what became of it.
-
-    Notes
-    -----
-    Of a change whose answer was lost, and of its repetition, which is refused since the version is
-    no longer the same, the Workflow itself tells by its mark whether it was made.
-    """
+    """Change a Workflow, again if another change came before, and return it."""
     mark = secrets.token_hex(8)
     is_unsure = False
     found = read()
@@ -76,13 +54,7 @@ def change(
 
 
 def owned(found: Json, owner: Json) -> Json | None:
-    """Return an object that has one more owner; None if it has that already.
-
-    Examples
-    --------
-    >>> owned({"metadata": {"name": "a"}}, {"uid": "1"})
-    {'metadata': {'name': 'a', 'ownerReferences': [{'uid': '1'}]}}
-    """
+    """Return an object that has one more owner; None if it has that already."""
     metadata = found["metadata"]
     owners = metadata.get("ownerReferences") or []
     if any(one["uid"] == owner["uid"] for one in owners):

@@ -194,10 +194,7 @@ def _check_script(step: Step, action: Script, path: str) -> Iterator[Diagnostic]
 def _check_arguments(
     step: Step, containers: Iterable[PodContainer], path: str
 ) -> Iterator[Diagnostic]:
-    """Check containers whose arguments travel as those of a step's own do.
-
-    Those of containers that run before it stay with the kubelet.
-    """
+    """Check containers whose arguments travel as those of a step's own do."""
     for container in containers:
         if way_of_arguments(container.args) != "kubelet" and _is_changed(container.args):
             what = f'the arguments of the container "{container.name}" of step "{path}"'
@@ -247,15 +244,7 @@ def _check_overrides(
 
 
 def check_tags(manifest: Manifest, workflow: Workflow) -> Iterator[Diagnostic]:
-    """Yield the texts of the user's that Argo would read tags in.
-
-    Parameters
-    ----------
-    manifest
-        The whole manifest.
-    workflow
-        The workflow that it was made of.
-    """
+    """Yield the texts of the user's that Argo would read tags in."""
     found = foreign_tags(manifest.tree["spec"])
     if manifest.definitions:  # which share templates
         found = iter(dict.fromkeys(chain(found, *(map(foreign_tags, manifest.specs)))))
@@ -340,16 +329,7 @@ def _is_folder(value: Text | None, siblings: dict[str, Step]) -> bool:
 
 
 def check_size(manifest: Manifest, profile: str) -> Iterator[Diagnostic]:
-    """Yield what is too much for an installation.
-
-    Parameters
-    ----------
-    manifest
-        The whole manifest.
-    profile
-        Only `argo` limits counts; over the budget of bytes `argo-minimal-crd` warns, as an
-        installation may have raised it.
-    """
+    """Yield what is too much for an installation."""
     if manifest.depth > MAX_DEPTH:
         yield Diagnostic(
             "CLR514",

@@ -1,10 +1,4 @@
-"""Runs of their own: parts of a manifest that are moved into Workflows which the first one creates.
-
-A part is a template with parameters in and out. It is moved, with all templates that it uses, into
-a WorkflowTemplate; in its place is a template of the same name, inputs and outputs that creates a
-Workflow from that, waits for its end and reads its outputs. What the moved templates read of their
-run (`workflow.name` and so on) they are given as arguments, so that it is that of the parent.
-"""
+"""Child runs: parts of a manifest that are moved into Workflows which the first one creates."""
 
 from __future__ import annotations
 
@@ -91,30 +85,7 @@ class Divided(t.NamedTuple):
 def divide(
     spec: Tree, parts: Iterable[RunPart], *, name: str, namespace: str | None = None
 ) -> Divided:
-    """Move parts of a spec into WorkflowTemplates.
-
-    Parameters
-    ----------
-    spec
-        The finished spec of a workflow.
-    parts
-        Templates of it, each used once, that have parameters in and out and no files.
-    name
-        Of the workflow.
-    namespace
-        Of its objects.
-
-    Returns
-    -------
-    Divided
-        The templates that nothing in the parent uses any more are not in it.
-
-    Notes
-    -----
-    The name of a WorkflowTemplate has a digest of its contents: a run that goes on while a newer
-    version of its workflow is put in place keeps its own. Takes time linear in the size of the
-    spec and, for what parts share, in the number of parts.
-    """
+    """Move parts of a spec into WorkflowTemplates."""
     parts = list(parts)
     if not parts:
         return Divided(spec, ())
@@ -131,11 +102,7 @@ def divide(
 
 
 def _with_stops(spec: Tree, templates: dict[str, Tree], parts: Iterable[RunPart]) -> Tree:
-    """Return a spec whose exit handler ends children that outlive the pods that wait for them.
-
-    Those pods fail where the run is stopped or its time is over; where a step has failed, all
-    children have ended.
-    """
+    """Return a spec whose exit handler ends children that outlive the pods that wait for them."""
     tasks = [
         {
             "name": f"{STOP}-{part.run}",
@@ -366,13 +333,7 @@ _HAS_ENDED = (
 
 
 def run_name(wanted: str) -> str:
-    """Return the name of a run for a legal name: itself if it is short.
-
-    Examples
-    --------
-    >>> run_name("train"), run_name("a-name-that-is-longer-than-all-others-here")
-    ('train', 'a-name-that-is-longer-bf510d96')
-    """
+    """Return the name of a run for a legal name: itself if it is short."""
     if len(wanted) <= _LONGEST_RUN:
         return wanted
     digest = hashlib.sha256(wanted.encode()).hexdigest()[:8]
@@ -380,37 +341,20 @@ def run_name(wanted: str) -> str:
 
 
 def child_name(run: str) -> Tagged:
-    """Return the tag for the name of a child: the same whenever it is asked for.
-
-    It begins with the name of the parent as far as there is room, and tells children of parents of
-    the same name apart by the `uid`.
-    """
+    """Return the tag for the name of a child: the same whenever it is asked for."""
     room = _LONGEST_NAME - len(run) - 10
     begins = f"sprig.regexReplaceAll('[^a-z0-9]+$', sprig.trunc({room}, workflow.name), '')"
     return tag(f"{begins} + {quote(f'-{run}-')} + sprig.trunc(8, workflow.uid)")
 
 
 def yaml_text(source: str) -> str:
-    r"""Return an expression for a text as YAML, whatever is in it.
-
-    Dollars and pairs of braces are written as escapes of YAML: whether the kubelet reads the
-    manifest depends on its size, and Argo reads what an expression gives once more.
-
-    Examples
-    --------
-    >>> print(yaml_text("x"))
-    replace(replace(sprig.quote(x), '$', '\\x24'), '{\u007b', '{\\x7b')
-    """
+    r"""Return an expression for a text as YAML, whatever is in it."""
     plain = f"replace(sprig.quote({source}), '$', {quote(chr(92) + 'x24')})"
     return f"replace({plain}, {quote('{{')}, {quote('{' + chr(92) + 'x7b')})"
 
 
 def _source(name: Name) -> str:
-    """Return an expression for the text of a variable of the parent.
-
-    Argo takes names apart at their dots. Of a variable whose name others begin with, an expression
-    sees these only.
-    """
+    """Return an expression for the text of a variable of the parent."""
     parts = ".".join(name).split(".")
     if parts == ["creationTimestamp"]:
         parts.append("RFC3339")

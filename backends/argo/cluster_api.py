@@ -52,15 +52,7 @@ _MERGE = "application/merge-patch+json"
 
 
 class ClusterApi:
-    """Argo in a namespace of a cluster, through the Kubernetes API.
-
-    Parameters
-    ----------
-    client
-        Calls the cluster.
-    namespace
-        The namespace.
-    """
+    """Argo in a namespace of a cluster, through the Kubernetes API."""
 
     puts_back = True
 
@@ -166,15 +158,7 @@ class ClusterApi:
         return self.change(name, change)
 
     def change(self, name: str, change: Callable[[Json], Json | None]) -> Json:
-        """Change a Workflow, again if another change came before.
-
-        Parameters
-        ----------
-        name
-            Its name.
-        change
-            Returns what it is to be; None for what it is.
-        """
+        """Change a Workflow, again if another change came before."""
         return changing.change(name, change, read=lambda: self.get(name), write=self.replace)
 
     def delete(self, name: str) -> None:
@@ -184,17 +168,7 @@ class ClusterApi:
     def remove(
         self, kind: str, name: str, *, policy: str = "Background", grace_s: int | None = None
     ) -> bool:
-        """Delete an object of Argo's, and return whether there was one.
-
-        Parameters
-        ----------
-        kind, name
-            The object.
-        policy
-            What happens to what belongs to it: `Background`, `Foreground` or `Orphan`.
-        grace_s
-            How long what runs has to end; None for what each says of itself.
-        """
+        """Delete an object of Argo's, and return whether there was one."""
         options: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}
         if grace_s is not None:
             options["gracePeriodSeconds"] = grace_s
@@ -202,11 +176,7 @@ class ClusterApi:
         return self._client.call("DELETE", path, send=options, absent=[404]) is not None
 
     def stop(self, name: str) -> None:
-        """End a Workflow; its exit handlers run.
-
-        Argo 4.0 fails every DAG of a workflow that is told to stop at once, those of exit handlers
-        among them (`assessDAGPhase`). One that has no time left ends in the same way otherwise.
-        """
+        """End a Workflow; its exit handlers run."""
         found = self.get(name)
         spec = found["spec"]
         has_begun = bool((found.get("status") or {}).get("startedAt"))

@@ -25,33 +25,7 @@ Settled: t.TypeAlias = set[tuple[str, datetime | None, tuple[str, ...]]]
 
 
 class RestartChange:
-    """Changes the Workflow of an ended run into one that begins parts of it again.
-
-    It waits until the controller has nothing to do any more with the pods of these parts, deletes
-    them, and returns what the Workflow is to be. An instance is for one restart. It is called again
-    each time another change of the Workflow came before, and then waits only for what has happened
-    since.
-
-    Parameters
-    ----------
-    client, namespace, name
-        Where the Workflow is.
-    put_back
-        Says what it is to be.
-    read
-        Gets a Workflow as it is by now.
-    settled
-        For what it has been waited already; what is waited for is added.
-    first
-        Called once, after the wait and before anything is changed.
-    gone
-        How long pods may take to go.
-
-    Notes
-    -----
-    What breaks off in between can be done again: pods that are gone already are no matter, and the
-    Workflow is changed as a whole, if nothing else has changed it (`metadata.resourceVersion`).
-    """
+    """Changes the Workflow of an ended run into one that begins parts of it again."""
 
     def __init__(
         self,
@@ -81,20 +55,7 @@ class RestartChange:
         self._has_begun = self._is_deletion_heard = False
 
     def __call__(self, found: Json) -> Json:
-        """Return what a Workflow is to be, once its pods are gone.
-
-        Raises
-        ------
-        RefusedError
-            It has not ended, what is to be kept cannot be, or a pod does not go.
-        LostRunError
-            It, or one of its family, is gone.
-        EngineError
-            They, or their pods, cannot be read or deleted.
-        UnbegunInterrupt
-            It was interrupted in the wait, before anything was changed. A later interrupt is raised
-            as it is.
-        """
+        """Return what a Workflow is to be, once its pods are gone."""
         refuse_running(found)
         try:
             wanted = self._settle_all(found)
@@ -144,13 +105,7 @@ class RestartChange:
 
 
 def refuse_running(workflow: Json) -> None:
-    """Refuse to restart a run that goes on.
-
-    Raises
-    ------
-    RefusedError
-        It has not ended.
-    """
+    """Refuse to restart a run that goes on."""
     if not has_ended(workflow):
         raise RefusedError(
             f"argo: the workflow {workflow['metadata']['name']} has not ended, so it cannot be "

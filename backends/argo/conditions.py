@@ -39,15 +39,7 @@ class Values(t.Protocol):
 
 
 class Conditions:
-    """Writes the conditions of one scope.
-
-    Parameters
-    ----------
-    values
-        Writes what they compare.
-    to_json
-        The function that writes JSON, where the condition is evaluated.
-    """
+    """Writes the conditions of one scope."""
 
     def __init__(self, values: Values, *, to_json: str = "toJson") -> None:
         self._values = values
@@ -89,10 +81,7 @@ class Conditions:
         return self._same(a, op, b) if op in ("==", "!=") else f"{a} {op} {b}"
 
     def _loosely_equal(self, left: Value, right: Value, *, negated: bool) -> str:
-        """Equality of values whose kinds only the run knows: text beside a number is read as one.
-
-        Text beside a boolean likewise.
-        """
+        """Equality of values whose types only the run knows: text beside a number is parsed."""
         a, b = self._values.json_value(left), self._values.json_value(right)
         kinds = self._values.view.type_of(left), self._values.view.type_of(right)
         same = self._same(a, "==", b)

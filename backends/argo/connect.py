@@ -53,15 +53,7 @@ def memo_entries(connection: Connection, environment: Mapping[str, str]) -> Memo
 def cluster_nodes(
     connection: Connection, environment: Mapping[str, str]
 ) -> Sequence[Mapping[str, t.Any]]:
-    """Return the nodes of a cluster.
-
-    Raises
-    ------
-    ConfigurationError
-        As of `cluster_api`, or the target is an Argo Server.
-    EngineError
-        The cluster cannot be asked, or the account may not list its nodes.
-    """
+    """Return the nodes of a cluster."""
     refuse_unknown_fields(connection, FIELDS)
     if "server" in connection.fields:
         raise ConfigurationError(
@@ -78,13 +70,7 @@ def _away(connection: Connection) -> Patience:
 
 
 def cluster_api(connection: Connection, environment: Mapping[str, str]) -> ClusterApi:
-    """Return the Kubernetes API of a cluster.
-
-    Raises
-    ------
-    ConfigurationError
-        The extra is missing, a field is wrong, or no configuration of a cluster can be used.
-    """
+    """Return the Kubernetes API of a cluster."""
     kubeconfig = _text(connection, "kubeconfig")
     context = _text(connection, "context")
     timeout_s = seconds(connection, "timeout_s", _TIMEOUT_S)
@@ -111,13 +97,7 @@ def cluster_api(connection: Connection, environment: Mapping[str, str]) -> Clust
 
 
 def server_api(connection: Connection, environment: Mapping[str, str]) -> ServerApi:
-    """Return an Argo Server.
-
-    Raises
-    ------
-    ConfigurationError
-        The extra is missing, or a field is wrong.
-    """
+    """Return an Argo Server."""
     from couler.backends.argo.server_api import ServerApi
     from couler.backends.argo.server_token import ServerToken
     from couler.rest.client import RestClient
@@ -164,13 +144,7 @@ def _text(connection: Connection, name: str) -> str | None:
 
 
 def seconds(connection: Connection, name: str, default: float) -> float:
-    """Return a field that is a number of seconds.
-
-    Raises
-    ------
-    ConfigurationError
-        It is none.
-    """
+    """Return a field that is a number of seconds."""
     value = connection.fields.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86400:
         raise ConfigurationError(

@@ -17,30 +17,14 @@ from couler.ir.pods import PodContainer, container_texts
 
 
 def container_place(container: PodContainer, index: int) -> str:
-    """Return the name of the parameter that a template takes for a text of a container.
-
-    Examples
-    --------
-    >>> container_place(PodContainer(name="my-db", image="postgres:17"), 0)
-    'container_my_db_0'
-    """
+    """Return the name of the parameter that a template takes for a text of a container."""
     return f"container_{container.name.replace('-', '_')}_{index}"
 
 
 def pod_container(
     container: PodContainer, reference: Callable[[str], str], work_dir: str | None
 ) -> Tree:
-    """Return a sidecar or an init container.
-
-    Parameters
-    ----------
-    container
-        The container.
-    reference
-        Returns the text for a value, by the name of its place.
-    work_dir
-        The work folder of the step, where the container sees it.
-    """
+    """Return a sidecar or an init container."""
     texts = [
         protect(text) if isinstance(text, str) else reference(container_place(container, index))
         for index, (_, text) in enumerate(container_texts(container))

@@ -44,22 +44,7 @@ def wait_until_heard() -> None:
 
 
 def wait_for_controller(pods: OwnedPods, workflow: Json, wanted: Reset) -> None:
-    """Wait until the controller has nothing to do any more with the pods that are to go.
-
-    Parameters
-    ----------
-    pods
-        The pods of the Workflow.
-    workflow
-        The Workflow of a run that has ended.
-    wanted
-        What it is to be, and which pods go for that.
-
-    Raises
-    ------
-    EngineError
-        The pods cannot be listed.
-    """
+    """Wait until the controller has nothing to do any more with the pods that are to go."""
     run = workflow["metadata"]["name"]
     with_pods = {key: one for key, one in read_nodes(workflow).items() if one["type"] == "Pod"}
     nodes = {pod_name(run, node): node for node in with_pods.values()}
@@ -97,21 +82,7 @@ def _kill_wait_s(
     found: Mapping[str, OldPod],
     grace_s: float,
 ) -> float:
-    """Return how long the controller may still kill what has the names of pods, in seconds.
-
-    Parameters
-    ----------
-    workflow
-        The Workflow of the run.
-    nodes
-        The nodes of all of its pods, by the names of these.
-    gone
-        The pods that are to go.
-    found
-        Those of the run that are there.
-    grace_s
-        The longest time of grace of those that are to go.
-    """
+    """Return how long the controller may still kill what has the names of pods, in seconds."""
     ends = [end_of(nodes[name]) for name in gone]
     late = 0.0
     if _is_recent(workflow):
@@ -141,15 +112,7 @@ def _deleted_later(
 
 
 def _wait_for_marks(pods: OwnedPods, wanted: Collection[str]) -> float:
-    """Wait until the controller has marked pods as done or deleted them.
-
-    It comes to all pods of the run one after the other, so as long as it comes to any it is waited.
-
-    Returns
-    -------
-    float
-        How long that took, in seconds; 0 if it was given up.
-    """
+    """Wait until the controller has marked pods as done or deleted them."""
     began = last = time.monotonic()
     look_s, fewest, has_told = _LOOK_S, None, False
     while left := set(wanted) & (unmarked := pods.unmarked()):

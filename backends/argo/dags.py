@@ -39,17 +39,7 @@ INNER_LOCATION = variable(f"inputs.parameters.{AT}")
 
 
 class Scopes:
-    """Emits the DAG template of every scope.
-
-    Parameters
-    ----------
-    leaves
-        The templates of processes; `collect` fills it.
-    names
-        Names of templates.
-    kept_steps
-        Steps of the workflow's own scope whose outputs exit handlers read.
-    """
+    """Emits the DAG template of every scope."""
 
     def __init__(self, leaves: Leaves, names: Names, kept_steps: frozenset[str]) -> None:
         self._leaves = leaves
@@ -73,13 +63,7 @@ class Scopes:
         """Whether a task checks the outputs of a scope, which takes one of them."""
 
     def collect(self, view: ScopeView, steps: Iterable[Step], *, loops_around: int = 0) -> int:
-        """Take in the steps of a scope and of all groups in it, before anything is emitted.
-
-        Returns
-        -------
-        int
-            How many templates deep the scope nests, its own included.
-        """
+        """Take in the steps of a scope and of all groups in it, before anything is emitted."""
         depth = 1
         for step in steps:
             if isinstance(step.action, Group):
@@ -132,30 +116,7 @@ class Scopes:
         kept: Mapping[str, str] | None = None,
         is_followed: bool = True,
     ) -> None:
-        """Add the template of a scope, then those of the groups in it.
-
-        Parameters
-        ----------
-        view
-            What its steps can read.
-        steps
-            Its steps.
-        name
-            Of the template.
-        inputs
-            Names of the template's parameters.
-        outputs
-            What the template gives out.
-        gathers
-            Its outputs are gathered from a foreach.
-        parallelism
-            How many tasks run at the same time.
-        kept
-            For outputs that are kept for exit handlers: their global names. Argo keeps them from
-            templates of steps only, not from DAGs; the scope then has one step.
-        is_followed
-            Something may run after the scope.
-        """
+        """Add the template of a scope, then those of the groups in it."""
         location = ROOT_LOCATION if view.owner is None else INNER_LOCATION
         nodes: t.Literal["tasks", "steps"] = "tasks" if kept is None else "steps"
         divided: ScopeTemplates | None = None

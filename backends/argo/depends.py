@@ -13,15 +13,7 @@ ENDED = ("Succeeded", "Skipped", "Daemoned", "Failed", "Errored", "Omitted")
 
 
 class StartRules:
-    """Writes the `depends` of the steps of one scope.
-
-    Parameters
-    ----------
-    steps
-        The steps of the scope by name.
-    task_names
-        The task of each step.
-    """
+    """Writes the `depends` of the steps of one scope."""
 
     def __init__(self, steps: Mapping[str, Step], task_names: Mapping[str, str]) -> None:
         self._steps = steps
@@ -70,11 +62,7 @@ class StartRules:
         return "(" + " || ".join(f"{task}.{state}" for state in ENDED) + ")"
 
     def _success(self, name: str) -> str:
-        """Met by success and by a skip.
-
-        A step that asked for a failure and met none is skipped, but Argo calls it omitted, as it
-        does one whose needs did not succeed; what tells them apart is whether those are met.
-        """
+        """Met by success and by a skip."""
         task = self._task_names[name]
         if name not in self._asks_for_failure:
             return task

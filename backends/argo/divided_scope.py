@@ -20,26 +20,7 @@ MakeTask: t.TypeAlias = Callable[[Step, str, PartRules, Renderer], Tree]
 
 
 class DividedScope:
-    """What all templates of one divided scope share.
-
-    Parameters
-    ----------
-    view
-        What its steps can read.
-    steps
-        Its steps.
-    location
-        Text, with tags, of the place below which its files are kept.
-    inputs
-        Names of the parameters of its template that its steps may read; none of the workflow's own
-        scope, whose steps read parameters of the workflow.
-    template_names
-        Those of all templates.
-    make_task
-        Returns the task of a step.
-    tells_kinds
-        Whether something around makes a difference between a failure and an error of the scope.
-    """
+    """What all templates of one divided scope share."""
 
     def __init__(
         self,

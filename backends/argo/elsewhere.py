@@ -90,11 +90,7 @@ class PartRenderer(Renderer):
         return f"({kept} == '' ? {own} : {kept})"
 
     def kept_or_empty(self, reference: StepRef) -> str:
-        """Return an expression for what Argo keeps of an output; empty if it was not made.
-
-        It gives a text however the step has ended: Argo ends a part in which it does not with an
-        error, and forgets what follows.
-        """
+        """Return an expression for what Argo keeps of an output; empty if it was not made."""
         kept = self._guard()._kept(reference)
         if self.view.steps[reference.step].foreach is None:
             return kept
@@ -179,26 +175,12 @@ def strictly_needed(step: Step) -> list[str]:
 
 
 def tasks_in(depends: str) -> list[str]:
-    """Return the tasks that a `depends` names.
-
-    Examples
-    --------
-    >>> tasks_in("a && (b-1.Failed || !a.Failed)")
-    ['a', 'b-1']
-    """
+    """Return the tasks that a `depends` names."""
     return list(dict.fromkeys(_TASK.findall(depends)))
 
 
 def ended(tasks: Iterable[str]) -> str:
-    """Return a `depends` that any ends of tasks fulfil; empty for no tasks.
-
-    Argo evaluates it when all that it names have ended. So it need not name every end of each.
-
-    Examples
-    --------
-    >>> ended(["a", "b"])
-    '(a || !a || b)'
-    """
+    """Return a `depends` that any ends of tasks fulfil; empty for no tasks."""
     first, *others = [*tasks] or [""]
     return f"({' || '.join([first, f'!{first}', *others])})" if first else ""
 

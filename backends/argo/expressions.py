@@ -12,27 +12,13 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def quote(text: str) -> str:
-    r"""Return a string literal without two braces in a row, so that no tag begins or ends in it.
-
-    Examples
-    --------
-    >>> print(quote("heads"), quote("it's"), quote("{{x}}"))
-    'heads' 'it\'s' '{\u007bx}\u007d'
-    """
+    r"""Return a string literal without two braces in a row, so that no tag begins or ends in it."""
     body = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
     return "'" + body.replace("{{", "{\\u007b").replace("}}", "}\\u007d") + "'"
 
 
 def member(base: str, *names: str, optional: bool = False) -> str:
-    """Return access to a member by names, in brackets where a name is no identifier.
-
-    Examples
-    --------
-    >>> member("tasks", "flip-coin", "status")
-    "tasks['flip-coin'].status"
-    >>> member("tasks.a", "outputs", "parameters", "x", optional=True)
-    'tasks.a.outputs?.parameters?.x'
-    """
+    """Return access to a member by names, in brackets where a name is no identifier."""
     text = base
     for index, name in enumerate(names):
         safe = optional and index > 0
@@ -57,9 +43,6 @@ def json_literal(value: object) -> str:
 
 
 def tag(expression: str) -> Tagged:
-    """Return an expression as a tag.
-
-    A blank keeps closing braces of the expression apart from those of the tag.
-    """
+    """Return an expression as a tag."""
     gap = " " if expression.endswith("}") else ""
     return Tagged("{{=" + expression + gap + "}}")

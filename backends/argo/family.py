@@ -1,8 +1,4 @@
-"""A Workflow and the Workflows that it has made of its parts, seen as one.
-
-The node of a part in the parent is the pod that waits for a child. In what is put together here
-the child's own nodes stand in its place, as if the part ran in the parent.
-"""
+"""A Workflow and the Workflows that it has made of its parts, seen as one."""
 
 from __future__ import annotations
 
@@ -38,13 +34,7 @@ class Source(t.Protocol):
 
 
 class Family:
-    """Workflows with their children, from Argo.
-
-    Parameters
-    ----------
-    api
-        Argo.
-    """
+    """Workflows with their children, from Argo."""
 
     def __init__(self, api: Source) -> None:
         self._api = api
@@ -110,10 +100,7 @@ class Joined(t.NamedTuple):
 
 
 def with_children(workflow: Json, children: Iterable[Json]) -> Json:
-    """Return a Workflow with the nodes of its children in the places of those that wait for them.
-
-    Takes time linear in the number of nodes.
-    """
+    """A Workflow with the nodes of its children in the places of those that wait for them."""
     nodes, _, told = joined(workflow, children)
     whole = with_joined(workflow, nodes)
     if is_over(workflow) and (message := _not_made(nodes, told)) is not None:
@@ -133,15 +120,7 @@ def joined(
     children: Iterable[Json],
     nodes_of: Callable[[Json], dict[str, Json]] = settled_nodes,
 ) -> Joined:
-    """Return the nodes of a Workflow and of its children.
-
-    Parameters
-    ----------
-    workflow, children
-        As the cluster has them.
-    nodes_of
-        Reads the nodes of one.
-    """
+    """Return the nodes of a Workflow and of its children."""
     nodes = dict(nodes_of(workflow))
     places = _places(nodes)
     parts: list[PartRun] = []
@@ -207,15 +186,7 @@ def _moved(child: Json, inside: dict[str, Json], part: Json, place: Json) -> dic
 
 
 def home_of(workflow: Json, node: Node) -> tuple[Json, Node]:
-    """Return the Workflow that a node really is in, as far as its name goes, and it as it is there.
-
-    Examples
-    --------
-    >>> node = Node({"id": "a", "name": "run.x.fit", "home": {"name": "c", "node": "c.fit"}})
-    >>> workflow, own = home_of({"metadata": {"name": "run"}}, node)
-    >>> workflow["metadata"]["name"], own.name
-    ('c', 'c.fit')
-    """
+    """The Workflow that a node really is in, as far as its name goes, and it as it is there."""
     home = node.tree.get("home")
     if home is None:
         return workflow, node

@@ -1,12 +1,4 @@
-"""Putting a run back whose parts have runs of their own: the parent, and each child that goes on.
-
-What runs again is decided for all of them at once, as if each part ran in the parent; then it is
-done to each Workflow. A child that goes on is *held*: it keeps the label of a Workflow that has
-ended, so that Argo's controller does not see it. In the parent the node that waits for it is made
-again, and its pod applies the child's manifest, which takes the label off and brings the
-arguments and the definition of now. So a child begins when it is its turn, with what the steps
-before it have made by then; and a child of which nothing runs again is not touched.
-"""
+"""Restart of a run whose parts have runs of their own: the parent, and each child."""
 
 from __future__ import annotations
 
@@ -37,26 +29,7 @@ _OF_SPEC = ("arguments", "workflowTemplateRef")
 
 
 class FamilyRestart:
-    """Begins the wanted parts of an ended run with children again.
-
-    Parameters
-    ----------
-    api
-        Argo.
-    observer
-        Reads the runs of the workflow as it was.
-    before
-        The workflow as it was.
-    wanted
-        What the run goes on with: its Workflow, and the definitions of its children.
-    restart
-        What is to run again.
-
-    Raises
-    ------
-    RefusedError
-        This way to Argo cannot put Workflows back.
-    """
+    """Begins the wanted parts of an ended run with children again."""
 
     def __init__(
         self,
@@ -81,13 +54,7 @@ class FamilyRestart:
         self._held: dict[str, PutBack] = {}
 
     def put_back(self, found: Json) -> Reset:
-        """Return what begins parts of the parent again, once `hold` is done.
-
-        Raises
-        ------
-        RefusedError
-            A child goes on, or what is to be kept cannot be.
-        """
+        """Return what begins parts of the parent again, once `hold` is done."""
         children = sorted(children_of(self._api, found), key=_name)
         for child in children:
             _refuse_running(found, child)
@@ -225,10 +192,7 @@ def _whole_spec(parent: Json, children: Iterable[Json]) -> Json:
 
 
 def _lost_marked(whole: Joined) -> Joined:
-    """Return nodes in which a part has failed that nobody has waited for to its end.
-
-    That of a child is so, too, which an earlier restart has put back without coming further.
-    """
+    """Return nodes in which a part has failed that nobody has waited for to its end."""
     nodes = dict(whole.nodes)
     for one in whole.parts:
         if one.part is None:
@@ -243,12 +207,7 @@ def _goes_on(place: str, fates: Fates) -> bool:
 
 
 def _of_parent(found: Json, spec: Json, parts: Iterable[PartRun], fates: Fates) -> Fates:
-    """What becomes of the parent's own nodes.
-
-    Those that wait for children which go on are made anew, by the order of the tasks. Only where
-    something behind one keeps its node must it keep its own, without its tries: Argo looks for the
-    nodes of all that come before, and lets one that is there wait for values alone.
-    """
+    """What becomes of the parent's own nodes."""
     places = {part.place["name"]: part.place for part in parts}
     start = len(_name(found)) + 1
 
@@ -297,10 +256,7 @@ def _staying(found: Json, spec: Json, waiting: Collection[str], fates: Fates) ->
 
 
 def _not_begun(workflow: Json, places: Collection[str]) -> Json:
-    """Return a Workflow in which nodes that wait for children without a try are yet to begin.
-
-    Else one whose values never come would go on when the run is cancelled (`assessDAGPhase`).
-    """
+    """Return a Workflow in which nodes that wait for children without a try are yet to begin."""
     nodes = read_nodes(workflow)
     waiting = {
         key: {**nodes[key], "phase": "Pending"}

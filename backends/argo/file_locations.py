@@ -28,20 +28,7 @@ def is_location(view: ScopeView, value: StepRef) -> bool:
 
 
 def location_of(view: ScopeView, below: str, value: StepRef) -> Tagged:
-    """Return where a run puts a file that a process of a scope keeps, with tags in it.
-
-    The items of a foreach over one process come last, so that the place of the output holds all
-    of them (`many`).
-
-    Parameters
-    ----------
-    view
-        The scope.
-    below
-        The place of its files, a text with tags in it.
-    value
-        The output.
-    """
+    """Return where a run puts a file that a process of a scope keeps, with tags in it."""
     if view.owner is not None and is_item_wrapper(view.owner):
         index = variable(f"inputs.parameters.{INDEX}")
         return Tagged(f"{below}/{value.output}/{index}")
@@ -49,15 +36,7 @@ def location_of(view: ScopeView, below: str, value: StepRef) -> Tagged:
 
 
 def location_expression(location: str, term: Callable[[Sequence[str]], str]) -> str:
-    """Return an expression for a location, which holds tags of its own.
-
-    Parameters
-    ----------
-    location
-        The text.
-    term
-        Gives the term for a tag, by the names in it.
-    """
+    """Return an expression for a location, which holds tags of its own."""
     parts: list[str] = []
     rest = location
     while rest:
@@ -72,10 +51,7 @@ def location_expression(location: str, term: Callable[[Sequence[str]], str]) -> 
 
 
 def keeps_files(step: Step) -> bool:
-    """Return whether a process inside of a group keeps a file.
-
-    Takes time linear in the steps inside.
-    """
+    """Return whether a process inside of a group keeps a file."""
     if not isinstance(step.action, Group):
         return False
     return any(

@@ -54,30 +54,7 @@ def changes(
     begin: Begin = Patience.begin,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Json]:
-    """Yield a Workflow now and whenever it has changed, until it is over.
-
-    Parameters
-    ----------
-    api
-        Argo.
-    name
-        Name of the Workflow.
-    away
-        How long the server may be away or busy at a time.
-    polling
-        How often to look where no changes are told.
-    begin
-        Makes the waits of a patience.
-    clock
-        Tells seconds, to see which streams broke at once.
-
-    Raises
-    ------
-    LostRunError
-        There is no such Workflow any more.
-    RestError
-        The server refuses, or was away for too long.
-    """
+    """Yield a Workflow now and whenever it has changed, until it is over."""
     return _Following(api, name, away, polling, begin, clock).run()
 
 

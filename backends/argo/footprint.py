@@ -17,17 +17,7 @@ from couler.ir.workflow import Workflow
 
 
 def footprint(workflow: Workflow, manifest: Manifest, limits: Limits) -> Footprint:
-    """Return what a workflow takes.
-
-    Parameters
-    ----------
-    workflow
-        A workflow that Argo can run.
-    manifest
-        What it is compiled to.
-    limits
-        Those of the profile.
-    """
+    """Return what a workflow takes."""
     if {"templates", "entrypoint"} & workflow.engine.get("argo", {}).get("spec", {}).keys():
         limits = Limits()  # what runs is the program's own override, which parts would not change
     return Footprint(
@@ -46,12 +36,7 @@ def _templates(manifest: Manifest) -> list[Tree]:
 
 
 def _costs(workflow: Workflow, manifest: Manifest) -> Costs:
-    """Return what each step takes: its task, the nodes of it, and the templates that it leads to.
-
-    The workflow has no parts.
-    The tasks of the entrypoint are those of the workflow's steps, in their order; what a step is
-    lowered to stays one task.
-    """
+    """What each step takes: its task, the nodes of it, and the templates that it leads to."""
     templates = {template["name"]: template for template in _templates(manifest)}
     sizes = {name: _size(template) + 1 for name, template in templates.items()}
     nodes = NodeCounts(templates.values())

@@ -1,8 +1,4 @@
-"""Gates: tasks of a part that stand for edges from steps in other templates.
-
-The `when` of a gate holds if its edge is not fulfilled, so that one that lets through is skipped
-and costs nothing. A gate starts no pod.
-"""
+"""Gates: tasks of a part that stand for edges from steps in other templates."""
 
 from __future__ import annotations
 
@@ -38,15 +34,7 @@ class Ends(t.Protocol):
 
 
 class Gates:
-    """The gates of one template.
-
-    Parameters
-    ----------
-    ends
-        How the steps ended that the gates stand for.
-    take_name
-        Gives a name that no task has.
-    """
+    """The gates of one template."""
 
     def __init__(self, ends: Ends, take_name: Callable[[], str]) -> None:
         self._ends = ends
@@ -98,15 +86,7 @@ class Gates:
 
 
 def _ranges(places: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the end of each row of numbers without a gap, cut where it is too long.
-
-    Examples
-    --------
-    >>> list(_ranges([5, 0, 1, 2, 6]))
-    [(0, 3), (5, 7)]
-    >>> list(_ranges(range(2500)))
-    [(0, 1000), (1000, 2000), (2000, 2500)]
-    """
+    """Yield the first and the end of each run of consecutive numbers, cut where it is too long."""
     start = stop = -1
     for place in sorted(places):
         if place != stop or stop - start == _MOST_REPEATS:

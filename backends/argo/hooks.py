@@ -15,19 +15,7 @@ AT_END = "exit"
 
 
 def hooks(given: Sequence[Hook], status: str, renderer: Renderer, leaves: Leaves) -> Tree:
-    """Return the `hooks` of a task or of a workflow.
-
-    Parameters
-    ----------
-    given
-        The hooks.
-    status
-        The variable that holds the state of what they belong to.
-    renderer
-        Of the scope that their steps read from.
-    leaves
-        The templates of their steps.
-    """
+    """Return the `hooks` of a task or of a workflow."""
     tree: Tree = {}
     taken = {hook.step.name for hook in given}
     for hook in given:

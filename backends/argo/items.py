@@ -28,15 +28,7 @@ _TOO_MANY = f"a foreach over an output takes at most {MAX_ITEMS:,} items"
 
 
 def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
-    """Return the fields of a task that give it one instance an item.
-
-    Parameters
-    ----------
-    step, foreach
-        The step and its foreach.
-    renderer
-        Of the scope that the lists are read in.
-    """
+    """Return the fields of a task that give it one instance an item."""
     as_json = {name for name in foreach.over if is_read_as_json(step, name)}
     as_rows = renderer.has_rows(step, foreach)
     [first, *_] = foreach.over.values()

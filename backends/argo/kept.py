@@ -1,8 +1,4 @@
-"""Files that steps put at a location of their own, for the steps that read them.
-
-A step of the same scope reads such a file where it was put. All others read it as they read every
-file: by its key in the repository, where a second copy is kept for them.
-"""
+"""Files that steps put at a location of their own, for the steps that read them."""
 
 from __future__ import annotations
 
@@ -23,10 +19,7 @@ COPY = "couler_kept_"
 
 
 def read_where_kept(workflow: Workflow) -> Workflow:
-    """Return an equal workflow in which no output is at a location and in the repository.
-
-    Takes time linear in steps and values.
-    """
+    """Return an equal workflow in which no output is at a location and in the repository."""
     if not any(output.at is not None for step in all_steps(workflow) for output in step.outputs):
         return workflow
     read_outside = [

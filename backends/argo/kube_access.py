@@ -1,7 +1,4 @@
-"""The way into a cluster: kubeconfig files, the account of a pod, programs that give tokens.
-
-It needs the extra `argo`, and is imported when a cluster is first asked.
-"""
+"""The way into a cluster: kubeconfig files, the account of a pod, programs that give tokens."""
 
 from __future__ import annotations
 
@@ -46,23 +43,7 @@ _BROKEN = (
 def find_config(
     kubeconfig: str | None, context: str | None, environment: Mapping[str, str]
 ) -> SingleConfig:
-    """Return how a cluster is reached.
-
-    Parameters
-    ----------
-    kubeconfig
-        The file; None for those that `KUBECONFIG` names, then the account of the pod that this
-        runs in, then `~/.kube/config`.
-    context
-        Of the file; None for its current one.
-    environment
-        The variables of the environment.
-
-    Raises
-    ------
-    ConfigurationError
-        There is none, it cannot be read, or it has no such context.
-    """
+    """Return how a cluster is reached."""
     named = kubeconfig or environment.get("KUBECONFIG")
     is_in_pod = bool(environment.get("KUBERNETES_SERVICE_HOST"))
     if named is None and is_in_pod and Path(SERVICE_ACCOUNT, "token").is_file():
@@ -143,13 +124,7 @@ def renewal(config: SingleConfig) -> str:
 def http_client(
     config: SingleConfig, environment: Mapping[str, str], timeout_s: float
 ) -> httpx2.Client:
-    """Return a client that trusts a cluster's certificate and has what the configuration gives.
-
-    Raises
-    ------
-    ConfigurationError
-        Certificates cannot be read, or the way to get in is not known.
-    """
+    """Return a client that trusts a cluster's certificate and has what the configuration gives."""
     user = config.user
     program = user.exec if user is not None else None
     timeout = httpx2.Timeout(timeout_s, connect=min(10.0, timeout_s))
@@ -168,10 +143,7 @@ def http_client(
 
 
 class _ProgramAuth(httpx2.Auth):
-    """Takes a token from a program, as the cluster's configuration says.
-
-    lightkube's own knows no limit of time and no `client.authentication.k8s.io/v1`.
-    """
+    """Takes a token from a program, as the cluster's configuration says."""
 
     def __init__(
         self, program: UserExec, config: SingleConfig, environment: Mapping[str, str]

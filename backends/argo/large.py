@@ -1,10 +1,4 @@
-"""Texts so large that Argo hands them on in another way, past the kubelet.
-
-Argo keeps a template in a variable of the pod's init container, which writes the script from it,
-and the arguments of a container in the pod. Where one of the two takes more than `OFFLOAD_BYTES`
-as JSON, it travels by a config map instead. Then nobody reads `$$` as `$` and `$(NAME)` as a
-variable, so a text that was protected against the kubelet would arrive with its protection on.
-"""
+"""Texts so large that Argo hands them on in another way, past the kubelet."""
 
 from __future__ import annotations
 
@@ -49,13 +43,7 @@ _CHANGED_IN_SCRIPT = re.compile(r"\$\$|\$\((?=[^)]*[A-Z_])[-.\w]+\)", re.ASCII)
 
 
 def json_bytes(text: str) -> int:
-    r"""Return how many bytes a text takes as JSON of Go.
-
-    Examples
-    --------
-    >>> json_bytes("a\n"), json_bytes("<ü>"), json_bytes("\x01")
-    (5, 16, 8)
-    """
+    r"""Return how many bytes a text takes as JSON of Go."""
     written = json.dumps(text, ensure_ascii=False)
     return len(written.encode()) + sum(
         6 - len(found[0].encode()) for found in _GO_ESCAPES.finditer(text)

@@ -1,14 +1,4 @@
-"""Templates of the steps that run something, shared by all steps of the same shape.
-
-Two steps have the same shape if they differ only in texts: arguments, values of environment
-variables, inputs. A text that is the same for all steps of a template is written into it; one
-that differs becomes a parameter. So ten thousand calls of one function make one template, and a
-step that stands alone gets a template without parameters, as a person would write it.
-
-Steps of one shape share a template if they were made at the same place of the program, or are
-the same in their texts too. Where that gives more templates than `SHARE_ALL_ABOVE`, all steps of
-one shape share one.
-"""
+"""Templates of the steps that run something, shared by all steps of the same shape."""
 
 from __future__ import annotations
 
@@ -123,17 +113,7 @@ def _is_delicate(hole: Hole, step: Step, view: ScopeView) -> bool:
 
 
 class Leaves:
-    """All templates of steps that run something.
-
-    First `add` every step, then `name_all`, then ask for `template_name` and `arguments`.
-
-    Parameters
-    ----------
-    options
-        Settings that reach into templates.
-    shares
-        Whether steps share templates; without it each has one of its own.
-    """
+    """All templates of steps that run something."""
 
     def __init__(self, options: TemplateOptions, *, shares: bool = True) -> None:
         self._options = options
@@ -142,17 +122,7 @@ class Leaves:
         self._of_step: dict[int, tuple[_Shape, list[Hole]]] = {}
 
     def add(self, step: Step, view: ScopeView, *, gathers: bool = False) -> None:
-        """Take in a step.
-
-        Parameters
-        ----------
-        step
-            A step that is no group.
-        view
-            Of its scope.
-        gathers
-            Its outputs are gathered from a foreach over the step itself.
-        """
+        """Take in a step."""
         if step.action.__class__ is TemplateCall:  # its template is elsewhere
             return
         holes = holes_of(step)

@@ -40,20 +40,7 @@ def listed_text(field: str) -> str:
 
 
 def data(action: ListFiles, places: Places) -> Tree:
-    """Return the field `data` of a template.
-
-    Parameters
-    ----------
-    action
-        What is listed.
-    places
-        The places of the template.
-
-    Notes
-    -----
-    Drivers list by prefix, some also what only begins alike and markers of folders, and some find
-    it wrong where there is nothing and others do not. The expressions make one of these.
-    """
+    """Return the field `data` of a template."""
     [(key, _), *_] = location_texts(action.at)
     name = listed_text(key)
     text = places[name].text

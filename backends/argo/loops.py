@@ -1,9 +1,4 @@
-"""Loops as a template that calls itself.
-
-A loop's template holds one or more rounds, each a call of the body, and a call of itself for the
-rounds after them. Argo nests at most 100 templates deep, so a loop of many rounds puts several
-rounds on a level.
-"""
+"""Loops as a template that calls itself."""
 
 from __future__ import annotations
 
@@ -36,13 +31,7 @@ class LoopPlan(t.NamedTuple):
 
     @classmethod
     def within(cls, max_iterations: int, levels: int) -> LoopPlan:
-        """Return the plan with the fewest rounds a level that fits into some levels.
-
-        Examples
-        --------
-        >>> LoopPlan.within(20, 30), LoopPlan.within(1000, 30)
-        (LoopPlan(rounds=1, levels=20), LoopPlan(rounds=34, levels=30))
-        """
+        """Return the plan with the fewest rounds a level that fits into some levels."""
         rounds = -(-max_iterations // levels)
         return cls(rounds, -(-max_iterations // rounds))
 
@@ -63,21 +52,7 @@ def limit_template(image: str) -> Tree:
 def loop_template(
     step: Step, *, name: str, body: str, plan: LoopPlan, inputs: Sequence[str]
 ) -> Tree:
-    """Return the template of a loop.
-
-    Parameters
-    ----------
-    step
-        The group that loops; its condition reads rounds, literals and its own inputs only.
-    name
-        Of the template.
-    body
-        Name of the template of one round.
-    plan
-        How many rounds it holds.
-    inputs
-        Parameters of the body.
-    """
+    """Return the template of a loop."""
     return _Loop(step, name, body, plan, inputs).build()
 
 
@@ -236,13 +211,7 @@ def _with_round(value: Value, task: str) -> Value:
 
 
 def initial(value: Value) -> Value:
-    """Return what a value is in the first round.
-
-    Examples
-    --------
-    >>> initial(RoundRef(output="x", initial=Literal(value=0)))
-    Literal(kind='literal', value=0)
-    """
+    """Return what a value is in the first round."""
     if isinstance(value, RoundRef):
         return initial(value.initial) if value.initial is not None else Literal(value="")
     return map_children(value, initial)

@@ -1,19 +1,4 @@
-"""Rewriting of steps that Argo cannot express as one task into groups that it can.
-
-Every group made here is transparent and has the name of its step, so status and results stay at
-the user's path. What is rewritten, and why:
-
-- a loop over a process: Argo loops by a template that calls itself, so the process becomes the
-  body of a group;
-- a foreach whose outputs are read: Argo gathers raw texts and drops what it cannot parse, so a
-  group around the process writes each output in a form that survives;
-- a foreach with a loop: a loop inside of each item;
-- a foreach with hooks, which look at the state of one task: the hooked step inside of each item;
-- a foreach with a bound on how many run at once: Argo bounds templates, not tasks;
-- a step that exit handlers read from: Argo keeps outputs for them only from processes and from
-  templates of steps, so a template of one step goes around it; with a DAG in between where a list
-  or a value of a loop can only be evaluated inside.
-"""
+"""Rewriting of steps that Argo cannot express as one task into groups that it can."""
 
 from __future__ import annotations
 
@@ -68,10 +53,7 @@ ORIGIN = "argo"
 
 
 def lower(workflow: Workflow) -> Workflow:
-    """Return an equal workflow whose foreaches and loops Argo can express.
-
-    Takes time linear in steps and values.
-    """
+    """Return an equal workflow whose foreaches and loops Argo can express."""
     kept = steps_read_at_exit(workflow)
     if not kept and all(_is_plain(step) for step in all_steps(workflow)):
         return workflow
@@ -328,11 +310,7 @@ class _Capture:
         return self._input(items, name, "list")
 
     def _keep(self, value: Value, name: str) -> Value:
-        """Take in the parts of a value one by one.
-
-        What stays with the inner step keeps its references to items or rounds. Items can only be
-        read as they are: an object is no value in an expression of Argo.
-        """
+        """Take in the parts of a value one by one."""
 
         def inner(part: Value) -> Value:
             kept = self.text(part, name)

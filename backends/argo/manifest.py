@@ -105,13 +105,7 @@ def _compact(tree: Tree) -> str:
 
 
 def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
-    """Return the manifest of a verified workflow whose defaults are resolved.
-
-    Raises
-    ------
-    EngineOptionError
-        A CronWorkflow is asked for, but there is no schedule; or a template of a stored workflow.
-    """
+    """Return the manifest of a verified workflow whose defaults are resolved."""
     kind = options.kind or ("Workflow" if workflow.schedule is None else "CronWorkflow")
     head: Tree = {"apiVersion": API_VERSION, "kind": kind, "metadata": {}}
     if kind == "Workflow":

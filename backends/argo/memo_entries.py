@@ -37,32 +37,13 @@ _CONFLICTS = 10
 
 
 class MemoEntries:
-    """Entries of cached steps, as `couler.backends.shared_entries.SharedEntries`.
-
-    Parameters
-    ----------
-    api
-        The Kubernetes API; an Argo Server knows nothing of config maps.
-
-    Notes
-    -----
-    For each hit Argo writes the time into the entry before its workflow goes on, so an entry whose
-    text is the same as before was not hit. An update states the version of the whole map, and is
-    refused if anything was written since.
-    """
+    """Entries of cached steps, as `couler.backends.shared_entries.SharedEntries`."""
 
     def __init__(self, api: ClusterApi) -> None:
         self._api = api
 
     def view(self) -> CacheView:
-        """Return the entries, and what runs refer to that go on, or have given out.
-
-        Raises
-        ------
-        EngineError
-            The cluster cannot be asked, an entry cannot be read, or the state of a run that goes on
-            is in a database of Argo's, so that nobody here can tell what it reads.
-        """
+        """Return the entries, and what runs refer to that go on, or have given out."""
         # What is hit later has another text when it is to be removed.
         maps = self._api.config_maps(CACHE_LABEL)
         workflows = self._api.workflows()
@@ -88,28 +69,14 @@ class MemoEntries:
         return CacheView(entries, frozenset(needed), _PLACE_BYTES)
 
     def remove(self, entries: Collection[CacheEntry]) -> tuple[CacheEntry, ...]:
-        """Remove entries that are as they were seen, and return those that were removed.
-
-        Raises
-        ------
-        EngineError
-            The cluster cannot be asked, or changes too often; entries of other config maps may be
-            removed by then, and their files are still there.
-        """
+        """Remove entries that are as they were seen, and return those that were removed."""
         removed: list[CacheEntry] = []
         for place, of_place in _by_place(entries):
             removed += self._remove(place, of_place)
         return tuple(removed)
 
     def put_aside(self, entries: Collection[CacheEntry]) -> None:
-        """Put removed entries back under keys that no step asks for.
-
-        Raises
-        ------
-        EngineError
-            The cluster cannot be asked, or changes too often, or a config map is gone; some may be
-            back by then.
-        """
+        """Put removed entries back under keys that no step asks for."""
         for place, of_place in _by_place(entries):
             left = {f"{_LEFT}{one.key.removeprefix(_LEFT)}": one.text for one in of_place}
             if not self._write(place, partial(_with, left)):

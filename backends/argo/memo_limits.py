@@ -1,8 +1,4 @@
-"""What memoized steps may not say, and what their entries take of the config maps they are in.
-
-Argo keeps all entries of a config map in one object, of 1 MiB at most. An entry that does not fit
-fails the step that made it, though it has ended well.
-"""
+"""What memoized steps may not say, and what their entries take of the config maps they are in."""
 
 from __future__ import annotations
 
@@ -35,17 +31,7 @@ _KUBERNETES_NAME = re.compile(
 
 
 def check_memoized(step: Step, path: str, siblings: Mapping[str, Step]) -> Iterator[Diagnostic]:
-    """Yield what a step says of memoized files that Argo cannot do.
-
-    Parameters
-    ----------
-    step
-        A step of the workflow, memoized or not.
-    path
-        Its path.
-    siblings
-        The steps of its scope by name.
-    """
+    """Yield what a step says of memoized files that Argo cannot do."""
     for given in step.inputs:
         if is_folder(given) and _comes_from_memoized(given.value, siblings):
             yield Diagnostic(
@@ -81,19 +67,7 @@ def check_memoized(step: Step, path: str, siblings: Mapping[str, Step]) -> Itera
 
 
 def check_entries(specs: Iterable[Tree]) -> Iterator[Diagnostic]:
-    """Yield the config maps that the entries of one run do not fit into.
-
-    Parameters
-    ----------
-    specs
-        The specs of the workflow and of the runs of its parts.
-
-    Notes
-    -----
-    Entries that n keys spread over m maps are at most about n/m + 4 sqrt(n/m) in one of them. Items
-    of lists that are known only in the run count as one, as do rounds of loops, so this is the
-    least; what earlier runs left is not known.
-    """
+    """Yield the config maps that the entries of one run do not fit into."""
     least: Counter[str] = Counter()
     likely: Counter[str] = Counter()
     entries: Counter[str] = Counter()
@@ -124,15 +98,7 @@ def check_entries(specs: Iterable[Tree]) -> Iterator[Diagnostic]:
 
 
 def entry_bytes(template: Tree, *, text_bytes: int) -> int:
-    """Return about what an entry of a memoized template takes, in bytes.
-
-    Parameters
-    ----------
-    template
-        As it is in the manifest.
-    text_bytes
-        Of each value that is known only in the run.
-    """
+    """Return about what an entry of a memoized template takes, in bytes."""
     outputs = template.get("outputs", {})
     parameters = [
         {**one, "value": "-" * (_NAME_BYTES if "value" in one else text_bytes)}

@@ -32,17 +32,7 @@ def is_hole(text: Text) -> bool:
 
 
 def metrics(given: Sequence[Metric], own: Own, plain: Callable[[str], str]) -> Tree:
-    """Return the `metrics` of a template or of a workflow.
-
-    Parameters
-    ----------
-    given
-        The metrics.
-    own
-        Writes facts of what they belong to.
-    plain
-        Gives the text of a place.
-    """
+    """Return the `metrics` of a template or of a workflow."""
     return {"prometheus": [_metric(metric, own, plain) for metric in given]}
 
 

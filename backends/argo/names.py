@@ -19,24 +19,12 @@ _TEXT_PLACE = re.compile(
 
 
 def input_place(name: str) -> str:
-    """Return the name of the parameter by which the template of a process takes an input.
-
-    Examples
-    --------
-    >>> input_place("text"), input_place("url")
-    ('text', 'input_url')
-    """
+    """Return the name of the parameter by which the template of a process takes an input."""
     return f"input_{name}" if _TEXT_PLACE.fullmatch(name) else name
 
 
 def legal(name: str) -> str:
-    """Return a name that Argo takes for templates and tasks.
-
-    Examples
-    --------
-    >>> legal("train_model"), legal("2nd"), legal("évaluer"), legal("not")
-    ('train-model', 's-2nd', 'valuer', 's-not')
-    """
+    """Return a name that Argo takes for templates and tasks."""
     if _LEGAL.fullmatch(name):
         return f"s-{name}" if name in _WORDS else name
     name = _ILLEGAL.sub("-", name).strip("-") or "step"
@@ -45,14 +33,7 @@ def legal(name: str) -> str:
 
 
 class Names:
-    """Hands out every name once.
-
-    Examples
-    --------
-    >>> names = Names()
-    >>> names.take("train"), names.take("train"), names.take("Train")
-    ('train', 'train-2', 'Train')
-    """
+    """Hands out every name once."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -71,16 +52,7 @@ class Names:
 
 
 class TemplateNames(Names):
-    """Hands out names for templates, of which Argo makes the names of pods: in lower case.
-
-    Kubernetes takes nothing else there (RFC 1123), while Argo's linter takes any letter.
-
-    Examples
-    --------
-    >>> names = TemplateNames()
-    >>> names.take("train"), names.take("Train")
-    ('train', 'train-2')
-    """
+    """Hands out names for templates, of which Argo makes the names of pods: in lower case."""
 
     def take(self, wanted: str) -> str:
         """Return a legal name in lower case, near to the wanted one, that was not taken before."""

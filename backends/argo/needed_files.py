@@ -15,28 +15,7 @@ _LONGEST = 4096
 
 
 def locations_in(tree: Json) -> set[str]:
-    """Return all that may be locations of files in a JSON value, and the folders they are in.
-
-    Parameters
-    ----------
-    tree
-        Any JSON value. Lists and objects of files travel as texts in it.
-
-    Returns
-    -------
-    set of str
-        Texts, words of them, and the folders that these name: more than locations, but a location
-        that is the beginning of another's name is not found by that one.
-
-    Notes
-    -----
-    Linear in the size of the value, for each time that JSON is in a text inside of JSON.
-
-    Examples
-    --------
-    >>> sorted(locations_in({"parameters": [{"name": "fs", "value": '["run/a/f","run/b"]'}]}))
-    ['fs', 'run', 'run/a', 'run/a/f', 'run/b']
-    """
+    """Return all that may be locations of files in a JSON value, and the folders they are in."""
     found: set[str] = set()
     waiting = [tree]
     while waiting:

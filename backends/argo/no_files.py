@@ -1,9 +1,4 @@
-"""A folder without files: what stands for the files of a foreach when its list is empty.
-
-Argo finds a folder by the files whose keys begin with its own, and fails a step that is to load one
-without files. Such a folder is loaded from the manifest instead: an archive of nothing, of which
-Argo's executor makes an empty folder.
-"""
+"""A folder without files: what stands for the files of a foreach when its list is empty."""
 
 from __future__ import annotations
 
@@ -24,17 +19,7 @@ _EMPTY_ZIP = "PK\x05\x06" + 18 * "\0"
 
 
 def can_be_empty(value: Text | None, view: ScopeView, given: AbstractSet[str]) -> bool:
-    """Return whether the folder that a reader is given can be one without files.
-
-    Parameters
-    ----------
-    value
-        What it reads: an output of a foreach, or an input of the group around.
-    view
-        The scope of the reader.
-    given
-        The inputs of that group that can be such folders.
-    """
+    """Return whether the folder that a reader is given can be one without files."""
     if isinstance(value, ParamRef):
         return value.name in given
     if not isinstance(value, StepRef) or value.step not in view.steps:
@@ -46,18 +31,7 @@ def can_be_empty(value: Text | None, view: ScopeView, given: AbstractSet[str]) -
 
 
 def instead(name: str, condition: str) -> Tree:
-    """Return the argument for an input of files, which Argo leaves out where there are any.
-
-    It leaves out an optional argument that names no artifact, and the template that is called
-    then takes the files from the place that it states itself.
-
-    Parameters
-    ----------
-    name
-        The input.
-    condition
-        An expression that is true if there are no files.
-    """
+    """Return the argument for an input of files, which Argo leaves out where there are any."""
     wanted = tag(f"{condition} ? 'inputs.artifacts.{_NOTHING}' : 'none'")
     return {"name": name, "optional": True, "from": wanted}
 

@@ -12,18 +12,7 @@ _MORE = frozenset({"withItems", "withSequence", "withParam", "hooks"})
 
 
 class NodeCounts:
-    """Counts nodes, as far as the templates tell.
-
-    A task is a node. With items it has one for each of them and one around these, and with a
-    retry strategy one for the first attempt. All that is in its template comes besides, for each
-    item. Items of lists that are known only in the run count as one, as do rounds of loops and
-    attempts; hooks count as if all of them ran.
-
-    Parameters
-    ----------
-    templates
-        All templates of one object.
-    """
+    """Counts nodes, as far as the templates tell."""
 
     def __init__(self, templates: Iterable[Tree]) -> None:
         self._templates = {template["name"]: template for template in templates}

@@ -1,8 +1,4 @@
-"""How a run under Argo stands, at the paths of the user's steps.
-
-Groups that the compiler made are looked through: what happens in them is told at the path of the
-step that they stand for.
-"""
+"""How a run under Argo stands, at the paths of the user's steps."""
 
 from __future__ import annotations
 
@@ -33,13 +29,7 @@ _EMPTY = "Skipped, empty params"
 
 
 class Observer:
-    """Tells how runs of a workflow stand.
-
-    Parameters
-    ----------
-    workflow
-        The workflow as it was compiled: after the passes, without defaults.
-    """
+    """Tells how runs of a workflow stand."""
 
     def __init__(self, workflow: Workflow) -> None:
         self._workflow = workflow
@@ -47,13 +37,7 @@ class Observer:
         self._orders = ScopeOrders()
 
     def observe(self, run: Json) -> Observation:
-        """Return how a run stands, from its Workflow as the cluster has it.
-
-        Raises
-        ------
-        EngineError
-            What Argo knows of its steps cannot be read.
-        """
+        """Return how a run stands, from its Workflow as the cluster has it."""
         found = self.look(run)
         status = run.get("status") or {}
         state = run_state(run)
@@ -118,10 +102,7 @@ def _run_message(run: Json) -> str | None:
 
 
 def _by_end(observed: Observed) -> tuple[bool, str, int, bool]:
-    """Those that ended come first, in the order of their ends; of one second, what is inside.
-
-    Argo tells times in whole seconds.
-    """
+    """Those that ended come first, in the order of their ends; of one second, what is inside."""
     has_ended = observed.status in ENDS
     time = observed.finished if has_ended else observed.started
     last = observed.path[-1]

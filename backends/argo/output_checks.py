@@ -1,17 +1,4 @@
-"""A last task in groups whose outputs may be impossible to evaluate, which fails the group then.
-
-Argo evaluates the outputs of a template when all of its tasks have ended. Where that fails, the
-node of the template ends in an error, but without the nodes below which what follows it is hung
-(`outboundNodes`). What follows is omitted and hangs nowhere, so that Argo, which walks from a
-template's node to those of its last tasks, never finds that they have ended: the run goes on for
-ever (functions `executeDAG` and `assessDAGPhase` in `workflow/controller/dag.go` of Argo 4.0).
-After such an entrypoint neither exit handlers nor hooks run (`operate` in
-`workflow/controller/operator.go`).
-
-So a task evaluates the outputs before, in a condition that never holds. If it cannot, the task
-fails and so does the group, as any does; if it can, the task is skipped, and so changes nothing of
-how the group ends. It never runs anything.
-"""
+"""A last task in groups whose outputs may be impossible to evaluate, which fails the group then."""
 
 from __future__ import annotations
 
@@ -46,17 +33,7 @@ def _has_own_default(value: Value, view: ScopeView) -> bool:
 
 
 def can_fail(value: Value, want: ValueType, view: ScopeView) -> bool:
-    """Return whether a value that is there may be impossible to evaluate.
-
-    Parameters
-    ----------
-    value
-        It reads steps of the scope and its parameters.
-    want
-        The type that it is read as.
-    view
-        From the steps of the scope.
-    """
+    """Return whether a value that is there may be impossible to evaluate."""
     have = view.type_of(value)
     if have == "json" and want in TEXTS:  # what is to be JSON is decoded for that
         return True
@@ -76,17 +53,7 @@ def can_fail(value: Value, want: ValueType, view: ScopeView) -> bool:
 def check_task(
     outputs: Iterable[Output], order: Callable[[], str], renderer: Renderer
 ) -> Tree | None:
-    """Return the task, or None if none of the outputs can fail.
-
-    Parameters
-    ----------
-    outputs
-        Of the scope.
-    order
-        Returns its `depends`: it follows all steps of the scope.
-    renderer
-        Of the scope.
-    """
+    """Return the task, or None if none of the outputs can fail."""
     texts = [
         f"({renderer.expression_as(value, None, output.type)})"
         for output in outputs

@@ -17,17 +17,7 @@ from couler.ir.workflow import Group, Output, Step, Workflow
 
 
 def own_outputs(step: Step, node: Node, *, gathered: bool) -> dict[str, Json]:
-    """Return the outputs of an instance of a step, as `Observed` has them.
-
-    Parameters
-    ----------
-    step
-        The step as Argo runs it.
-    node
-        Its node.
-    gathered
-        It is an item of a foreach, whose outputs may be written so that Argo can gather them.
-    """
+    """Return the outputs of an instance of a step, as `Observed` has them."""
     gathered = gathered and (isinstance(step.action, Group) or writes_gather_files(step))
     found: dict[str, Json] = {}
     for name, text in node.parameters.items():
@@ -47,13 +37,7 @@ def own_outputs(step: Step, node: Node, *, gathered: bool) -> dict[str, Json]:
 
 
 def gather(items: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
-    """Return the outputs of a foreach: of each a list, with None for items that lack it.
-
-    Examples
-    --------
-    >>> gather([{"n": {"text": "1", "type": "int"}}, {}])
-    {'n': [{'text': '1', 'type': 'int'}, None]}
-    """
+    """Return the outputs of a foreach: of each a list, with None for items that lack it."""
     names = dict.fromkeys(name for item in items for name in item)
     return {name: [item.get(name) for item in items] for name in names}
 
@@ -69,10 +53,7 @@ def run_outputs(workflow: Workflow, root: Node) -> dict[str, Json]:
 
 
 def decoded(text: str, output: Output) -> Json:
-    """Return the value of an output; the text itself where it is none of the declared type.
-
-    That fails who reads it, not who made it.
-    """
+    """Return the value of an output; the text itself where it is none of the declared type."""
     try:
         return thawed(decode(text, "str" if is_file(output.type) else output.type))
     except WireError:

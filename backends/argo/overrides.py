@@ -1,9 +1,4 @@
-"""The escape hatch: content for Argo that is merged in last.
-
-`engine={"argo": ...}` holds, on a step, `template` (merged into its template) and `task` (into its
-task in the DAG); on a workflow `metadata`, `spec` (the spec of the workflow, also inside of a
-CronWorkflow) and `cron` (the spec of the CronWorkflow around it).
-"""
+"""The escape hatch: content for Argo that is merged in last."""
 
 from __future__ import annotations
 
@@ -15,13 +10,7 @@ from couler.backends.argo.tags import Tagged
 
 
 def merge(tree: Tree, overrides: Mapping[str, t.Any]) -> Tree:
-    """Return a tree with an escape hatch's content merged in: objects by key, the rest replaced.
-
-    Examples
-    --------
-    >>> merge({"a": {"b": 1}, "c": [1]}, {"a": {"d": 2}, "c": [2]})
-    {'a': {'b': 1, 'd': 2}, 'c': [2]}
-    """
+    """Return a tree with an escape hatch's content merged in: objects by key, the rest replaced."""
     merged = dict(tree)
     for key, value in overrides.items():
         old = merged.get(key)

@@ -16,14 +16,7 @@ from couler.ir.wire import dump_json
 
 
 def overs(manifest: Manifest, limits: Limits) -> Iterator[Over]:
-    """Yield what is over the limits in the objects of a manifest and in the templates of parts.
-
-    What other templates have too much of is not told: no part makes it smaller.
-
-    Notes
-    -----
-    Linear in the size of the manifest.
-    """
+    """Yield what is over the limits in the objects of a manifest and in the templates of parts."""
     *parts, main = zip((*manifest.definitions, manifest.tree), manifest.texts, strict=True)
     for tree, text in (main, *parts):
         is_main = tree is manifest.tree

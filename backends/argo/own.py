@@ -21,15 +21,7 @@ _STATE = (
 
 
 class Own:
-    """Writes facts and literals, for `Conditions` and for metrics.
-
-    Parameters
-    ----------
-    name
-        Gives the variable that holds a fact, or an expression for it.
-    part
-        Gives an expression for a part of a fact that is JSON.
-    """
+    """Writes facts and literals, for `Conditions` and for metrics."""
 
     def __init__(
         self, name: Callable[[OwnRef], str], part: Callable[[str, tuple[str | int, ...]], str]

@@ -19,19 +19,7 @@ _OF = "workflows.argoproj.io/workflow"
 
 
 class OwnedObjects:
-    """Objects of a kind that belong to a Workflow.
-
-    Parameters
-    ----------
-    client
-        The Kubernetes API.
-    path
-        Where the objects of the kind are in it.
-    workflow
-        Name of the Workflow.
-    unless
-        Codes of refusals by which none of them counts as there.
-    """
+    """Objects of a kind that belong to a Workflow."""
 
     def __init__(
         self, client: RestClient, path: str, workflow: str, *, unless: Collection[int] = ()
@@ -72,13 +60,7 @@ class OwnedPods(OwnedObjects):
     """The pods of a Workflow."""
 
     def wait_until_gone(self, names: Iterable[str], patience: Patience) -> None:
-        """Wait until none of them is there.
-
-        Raises
-        ------
-        RefusedError
-            One still is.
-        """
+        """Wait until none of them is there."""
         wanted, waits = set(names), patience.begin()
         while left := sorted(self._names() & wanted):
             if not waits.wait():

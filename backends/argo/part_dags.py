@@ -1,12 +1,4 @@
-"""Divided scopes as DAG templates: one for the scope, one for each part of it.
-
-Argo gives out nothing of a template that fails, so the template of a part always succeeds: it ends
-in a task that runs whatever came before. What happened in it travels in its outputs (`parts`), and
-the template of the scope ends in a task that fails if the scope does. A part begins when all steps
-have ended that its steps wait for. An edge from outside is a *gate* in it: a task whose `when`
-holds if the edge is not fulfilled, so that a gate that lets through is skipped and costs nothing.
-No such task starts a pod.
-"""
+"""Divided scopes as DAG templates: one for the scope, one for each part of it."""
 
 from __future__ import annotations
 
@@ -74,13 +66,7 @@ class ScopeTemplates:
         return self._whole.tasks()
 
     def parts(self, parallelism: int | None) -> list[Tree]:
-        """Return the templates of its parts, when the tasks and outputs of the scope are made.
-
-        Parameters
-        ----------
-        parallelism
-            How many tasks run at the same time in each of them.
-        """
+        """Return the templates of its parts, when the tasks and outputs of the scope are made."""
         self._whole.finish_parts(parallelism)
         return list(self._whole.templates())
 
@@ -112,10 +98,7 @@ class Body(TemplateView):
         return [*self._gates.tasks, *tasks, *self._look_at_leaves()]
 
     def _look_at_leaves(self) -> Iterator[Tree]:
-        """Yield a task that is omitted if a leaf did not end well, and skipped else.
-
-        It costs less than the states of the leaves, but does not tell failures from errors.
-        """
+        """Yield a task that is omitted if a leaf did not end well, and skipped else."""
         scope = self._scope
         leaves = [
             scope.task_names[name]
@@ -184,10 +167,7 @@ class Body(TemplateView):
         return found
 
     def finish_parts(self, parallelism: int | None) -> None:
-        """Make the templates of the parts.
-
-        What a part gives out may need what it takes in from parts before it; so the last is first.
-        """
+        """Make the templates of the parts."""
         nodes = {name: self.part_of(name) or name for name in self._names()}
         before: dict[str, list[str]] = {node: [] for node in nodes.values()}
         for name, node in nodes.items():
@@ -267,10 +247,7 @@ class Part(Body):
         return self._values.setdefault(key, f"c{len(self._values) + 1}")
 
     def failed(self) -> str:
-        """Return an expression for a text with the letters of the branches that fail in it.
-
-        That of an error if Argo could not begin or end the part.
-        """
+        """Return an expression for a text with the letters of the branches that fail in it."""
         self._tells_failures = True
         outputs = member("tasks", self.task, "outputs")
         return f"({outputs}?.parameters?.f ?? 'r')"

@@ -14,10 +14,7 @@ _OTHER_TASKS = re.compile(r"\{\{=?[^}]*\btasks\b")
 
 
 def check_groups(workflow: Workflow) -> Iterator[Diagnostic]:
-    """Yield the daemons that end with their group before others need them.
-
-    Takes time linear in the steps and edges of the scopes that have daemons.
-    """
+    """Yield the daemons that end with their group before others need them."""
     for scope in scopes(workflow):
         groups = {
             step.name: step.part.group
@@ -44,10 +41,7 @@ def check_groups(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_overrides(workflow: Workflow) -> Iterator[Diagnostic]:
-    """Yield the steps of divided scopes whose overrides name tasks.
-
-    These may be in another template, also where the step itself is in no part.
-    """
+    """Yield the steps of divided scopes whose overrides name tasks."""
     for scope in scopes(workflow):
         overridden = [step for step in scope.steps if step.engine]
         if not overridden or all(step.part is None for step in scope.steps):

@@ -1,25 +1,4 @@
-"""Parts of scopes: which template holds which steps of a divided scope.
-
-The template of a part takes input parameters only and gives output parameters only. What else it
-needs it finds in variables of the workflow (`workflow.name`, `workflow.parameters`); files travel
-by key, as everywhere. Its inputs are
-
-- `s1`, `s2`, ...: how steps outside ended that its steps wait for, a letter a step (`ENDS`) or the
-  phase of one step;
-- `v1`, `v2`, ...: texts on the wire of what its steps read from steps outside;
-- in a group's scope, the inputs of the group that its steps read, under their own names.
-
-Its outputs, each only where something asks for it, are
-
-- `s`: how its steps ended that others wait for, a letter each;
-- `c1`, `c2`, ...: what others read from it; empty text for what was not made;
-- `f`: a letter for each branch that fails in it and that nothing outside waits for.
-
-A part always succeeds: how the scope ends is told at its end, of all parts together.
-
-A scope of a workflow with runs of their own is divided by run, and each of these, as the run of
-the workflow, by group.
-"""
+"""Parts of scopes: which template holds which steps of a divided scope."""
 
 from __future__ import annotations
 
@@ -82,15 +61,7 @@ def task_names(steps: Sequence[Step]) -> tuple[dict[str, str], Names]:
 
 
 def divide(steps: Sequence[Step], names: Names) -> Division:
-    """Return how a scope is divided, in time linear in its steps.
-
-    Parameters
-    ----------
-    steps
-        Of the scope.
-    names
-        Those that its tasks have; the tasks of its parts get others.
-    """
+    """Return how a scope is divided, in time linear in its steps."""
     return _divide(tuple(steps), names, _outer)
 
 
@@ -143,11 +114,5 @@ def _divide(
 
 
 def _task_name(part: str) -> str:
-    """A short name for the task of a part, as all that crosses a cut names it.
-
-    Examples
-    --------
-    >>> _task_name("1"), _task_name("train")
-    ('p1', 'p-train')
-    """
+    """A short name for the task of a part, as all that crosses a cut names it."""
     return f"p{part}" if part[0].isdigit() else f"p-{legal(part)}"

@@ -21,13 +21,7 @@ class Filled(t.NamedTuple):
 
 
 class Places:
-    """The places of one template by name.
-
-    Parameters
-    ----------
-    filled
-        What fills them, in their order.
-    """
+    """The places of one template by name."""
 
     def __init__(self, filled: Sequence[Filled]) -> None:
         self._filled = {place.name: place for place in filled}

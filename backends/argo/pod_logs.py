@@ -32,14 +32,7 @@ Begin = Callable[[Patience], Waits]
 
 
 def pod_name(workflow: Json, node: Node) -> str:
-    """Return the name of the pod of a node, as Argo makes it (`GeneratePodName`).
-
-    Examples
-    --------
-    >>> node = Node({"id": "run-7", "name": "run.fit", "templateName": "fit", "type": "Pod"})
-    >>> pod_name({"metadata": {"name": "run"}}, node)
-    'run-fit-1529410579'
-    """
+    """Return the name of the pod of a node, as Argo makes it (`GeneratePodName`)."""
     workflow, node = home_of(workflow, node)
     metadata = workflow["metadata"]
     if (metadata.get("annotations") or {}).get(_NAME_FORMAT) == "v1":
@@ -86,26 +79,7 @@ def pod_lines(
     is_over: Callable[[], bool],
     begin: Begin = Patience.begin,
 ) -> Iterator[str]:
-    """Yield the lines of a container.
-
-    Parameters
-    ----------
-    api
-        Argo.
-    workflow, pod, container
-        The container.
-    follow
-        Wait until it starts, and go on until it ends, over streams that break.
-    is_over
-        Tells whether what runs in the pod has ended, so that waiting for it makes no sense.
-    begin
-        Makes the waits of a patience.
-
-    Raises
-    ------
-    RestError
-        404 if the pod is gone.
-    """
+    """Yield the lines of a container."""
     seen = 0
     starting, broken = begin(STARTING), begin(BROKEN)
     while True:
@@ -144,14 +118,7 @@ def _is_starting(error: RestError) -> bool:
 
 
 def without_executor(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines that a process wrote, less those of Argo's executor around it.
-
-    Examples
-    --------
-    >>> exited = 'time=2026-01-31T08:00:00Z level=INFO msg="sub-process exited" argo=true'
-    >>> list(without_executor(["hello", f'{exited} error="exit status 3"', "Error: exit status 3"]))
-    ['hello']
-    """
+    """Yield the lines that a process wrote, less those of Argo's executor around it."""
     own: str | None = None
     for line in lines:
         if not _EXECUTOR.match(line):

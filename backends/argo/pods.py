@@ -59,13 +59,7 @@ def retry_strategy(retry: Retry) -> Tree:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as a duration of Go.
-
-    Examples
-    --------
-    >>> duration(90), duration(0.5)
-    ('90s', '500ms')
-    """
+    """Return seconds as a duration of Go."""
     return f"{int(seconds)}s" if seconds == int(seconds) else f"{math.ceil(seconds * 1000)}ms"
 
 

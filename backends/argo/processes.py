@@ -24,15 +24,7 @@ WORK_VOLUME = "couler-work"
 
 
 class Processes:
-    """Writes the containers of one template.
-
-    Parameters
-    ----------
-    step
-        The step.
-    places
-        The texts of its template.
-    """
+    """Writes the containers of one template."""
 
     def __init__(self, step: Step, places: Places) -> None:
         self._step = step

@@ -18,17 +18,7 @@ Say: t.TypeAlias = Callable[[Value], str]
 
 
 def sequence(value: Range, text: Say, expression: Say) -> Tree:
-    """Return the field `withSequence` of a task.
-
-    Parameters
-    ----------
-    value
-        The range.
-    text
-        Gives the text of an end, with tags in it.
-    expression
-        Gives an expression for the text of an end.
-    """
+    """Return the field `withSequence` of a task."""
     tree: Tree = {}
     start = text(value.start)
     if start != "0":
@@ -52,15 +42,7 @@ def sequence(value: Range, text: Say, expression: Say) -> Tree:
 
 
 def range_text(value: Range, expression: Say) -> str:
-    """Return an expression for the JSON of a range; one that has too many numbers fails.
-
-    Parameters
-    ----------
-    value
-        The range.
-    expression
-        Gives an expression for the text of an end.
-    """
+    """Return an expression for the JSON of a range; one that has too many numbers fails."""
     first = _integer(value.start, expression)
     if value.count is not None:
         count = _integer(value.count, expression)

@@ -9,16 +9,7 @@ from couler.backends.argo.pods import Tree
 
 
 def reachable(templates: Mapping[str, Tree], roots: Iterable[str]) -> list[str]:
-    """Return the names of the templates that some use, their own among them, in stated order.
-
-    Takes time linear in the size of the templates.
-
-    Examples
-    --------
-    >>> dag = {"dag": {"tasks": [{"name": "a", "template": "fit"}]}}
-    >>> reachable({"main": dag, "fit": {}, "other": {}}, ["main"])
-    ['main', 'fit']
-    """
+    """Return the names of the templates that some use, their own among them, in stated order."""
     found: set[str] = set()
     waiting = [name for name in roots if name in templates]
     while waiting:

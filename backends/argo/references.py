@@ -1,9 +1,4 @@
-"""Values and conditions of a scope as Argo's tags and expressions.
-
-A value travels as text; `Renderer.text` gives the text, with tags in it, for the argument of a
-task. Where a value may be absent, or has to change its form on the way, the text is one
-expression tag.
-"""
+"""Values and conditions of a scope as Argo's tags and expressions."""
 
 from __future__ import annotations
 
@@ -62,19 +57,7 @@ TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
 
 
 class Renderer:
-    """Writes the values of one scope.
-
-    Parameters
-    ----------
-    view
-        What the scope's steps can read.
-    task_names
-        The task of each step; for the rounds of a loop the task of the round stands for the loop.
-    location
-        Text, with tags, of the place below which the scope's files are kept.
-    nodes
-        What Argo calls the steps of the template: tasks of a DAG, or steps.
-    """
+    """Writes the values of one scope."""
 
     def __init__(
         self,
@@ -92,17 +75,7 @@ class Renderer:
     # texts for arguments ---------------------------------------------------------------------
 
     def text(self, value: Text, step: Step | None = None, want: ValueType = "str") -> str:
-        """Return the text of a value as the argument of a task.
-
-        Parameters
-        ----------
-        value
-            A value of this scope, or plain text.
-        step
-            The step that reads it.
-        want
-            The type that the reader declares.
-        """
+        """Return the text of a value as the argument of a task."""
         if isinstance(value, str):
             return value
         if isinstance(value, Literal):
@@ -167,20 +140,11 @@ class Renderer:
 
     @staticmethod
     def has_rows(step: Step, foreach: Foreach) -> bool:
-        """Return whether the items of a foreach are rows: of several lists, or numbered.
-
-        A row is the text of a JSON object. Argo would take a real object apart, and put its parts
-        in with the escapes of JSON.
-        """
+        """Return whether the items of a foreach are rows: of several lists, or numbered."""
         return len(foreach.over) > 1 or keeps_files(step)
 
     def _is_tag_safe(self, value: Value, step: Step | None, want: ValueType) -> bool:
-        """Whether a plain tag hands a value on as it is.
-
-        Argo puts the value of a plain tag in by Go's rules for quotes, which are not those of
-        JSON for control characters: a coloured line of output would break the task. It writes
-        the value of an expression as JSON.
-        """
+        """Whether a plain tag hands a value on as it is."""
         have = self.view.type_of(value, step)
         if isinstance(value, RunRef):
             return want != "json"
@@ -293,12 +257,7 @@ class Renderer:
         return text
 
     def _where_available(self, value: Value, step: Step | None, want: ValueType) -> str:
-        """A value in the branch where it is there.
-
-        Without it the run hangs where the step that makes the value was skipped:
-        Argo wants every output that an expression names, also in a branch that is not taken, and
-        waits for it for ever, unless the expression says what stands for it (`??`).
-        """
+        """A value in the branch where it is there."""
         return self._guard().expression_as(value, step, want)
 
     def _guard(self) -> t.Self:
@@ -319,11 +278,7 @@ class Renderer:
         return expression
 
     def _is_plain(self, value: StepRef, step: Step | None) -> bool:
-        """Whether absence of a reference shows as a missing output.
-
-        Argo keeps what a failed process has printed, so a reader that runs after a failure has to
-        look at the state.
-        """
+        """Whether absence of a reference shows as a missing output."""
         producer = self.view.steps.get(value.step)
         if producer is None:
             return True
@@ -435,10 +390,7 @@ class Renderer:
 
 
 class OutputRenderer(Renderer):
-    """Writes the outputs of a scope, which Argo evaluates without facts of the run.
-
-    The facts are tags in quotes, replaced before; parameters are inputs of the template.
-    """
+    """Writes the outputs of a scope, which Argo evaluates without facts of the run."""
 
     @property
     def _parameters(self) -> str:
@@ -469,8 +421,5 @@ def row_field(name: str) -> str:
 
 
 def global_name(reference: StepRef) -> str:
-    """Return the name under which an output is kept for the exit handlers.
-
-    Names of a scope differ in more than dashes, so one dash can tell where the second begins.
-    """
+    """Return the name under which an output is kept for the exit handlers."""
     return "-".join(name.replace("-", "_") for name in (reference.step, reference.output))

@@ -45,15 +45,7 @@ A run that begins before has no template, and fails, or has the one that was the
 
 
 class ArgoRemote:
-    """Argo, by whichever of its interfaces.
-
-    Parameters
-    ----------
-    api
-        The interface.
-    away
-        How long it may be away while a run is followed.
-    """
+    """Argo, by whichever of its interfaces."""
 
     def __init__(self, api: WorkflowApi, *, away: Patience = AWAY) -> None:
         self.api = api
@@ -142,10 +134,7 @@ class ArgoRemote:
             raise self._refused(manifest.get("kind", "object"), name, error) from error
 
     def put_secrets(self, secrets: Mapping[str, Mapping[str, str]]) -> None:
-        """Make or renew secrets in the namespace of the runs; values are shown nowhere.
-
-        Those that others have made are left as they are, and refused.
-        """
+        """Make or renew secrets in the namespace of the runs; values are shown nowhere."""
         for name, entries in secrets.items():
             try:
                 self.api.put_secret(name, entries)
@@ -190,10 +179,7 @@ class ArgoRemote:
     def logs(
         self, run: RemoteRun, path: StepPath, *, attempt: int | None = None, follow: bool = False
     ) -> Iterator[str]:
-        """Yield the lines that an instance has written, of its last attempt or the one of a number.
-
-        Those of a step of several containers come one container after the other.
-        """
+        """Yield the lines that an instance has written, of its last attempt or a numbered one."""
         key, text = self._key(run), str(path)
 
         def seen(suits: Callable[[Seen], bool] = bool) -> Seen:
@@ -314,10 +300,7 @@ class ArgoRemote:
         return {"name": name, "namespace": self.api.namespace}
 
     def put(self, manifests: Sequence[Json]) -> Json:
-        """Create or change objects that are no Workflows, and return the last as it is then.
-
-        All of it or nothing: the cluster is asked first whether it takes them.
-        """
+        """Create or change objects that are no Workflows, and return the last as it is then."""
         answer: Json = {}
         for dry_run in (True, False):
             for manifest in manifests:

@@ -28,21 +28,7 @@ _LONGEST_POD_PREFIX = 242
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """What is done to begin parts of a run again.
-
-    Attributes
-    ----------
-    workflow
-        The Workflow as it is to be; its `metadata.resourceVersion` is that of the one it was made
-        from.
-    nodes
-        Ids of the nodes that are gone.
-    pods
-        Names of their pods, which must be gone before: a node of the same name has a pod of the
-        same name.
-    family
-        Workflows that are put back before this one, by their names, and what each is to be.
-    """
+    """What is done to begin parts of a run again."""
 
     workflow: Json
     nodes: frozenset[str]
@@ -68,33 +54,7 @@ def reset(
     *,
     now: datetime | None = None,
 ) -> Reset:
-    """Return what begins parts of an ended run again.
-
-    Parameters
-    ----------
-    workflow
-        The Workflow as Argo left it.
-    spec
-        The spec that the run goes on with, arguments and all.
-    paths
-        The paths of instances of steps that run something, by the ids of their nodes.
-    again
-        Ids of the nodes that are to go, with all that is in them.
-    now
-        The time of the beginning; None for the clock's.
-
-    Raises
-    ------
-    EngineError
-        Its nodes cannot be read.
-    RefusedError
-        What is to be kept cannot be.
-
-    Notes
-    -----
-    Argo's own retry (`FormulateRetryWorkflow`, workflow/util/util.go) makes the same changes to
-    other nodes; it has no way to change the templates.
-    """
+    """Return what begins parts of an ended run again."""
     before = effective_spec(workflow)
     after = before if "workflowTemplateRef" in spec else spec
     name: str = workflow["metadata"]["name"]
@@ -103,15 +63,7 @@ def reset(
 
 
 def reset_by(fates: Fates, workflow: Json, spec: Json, *, now: datetime | None = None) -> Reset:
-    """Return what begins an ended run again of whose nodes it is known what becomes of them.
-
-    Parameters
-    ----------
-    fates
-        That.
-    workflow, spec, now
-        As of `reset`.
-    """
+    """Return what begins an ended run again of whose nodes it is known what becomes of them."""
     name: str = workflow["metadata"]["name"]
     nodes = read_nodes(workflow)
     surgery = _Surgery(name, nodes, fates, _time(now or datetime.now(UTC)))
@@ -129,12 +81,7 @@ _GC_FINALIZER = "workflows.argoproj.io/artifact-gc"
 
 
 def held(found: Reset) -> Reset:
-    """Return the same for a Workflow that is not to begin before the label of its end is taken off.
-
-    Its controller then sees it as one that has just been made, but for its nodes: it reads the
-    definition and the arguments anew. Of Workflows that have files to remove it looks at ended ones
-    as well; so it is told of these files again when it takes the Workflow up.
-    """
+    """The same for a Workflow that is not to begin before the label of its end is taken off."""
     metadata = found.workflow["metadata"]
     labels = {**metadata["labels"], COMPLETED_LABEL: "true"}
     finalizers = [one for one in metadata.get("finalizers") or () if one != _GC_FINALIZER]
@@ -154,13 +101,7 @@ def effective_spec(workflow: Json) -> Json:
 
 
 def pod_name(workflow: str, node: Json) -> str:
-    """Return the name of the pod of a node.
-
-    Examples
-    --------
-    >>> pod_name("run-1", {"name": "run-1.fit", "templateName": "fit"})
-    'run-1-fit-1040821085'
-    """
+    """Return the name of the pod of a node."""
     if node["name"] == workflow:
         return workflow
     template = (node.get("templateRef") or {}).get("template") or node.get("templateName") or ""
@@ -199,10 +140,7 @@ class _Surgery:
         node.update(phase="Running", startedAt=self.now, finishedAt=None)
 
     def _connect(self) -> None:
-        """Hang nodes that nothing leads to any more below the node of their template.
-
-        Argo follows these ways to see how a template has ended.
-        """
+        """Hang nodes that nothing leads to any more below the node of their template."""
         led_to = {one for node in self._stays.values() for one in node.get("children") or ()}
         for key, node in self._stays.items():
             boundary = self._stays.get(node.get("boundaryID") or "")

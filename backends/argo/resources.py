@@ -1,16 +1,4 @@
-r"""Manifests of resources, with values of the workflow in them.
-
-A manifest is YAML in a field of the template. On its way to the cluster it is read by
-
-- Argo, which puts values in: a tag stands for the whole of a scalar, and what it gives is written
-  as YAML reads it back: text with Go's quotes, whose escapes are those of YAML, other values as
-  JSON. So a value can hold quotes, line breaks and braces, and never becomes a part of the
-  manifest's own structure. A tag in a text of the manifest has an escape of YAML in its place;
-- the kubelet, as the template is in the environment of a container: `$$` and `$(NAME)`; a template
-  that is too large for that goes past it;
-- Argo once more where the run owns the resource: it reads and writes the YAML anew. Escapes of YAML
-  are gone then, so dollars are doubled in the text itself.
-"""
+r"""Manifests of resources, with values of the workflow in them."""
 
 from __future__ import annotations
 
@@ -52,15 +40,7 @@ def value_names(job: Job) -> list[str]:
 
 
 def resource_manifest(job: Job, places: Places) -> str:
-    """Return the manifest of a job as YAML, with tags where values go.
-
-    Parameters
-    ----------
-    job
-        The job.
-    places
-        What fills the parameters of its values, by their names.
-    """
+    """Return the manifest of a job as YAML, with tags where values go."""
     is_read = way_of_manifest(job) != "plain"
     known: list[tuple[tuple[str | int, ...], object]] = []
     unknown: list[tuple[tuple[str | int, ...], str]] = []
@@ -86,13 +66,7 @@ def resource_manifest(job: Job, places: Places) -> str:
 
 
 class _Marks:
-    """Words that stand for what is written into a manifest as it is.
-
-    Parameters
-    ----------
-    text
-        The manifest without marks; none of them is in it.
-    """
+    """Words that stand for what is written into a manifest as it is."""
 
     def __init__(self, text: str) -> None:
         self._word = MARK
@@ -127,17 +101,7 @@ def _without_tags(tree: t.Any, marks: _Marks) -> t.Any:
 
 
 def value_expression(parameter: str, value_type: JsonType, *, is_read: bool = True) -> str:
-    r"""Return an expression for a value as YAML, on one line.
-
-    Where the kubelet reads it, its dollars are doubled.
-
-    Examples
-    --------
-    >>> value_expression("x", "int")
-    'int(x)'
-    >>> print(value_expression("x", "str"))
-    replace(sprig.quote(replace(x, '$', '$$')), '{\u007b', '{\\x7b')
-    """
+    r"""Return an expression for a value as YAML, on one line."""
     if value_type == "int":
         return f"int({parameter})"
     if value_type in ("float", "bool"):

@@ -1,18 +1,4 @@
-"""What of an ended run's nodes stays, opens again, or goes, so that some of its steps run again.
-
-Argo's controller walks from the last tasks of a template upwards. A task whose node has ended is
-not looked behind; one without a node is begun; and a task of which an ancestor has no node is an
-error. So a restart deletes the nodes of what is to run again, sets what they are in to running,
-and keeps the rest as it is. Argo's own retry deletes failed nodes with all that follows them, and
-nothing that has failed but is followed by a success; here the caller says what runs again.
-
-The tasks and their order are those of the manifest that the run goes on with, so steps that were
-added, removed or changed are seen as well.
-
-A part of a scope waits for others as a whole, its steps do not: what is in it may be kept though
-parts before it open again. It then opens as well, so that the controller looks behind it, and
-takes in anew what it is given; so does every part between two of which something is kept.
-"""
+"""What of an ended run's nodes stays, opens again, or goes, so that some of its steps run again."""
 
 from __future__ import annotations
 
@@ -66,17 +52,7 @@ class _Given(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fates:
-    """What becomes of the nodes of a run; all that is in neither stays as it is.
-
-    Attributes
-    ----------
-    gone
-        Names of nodes that go, with all that is in them.
-    opened
-        Names of nodes that are running again.
-    first
-        Names of attempts of groups that become the first and only one.
-    """
+    """What becomes of the nodes of a run; all that is in neither stays as it is."""
 
     gone: frozenset[str]
     opened: frozenset[str]
@@ -96,29 +72,7 @@ def decide(
     again: Collection[str],
     remade: Collection[str] = (),
 ) -> Fates:
-    """Return what becomes of the nodes of a run.
-
-    Parameters
-    ----------
-    name
-        Of the Workflow.
-    nodes
-        The nodes of its status, by their ids.
-    before, spec
-        The spec that it had, and the one that it goes on with.
-    paths
-        The paths of instances of steps that run something, by the ids of their nodes.
-    again
-        Ids of the nodes that are to go, with all that is in them.
-    remade
-        Names of nodes of parts that are made anew where they open.
-
-    Raises
-    ------
-    RefusedError
-        What is to be kept cannot be: it waits for what runs again, or Argo now runs it in another
-        form.
-    """
+    """Return what becomes of the nodes of a run."""
     decision = _Decision(name, nodes, before, spec, paths, frozenset(again), frozenset(remade))
     decision.decide()
     # Groups of which nothing is kept go as a whole, though they were found open before.
@@ -186,10 +140,7 @@ class _Decision:
     def _scope(
         self, boundary: Node, template: Json, *, may_open: bool, anew: bool = False
     ) -> _Verdict:
-        """Decide on what a template has made; `open` tells that something in it is not settled.
-
-        With `anew` what the template is given may be other than it was.
-        """
+        """Decide on what a template has made; `open` tells that something in it is not settled."""
         verdicts: dict[str, _Verdict] = {}
         stages = stages_of(boundary.name, template)
         for stage in stages:
@@ -317,11 +268,7 @@ class _Decision:
         return _Verdict("new") if node is None else _Verdict("idle", failed=node.has_failed)
 
     def _part(self, task: Task, given: _Given, loose: str | None = None) -> _Verdict:
-        """Decide on a part of a scope: a task whose end says nothing of what is in it.
-
-        `loose` is a step that it waits for and that is to begin: Argo would not wait for its end
-        with a node that is open (`executeDAGTask`).
-        """
+        """Decide on a part of a scope: a task whose end says nothing of what is in it."""
         node = self._by_name.get(task.name)
         template = self._template(task.tree)
         if node is None or template is None:

@@ -32,24 +32,7 @@ class Stage(t.NamedTuple):
 
 
 def stages_of(name: str, template: Json) -> tuple[Stage, ...]:
-    """Return the stages of a template, the first first; none for one that runs something itself.
-
-    Parameters
-    ----------
-    name
-        Name of the node that the template has.
-    template
-        Of a manifest.
-
-    Examples
-    --------
-    >>> dag = {"tasks": [{"name": "a"}, {"name": "b", "depends": "a.Failed || a.Errored"}]}
-    >>> [(task.name, task.waits_for) for task in stages_of("run", {"dag": dag})[0].tasks]
-    [('run.a', ()), ('run.b', ('run.a',))]
-    >>> steps = [[{"name": "a"}], [{"name": "b"}]]
-    >>> [(one.node, one.tasks[0].waits_for) for one in stages_of("run", {"steps": steps})]
-    [('run[0]', ()), ('run[1]', ('run[0].a',))]
-    """
+    """Return the stages of a template, the first first; none for one that runs something itself."""
     dag = template.get("dag")
     if dag is not None:
         tasks = (
@@ -100,13 +83,7 @@ def _is_computed(items: list[Json]) -> bool:
 
 
 def enclosing(name: str) -> Iterator[str]:
-    """Yield the name of a node and those of all that it is in, by the way names are made.
-
-    Examples
-    --------
-    >>> list(enclosing("run.each(0:a).fit"))
-    ['run', 'run.each', 'run.each(0:a)', 'run.each(0:a).fit']
-    """
+    """Yield the name of a node and those of all that it is in, by the way names are made."""
     in_item = False
     for position, character in enumerate(name):
         if character in ".([" and not in_item and position:

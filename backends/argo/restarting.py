@@ -15,17 +15,7 @@ from couler.ir.workflow import Workflow
 
 
 def putting_back(observer: Observer, wanted: Json, restart: Restart) -> PutBack:
-    """Return what begins the wanted parts of an ended run again.
-
-    Parameters
-    ----------
-    observer
-        Reads the runs of the workflow as it was.
-    wanted
-        The Workflow that the run goes on with.
-    restart
-        What is to run again.
-    """
+    """Return what begins the wanted parts of an ended run again."""
     digest = run_digest(restart.workflow, restart.parameters)
 
     def put_back(found: Json) -> Reset:
@@ -55,14 +45,7 @@ def _stored_again(found: Json, spec: Json) -> Reset:
 
 
 def is_same(one: Workflow, other: Workflow) -> bool:
-    """Return whether two workflows are the same but for where they stand in the source.
-
-    Examples
-    --------
-    >>> one, other = Workflow(name="one"), Workflow(name="other")
-    >>> is_same(one, one.model_copy()), is_same(one, other)
-    (True, False)
-    """
+    """Return whether two workflows are the same but for where they stand in the source."""
     return one == other or _without_source(one.model_dump()) == _without_source(other.model_dump())
 
 

@@ -16,10 +16,7 @@ _NEEDED = "such steps need them as daemons"
 
 
 def stays_in_first_run(workflow: Workflow) -> dict[str, str]:
-    """Return the steps of the workflow's own scope that can have no run but the first, and why.
-
-    Takes time linear in the steps.
-    """
+    """Return the steps of the workflow's own scope that can have no run but the first, and why."""
     files = workflow.files
     if files is not None and files.removal is not None and files.removal.on == "completion":
         return dict.fromkeys((step.name for step in workflow.steps), _REMOVED)

@@ -86,10 +86,7 @@ def scheduled_metadata(workflow: Workflow) -> Tree:
 
 
 def run_settings(workflow: Workflow, *, in_schedule: bool = False) -> Tree:
-    """Return what the spec of a workflow says of its runs.
-
-    In a schedule it leaves out what `scheduled_metadata` says.
-    """
+    """Return what the spec of a workflow says of its runs."""
     runs = workflow.runs or RunSettings()
     retention: Mapping[str, int | None] = {"secondsAfterCompletion": workflow.keep_s}
     if runs.retention is not None:

@@ -16,15 +16,7 @@ _FAULTS = ("SpecError", "SubmissionError")
 
 
 def cron_of(workflow: Workflow, artifact: Artifact) -> tuple[list[Json], Json]:
-    """Return what must be there before the CronWorkflow of an artifact, and that itself.
-
-    Raises
-    ------
-    EngineError
-        The workflow has no schedule.
-    EngineOptionError
-        The target asks for another kind.
-    """
+    """Return what must be there before the CronWorkflow of an artifact, and that itself."""
     found = read_objects(artifact)
     crons = [one for one in found if one.get("kind") == "CronWorkflow"]
     if len(crons) == 1:

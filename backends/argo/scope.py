@@ -64,23 +64,12 @@ class ScopeView(t.NamedTuple):
         )
 
     def output(self, reference: StepRef) -> Output:
-        """Return the declaration of the output that a reference reads.
-
-        A process's standard output need not be declared.
-        """
+        """Return the declaration of the output that a reference reads."""
         step = self.steps.get(reference.step) or self.outer[reference.step]
         return find_output(step, reference.output)
 
     def type_of(self, value: Value, step: Step | None = None) -> ValueType:
-        """Return the type as which a value travels.
-
-        Parameters
-        ----------
-        value
-            A value read in this scope.
-        step
-            The step that reads it; needed for items and rounds.
-        """
+        """Return the type as which a value travels."""
         match value:
             case Literal():
                 return literal_type(value.value)
@@ -185,13 +174,7 @@ def is_stdout(step: Step, output: Output) -> bool:
 
 
 def wire_text(value: object) -> str:
-    r"""Return the text by which a literal travels, safe against Argo's tags where JSON allows.
-
-    Examples
-    --------
-    >>> print(wire_text({"a": "{{item}}"}))
-    {"a":"{\u007bitem}}"}
-    """
+    r"""Return the text by which a literal travels, safe against Argo's tags where JSON allows."""
     return value if isinstance(value, str) else json_text(value)
 
 

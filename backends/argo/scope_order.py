@@ -18,11 +18,7 @@ class Task(t.NamedTuple):
 
 
 class ScopeOrders:
-    """Finds the order of each scope of a workflow once.
-
-    The workflow must live as long: scopes are told apart by where they are in memory, as what they
-    hold is costly to compare.
-    """
+    """Finds the order of each scope of a workflow once."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[tuple[Step, ...], tuple[Task, ...]]] = {}
@@ -46,25 +42,7 @@ def _ordered(steps: Sequence[Step]) -> Iterator[Task]:
 
 
 def passes_of(before: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """Return in which pass over the steps of a scope each has all behind it that it waits for.
-
-    Parameters
-    ----------
-    before
-        For each step, in the order of the program, those that it waits for. Names of other scopes
-        and its own count for nothing.
-
-    Notes
-    -----
-    A step is found one pass after what it waits for and stands behind it, and in the same pass as
-    what stands before it. Linear in steps and edges; steps on a cycle, which verification refuses,
-    come last.
-
-    Examples
-    --------
-    >>> passes_of({"c": ["b"], "b": ["a"], "a": [], "d": ["c"]})
-    {'c': 2, 'b': 1, 'a': 0, 'd': 2}
-    """
+    """Return in which pass over the steps of a scope each has all behind it that it waits for."""
     places = {name: place for place, name in enumerate(before)}
     after: dict[str, list[str]] = {name: [] for name in before}
     left: dict[str, int] = {}

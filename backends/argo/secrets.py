@@ -24,24 +24,7 @@ def secret(name: str, entries: Mapping[str, str]) -> Json:
 def put_secret(
     client: RestClient, namespace: str, manager: str, name: str, entries: Mapping[str, str]
 ) -> None:
-    """Make a secret, or renew one that was made from here.
-
-    Parameters
-    ----------
-    client
-        Calls the cluster.
-    namespace
-        Where the secret is.
-    manager
-        Who changes it, as Kubernetes notes it.
-    name, entries
-        The secret.
-
-    Raises
-    ------
-    RefusedError
-        There is one that somebody else has made, or that the account may not look at.
-    """
+    """Make a secret, or renew one that was made from here."""
     path = f"/api/v1/namespaces/{namespace}/secrets"
     params: dict[str, str | int | bool] = {"fieldManager": manager}
     try:

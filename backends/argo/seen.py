@@ -13,15 +13,7 @@ from couler.ir.workflow import Step
 
 
 class Seen:
-    """A Workflow that was seen.
-
-    Parameters
-    ----------
-    workflow
-        The Workflow as the cluster had it.
-    observer
-        Reads the runs of the workflow that it was made from.
-    """
+    """A Workflow that was seen."""
 
     def __init__(self, workflow: Json, observer: Observer) -> None:
         self.workflow = workflow
@@ -48,13 +40,7 @@ class Seen:
         return 0 if node is None else sum(one.has_run for one in self.look.tree.attempts(node))
 
     def instance(self, path: StepPath) -> tuple[Node, Step]:
-        """Return the node of an instance that runs something, and its step as Argo runs it.
-
-        Raises
-        ------
-        EngineError
-            There is none at this path.
-        """
+        """Return the node of an instance that runs something, and its step as Argo runs it."""
         look, text = self.look, str(path)
         if text in look.nodes:
             return look.nodes[text], look.actions[text]

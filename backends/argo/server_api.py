@@ -1,7 +1,4 @@
-"""Argo through the Argo Server's REST interface: `WorkflowApi` in terms of its calls.
-
-The paths are those of `pkg/apiclient/workflow/workflow.proto` of Argo 4.0.7 and its neighbours.
-"""
+"""Argo through the Argo Server's REST interface: `WorkflowApi` in terms of its calls."""
 
 from __future__ import annotations
 
@@ -48,15 +45,7 @@ _CLUSTER_WIDE = "ClusterWorkflowTemplate"
 
 
 class ServerApi:
-    """Argo in a namespace, through an Argo Server.
-
-    Parameters
-    ----------
-    client
-        Calls the server.
-    namespace
-        The namespace.
-    """
+    """Argo in a namespace, through an Argo Server."""
 
     puts_back = False
 
@@ -151,13 +140,7 @@ class ServerApi:
         is_changed: bool,
         first: Callable[[], object] = lambda: None,
     ) -> Json:
-        """Begin parts of an ended Workflow again, where Argo's own retry does just that.
-
-        Raises
-        ------
-        RefusedError
-            It would run something else; the server has no other way.
-        """
+        """Begin parts of an ended Workflow again, where Argo's own retry does just that."""
         found = self.get(name)
         refuse_running(found)
         wanted = put_back(found)
@@ -241,10 +224,7 @@ class ServerApi:
     # pods and other objects ------------------------------------------------------------------
 
     def logs(self, name: str, pod: str, container: str, *, follow: bool) -> Iterator[str]:
-        """Yield the lines of a container of a pod.
-
-        The server gives none for a pod that is gone, and does not say so.
-        """
+        """Yield the lines of a container of a pod."""
         params = _params(
             podName=pod,
             **{
@@ -359,10 +339,7 @@ def _all(client: RestClient, path: str, selector: str, *, fields: str | None = N
 
 
 def _renewed(manifest: Json, found: Json) -> Json:
-    """Return an object in the place of another, with what Argo has noted down in that.
-
-    The server puts it in its place as a whole: the last run of a CronWorkflow would be forgotten.
-    """
+    """Return an object in the place of another, with what Argo has noted down in that."""
     metadata = {**manifest["metadata"]}
     metadata["resourceVersion"] = found["metadata"]["resourceVersion"]
     for kind in ("labels", "annotations"):

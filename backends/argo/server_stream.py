@@ -15,27 +15,7 @@ _GRPC_EXHAUSTED = 8
 
 
 def results(client: RestClient, path: str, params: Parameters, *, idle_s: float) -> Iterator[Json]:
-    """Yield the results of a stream until the server ends it.
-
-    Parameters
-    ----------
-    client, path, params
-        What is asked for.
-    idle_s
-        How long nothing may come.
-
-    Raises
-    ------
-    RestError
-        The server refused, the stream broke off, or it told of an error; code 410 says that the
-        version is too old from which changes were asked for.
-
-    Notes
-    -----
-    The server tells what goes wrong after its first words within the stream, as `error` in place of
-    `result`. That the cluster has ended a stream of changes, which it does after a while, is such
-    an error as well: `EOF`.
-    """
+    """Yield the results of a stream until the server ends it."""
     try:
         for line in client.lines(path, params=params, accept=_EVENTS, idle_s=idle_s):
             text = _data(line)

@@ -11,13 +11,7 @@ _BEARER = "Bearer "
 
 @dataclass(frozen=True, slots=True)
 class ServerToken:
-    """A token, less the word `Bearer` that `argo auth token` and `ARGO_TOKEN` have before it.
-
-    Examples
-    --------
-    >>> ServerToken(Credential("the token", {"env": "T"}, {"T": "Bearer v2:abc"})).read()
-    'v2:abc'
-    """
+    """A token, less the word `Bearer` that `argo auth token` and `ARGO_TOKEN` have before it."""
 
     credential: Credential
 

@@ -1,23 +1,4 @@
-"""How long Argo's controller may still do something with the pods of a run that has ended.
-
-What it does with pods it does by their names, and a node that runs again has a pod of the same name
-as before. Four things can so happen to the new pod (all of Argo 4.0, `workflow/controller`):
-
-- It is killed: when the main containers of a pod have ended, the controller asks the others to end,
-  and queues to kill what then still runs after the pod's time of grace (`signalContainers`,
-  `pod/queue.go`).
-- It is asked to end, marked as done or deleted, as the controller is late. Each time that it queues
-  something to do with a pod takes one of ten tokens a second, the same thing once more as well
-  (`DefaultTypedControllerRateLimiter` of client-go). After a run of hundreds of pods it is late by
-  minutes. It marks a pod as done once it has done the rest (`determinePodCleanupAction`,
-  `pod/cleanup.go`). Only what was queued twice can come after that, mostly within the time again
-  by which the mark was late. A pod that `podGC` has it delete may go before that, and then it is
-  not known how late it is.
-- It is deleted after the delay that the run has set for that (`podGC.deleteDelayDuration`).
-- The pod before is taken for it: of changes the controller hears a little later. A pod that it
-  takes to be there gives a node that runs again its own end and outputs (`podReconciliation`,
-  `operator.go`).
-"""
+"""How long Argo's controller may still do something with the pods of a run that has ended."""
 
 from __future__ import annotations
 
@@ -47,24 +28,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)")
 
 
 class OldPod(t.NamedTuple):
-    """A pod of a run that has ended.
-
-    Attributes
-    ----------
-    grace_s
-        Its time of grace.
-    is_done
-        Whether the controller has marked it as one that it is done with.
-    marked
-        When it did; None where it has not, or the server does not say.
-    phase
-        How it has ended: `Succeeded` or `Failed`.
-    cleanup
-        When the controller deletes it: `OnPodCompletion`, `OnWorkflowSuccess`, ...; empty for
-        never.
-    delay_s
-        How much later it does so.
-    """
+    """A pod of a run that has ended."""
 
     grace_s: float
     is_done: bool
@@ -75,17 +39,7 @@ class OldPod(t.NamedTuple):
 
 
 def read_pod(pod: Json) -> OldPod:
-    """Return what counts of a pod.
-
-    Examples
-    --------
-    >>> labels = {"workflows.argoproj.io/completed": "true"}
-    >>> label = {"f:metadata": {"f:labels": {"f:workflows.argoproj.io/completed": {}}}}
-    >>> field = {"time": "2026-03-01T12:00:05Z", "fieldsV1": label}
-    >>> pod = read_pod({"metadata": {"name": "a", "labels": labels, "managedFields": [field]}})
-    >>> pod.grace_s, pod.is_done, str(pod.marked)
-    (30.0, True, '2026-03-01 12:00:05+00:00')
-    """
+    """Return what counts of a pod."""
     metadata = pod["metadata"]
     is_done = (metadata.get("labels") or {}).get(COMPLETED_LABEL) == "true"
     stated = (pod.get("spec") or {}).get("terminationGracePeriodSeconds")
@@ -113,17 +67,7 @@ def _labelled(fields: Iterable[Json]) -> datetime | None:
 
 
 def is_marked_later(node: Json) -> bool:
-    """Return whether the controller marks the pod of a node after the end of the run.
-
-    Examples
-    --------
-    >>> is_marked_later({"phase": "Failed", "taskResultSynced": True})
-    True
-    >>> is_marked_later({"phase": "Failed", "taskResultSynced": False})
-    False
-    >>> is_marked_later({"phase": "Pending"})
-    False
-    """
+    """Return whether the controller marks the pod of a node after the end of the run."""
     ended = node.get("phase") in ("Succeeded", "Failed", "Error")
     return ended and node.get("taskResultSynced") is not False
 
@@ -147,17 +91,7 @@ def deleted_at(pod: OldPod, node: Json, workflow: Json) -> datetime | None:
 
 
 def late_s(pod: OldPod, node: Json, workflow: Json) -> float:
-    """Return how late the controller was when it marked a pod, in seconds; 0 if not known.
-
-    What was late more than ten minutes before the end of the run counts no more.
-
-    Examples
-    --------
-    >>> marked = datetime.fromisoformat("2026-03-01T12:00:10Z")
-    >>> pod = OldPod(30.0, True, marked, "Failed", "", 0.0)
-    >>> late_s(pod, {"finishedAt": "2026-03-01T12:00:00Z"}, {"status": {}})
-    10.0
-    """
+    """Return how late the controller was when it marked a pod, in seconds; 0 if not known."""
     due = end_of(workflow if pod.cleanup.startswith("OnWorkflow") else node)
     if due is None or pod.marked is None:
         return 0.0
@@ -169,42 +103,12 @@ def late_s(pod: OldPod, node: Json, workflow: Json) -> float:
 
 
 def whole_wait_s(grace_s: float, late_s: float) -> float:
-    """Return how long after a mark the controller may still kill or end what has a pod's name.
-
-    Parameters
-    ----------
-    grace_s
-        The pod's time of grace.
-    late_s
-        How late it was with marks.
-
-    Examples
-    --------
-    >>> whole_wait_s(30.0, 1.0), whole_wait_s(30.0, 40.0), whole_wait_s(30.0, 3000.0)
-    (35.0, 80.0, 600.0)
-    """
+    """Return how long after a mark the controller may still kill or end what has a pod's name."""
     return max(grace_s + LATE_S, min(2 * late_s, MOST_S))
 
 
 def left_s(ends: Iterable[datetime | None], whole_s: float, now: datetime) -> float:
-    """Return how much is left of a wait that begins with the last of some ends, in seconds.
-
-    Parameters
-    ----------
-    ends
-        The ends, None for what is not known.
-    whole_s
-        The whole wait.
-    now
-        The time. A clock that is ahead of the cluster's makes the wait shorter; one that is slow
-        does not make it longer than the whole.
-
-    Examples
-    --------
-    >>> noon = datetime.fromisoformat("2026-03-01T12:00:00Z")
-    >>> left_s([noon, None], 35.0, noon + timedelta(seconds=20)), left_s([None], 35.0, noon)
-    (15.0, 0.0)
-    """
+    """Return how much is left of a wait that begins with the last of some ends, in seconds."""
     last = max((end for end in ends if end is not None), default=None)
     if last is None:
         return 0.0

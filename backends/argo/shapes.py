@@ -21,19 +21,7 @@ from couler.ir.workflow import Container, Http, Input, Job, Output, Script, Step
 def shape_key(
     step: Step, hostile: tuple[tuple[int, str], ...], gathers: bool, volumes: Mapping[str, Volume]
 ) -> t.Any:
-    """Return what all steps have in common that can share a template.
-
-    Parameters
-    ----------
-    step
-        A step that runs something.
-    hostile
-        Its texts that Argo would read itself, by their places; they are never parameters.
-    gathers
-        Its outputs are gathered from a foreach over the step itself.
-    volumes
-        Those of the workflow by name.
-    """
+    """Return what all steps have in common that can share a template."""
     action = step.action
     what: t.Any = action
     if action.__class__ is Container:

@@ -22,18 +22,7 @@ _LARGEST = 256 << 20
 
 
 def read_nodes(workflow: Json) -> dict[str, Json]:
-    """Return the nodes of a Workflow by their ids, as Argo keeps them.
-
-    Raises
-    ------
-    EngineError
-        They are in a database of Argo's, or packed in a way that is not known.
-
-    Examples
-    --------
-    >>> read_nodes({"status": {"nodes": {"a": {"id": "a"}}}}), read_nodes({})
-    ({'a': {'id': 'a'}}, {})
-    """
+    """Return the nodes of a Workflow by their ids, as Argo keeps them."""
     status = workflow.get("status") or {}
     packed = status.get("compressedNodes")
     if packed:
@@ -49,13 +38,7 @@ def read_nodes(workflow: Json) -> dict[str, Json]:
 
 
 def with_nodes(workflow: Json, nodes: Mapping[str, Json]) -> Json:
-    """Return a Workflow with other nodes, compressed if they were.
-
-    Examples
-    --------
-    >>> with_nodes({"status": {"nodes": {}}}, {"a": {"id": "a"}})
-    {'status': {'nodes': {'a': {'id': 'a'}}}}
-    """
+    """Return a Workflow with other nodes, compressed if they were."""
     status = dict(workflow.get("status") or {})
     if status.get("compressedNodes"):
         text = json.dumps(nodes, ensure_ascii=False, separators=(",", ":"))
@@ -200,13 +183,7 @@ class Node:
 
 
 def place(artifact: Mapping[str, Json]) -> str | None:
-    """Return where an artifact is: its key in its repository, or its address.
-
-    Examples
-    --------
-    >>> place({"name": "model", "path": "/tmp/model", "s3": {"key": "run-1/fit/model"}})
-    'run-1/fit/model'
-    """
+    """Return where an artifact is: its key in its repository, or its address."""
     for source in artifact.values():
         if isinstance(source, dict):
             for field in ("key", "path", "url", "repo"):
@@ -257,10 +234,7 @@ class NodeTree:
         return next((node for node in self._nodes.values() if node.name == wanted), None)
 
     def inside(self, boundary: Node) -> dict[str, Node]:
-        """Return the nodes that a template made, by the part of their names after its own.
-
-        Attempts and hooks are no nodes of the template.
-        """
+        """Return the nodes that a template made, by the part of their names after its own."""
         prefixes = (f"{boundary.name}.", f"{boundary.name}[0].")  # of a DAG, of steps
         return {
             node.name.removeprefix(prefix): node
@@ -278,10 +252,7 @@ class NodeTree:
 
 
 def settled_nodes(workflow: Json) -> dict[str, Json]:
-    """Return the nodes of a Workflow by their ids; of one that is over, all have ended.
-
-    Argo leaves nodes as they were that it had no time for, when a workflow is stopped.
-    """
+    """Return the nodes of a Workflow by their ids; of one that is over, all have ended."""
     nodes = read_nodes(workflow)
     if not is_over(workflow):
         return dict(nodes)
@@ -316,11 +287,5 @@ def _attempt_number(node: Node) -> int:
 
 
 def read_time(text: str | None) -> datetime | None:
-    """Return a time of Kubernetes.
-
-    Examples
-    --------
-    >>> read_time("2026-01-31T08:00:00Z"), read_time(None)
-    (datetime.datetime(2026, 1, 31, 8, 0, tzinfo=datetime.timezone.utc), None)
-    """
+    """Return a time of Kubernetes."""
     return datetime.fromisoformat(text) if text else None

@@ -36,25 +36,7 @@ class Objects(t.NamedTuple):
 def objects(
     artifact: Artifact, *, run_id: str, workflow: str, parameters: Mapping[str, str]
 ) -> Objects:
-    """Return the objects of one run.
-
-    Parameters
-    ----------
-    artifact
-        What was compiled. A scheduled workflow is run once, as its schedule would; a template is
-        put in place and run.
-    run_id
-        Name of the run.
-    workflow
-        Name of the workflow.
-    parameters
-        Values of its parameters, as texts.
-
-    Raises
-    ------
-    RefusedError
-        The artifact has nothing to run, or more than one.
-    """
+    """Return the objects of one run."""
     found = read_objects(artifact)
     workflows = [one for one in found if one.get("kind") == "Workflow"]
     others = [one for one in found if one.get("kind") != "Workflow"]
@@ -129,15 +111,7 @@ def with_mark(found: Json, digest: str) -> Json:
 
 
 def refuse_other(found: Json, wanted: Json, namespace: str) -> None:
-    """Refuse a Workflow of a cluster that does not come of the same submission as a wanted one.
-
-    A run that went on with a changed workflow comes of the one that began it, too.
-
-    Raises
-    ------
-    RefusedError
-        It is somebody else's, is being deleted, or has another workflow or other parameters.
-    """
+    """Refuse a Workflow of a cluster that does not come of the same submission as a wanted one."""
     name, run_id = wanted["metadata"]["name"], wanted["metadata"]["annotations"][RUN_LABEL]
     metadata = found.get("metadata") or {}
     there = f"argo: the namespace {namespace} has"
@@ -186,13 +160,7 @@ def _given(declared: Json, parameters: Mapping[str, str]) -> Json:
 
 
 def object_name(run_id: str) -> str:
-    """Return the name of the Workflow of a run: the same for the same run.
-
-    Examples
-    --------
-    >>> object_name("diamond-x7k2p"), object_name("My_Run")
-    ('diamond-x7k2p', 'my-run-309ffa73')
-    """
+    """Return the name of the Workflow of a run: the same for the same run."""
     if len(run_id) <= _LONGEST and _NAME.fullmatch(run_id):
         return run_id
     legal = re.sub(r"[^a-z0-9]+", "-", run_id.lower()).strip("-")
@@ -200,13 +168,7 @@ def object_name(run_id: str) -> str:
 
 
 def label_value(text: str) -> str:
-    """Return a legal value of a label for a name: itself where it is one.
-
-    Examples
-    --------
-    >>> label_value("train_model"), label_value("évaluer")
-    ('train_model', 'valuer-ef67eacb')
-    """
+    """Return a legal value of a label for a name: itself where it is one."""
     if len(text) <= _LONGEST and _LABEL.fullmatch(text):
         return text
     return _distinct(re.sub(r"[^-A-Za-z0-9_.]+", "-", text).strip("-_."), text)

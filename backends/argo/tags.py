@@ -1,9 +1,4 @@
-"""Tags of Argo in a manifest: those that the backend writes, and those that a user's text makes.
-
-Argo reads a manifest as one text and replaces every tag in it, whoever wrote it. So the backend
-marks its own tags as `Tagged` where it writes them. A text of the user's is never that, so one
-with a tag in it is found wherever it stands, whatever field of whatever template it came to.
-"""
+"""Tags of Argo in a manifest: those that the backend writes, and those that a user's text makes."""
 
 from __future__ import annotations
 
@@ -28,24 +23,12 @@ class Tagged(str):
 
 
 def variable(name: str) -> Tagged:
-    """Return the tag for a variable.
-
-    Examples
-    --------
-    >>> variable("workflow.name")
-    '{{workflow.name}}'
-    """
+    """Return the tag for a variable."""
     return Tagged("{{" + name + "}}")
 
 
 def foreign_tags(tree: t.Any) -> Iterator[tuple[Place, str]]:
-    """Yield the texts of a tree in which Argo would read a tag that the backend does not mean.
-
-    Examples
-    --------
-    >>> list(foreign_tags({"image": "{{item}}", "args": [variable("item"), "{{other}}"]}))
-    [(('image',), '{{item}}')]
-    """
+    """Yield the texts of a tree in which Argo would read a tag that the backend does not mean."""
     if _is_suspect(tree):
         yield from _foreign_tags(tree, (), has_tag)
 
@@ -98,11 +81,7 @@ def _has_braces(text: str) -> bool:
 
 
 def tag_in(value: Text | None) -> str | None:
-    """Return a text that is known before the run and would come out of a value as a tag of Argo's.
-
-    An expression can hold any text, but what it gives is read anew in the template that takes it.
-    JSON inside of it holds no tags, as it is written with escapes, but its parts do.
-    """
+    """A text that is known before the run and would come out of a value as a tag of Argo's."""
     values = list(walk(value))
     takes_parts = any(isinstance(inner, Field) for inner in values)
     for inner in values:

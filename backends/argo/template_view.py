@@ -1,8 +1,4 @@
-"""What one template of a divided scope knows of the steps of the scope, wherever they run.
-
-How they ended and what they gave is told by its own tasks, by the outputs of the parts below it, or
-by what is around it.
-"""
+"""What one template of a divided scope knows of the steps of the scope, wherever they run."""
 
 from __future__ import annotations
 
@@ -36,15 +32,7 @@ class PartBelow(t.Protocol):
 
 
 class TemplateView:
-    """The steps of a scope as one template sees them, as `elsewhere.Surroundings` has it.
-
-    Parameters
-    ----------
-    scope
-        That of all the steps.
-    here
-        The steps that are tasks of the template.
-    """
+    """The steps of a scope as one template sees them, as `elsewhere.Surroundings` has it."""
 
     def __init__(self, scope: DividedScope, here: Sequence[Step]) -> None:
         self._scope = scope

@@ -68,21 +68,7 @@ def build_template(
     *,
     gathers: bool = False,
 ) -> Tree:
-    """Return the template of a step that is no group.
-
-    Parameters
-    ----------
-    step
-        The step, or the first of those that share the template.
-    name
-        Of the template.
-    places
-        Its places for text, in the order of `holes_of`.
-    options
-        Settings.
-    gathers
-        Its outputs are gathered from a foreach over the step itself.
-    """
+    """Return the template of a step that is no group."""
     return _Builder(step, name, places, options, gathers).build()
 
 

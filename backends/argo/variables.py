@@ -1,8 +1,4 @@
-"""Variables of a run (`workflow.*`) in tags and expressions: found and renamed, never by pasting.
-
-A manifest names them in three ways: in a plain tag (`{{workflow.name}}`), in an expression that is
-a tag (`{{=workflow.name + 'x'}}`), and in fields that are expressions without braces.
-"""
+"""Variables of a run (`workflow.*`) in tags and expressions: found and renamed."""
 
 from __future__ import annotations
 
@@ -39,13 +35,7 @@ EXPRESSIONS = frozenset({"expression", "fromExpression"})
 
 
 def rename_in_tags(text: str, rename: Rename) -> str:
-    """Return a text in whose tags variables of the run are renamed; all else is as it was.
-
-    Examples
-    --------
-    >>> rename_in_tags("{{workflow.name}}/{{=workflow.uid + 'workflow.uid'}}", lambda _: ("x",))
-    "{{workflow.x}}/{{=workflow.x + 'workflow.uid'}}"
-    """
+    """Return a text in whose tags variables of the run are renamed; all else is as it was."""
 
     def renamed(found: re.Match[str]) -> str:
         mark, body = found[1], found[2]
@@ -72,13 +62,7 @@ def _split(name: str) -> Name:
 
 
 def rename_in_expression(text: str, rename: Rename) -> str:
-    """Return an expression in which variables of the run are renamed; texts in it stay.
-
-    Examples
-    --------
-    >>> rename_in_expression("workflow.parameters['a-b'] + item.workflow.name", lambda _: ("x",))
-    'workflow.x + item.workflow.name'
-    """
+    """Return an expression in which variables of the run are renamed; texts in it stay."""
 
     def renamed(found: re.Match[str]) -> str:
         if found["variable"] is None:
@@ -111,11 +95,7 @@ def _rest(members: str, count: int) -> str:
 
 
 def rename_everywhere(tree: t.Any, rename: Rename) -> t.Any:
-    """Return a template in whose tags and expressions variables of the run are renamed.
-
-    Texts of the user's are no tags (`couler.backends.argo.tags`) and stay as they are. Takes time
-    linear in the size of the tree.
-    """
+    """Return a template in whose tags and expressions variables of the run are renamed."""
     return _renamed(tree, rename, is_expression=False, is_request=False)
 
 

@@ -1,8 +1,4 @@
-"""What both ways to reach Argo can do: the Kubernetes API, and the Argo Server.
-
-What is the same for both, such as names of steps and states of nodes, lies above it, in
-`ArgoRemote`; what only one of them knows, such as how a node is resumed, lies below.
-"""
+"""What both ways to reach Argo can do: the Kubernetes API, and the Argo Server."""
 
 from __future__ import annotations
 
@@ -54,12 +50,7 @@ class Change(t.NamedTuple):
 
 
 class WorkflowApi(t.Protocol):
-    """Argo, seen through one of its interfaces, in one namespace.
-
-    Every call has limits of time, and is repeated where that is safe. What is refused raises
-    `couler.rest.client.RestError`, whose `code` is the status, or None where no whole answer came;
-    a workflow that is not there raises `LostRunError`.
-    """
+    """Argo, seen through one of its interfaces, in one namespace."""
 
     @property
     def namespace(self) -> str:
@@ -77,10 +68,7 @@ class WorkflowApi(t.Protocol):
         ...
 
     def create(self, workflow: Json, *, dry_run: bool = False) -> Json:
-        """Create a Workflow and return it as the cluster has it; 409 if one has its name.
-
-        A dry run only asks whether the server would take it.
-        """
+        """Create a Workflow and return it as the cluster has it; 409 if one has its name."""
         ...
 
     def get(self, name: str) -> Json:
@@ -88,31 +76,11 @@ class WorkflowApi(t.Protocol):
         ...
 
     def snapshot(self, name: str) -> tuple[Json, str]:
-        """Return a Workflow, and the version after which its changes can be asked for.
-
-        That is the `metadata.resourceVersion` of a list, which is never too old, while the one of
-        an object that nobody has touched for a while is.
-        """
+        """Return a Workflow, and the version after which its changes can be asked for."""
         ...
 
     def watch(self, name: str, since: str) -> Iterator[Change]:
-        """Yield a Workflow whenever it has changed.
-
-        `LostRunError` tells that it was deleted.
-
-        Parameters
-        ----------
-        name
-            Its name.
-        since
-            The version after which changes are asked for: that of `snapshot`, or of the last
-            change.
-
-        Notes
-        -----
-        It ends when the server ends the stream, which all do after a while, and raises when it
-        breaks; code 410 says that `since` is too old. It is begun anew by who reads it.
-        """
+        """Yield a Workflow whenever it has changed."""
         ...
 
     def restart(
@@ -123,29 +91,11 @@ class WorkflowApi(t.Protocol):
         is_changed: bool,
         first: Callable[[], object] = lambda: None,
     ) -> Json:
-        """Begin parts of an ended Workflow again.
-
-        Parameters
-        ----------
-        name
-            Its name.
-        put_back
-            From the Workflow as it is to what begins parts of it again.
-        is_changed
-            Whether its definition has become another one.
-        first
-            Called once, before anything is changed and when all is known that can be refused here.
-        """
+        """Begin parts of an ended Workflow again."""
         ...
 
     def children(self, uid: str) -> Sequence[Json]:
-        """Return the Workflows that one has made of its parts.
-
-        Parameters
-        ----------
-        uid
-            The `metadata.uid` of the parent.
-        """
+        """Return the Workflows that one has made of its parts."""
         ...
 
     def delete(self, name: str) -> None:
@@ -157,33 +107,11 @@ class WorkflowApi(t.Protocol):
         ...
 
     def resume(self, name: str, node_id: str | None, entered: Mapping[str, str]) -> None:
-        """Let a node of type Suspend go on, or a whole Workflow that is suspended.
-
-        Parameters
-        ----------
-        name
-            Name of the Workflow.
-        node_id
-            The node; None for the Workflow.
-        entered
-            Values of the node's output parameters.
-        """
+        """Let a node of type Suspend go on, or a whole Workflow that is suspended."""
         ...
 
     def logs(self, name: str, pod: str, container: str, *, follow: bool) -> Iterator[str]:
-        """Yield the lines of a container of a pod; 404 if the pod is gone.
-
-        Parameters
-        ----------
-        name
-            Name of the Workflow.
-        pod
-            Name of the pod.
-        container
-            Name of the container.
-        follow
-            Go on until the container ends.
-        """
+        """Yield the lines of a container of a pod; 404 if the pod is gone."""
         ...
 
     def apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
@@ -191,15 +119,7 @@ class WorkflowApi(t.Protocol):
         ...
 
     def own(self, manifest: Json, owner: Json) -> None:
-        """Let an object go when all have gone that own it, of which a Workflow is from now on one.
-
-        Parameters
-        ----------
-        manifest
-            The object; it is made where it has just gone with its last owner.
-        owner
-            The Workflow, as an entry of `metadata.ownerReferences`.
-        """
+        """Delete an object with its last owner, of which a Workflow is one from now on."""
         ...
 
     def put_secret(self, name: str, entries: Mapping[str, str]) -> None:
@@ -215,15 +135,7 @@ class WorkflowApi(t.Protocol):
         ...
 
     def remove_cron_workflow(self, name: str, *, policy: str) -> None:
-        """Delete a CronWorkflow; nothing happens if there is none.
-
-        Parameters
-        ----------
-        name
-            Its name.
-        policy
-            What happens to its Workflows: `Background`, `Foreground` or `Orphan`.
-        """
+        """Delete a CronWorkflow; nothing happens if there is none."""
         ...
 
     def set_suspended(self, cron_workflow: str, suspended: bool) -> None:

@@ -21,21 +21,7 @@ from couler.ir.paths import StepPath
 
 @dataclass(slots=True)
 class Ahead:
-    """Decides which steps of a scope need not run although their files are gone.
-
-    A step is decided on once: it ends as is known of it (`known`), or it runs (`runs`). All that is
-    foreseen together is decided on together, and only if nothing of it was decided otherwise while
-    it was looked for.
-
-    Parameters
-    ----------
-    path
-        Place of the scope.
-    make
-        Makes its foresight, when there is something to foresee.
-    progress
-        Tells how far the scope has come; it is given the names of the steps that run.
-    """
+    """Decides which steps of a scope need not run although their files are gone."""
 
     path: StepPath
     make: Callable[[], Foresight]

@@ -12,24 +12,7 @@ from couler.ir.evaluation.values import View
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What holds for everything in a scope.
-
-    Attributes
-    ----------
-    view
-        What its steps can read.
-    limits
-        What can end them early.
-    lanes
-        Bounds on how many of them run at the same time.
-    priority
-        Seconds of the longest path that waits for the end of the scope.
-    since
-        Ordinal of the latest end that they depend on, `RUNS` if that is of this session: what is
-        older than it is not taken over.
-    ahead
-        Foresees the ends of its steps.
-    """
+    """What holds for everything in a scope."""
 
     view: View
     limits: Limits

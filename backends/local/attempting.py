@@ -28,19 +28,7 @@ from couler.locations.transfer import OUTSIDE_ERRORS
 
 @dataclass(frozen=True, slots=True)
 class LocalAttempter:
-    """Makes attempts on this machine and records them.
-
-    Parameters
-    ----------
-    place
-        Where they happen.
-    recorder
-        Told of their starts and ends.
-    doorbell
-        Rings when somebody resumes a step that waits for that.
-    locks
-        Those of the run.
-    """
+    """Makes attempts on this machine and records them."""
 
     place: Place
     recorder: Recorder

@@ -83,22 +83,7 @@ class LocalBackend:
                 yield diagnostic
 
     def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
-        """Return the workflow as a file that `couler run` takes.
-
-        Parameters
-        ----------
-        workflow
-            A verified workflow.
-        target
-            The profile `local`; the options are those of `RunOptions`, without the home.
-        format
-            `yaml` or `json`.
-
-        Raises
-        ------
-        EngineOptionError
-            The format, or an option of the target, is unknown.
-        """
+        """Return the workflow as a file that `couler run` takes."""
         self._options(target)
         write = {"yaml": write_yaml, "json": _write_json}[choose_format(self, format)]
         file = ArtifactFile(f"{workflow.name}.{format}", write(workflow))
@@ -116,45 +101,7 @@ class LocalBackend:
         secrets: GivenSecrets | None = None,
         source_map: SourceMap | None = None,
     ) -> RunResult:
-        """Run a verified workflow on this machine and return how it ended.
-
-        A failed step is no error: the result tells of it. The first interrupt (SIGINT, SIGTERM,
-        SIGHUP) ends the running steps, runs the exit handlers and makes the status `cancelled`; a
-        second one ends all at once and raises `KeyboardInterrupt`.
-
-        Parameters
-        ----------
-        workflow
-            The workflow.
-        parameters
-            Values of its parameters; text is read as the declared type.
-        options
-            How to run; None for the defaults.
-        on_event
-            Told of what happens.
-        environ
-            Environment of the processes, and where secrets are looked for; None for that of this
-            process. Its variables `COULER_*` are not passed on.
-        program
-            The file that defines the workflow, for the record.
-        secrets
-            Values of secrets that are not in the environment, by name and key; they are kept
-            nowhere.
-        source_map
-            Where in the workflow the steps of the program are that passes have given another place;
-            it is kept with the run.
-
-        Raises
-        ------
-        UnsupportedFeatureError, InvalidWorkflowError
-            The engine cannot run the workflow; the exception lists every place.
-        ParameterError
-            The parameters do not fit.
-        ConfigurationError
-            A secret or a package is missing.
-        StateError
-            What happens cannot be written down.
-        """
+        """Run a verified workflow on this machine and return how it ended."""
         from couler.backends.local.run import begin
 
         around = _surroundings(options, on_event, environ, secrets)
@@ -178,38 +125,7 @@ class LocalBackend:
         source_map: SourceMap | None = None,
         from_step: str | None = None,
     ) -> RunResult:
-        """Take up a run again: what failed, what was cut off, what has changed.
-
-        Steps that succeeded are not run again, unless their code, definition or inputs have
-        changed, or something that they depend on runs.
-
-        Parameters
-        ----------
-        run
-            Its id, a beginning of it that no other has, or `latest`.
-        workflow
-            Its workflow where that has changed, verified; None for the recorded one.
-        parameters
-            Values that take the place of those that it was started with.
-        options, on_event, environ, secrets
-            As in `run`.
-        source_map
-            As in `run`, of a changed workflow; that of the recorded one is recorded.
-        from_step
-            Name or path of a step that runs again with all that comes after it, whatever became of
-            it. A path without an item or a round stands for all of them.
-
-        Raises
-        ------
-        RunNotFoundError
-            There is no such run.
-        RunBusyError
-            Another process works on it.
-        UnsupportedFeatureError, InvalidWorkflowError
-            As in `run`.
-        ParameterError, ConfigurationError, StateError
-            As in `run`.
-        """
+        """Take up a run again: what failed, what was cut off, what has changed."""
         from couler.backends.local.run import take_up
         from couler.backends.local.signals import listen
         from couler.state.database import open_database
@@ -237,10 +153,7 @@ class LocalBackend:
         source_map: SourceMap | None = None,
         from_step: str | None = None,
     ) -> tuple[PlannedStep, ...]:
-        """Return what `retry` would do with each step, without doing it.
-
-        The arguments and errors are those of `retry`.
-        """
+        """Return what `retry` would do with each step, without doing it."""
         from couler.backends.local.run import plan
         from couler.state.database import open_database
 
@@ -262,26 +175,7 @@ class LocalBackend:
         options: RunOptions | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> str:
-        """Cancel a run and return how it stands then, `running` if it takes long to end.
-
-        The process that works on it is told to end, as by an interrupt. A run whose process has
-        died is recorded as cancelled, after the processes that it left behind are ended. One that
-        has ended stays as it is.
-
-        Parameters
-        ----------
-        run
-            Its id, a beginning of it that no other has, or `latest`.
-        options, environ
-            Where runs are kept, as in `run`.
-
-        Raises
-        ------
-        RunNotFoundError
-            There is no such run.
-        StateError
-            It runs on another machine, or its processes do not end.
-        """
+        """Cancel a run and return how it stands then, `running` if it takes long to end."""
         from couler.backends.local.cancelling import cancel
         from couler.state.database import open_database
 

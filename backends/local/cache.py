@@ -27,21 +27,7 @@ from couler.store import ObjectStore
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the cache has for a step.
-
-    Attributes
-    ----------
-    decision
-        For the journal: a hit, or a miss and why.
-    outputs
-        The outputs, None for a miss.
-    source_run
-        The run that made them.
-    entry
-        Where they are from; None for a miss.
-    is_absent
-        Whether there is no entry at all, not even one that cannot be used.
-    """
+    """What the cache has for a step."""
 
     decision: CacheDecision
     outputs: Outputs | None = None
@@ -52,19 +38,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of outputs that were offered to the cache.
-
-    Attributes
-    ----------
-    decision
-        Whether they are kept, and why.
-    is_recorded
-        Whether the decision is in the database already.
-    evicted
-        What went, with the reason.
-    failure
-        Why the policy could not decide, if that is so.
-    """
+    """What became of outputs that were offered to the cache."""
 
     decision: CacheDecision
     is_recorded: bool = False
@@ -73,26 +47,7 @@ class Answer:
 
 
 class StepCache:
-    """The cache as one run uses it.
-
-    May be used by several threads at once. Reading and hashing files takes its time: an engine
-    calls it beside its loop.
-
-    Parameters
-    ----------
-    database
-        Holds the entries.
-    store
-        Holds their files. If it is read-only, what is found counts as looked at, not as used:
-        nothing changes, in the store or in the database.
-    run_id, workflow
-        The run, and the name of its workflow.
-    judge
-        Decides what is kept.
-    owns_store
-        Whether the store serves this database alone, so that files that nobody needs here can be
-        deleted; else they stay until `couler cache gc --sole-user`.
-    """
+    """The cache as one run uses it."""
 
     def __init__(
         self,
@@ -126,24 +81,7 @@ class StepCache:
         optional: Collection[str] = (),
         max_age_s: float | None = None,
     ) -> Found:
-        """Look for the outputs of a step, and check that all of their files are whole.
-
-        What is found counts as used, and its files stay until the run has succeeded, whatever
-        becomes of the entry.
-
-        Parameters
-        ----------
-        key
-            `StepKeys.of` the instance.
-        path
-            Text of the instance's path.
-        outputs
-            Names of the outputs that are needed.
-        optional
-            Names of those that are taken if they are there.
-        max_age_s
-            How old they may be, in seconds.
-        """
+        """Look for the outputs of a step, and check that all of their files are whole."""
         found = self.take(key, path, outputs, optional=optional, max_age_s=max_age_s)
         self.count(found)
         return found
@@ -182,10 +120,7 @@ class StepCache:
         optional: Collection[str] = (),
         max_age_s: float | None = None,
     ) -> Found | None:
-        """Return outputs that had no room, as values and digests without the files, if known.
-
-        The arguments are those of `find`, which finds nothing.
-        """
+        """Return outputs that had no room, as values and digests without the files, if known."""
         now = datetime.now(UTC)
         entry = recall(self._database, key)
         if entry is None:
@@ -211,24 +146,7 @@ class StepCache:
             count_hit(self._database, entry, found.decision.at, credit_of)
 
     def offer(self, key: str, path: str, step: str, outputs: Outputs, *, cost_s: float) -> Answer:
-        """Let the policy decide about outputs that a step has just made, and do as it says.
-
-        Parameters
-        ----------
-        key, path
-            As in `find`.
-        step
-            Name of the step.
-        outputs
-            What it made; the files are in the store, and stay there until the run has succeeded.
-        cost_s
-            What it took, in seconds.
-
-        Raises
-        ------
-        StateError
-            The database cannot be written; nothing has changed.
-        """
+        """Let the policy decide about outputs that a step has just made, and do as it says."""
         now = datetime.now(UTC)
         try:
             size_bytes, digests = self._measure(outputs)
@@ -254,20 +172,7 @@ class StepCache:
         return Answer(settled.decision, True, settled.evicted, settled.failure)
 
     def release(self) -> tuple[tuple[Kept, CacheDecision], ...]:
-        """Leave what succeeded runs hold to the cache, if there is a budget, and keep to it.
-
-        Files that nobody needs then are deleted, those too that others have left to be.
-
-        Returns
-        -------
-        tuple
-            What went, with the reason.
-
-        Raises
-        ------
-        StateError
-            The database cannot be written.
-        """
+        """Leave what succeeded runs hold to the cache, if there is a budget, and keep to it."""
         if not self.has_budget:
             return ()
         return keep_budget(self._database, self._owned, self._judge, run_id=self._run_id)

@@ -33,22 +33,7 @@ _POLL_S = 0.05
 
 
 def cancel(run: RunRecord, around: Surroundings, database: Database) -> RunStatus:
-    """Cancel a run and return how it stands then.
-
-    Parameters
-    ----------
-    run
-        The run.
-    around
-        What a run is given: for the environment.
-    database
-        Where the run is recorded.
-
-    Raises
-    ------
-    StateError
-        It runs on another machine, or processes that a dead engine left do not end.
-    """
+    """Cancel a run and return how it stands then."""
     folder = Path(run.folder) if run.folder else around.home.run_folder(run.id)
     told: set[int] = set()
     until = time.monotonic() + PATIENCE_S

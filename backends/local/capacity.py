@@ -27,17 +27,7 @@ _SMI_S = 10
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a step takes while it runs.
-
-    Attributes
-    ----------
-    jobs
-        1 for a process; 0 for what only waits.
-    cpus
-        Processors; may be a part of one.
-    memory_bytes, gpus
-        As they say.
-    """
+    """What a step takes while it runs."""
 
     jobs: int = 1
     cpus: float = 0.0
@@ -47,19 +37,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What the steps of a run can take at the same time.
-
-    Attributes
-    ----------
-    jobs
-        How many processes; at least 1.
-    cpus
-        Processors.
-    memory_bytes
-        Memory.
-    gpus
-        Numbers of the graphics processors, as CUDA_VISIBLE_DEVICES takes them.
-    """
+    """What the steps of a run can take at the same time."""
 
     jobs: int
     cpus: float
@@ -68,10 +46,7 @@ class Capacity:
 
     @classmethod
     def choose(cls, options: RunOptions, workflow: Workflow | None = None) -> Capacity:
-        """Return what a run is given: what this process may use, unless it is told otherwise.
-
-        GPUs are not looked for if there is a workflow, and none of its steps asks for one.
-        """
+        """Return what a run is given: what this process may use, unless it is told otherwise."""
         cpus = _cpus() if options.cpus is None else options.cpus
         asked = workflow is None or any(need_of(step).gpus for step in all_steps(workflow))
         gpus = _gpus() if asked else ()
@@ -95,15 +70,7 @@ class Capacity:
 
 
 def need_of(step: Step) -> Need:
-    """Return what a step declares; nothing but a job for what it does not.
-
-    Examples
-    --------
-    >>> from couler.ir.policies import Resources
-    >>> script = Script(image="python", source="")
-    >>> need_of(Step(name="a", action=script, resources=Resources(cpu="500m", memory="1Ki")))
-    Need(jobs=1, cpus=0.5, memory_bytes=1024, gpus=0)
-    """
+    """Return what a step declares; nothing but a job for what it does not."""
     if not isinstance(step.action, Container | Script):
         return Need(jobs=0)
     if step.sidecars or step.init_containers:

@@ -13,21 +13,7 @@ from couler.ir.evaluation.outputs import KEEP_BYTES
 def streams_to(
     log: int, stdout: bytearray | None, secrets: tuple[str, ...]
 ) -> tuple[Streams, Callable[[], None]]:
-    """Return where outputs go, and what is to be called at their end.
-
-    Parameters
-    ----------
-    log
-        An open file for both.
-    stdout
-        Takes the beginning of standard output; None if nobody reads it.
-    secrets
-        Values that do not go to the log.
-
-    Notes
-    -----
-    The log is given to the process itself where nothing has to be read or masked on the way.
-    """
+    """Return where outputs go, and what is to be called at their end."""
     if not secrets:
         return Streams(log, None if stdout is None else _tee(log, stdout)), _nothing
     errors = Masker(secrets)

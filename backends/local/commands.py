@@ -16,24 +16,7 @@ from couler.locations.stop import Stop
 def run_command(
     words: Sequence[str], *, environ: Mapping[str, str], directory: Path, stop: Stop
 ) -> CommandEnd:
-    """Run a program to its end or to a stop; nothing of its process group outlives it.
-
-    Parameters
-    ----------
-    words
-        The program and its arguments.
-    environ
-        The whole environment.
-    directory
-        Where it runs.
-    stop
-        Ends it.
-
-    Raises
-    ------
-    OSError, ValueError
-        As `run_process`, or nobody can tell how it ended.
-    """
+    """Run a program to its end or to a stop; nothing of its process group outlives it."""
     stdout, stderr = bytearray(), bytearray()
 
     async def run() -> ProcessEnd:

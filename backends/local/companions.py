@@ -32,15 +32,7 @@ def companion_steps(step: Step) -> Iterator[Step]:
 
 
 def companions(step: Step, resolve: Callable[[Text], str]) -> tuple[Companion, ...]:
-    """Return the containers before and beside that of a step, in the order of their start.
-
-    Parameters
-    ----------
-    step
-        The step.
-    resolve
-        Evaluates a text or a value.
-    """
+    """Return the containers before and beside that of a step, in the order of their start."""
     return tuple(
         _companion(step, container, resolve, is_beside=is_beside)
         for containers, is_beside in ((step.init_containers, False), (step.sidecars, True))
@@ -78,10 +70,7 @@ def _as_step(step: Step, container: PodContainer) -> Step:
 
 
 def ports_beside(step: Step) -> tuple[int, ...]:
-    """Return the ports that a step and its sidecars listen on, each once, if it has any beside it.
-
-    Pods have networks of their own; processes of one machine share its ports.
-    """
+    """The ports that a step and its sidecars listen on, each once, if it has any beside it."""
     if not step.sidecars:
         return ()
     settings = (step.container, *(one.settings for one in step.sidecars))

@@ -1,7 +1,4 @@
-"""One attempt of a container or script step: files in, a process, values and files out.
-
-Each attempt has a new folder, `COULER_WORK`. How its process comes to be is the runtime's matter.
-"""
+"""One attempt of a container or script step: files in, a process, values and files out."""
 
 from __future__ import annotations
 
@@ -64,17 +61,7 @@ class Start:
 
 
 async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
-    """Run the process of a step once and keep its outputs.
-
-    Parameters
-    ----------
-    bound
-        The step with its values.
-    place
-        What the attempts of the run share.
-    start
-        What is known of this attempt.
-    """
+    """Run the process of a step once and keep its outputs."""
     runtime = place.runtime
     try:
         bound = await _fetch(bound, place, start.limits)
@@ -108,15 +95,7 @@ class _OutsideError(Exception):
 
 
 async def _fetch(bound: Bound, place: Place, limits: Limits) -> Bound:
-    """Return a step with what its inputs take from outside of the workflow.
-
-    Raises
-    ------
-    CutOffError
-        The limits ended meanwhile.
-    _OutsideError
-        A file cannot be fetched.
-    """
+    """Return a step with what its inputs take from outside of the workflow."""
     if not bound.sources:
         return bound
     files = bound.files
@@ -197,15 +176,7 @@ async def _attempt(
 
 
 async def _prepare(bound: Bound, place: Place, job: Job) -> dict[str, str]:
-    """Put the inputs in place and return the environment that the step declares.
-
-    Raises
-    ------
-    EvaluationError, ArtifactError
-        A file is not in the store, or its path leads to where it may not.
-    OSError
-        The disk does not take it.
-    """
+    """Put the inputs in place and return the environment that the step declares."""
     step, runtime = bound.step, place.runtime
     environ = {"COULER_WORK": runtime.seen(job, ".")}
     for given in step.inputs:
@@ -251,15 +222,7 @@ def _set_mode(path: Path, mode: int, *, inside: bool) -> None:
 
 
 async def _put_outside(bound: Bound, place: Place, job: Job, limits: Limits) -> None:
-    """Put outputs where the step keeps them outside of the workflow.
-
-    Raises
-    ------
-    CutOffError
-        The limits ended meanwhile.
-    _OutsideError
-        One cannot be put there.
-    """
+    """Put outputs where the step keeps them outside of the workflow."""
     for output in bound.outputs:
         target = bound.targets.get(output.name)
         source = None if target is None else place.runtime.place(job, output.path or "")
@@ -285,17 +248,7 @@ def _put(
 
 
 async def _keep_outputs(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:
-    """Read and store what a process gave.
-
-    Raises
-    ------
-    EvaluationError
-        It did not write a file, and the output has no default.
-    WireError
-        A value is too large to travel, or no text.
-    ArtifactError, OSError
-        A file cannot be kept.
-    """
+    """Read and store what a process gave."""
     if not bound.outputs:
         return {}
     if any(is_file(output.type) for output in bound.outputs):
@@ -332,14 +285,7 @@ def _keep(output: Output, place: Place, job: Job, stdout: bytes) -> Single | Non
 
 
 def _root_of(output: Output, source: Path, job: Job) -> Path:
-    """Return the folder of the step that an output lies in, all links followed.
-
-    Raises
-    ------
-    EvaluationError
-        It lies in none. A link that a process of a container made leads to the machine's files
-        when it is followed out here.
-    """
+    """Return the folder of the step that an output lies in, all links followed."""
     real = os.path.realpath(source)
     for root in (job.folder, *(one.source for one in mounted(job))):
         if Path(real).is_relative_to(os.path.realpath(root)):

@@ -11,18 +11,7 @@ from couler.backends.local.locks import Hold
 
 
 class Lane:
-    """A bound on how many requests run at the same time: `max_parallel` of a scope, or a lock.
-
-    Parameters
-    ----------
-    width
-        How many; at least 1.
-
-    Attributes
-    ----------
-    free
-        How many more may start.
-    """
+    """A bound on how many requests run at the same time: `max_parallel` of a scope, or a lock."""
 
     __slots__ = ("_to_tell", "free")
 
@@ -48,17 +37,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What requests of a kind ask for; those of one shape wait in one line.
-
-    Attributes
-    ----------
-    need
-        What they take of the machine.
-    lanes
-        The bounds that they count for, the outermost first.
-    locks
-        The locks that they hold.
-    """
+    """What requests of a kind ask for; those of one shape wait in one line."""
 
     need: Need
     lanes: tuple[Lane, ...] = ()
@@ -67,23 +46,7 @@ class Shape:
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """Work that waits for its start.
-
-    Attributes
-    ----------
-    shape
-        What it takes.
-    priority
-        Greater is earlier; seconds of the longest path that hangs on it.
-    limits
-        At their end it is given up.
-    start
-        Called with the grant, or with None when it is given up.
-    passed_over
-        How many less important ones have started while there was no room for it.
-    is_given_up
-        Whether it waits no more without having started.
-    """
+    """Work that waits for its start."""
 
     shape: Shape
     priority: float

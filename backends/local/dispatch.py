@@ -1,11 +1,4 @@
-"""Which of the steps that could run does run: jobs, processors, memory, GPUs, locks, bounds.
-
-Model: a request waits until all that it asks for is free at the same time, and then takes it all.
-Among the requests that fit, that of the highest priority starts, the oldest of several. A request
-for which the machine has no room is passed over by smaller ones, but at most `PATIENCE` times;
-then nothing starts before it, so that many small steps cannot keep a large one waiting for ever.
-One that waits for a lock or a bound keeps nothing waiting: what runs meanwhile is not in its way.
-"""
+"""Which of the steps that could run does run: jobs, processors, memory, GPUs, locks, bounds."""
 
 from __future__ import annotations
 
@@ -23,15 +16,7 @@ _LOCK_POLL_S = 0.2
 
 @dataclass(slots=True)
 class Dispatcher:
-    """Gives what a machine has to those who ask.
-
-    Parameters
-    ----------
-    capacity
-        What there is.
-    locks
-        The locks of steps, which other runs share.
-    """
+    """Gives what a machine has to those who ask."""
 
     capacity: Capacity
     locks: Locks
@@ -53,10 +38,7 @@ class Dispatcher:
         self._memory, self._gpus = self.capacity.memory_bytes, list(self.capacity.gpus)
 
     def submit(self, request: Request) -> None:
-        """Take a request in; it starts in a later turn of the event loop.
-
-        One whose limits have ended is given up at once.
-        """
+        """Take a request in; it starts in a later turn of the event loop."""
         if request.limits.reached is not None:
             request.start(None)
             return

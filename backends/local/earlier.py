@@ -18,17 +18,7 @@ from couler.state.records import StepRecord
 
 @dataclass(slots=True)
 class Earlier:
-    """The records of earlier sessions.
-
-    Parameters
-    ----------
-    records
-        How instances ended, by the text of their paths.
-    has_file
-        Tells whether the file of a reference is in the store.
-    again
-        Paths of what is to run again, whatever became of it.
-    """
+    """The records of earlier sessions."""
 
     records: dict[str, StepRecord]
     has_file: Callable[[str], bool]
@@ -40,20 +30,7 @@ class Earlier:
     def find(
         self, path: str, key: str, names: Collection[str], since: int
     ) -> tuple[End, StepRecord] | None:
-        """Return the end that was recorded for a path, if it still holds.
-
-        Parameters
-        ----------
-        path
-            Text of the path.
-        key
-            Of what is to run there.
-        names
-            Of the outputs that are needed: standard output is kept only for those who read it.
-        since
-            Ordinal of the latest end that it depends on. One that is later than the recorded end
-            ran again after it, in a session that died before this step could follow.
-        """
+        """Return the end that was recorded for a path, if it still holds."""
         record = self.records.get(path)
         if record is None or self._objection(record, key, names, since) is not None:
             return None
@@ -62,10 +39,7 @@ class Earlier:
     def find_lost(
         self, path: str, key: str, names: Collection[str], since: int
     ) -> tuple[End, StepRecord] | None:
-        """Return the end that was recorded for a path, if it holds but for files that are gone.
-
-        The arguments are those of `find`.
-        """
+        """Return the end that was recorded for a path, if it holds but for files that are gone."""
         record = self.records.get(path)
         if record is None or self._change(record, key, names, since) is not None:
             return None
@@ -132,20 +106,7 @@ class Earlier:
 
 
 def left_out_items(recorded: Iterable[str], ended: Collection[str]) -> set[str]:
-    """Return what is recorded in items that their foreachs do not have any more.
-
-    Parameters
-    ----------
-    recorded
-        Texts of paths that earlier sessions have recorded.
-    ended
-        Those of what has ended in this session; a foreach that ended has told of all its items.
-
-    Examples
-    --------
-    >>> sorted(left_out_items(["m[0]", "m[1]", "m[2]/x", "n[0]"], ["m[0]", "m", "n"]))
-    ['m[1]', 'm[2]/x']
-    """
+    """Return what is recorded in items that their foreachs do not have any more."""
     having_items = {str(whole) for text in ended for whole, _ in _items_around(text)}
     return {
         text

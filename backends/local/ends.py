@@ -29,19 +29,7 @@ from couler.ir.workflow import Container, Http, Output, Step
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a step's instance ended.
-
-    Attributes
-    ----------
-    key
-        Of a step that runs something: equal for the same work, see `StepKeys`.
-    source_run
-        The run that made what was taken from the cache.
-    since
-        Ordinal of the latest end in it, `RUNS` for what runs in this session; 0 if nothing ran.
-    inside
-        How the steps ended that it ran inside.
-    """
+    """How a step's instance ended."""
 
     state: State
     outputs: Outputs = field(default_factory=dict)
@@ -56,19 +44,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class ScopeEnd:
-    """How a scope ended.
-
-    Attributes
-    ----------
-    states
-        The state of each step.
-    outputs
-        What can be read of each step.
-    failed
-        The leaves whose branch is failed, or what a limit cut off; none if the scope is well.
-    since
-        As of an `End`.
-    """
+    """How a scope ended."""
 
     states: Mapping[str, State]
     outputs: Mapping[str, Outputs]
@@ -78,13 +54,7 @@ class ScopeEnd:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How one attempt ended.
-
-    Attributes
-    ----------
-    kind
-        How it failed; None where another attempt cannot help.
-    """
+    """How one attempt ended."""
 
     succeeded: bool
     outputs: Outputs = field(default_factory=dict)
@@ -101,15 +71,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A step with its values evaluated, which are the same for each of its attempts.
-
-    Attributes
-    ----------
-    words
-        Command and arguments; none for a script.
-    texts
-        Environment variables, or headers, that are given as values.
-    """
+    """A step with its values evaluated, which are the same for each of its attempts."""
 
     step: Step
     path: StepPath
@@ -131,13 +93,7 @@ class Bound:
 
 
 def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) -> Bound:
-    """Evaluate the values of a step that runs something.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        A value cannot be read.
-    """
+    """Evaluate the values of a step that runs something."""
     action = step.action
     inputs = bind_inputs(step, view)
     words: tuple[str, ...] = ()

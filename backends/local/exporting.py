@@ -19,24 +19,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def export(stored: Stored, store: ObjectStore, folder: Path, recorder: Recorder) -> object:
-    """Return an output for people and JSON; a file as the path of a copy in a folder.
-
-    Parameters
-    ----------
-    stored
-        The output.
-    store
-        Where files are kept.
-    folder
-        Of this output; made if it is needed. The file keeps its name; a list has a folder an item.
-    recorder
-        Shows what is no file.
-
-    Raises
-    ------
-    ArtifactError
-        A file is not in the store, or is not what it was.
-    """
+    """Return an output for people and JSON; a file as the path of a copy in a folder."""
     if isinstance(stored, Gathered):
         return [
             None if item is None else export(item, store, folder / str(index), recorder)

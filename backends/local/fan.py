@@ -16,23 +16,7 @@ async def run_all(
     *,
     width: int | None = None,
 ) -> list[R]:
-    """Start things in order and return how each ended, in the same order.
-
-    Parameters
-    ----------
-    things
-        What to start.
-    start
-        Called with the position, the thing, and the function to call once with its end; the end
-        may come before `start` returns.
-    width
-        How many may be under way at the same time; None for all.
-
-    Examples
-    --------
-    >>> asyncio.run(run_all("ab", lambda index, thing, ended: ended(f"{thing}{index}")))
-    ['a0', 'b1']
-    """
+    """Start things in order and return how each ended, in the same order."""
     if not things:
         return []
     ends: dict[int, R] = {}

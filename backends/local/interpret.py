@@ -1,9 +1,4 @@
-"""The interpreter of the IR: what starts when, in parallel, by docs/semantics.md.
-
-The modules that say what a workflow means (`values`, `iteration`, `status`, `retries`, `outputs`)
-know nothing of it, nor of the event loop that it lives in. Functions that take `ended` return at
-once and call it later with the end, so that what only waits for its start costs little.
-"""
+"""The interpreter of the IR: what starts when, in parallel, by docs/semantics.md."""
 
 from __future__ import annotations
 
@@ -66,21 +61,7 @@ class Attempter(t.Protocol):
 
 
 class Interpreter:
-    """Runs scopes and records what happens.
-
-    Parameters
-    ----------
-    dispatcher
-        Tells when a step that runs something may start.
-    attempter
-        Runs it.
-    recorder
-        Told of all starts and ends.
-    reuse
-        What need not run, as it is known from earlier.
-    hold_of
-        Gives what a lock of a step is here.
-    """
+    """Runs scopes and records what happens."""
 
     def __init__(
         self,
@@ -110,21 +91,7 @@ class Interpreter:
         read: Collection[str],
         shown: Collection[str],
     ) -> ScopeEnd:
-        """Run the steps of a scope, each after those that it waits for.
-
-        Parameters
-        ----------
-        steps
-            Steps of an acyclic graph.
-        path
-            Place of the scope.
-        around
-            What holds for them.
-        read
-            Names of the steps whose standard output something reads.
-        shown
-            Names of the steps that something outside of the scope reads.
-        """
+        """Run the steps of a scope, each after those that it waits for."""
         return await run_steps(steps, path, around, self, read=read, shown=shown)
 
     def start_step(self, instance: Instance, around: Around, ended: Ended) -> None:
@@ -294,10 +261,7 @@ class Interpreter:
         return await end
 
     async def _find_outside(self, instance: Instance, around: Around) -> tuple[End | None, Files]:
-        """Look for what is known of an instance, with what it takes from outside.
-
-        Fetching takes its turn and its time as an attempt does.
-        """
+        """Look for what is known of an instance, with what it takes from outside."""
         shape = Shape(Need(), around.lanes)
         grant = await self._dispatcher.acquire(shape, around.priority, around.limits)
         if grant is None:
@@ -440,10 +404,7 @@ class Interpreter:
     async def _wait_for_retry(
         self, instance: Instance, limits: Limits, attempts: int, last: Attempt, begun: float
     ) -> bool:
-        """Wait as the policy says, and tell whether there is another attempt.
-
-        `begun` is when the first one did, by the monotonic clock.
-        """
+        """Wait as the policy says, and tell whether there is another attempt."""
         retry = instance.step.retry
         if limits.reached or not may_retry(retry, attempts, last.kind, last.exit_code):
             return False

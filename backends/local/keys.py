@@ -17,19 +17,7 @@ NO_FILES: Files = MappingProxyType({})
 
 
 class StepKeys:
-    """The keys of the instances of steps that run something.
-
-    A key is that of `couler.ir.cachekey`, with the contents of files in place of their references;
-    entries of a cache with a name have keys of their own. So have steps that run without their
-    image, since what this machine has in its place may give other results.
-
-    Parameters
-    ----------
-    volumes
-        Of the workflow.
-    in_images
-        Whether steps run in containers of their images.
-    """
+    """The keys of the instances of steps that run something."""
 
     def __init__(self, volumes: Iterable[Volume], *, in_images: bool) -> None:
         self._volumes = {volume.name: volume for volume in volumes}
@@ -37,23 +25,7 @@ class StepKeys:
         self._digests: dict[int, tuple[Step, str]] = {}
 
     def of(self, step: Step, view: View, files: Files = NO_FILES) -> str:
-        """Return the key of one instance, in hexadecimal.
-
-        Parameters
-        ----------
-        step
-            The step.
-        view
-            What the instance can read.
-        files
-            What has come from outside of the workflow; where an input lacks, its location
-            stands for it.
-
-        Raises
-        ------
-        EvaluationError, WireError
-            As `resolve`.
-        """
+        """Return the key of one instance, in hexadecimal."""
         bind_targets(step, view)  # what cannot be put fails here
         key = cache_key(
             self._digest(step),

@@ -12,31 +12,7 @@ OUT_OF_TIME = "it did not end within its time limit"
 
 
 class Limits:
-    """A time limit and a cancel, which hold for everything inside as well.
-
-    Used as a context manager, so that the clock stops with the work.
-
-    Parameters
-    ----------
-    outer
-        The limits around; when they end, so do these.
-    seconds
-        From now on; None for no limit of its own.
-
-    Attributes
-    ----------
-    reached
-        Why nothing may run any more, None if it may.
-
-    Examples
-    --------
-    >>> async def example():
-    ...     with Limits() as run, run.within(60) as step:
-    ...         step.on_end(lambda: print("ended:", step.reached))
-    ...         run.end(CANCELLED)
-    >>> asyncio.run(example())
-    ended: the run was cancelled
-    """
+    """A time limit and a cancel, which hold for everything inside as well."""
 
     __slots__ = ("_deadline", "_inside", "_outer", "_timer", "reached")
 

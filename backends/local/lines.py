@@ -1,15 +1,4 @@
-"""Requests that wait, kept so that the next to start is found without a look at all of them.
-
-Requests of one shape wait in one line, and only its first can start. For each need there is a tree
-of lines. Its branches are the lanes that the lines go through, each inside of the one before it,
-and every branch has a heap of what is in it. So the next request is found in the logarithm of the
-number of lines, times the depth of the lanes, times the number of different needs. A branch whose
-lane is full leaves the heap that it stands in when it comes first there, and comes back when a
-place in the lane is free: until then what waits in it costs nothing.
-
-The heaps are lazy. An entry of a branch is no later than what is first in the branch, and is put
-right when it comes first itself. Entries of what has moved or left stay, and are dropped then.
-"""
+"""Requests that wait, kept so that the next to start is found without a look at all of them."""
 
 from __future__ import annotations
 
@@ -43,15 +32,7 @@ class _Entered:
 
 
 class Line(_Entered):
-    """The requests of one shape.
-
-    Parameters
-    ----------
-    shape
-        What they ask for.
-    lanes
-        What they go through, the outermost first.
-    """
+    """The requests of one shape."""
 
     __slots__ = ("branch", "lanes", "requests", "shape", "tree")
 
@@ -86,15 +67,7 @@ class Line(_Entered):
 
 
 class Branch(_Entered):
-    """The lines of a tree that go through a lane; without a lane, the whole tree.
-
-    Parameters
-    ----------
-    entries
-        Numbers for the entries of its heaps.
-    lane, outer
-        The lane, and the branch that this one is in.
-    """
+    """The lines of a tree that go through a lane; without a lane, the whole tree."""
 
     __slots__ = ("_entries", "_heap", "_inside", "_lane", "outer", "size")
 
@@ -221,13 +194,7 @@ class _Together:
 
 
 class Lines:
-    """All that waits.
-
-    Parameters
-    ----------
-    on_end
-        Called with limits that end while requests with these wait.
-    """
+    """All that waits."""
 
     def __init__(self, on_end: Callable[[Limits], None]) -> None:
         self._on_end = on_end

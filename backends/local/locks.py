@@ -29,13 +29,7 @@ class Hold(t.NamedTuple):
 
 
 def hold_of(lock: Lock, entries: Entries) -> Hold:
-    """Return what a lock of a workflow is on this machine.
-
-    Raises
-    ------
-    ConfigurationError
-        The size of a semaphore is not there, or is no number above 0.
-    """
+    """Return what a lock of a workflow is on this machine."""
     namespace = "" if lock.namespace is None else f"{lock.namespace}/"
     match lock:
         case Mutex():
@@ -50,14 +44,7 @@ def hold_of(lock: Lock, entries: Entries) -> Hold:
 
 
 def require_locks(workflow: Workflow, entries: Entries) -> None:
-    """Refuse to start a workflow with a lock that it would wait for for ever.
-
-    Raises
-    ------
-    ConfigurationError
-        As `hold_of`; or a step asks for more places of a lock than there are, besides those that
-        the run itself holds meanwhile.
-    """
+    """Refuse to start a workflow with a lock that it would wait for for ever."""
     own = [hold_of(lock, entries) for lock in workflow.locks]
     _require_places(own, f'the workflow "{workflow.name}"')
     for path, step in steps_by_path(workflow):
@@ -87,16 +74,7 @@ def _size(key: ConfigKey, entries: Entries) -> int:
 
 
 class Locks:
-    """The locks in a folder, as far as this run holds them.
-
-    The system lets go of them when the process ends, however it ends, and those of steps that
-    have inherited them: where an engine is killed, its locks are held as long as its steps live.
-
-    Parameters
-    ----------
-    folder
-        Made when the first lock is taken.
-    """
+    """The locks in a folder, as far as this run holds them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -104,13 +82,7 @@ class Locks:
         """The descriptor of each place of a lock, by kind and name."""
 
     def take(self, hold: Hold) -> bool:
-        """Take a place of a lock if there is a free one, and tell whether it was taken.
-
-        Raises
-        ------
-        StateError
-            Its file cannot be made.
-        """
+        """Take a place of a lock if there is a free one, and tell whether it was taken."""
         held = self._held.setdefault((hold.kind, hold.name), {})
         for place in range(hold.places):
             if place not in held and self._take_place(hold, place, held):

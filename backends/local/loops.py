@@ -13,10 +13,7 @@ T = t.TypeVar("T")
 def run_coroutine(
     make: Callable[[], Coroutine[t.Any, t.Any, T]], interrupt: Callable[[], object]
 ) -> T:
-    """Run a coroutine to its end, also where an event loop runs already, as in a notebook.
-
-    `interrupt` is called for each interrupt that its host turns into an error meanwhile.
-    """
+    """Run a coroutine to its end, also where an event loop runs already, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -15,24 +15,7 @@ _GLANCE = 16
 
 
 class Masker:
-    """Replaces secrets in a stream of bytes, also where one is cut in two by the reading.
-
-    Parameters
-    ----------
-    secrets
-        The values; empty ones are left out.
-
-    Notes
-    -----
-    Secrets that overlap are replaced together. What is shown does not depend on how the stream is
-    cut; no more is held back than what may be the beginning of a secret.
-
-    Examples
-    --------
-    >>> masker = Masker(["hunter2"])
-    >>> masker.feed(b"password: hun") + masker.feed(b"ter2!") + masker.flush()
-    b'password: ***!'
-    """
+    """Replaces secrets in a stream of bytes, also where one is cut in two by the reading."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._needles = {needle for secret in secrets for needle in _needles(secret)}
@@ -82,10 +65,7 @@ def _needles(secret: str) -> Iterator[bytes]:
 
 
 def _open_from(text: bytes, needle: bytes) -> int:
-    """Return where the end of a text begins that is the beginning of a needle, but not all of it.
-
-    It is the length of the text where there is none.
-    """
+    """Where the end of a text begins that is the beginning of a needle, but not all of it."""
     at = text.find(needle[:1], max(0, len(text) - len(needle) + 1))
     while at >= 0:
         glance = text[at : at + _GLANCE]
@@ -96,15 +76,7 @@ def _open_from(text: bytes, needle: bytes) -> int:
 
 
 def masked(text: str | None, secrets: Sequence[str]) -> str | None:
-    """Return a text without the values of secrets; None stays None.
-
-    They are looked for as they are, as Python quotes them and as URLs do.
-
-    Examples
-    --------
-    >>> masked("refused: hunter2, https://a.b/?key=a%2Fb", ["hunter2", "a/b"])
-    'refused: ***, https://a.b/?key=***'
-    """
+    """Return a text without the values of secrets; None stays None."""
     if text is None or not secrets:
         return text
     forms = {

@@ -33,55 +33,17 @@ def begun_in(lost: Iterable[AttemptRecord]) -> dict[int, datetime]:
 
 
 def end_orphans(run_id: str, recorded: Mapping[int, datetime]) -> int:
-    """End all processes of a run that nobody watches any more; return how many there were.
-
-    They are found by their environment, which children inherit, and by the sessions of these and
-    of the recorded processes: a process that cleared its environment is still in the session of
-    its step. They are asked to end, and after some seconds are ended by force.
-
-    Parameters
-    ----------
-    run_id
-        The run. This process must own it.
-    recorded
-        The processes of attempts without an end, which led their sessions, and when they began.
-
-    Raises
-    ------
-    StateError
-        One does not end.
-
-    Notes
-    -----
-    Needs `/proc`, so it finds nothing on systems other than Linux.
-    """
+    """End all processes of a run that nobody watches any more; return how many there were."""
     return _end_all([f"{MARK}={run_id}"], recorded, _GRACE_S, f"run {run_id}")
 
 
 def end_run(run_id: str) -> int:
-    """End by force what has left the sessions of a run's steps, all of which have ended.
-
-    Raises
-    ------
-    StateError
-        One does not end.
-    """
+    """End by force what has left the sessions of a run's steps, all of which have ended."""
     return _end_all([f"{MARK}={run_id}"], {}, 0.0, f"run {run_id}")
 
 
 def end_attempts(works: Collection[Path]) -> int:
-    """End by force what has left the sessions of attempts of this engine that have ended.
-
-    Parameters
-    ----------
-    works
-        The folders of the attempts, as their processes know them.
-
-    Raises
-    ------
-    StateError
-        One does not end.
-    """
+    """End by force what has left the sessions of attempts of this engine that have ended."""
     marks = [f"{WORK_MARK}={work}" for work in works]
     whose = ", ".join(map(str, sorted(works)))
     return _end_all(marks, {}, 0.0, whose, since=_own_start())
@@ -119,11 +81,7 @@ def _end_all(
 def _find(
     marks: set[bytes], recorded: Mapping[int, datetime], led: set[int], since: int
 ) -> Iterator[int]:
-    """Find the processes, and add to the sessions that are known to be theirs.
-
-    These stay known when the process that told of them has ended. Processes that began before
-    `since`, in ticks from boot, are not looked into.
-    """
+    """Find the processes, and add to the sessions that are known to be theirs."""
     sessions: dict[int, int] = {}
     begun: dict[int, float] = {}
     marked: set[int] = set()
@@ -160,12 +118,7 @@ def _own_start() -> int:
 def _is_same(
     pid: int, started: datetime, begun: Mapping[int, float], sessions: Mapping[int, int]
 ) -> bool:
-    """Return whether a number is still that of a recorded process or of the session it led.
-
-    A number is not given away while a session has it. So the process by that number tells by the
-    time of its own start; where there is none, one of its session must have begun when the attempt
-    did. In doubt, as where all of them began later, the session counts as somebody else's.
-    """
+    """Return whether a number is still that of a recorded process or of the session it led."""
     since_boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     known = [pid] if pid in begun else [one for one, session in sessions.items() if session == pid]
     return any(abs(since_boot + begun[one] - started.timestamp()) < _START_S for one in known)

@@ -14,22 +14,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def require_packages(workflow: Workflow, version: Callable[[str], str] = metadata.version) -> None:
-    """Refuse to start a workflow whose scripts ask for packages that are not installed.
-
-    Versions are not compared.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    version
-        Gives the installed version of a distribution or raises `PackageNotFoundError`.
-
-    Raises
-    ------
-    ConfigurationError
-        Packages are missing; the message ends in the command that installs them.
-    """
+    """Refuse to start a workflow whose scripts ask for packages that are not installed."""
     missing: dict[str, str] = {}
     for step in all_steps(workflow):
         if isinstance(step.action, Script):

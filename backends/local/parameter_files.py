@@ -17,13 +17,7 @@ from couler.store import ObjectStore
 
 
 def require_files(parameters: Parameters) -> None:
-    """Refuse what is no file or directory.
-
-    Raises
-    ------
-    ParameterError
-        A parameter names one that is not there.
-    """
+    """Refuse what is no file or directory."""
     for name, value in parameters.values.items():
         if name in parameters.kept:
             continue
@@ -35,13 +29,7 @@ def require_files(parameters: Parameters) -> None:
 
 
 def store_files(parameters: Parameters, store: ObjectStore, home: Home) -> dict[str, Path]:
-    """Put the files that new parameters name into the store, as the values that travel.
-
-    Returns
-    -------
-    dict
-        Where each of them was, by its reference.
-    """
+    """Put the files that new parameters name into the store, as the values that travel."""
     files: dict[str, Path] = {}
     for name, value in tuple(parameters.values.items()):
         if is_file(value.type) and name not in parameters.kept:
@@ -56,25 +44,7 @@ def store_files(parameters: Parameters, store: ObjectStore, home: Home) -> dict[
 def hold_files(
     database: Database, store: ObjectStore, run_id: str, files: Mapping[str, Path]
 ) -> None:
-    """Let a run hold the files of its parameters.
-
-    Until then nobody needed them, so that another run may have deleted one after it was put. It is
-    put again.
-
-    Parameters
-    ----------
-    database, store
-        Where it is recorded, and the files.
-    run_id
-        The run, which is recorded.
-    files
-        What `store_files` returned.
-
-    Raises
-    ------
-    ParameterError
-        A file is not what it was when it was put.
-    """
+    """Let a run hold the files of its parameters."""
     for reference, path in files.items():
         while not _is_held(database, store, run_id, reference):
             if store.put(path) != reference:

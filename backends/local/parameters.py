@@ -19,17 +19,7 @@ from couler.state.records import Json
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of a run.
-
-    Attributes
-    ----------
-    values
-        The value of each.
-    kept
-        Names of those that are as an earlier session has recorded them.
-    defaults
-        Of those that were not given: the text of the default that they had.
-    """
+    """The parameters of a run."""
 
     values: dict[str, Single]
     kept: frozenset[str]
@@ -44,15 +34,7 @@ class Parameters:
 
 
 def with_entries(declared: tuple[Parameter, ...], entries: Entries) -> tuple[Parameter, ...]:
-    """Return parameters whose defaults are the entries of config maps that they name.
-
-    Raises
-    ------
-    ParameterError
-        An entry is not of the type of its parameter.
-    ConfigurationError
-        An entry cannot be read.
-    """
+    """Return parameters whose defaults are the entries of config maps that they name."""
     if all(parameter.config is None for parameter in declared):
         return declared
     return tuple(_with_entry(parameter, entries) for parameter in declared)
@@ -75,25 +57,7 @@ def merge_parameters(
     given: Mapping[str, object],
     recorded: Mapping[str, Json],
 ) -> Parameters:
-    """Return the parameters of a run that may have been recorded before.
-
-    A value that was given stays until another is. One that was a default stays while the default
-    is the same. Those that are declared no more fall away.
-
-    Parameters
-    ----------
-    declared
-        The parameters of the workflow, which may have changed since.
-    given
-        Values by name, as for `bind_parameters`.
-    recorded
-        `Parameters.to_record` of the session before; empty for a run that begins.
-
-    Raises
-    ------
-    ParameterError
-        As `bind_parameters`.
-    """
+    """Return the parameters of a run that may have been recorded before."""
     earlier = read_outputs(recorded)
     kept: dict[str, Single] = {}
     defaults: dict[str, str] = {}
@@ -119,28 +83,7 @@ def bind_parameters(
     given: Mapping[str, object],
     kept: Mapping[str, Single] = MappingProxyType({}),
 ) -> dict[str, Single]:
-    """Return the value of each parameter of a run.
-
-    Parameters
-    ----------
-    declared
-        The parameters of the workflow.
-    given
-        Values by name. Text for a parameter of another type is read as JSON.
-    kept
-        Values of those that are not given, in place of their defaults.
-
-    Raises
-    ------
-    ParameterError
-        Names are unknown, values are missing, of the wrong type or not among the choices; the
-        message tells all of it.
-
-    Examples
-    --------
-    >>> bind_parameters((Parameter(name="depth", type="int", default=3),), {"depth": "5"})
-    {'depth': Single(text='5', type='int')}
-    """
+    """Return the value of each parameter of a run."""
     names = [parameter.name for parameter in declared]
     problems = [unknown_parameter(name, names) for name in given if name not in names]
     bound: dict[str, Single] = {}

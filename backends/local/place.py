@@ -30,33 +30,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What all attempts of a run share.
-
-    Attributes
-    ----------
-    run_id
-        Name of the run.
-    folder
-        Of the run.
-    store
-        Where files are kept.
-    exchange
-        Fetches files from outside of the workflow, and puts files there.
-    entries
-        The secrets and config maps of this machine.
-    environ
-        What processes of this machine inherit.
-    volumes
-        Those of the workflow, by name.
-    runtime
-        How a step becomes a process.
-    secrets
-        Values to mask in logs.
-    pod
-        What all pods of the workflow are told.
-    sweeper
-        Ends what attempts leave behind.
-    """
+    """What all attempts of a run share."""
 
     run_id: str
     folder: Path
@@ -118,13 +92,7 @@ class Place:
 
 
 def entry_texts(variables: tuple[EnvVar, ...], entries: Entries) -> dict[str, str]:
-    """Return the variables that are taken from secrets and config maps.
-
-    Raises
-    ------
-    ConfigurationError
-        An entry is missing.
-    """
+    """Return the variables that are taken from secrets and config maps."""
     found: dict[str, str] = {}
     for variable in variables:
         key = variable.secret or variable.config
@@ -135,10 +103,7 @@ def entry_texts(variables: tuple[EnvVar, ...], entries: Entries) -> dict[str, st
 
 
 def _file_name(path: StepPath) -> str:
-    """Return the path as the name of a file; no step's name has a dot or a slash.
-
-    A very long one is cut and ends in a digest of the whole.
-    """
+    """Return the path as the name of a file; no step's name has a dot or a slash."""
     name = str(path).replace("/", ".")
     if len(name) <= _LONGEST_NAME:
         return name

@@ -45,23 +45,7 @@ class CompanionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One attempt of a step that has other containers.
-
-    Attributes
-    ----------
-    bound
-        The step with its values.
-    job
-        The attempt.
-    place
-        What the attempts of the run share.
-    limits
-        Of the attempt.
-    spawned
-        Told the number of the process of each container.
-    locks
-        Gives the open files of the locks of the run, which processes keep.
-    """
+    """One attempt of a step that has other containers."""
 
     bound: Bound
     job: Job
@@ -71,13 +55,7 @@ class Pod:
     locks: Callable[[], tuple[int, ...]]
 
     async def run_before(self) -> None:
-        """Run the containers that come before the step, one after another.
-
-        Raises
-        ------
-        CompanionError
-            One of them did not end well.
-        """
+        """Run the containers that come before the step, one after another."""
         for companion in self.bound.companions:
             if companion.is_beside:
                 continue
@@ -90,13 +68,7 @@ class Pod:
 
     @asynccontextmanager
     async def sidecars(self) -> AsyncIterator[None]:
-        """Run the containers beside the step while a block runs, and end them then.
-
-        Raises
-        ------
-        CompanionError
-            One of them could not start, or failed; after the block, if that did not fail itself.
-        """
+        """Run the containers beside the step while a block runs, and end them then."""
         found = [one for one in self.bound.companions if one.is_beside]
         with self.limits.within(None) as limits:
             tasks: list[asyncio.Task[ProcessEnd]] = []
@@ -208,10 +180,7 @@ def _error(what: str, told: str) -> CompanionError:
 
 
 class _Lines:
-    """Writes the output of a container into the log of its step, each line under its name.
-
-    A line of more than `_LONGEST_LINE` bytes goes on in further ones, so that little is held.
-    """
+    """Writes the output of a container into the log of its step, each line under its name."""
 
     def __init__(self, log: int, name: str, secrets: tuple[str, ...]) -> None:
         self._log = log

@@ -56,16 +56,7 @@ class ProcessEnd(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Where what a process writes goes.
-
-    Attributes
-    ----------
-    log
-        A file that both outputs go to, without passing through here; None for the functions.
-    stdout, stderr
-        Called with what comes, None for the log. With one and the same function for both they
-        share a pipe, so that their order is kept.
-    """
+    """Where what a process writes goes."""
 
     log: int | None = None
     stdout: Take | None = None
@@ -83,39 +74,7 @@ async def run_process(
     inherits: Sequence[int] = (),
     grace_s: float = GRACE_S,
 ) -> ProcessEnd:
-    """Run a command in a session of its own and wait for its end.
-
-    Nothing of its process group outlives it, however it ends.
-
-    Parameters
-    ----------
-    words
-        The program and its arguments.
-    environ
-        The whole environment.
-    directory
-        Where it runs.
-    streams
-        Where its outputs go.
-    limits
-        Their end is its end.
-    on_start
-        Told the number of the process, which is that of its group and session too.
-    inherits
-        Open files that it keeps open without knowing of them.
-    grace_s
-        Seconds that it has to end by itself.
-
-    Raises
-    ------
-    OSError, ValueError
-        It cannot be started: there is no such program, or a text holds what no process can
-        be given.
-    LostOutputError
-        A function that takes its output could not; the process is ended.
-    LostProcessError
-        Its end came, but not to here.
-    """
+    """Run a command in a session of its own and wait for its end."""
     shared = streams.stdout is streams.stderr
     process = subprocess.Popen(
         words,

@@ -37,38 +37,7 @@ IDLE_FLUSH_S = 0.02
 
 @dataclass(slots=True)
 class Recorder:
-    """Records starts and ends.
-
-    What is recorded is written with the next commit, and that comes before the next start of a
-    process: a process never starts that the journal does not know, nor after an end that it does
-    not know.
-
-    Parameters
-    ----------
-    journal
-        Where a later session, or another program, reads of it.
-    log_of
-        Gives the log of an instance.
-    where
-        Gives the place of a file in the store by its reference.
-    on_event
-        Told of it at once.
-    attempts
-        How many attempts each path has had in earlier sessions.
-    secrets
-        Values that no message tells, whoever wrote it.
-    objects_of
-        Gives the objects of the store that the run needs of an end, whatever the cache does.
-
-    Attributes
-    ----------
-    results
-        How each instance ended, by the text of its path.
-    warned_of
-        What has failed that the run goes on without.
-    failure
-        Ends with the error where something cannot be written.
-    """
+    """Records starts and ends."""
 
     journal: Journal
     log_of: Callable[[StepPath], str]
@@ -105,17 +74,7 @@ class Recorder:
         *,
         stays_known: bool = False,
     ) -> None:
-        """Record how an instance ended.
-
-        Parameters
-        ----------
-        instance, end
-            The instance and its end.
-        started
-            When it started; None if it never did.
-        stays_known
-            Whether what earlier sessions have recorded of it stays, so that this end is only told.
-        """
+        """Record how an instance ended."""
         if not instance.is_shown:
             return
         path, finished = str(instance.path), now()
@@ -229,13 +188,7 @@ class Recorder:
         self._tell("retrying", instance.path, message=f"{told}{wait}", attempt=number)
 
     def suspended(self, path: StepPath, message: str | None) -> None:
-        """Tell that a step waits for a person, who may resume it at once.
-
-        Raises
-        ------
-        StateError
-            That it waits cannot be written.
-        """
+        """Tell that a step waits for a person, who may resume it at once."""
         self.flush()
         self._tell("suspended", path, message=message, attempt=self.attempts[str(path)])
 
@@ -271,13 +224,7 @@ class Recorder:
         await asyncio.shield(self._committed)
 
     def flush(self) -> None:
-        """Write all that is recorded.
-
-        Raises
-        ------
-        StateError
-            It cannot be written.
-        """
+        """Write all that is recorded."""
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None

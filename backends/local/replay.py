@@ -20,19 +20,7 @@ from couler.locations.transfer import OUTSIDE_ERRORS
 def plan_retry(
     workflow: ir.Workflow, view: View, known: Known, *, read: Collection[str]
 ) -> tuple[PlannedStep, ...]:
-    """Return what a retry would do with each step, in the order in which they could run.
-
-    Parameters
-    ----------
-    workflow
-        The workflow, which may have changed since; without defaults.
-    view
-        Facts and parameters of the run.
-    known
-        Finds what need not run, as it does for the run; on a store that is read-only.
-    read
-        Names of the steps of the workflow whose standard output something reads.
-    """
+    """Return what a retry would do with each step, in the order in which they could run."""
     return plan_replay(workflow, view, _Finder(known), read=read)
 
 

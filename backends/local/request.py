@@ -38,31 +38,7 @@ async def send(
     limits: Limits,
     keep_bytes: int,
 ) -> Response | None:
-    """Send a request and wait for the response, whatever its code.
-
-    Parameters
-    ----------
-    url
-        Of the schemes http and https.
-    method, headers, body
-        The request.
-    verify_tls
-        Whether the certificate of the server is checked.
-    limits
-        When to give up.
-    keep_bytes
-        How much of the response's body to keep; one byte more tells that there was more.
-
-    Returns
-    -------
-    Response or None
-        None if the limits ended before.
-
-    Raises
-    ------
-    RequestError
-        No response came, or the URL is none.
-    """
+    """Send a request and wait for the response, whatever its code."""
     if not url.lower().startswith(("http://", "https://")):
         raise RequestError(f"{url[:200]!r} is no URL that begins with http:// or https://")
 

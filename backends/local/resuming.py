@@ -21,14 +21,7 @@ EVERY = ""
 
 @dataclass(slots=True)
 class Doorbell:
-    """Lets steps wait until somebody resumes them.
-
-    Parameters
-    ----------
-    take
-        Gives the paths that have been resumed since the last call, `EVERY` for all that wait, each
-        with the texts that were entered, by name.
-    """
+    """Lets steps wait until somebody resumes them."""
 
     take: Callable[[], Iterable[tuple[str, Entered]]]
     _waiting: dict[str, asyncio.Event] = field(default_factory=dict)

@@ -1,9 +1,4 @@
-"""What need not run: steps that an earlier session of the run has ended, and cached results.
-
-A step of the same run is taken over if it succeeded at the same path with the same key, nothing
-that it depends on ended later, its outputs that are needed were kept, and its files are still in
-the store. A step that asks for a cache may take the outputs of another run with the same key.
-"""
+"""What need not run: steps that an earlier session of the run has ended, and cached results."""
 
 from __future__ import annotations
 
@@ -39,21 +34,7 @@ from couler.state.records import CacheDecision, StepRecord
 
 @dataclass(slots=True)
 class Known:
-    """Decides what need not run, for a run and for its plan alike.
-
-    Parameters
-    ----------
-    earlier
-        What earlier sessions of the run have recorded.
-    keys
-        The keys of its steps.
-    cache
-        Results of all runs; None where it is not to be used.
-    exchange
-        Fetches files from outside of the workflow, whose contents are a part of keys.
-    seen
-        What `sight` has found in the cache, by path and key: it is held and its files are whole.
-    """
+    """Decides what need not run, for a run and for its plan alike."""
 
     earlier: Earlier
     keys: StepKeys
@@ -66,15 +47,7 @@ class Known:
         return self.cache is not None and step.cache is not None
 
     def fetch(self, step: Step, view: View, stop: Stop) -> Files:
-        """Return what a step takes from outside of the workflow, which may take until a stop.
-
-        Raises
-        ------
-        EvaluationError, WireError
-            A location cannot be told.
-        ArtifactError, ConfigurationError, OSError
-            A file cannot be had.
-        """
+        """Return what a step takes from outside of the workflow, which may take until a stop."""
         if self.exchange is None or not has_sources(step):
             return NO_FILES
         return self.exchange.fetch_all(step, bind_sources(step, view), stop)
@@ -96,10 +69,7 @@ class Known:
         return self.earlier.why_not(str(instance.path), key, _names(instance), since)
 
     def find_cached(self, instance: Instance, key: str) -> tuple[End | None, CacheDecision | None]:
-        """Look in the cache for the end of an instance.
-
-        This reads files. Without a decision the cache was not asked.
-        """
+        """Look in the cache for the end of an instance."""
         policy = instance.step.cache
         if self.cache is None or policy is None or self.earlier.is_asked_for(str(instance.path)):
             return None, None
@@ -119,11 +89,7 @@ class Known:
     def sight(
         self, instance: Instance, view: View, since: int
     ) -> tuple[Sighting | None, CacheDecision | None]:
-        """Look for all that is known of an instance that may not have come up yet.
-
-        This reads files. What the cache has is held for the run, and not counted as used. The
-        decision is for a step that runs all the same; without one the cache was not asked.
-        """
+        """Look for all that is known of an instance that may not have come up yet."""
         if has_sources(instance.step) or has_targets(instance.step):
             return None, None  # that its files are put somewhere is a need of its own
         try:
@@ -167,15 +133,7 @@ class Known:
 
 @dataclass(slots=True)
 class Reuse:
-    """Takes over, in a run, what need not run.
-
-    Parameters
-    ----------
-    recorder
-        Told of what is found.
-    known
-        Finds it.
-    """
+    """Takes over, in a run, what need not run."""
 
     recorder: Recorder
     known: Known
@@ -201,10 +159,7 @@ class Reuse:
         return has_sources(step) or (self.known.asks_cache(step) and has_targets(step))
 
     async def fetch(self, instance: Instance, view: View, limits: Limits) -> Files | None:
-        """Return what a step takes from outside of the workflow; None if that cannot be had now.
-
-        Then the step is to run, and its attempt tells why.
-        """
+        """Return what a step takes from outside of the workflow; None if that cannot be had now."""
         if not has_sources(instance.step):
             return NO_FILES
         try:
@@ -215,10 +170,7 @@ class Reuse:
     async def find(
         self, instance: Instance, view: View, files: Files, limits: Limits, *, since: int
     ) -> End | None:
-        """Return the known end of an instance, and tell of it; None if it is to run.
-
-        The files of a cached one are where it keeps them outside of the workflow before that.
-        """
+        """Return the known end of an instance, and tell of it; None if it is to run."""
         try:
             key = self.keys.of(instance.step, view, files)
         except VALUE_ERRORS:  # it is told when the step is to run
@@ -250,10 +202,7 @@ class Reuse:
     async def find_ahead(
         self, instance: Instance, view: View, ahead: Ahead, *, since: int
     ) -> End | None:
-        """Return the known end of an instance as `find` does, in view of those that read it.
-
-        What is remembered of it without the files is its end if nothing that runs reads it.
-        """
+        """Return the known end of an instance as `find` does, in view of those that read it."""
         name = instance.step.name
         sighting, decision = None, None
         if name not in ahead.known:

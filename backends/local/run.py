@@ -80,30 +80,7 @@ def begin(
     program: str | None = None,
     source_map: SourceMap = NO_CHANGE,
 ) -> RunResult:
-    """Run a workflow that has not run before.
-
-    Parameters
-    ----------
-    workflow
-        A verified workflow without defaults (`resolve_defaults`), of features that the engine has.
-    parameters
-        Values of its parameters; text is read as the declared type.
-    around
-        What the run is given.
-    program
-        The file that defines the workflow.
-    source_map
-        Where in the workflow the steps of the program are.
-
-    Raises
-    ------
-    ParameterError
-        The parameters do not fit.
-    ConfigurationError
-        A secret or a package is missing.
-    StateError
-        What happens cannot be written down.
-    """
+    """Run a workflow that has not run before."""
     bound = _bind(workflow, around, parameters, {})
     require_files(bound)
     require_surroundings(workflow, around)
@@ -148,34 +125,7 @@ def take_up(
     source_map: SourceMap = NO_CHANGE,
     from_step: str | None = None,
 ) -> RunResult:
-    """Run what an earlier session has left: what failed, what was cut off, what has changed.
-
-    Parameters
-    ----------
-    run
-        The run.
-    workflow
-        Its workflow, which may have changed; verified, and without defaults.
-    parameters
-        Values that take the place of earlier ones.
-    around
-        What the run is given.
-    database
-        Where the run is recorded.
-    interrupts
-        Tell that the run is to end.
-    source_map
-        Where in the workflow the steps of the program are.
-    from_step
-        Name or path of a step that runs again with all that comes after it.
-
-    Raises
-    ------
-    ParameterError, ConfigurationError, StateError
-        As `begin`.
-    RunBusyError
-        Another process works on the run.
-    """
+    """Run what an earlier session has left: what failed, what was cut off, what has changed."""
     asked = _asked(workflow, from_step, source_map)
     bound = _bind(workflow, around, parameters, run.parameters)
     require_files(bound)
@@ -202,17 +152,7 @@ def plan(
     source_map: SourceMap = NO_CHANGE,
     from_step: str | None = None,
 ) -> tuple[PlannedStep, ...]:
-    """Return what `take_up` would do with each step; the arguments are the same.
-
-    Nothing changes in the database or in the store.
-
-    Raises
-    ------
-    ParameterError
-        A value does not fit.
-    StateError
-        What is recorded of the run cannot be read, or there is no such step.
-    """
+    """Return what `take_up` would do with each step; the arguments are the same."""
     asked = _asked(workflow, from_step, source_map)
     bound = _bind(workflow, around, parameters, run.parameters)
     require_files(bound)
@@ -439,10 +379,7 @@ def _cache(
 
 
 def _own_objects(known: Known, store: ObjectStore, instance: Instance, end: End) -> list[str]:
-    """Return what a run needs of an instance's end, whatever becomes of the cache.
-
-    What goes through the cache is held there, and wholes have what is in them.
-    """
+    """Return what a run needs of an instance's end, whatever becomes of the cache."""
     if end.state != "succeeded" or end.key is None or known.asks_cache(instance.step):
         return []
     digests: list[str] = []

@@ -54,38 +54,12 @@ async def run_steps(
     read: Collection[str],
     shown: Collection[str],
 ) -> ScopeEnd:
-    """Run the steps of a scope to their ends.
-
-    Parameters
-    ----------
-    steps
-        Steps of an acyclic graph.
-    path
-        Place of the scope.
-    around
-        What holds for them.
-    starter
-        Starts them.
-    read
-        Names of the steps whose standard output something reads.
-    shown
-        Names of the steps that something outside of the scope reads.
-    """
+    """Run the steps of a scope to their ends."""
     return await _Scope(steps, path, around, starter, read=read, shown=shown).to_end()
 
 
 def tail_seconds(graph: Graph, steps: dict[str, Step]) -> dict[str, float]:
-    """Return for each step the seconds of the longest path from its start to the scope's end.
-
-    Examples
-    --------
-    >>> from couler.ir.policies import Profile
-    >>> from couler.ir.workflow import Group
-    >>> first = Step(name="a", action=Group(steps=()), profile=Profile(seconds=5))
-    >>> second = Step(name="b", action=Group(steps=()), depends_on=("a",))
-    >>> tail_seconds(Graph.of((first, second)), {"a": first, "b": second})
-    {'b': 1.0, 'a': 6.0}
-    """
+    """Return for each step the seconds of the longest path from its start to the scope's end."""
     tails: dict[str, float] = {}
     for name in reversed(graph.topological_order):
         profile = steps[name].profile

@@ -40,27 +40,7 @@ TIME_LIMIT = "the time limit of the workflow ended it"
 
 @dataclass(slots=True)
 class Session:
-    """Runs a workflow from its start to its exit handlers, once.
-
-    Parameters
-    ----------
-    workflow
-        What to run, without defaults.
-    parameters
-        Values of its parameters.
-    facts
-        What `RunRef` reads.
-    started
-        When the run began, over all sessions.
-    place
-        Where it runs.
-    recorder
-        Told of all that happens.
-    interpreter
-        Runs its scopes.
-    interrupts
-        Tell that the run is to end.
-    """
+    """Runs a workflow from its start to its exit handlers, once."""
 
     workflow: Workflow
     parameters: Mapping[str, Stored]
@@ -72,15 +52,7 @@ class Session:
     interrupts: Interrupts
 
     async def run(self) -> RunResult:
-        """Run to the end.
-
-        Raises
-        ------
-        StateError
-            What happens cannot be written down; all processes have been ended.
-        KeyboardInterrupt
-            There was a second interrupt; all processes have been ended.
-        """
+        """Run to the end."""
         interpreter = self.interpreter
         work = _Work(self)
         loop = asyncio.get_running_loop()

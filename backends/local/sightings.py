@@ -12,21 +12,7 @@ from couler.state.records import StepRecord
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What is known of an instance before it has come up.
-
-    Attributes
-    ----------
-    key
-        Of what it does.
-    end
-        How it ends.
-    is_kept
-        Whether its files are there; else it can end so only if nothing reads them.
-    record
-        What an earlier session of the run has recorded, if it is known from there.
-    found
-        What the cache has of it, if it is known from there: held by the run, and not counted yet.
-    """
+    """What is known of an instance before it has come up."""
 
     key: str
     end: End

@@ -12,19 +12,7 @@ from contextlib import contextmanager, suppress
 
 
 class Interrupts:
-    """Hands signals on to an event loop.
-
-    A handler written in Python runs only once the main thread does. A signal that comes after that
-    thread has looked for signals and before it sleeps, or that another thread gets, does not wake
-    it. So the numbers of signals are written to a socket, which the loop reads.
-
-    Attributes
-    ----------
-    numbers
-        The signals that are taken.
-    woken
-        The file descriptor of the host to which other numbers go on, below 0 for none.
-    """
+    """Hands signals on to an event loop."""
 
     def __init__(self, received: socket.socket) -> None:
         self.numbers: frozenset[int] = frozenset()
@@ -96,13 +84,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def _take_signals(interrupts: Interrupts, sent: socket.socket) -> Iterator[None]:
-    """Hand on each interrupt and each request to end.
-
-    Signals that something else already handles, and threads other than the main one, are
-    left alone; except that an `asyncio.run` around hands an interrupt only to a loop that does
-    not go on while the run does. Entered before `asyncio.run`, which handles interrupts in a way
-    of its own where nobody else does.
-    """
+    """Hand on each interrupt and each request to end."""
     before = {}
     if threading.current_thread() is threading.main_thread():
         for number in SIGNALS:

@@ -19,20 +19,7 @@ from couler.state.results import Event
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a run is given by those who ask for it.
-
-    Attributes
-    ----------
-    options
-        How to run.
-    environ
-        Environment of the processes, and where secrets and the home are looked for. Its variables
-        `COULER_*` are not passed on.
-    on_event
-        Told of what happens in the run.
-    secrets
-        Values that the program of the workflow gives; they are written nowhere.
-    """
+    """What a run is given by those who ask for it."""
 
     options: RunOptions
     environ: Mapping[str, str]
@@ -40,10 +27,7 @@ class Surroundings:
     secrets: GivenSecrets = field(default_factory=dict, repr=False)
 
     def inherited(self, run_id: str) -> dict[str, str]:
-        """Return what processes of a run inherit of the environment, with the mark of the run.
-
-        What is meant for the engine is left out.
-        """
+        """Return what processes of a run inherit of the environment, with the mark of the run."""
         passed = {name: text for name, text in self.environ.items() if name[:7] != "COULER_"}
         return {**passed, MARK: run_id}
 
@@ -53,13 +37,7 @@ class Surroundings:
 
     @property
     def budget(self) -> Budget:
-        """What the cache may keep.
-
-        Raises
-        ------
-        ConfigurationError
-            There is no such policy, or not with such options.
-        """
+        """What the cache may keep."""
         options = self.options
         return Budget.choose(options.cache_policy, options.cache_budget, options.cache_run_budget)
 
@@ -72,13 +50,7 @@ class Surroundings:
 
 
 def require_surroundings(workflow: Workflow, around: Surroundings) -> None:
-    """Refuse to start a workflow that needs what is not here.
-
-    Raises
-    ------
-    ConfigurationError
-        A package, an entry of a secret or of a config map, or a program is missing.
-    """
+    """Refuse to start a workflow that needs what is not here."""
     if around.options.runtime == "process":  # in a container they are installed at its start
         require_packages(workflow)
     entries = around.entries(workflow)

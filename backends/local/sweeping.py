@@ -10,11 +10,7 @@ from couler.backends.local.orphans import end_attempts
 
 
 class Sweeper:
-    """Ends what attempts have left behind.
-
-    To find it takes a look at all processes of the machine. One look serves all who ask while
-    another one is under way, so that many attempts that end together cost as much as two.
-    """
+    """Ends what attempts have left behind."""
 
     def __init__(self) -> None:
         self._wanted: set[Path] = set()
@@ -22,18 +18,7 @@ class Sweeper:
         self._next: asyncio.Task[None] | None = None
 
     async def end(self, works: Iterable[Path]) -> None:
-        """End what lives of attempts that have ended.
-
-        Parameters
-        ----------
-        works
-            The work folders of the attempts, as their processes know them.
-
-        Raises
-        ------
-        StateError
-            A process does not end.
-        """
+        """End what lives of attempts that have ended."""
         ended = set(works)
         if not ended:
             return

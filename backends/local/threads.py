@@ -15,18 +15,7 @@ T = t.TypeVar("T")
 
 
 async def in_thread(work: Callable[[Stop], T], limits: Limits) -> T:
-    """Do work in a thread of its own and return what it gives.
-
-    When the limits end, nobody waits for it any more, which its argument tells. A thread that
-    waits for another machine cannot give up at once: it ends with the process of the engine.
-
-    Raises
-    ------
-    CutOffError
-        The limits ended before.
-    Exception
-        What the work raises.
-    """
+    """Do work in a thread of its own and return what it gives."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
     stop = Stop()

@@ -20,15 +20,7 @@ _REMEDIES = {
 
 @contextmanager
 def explain_writing(place: Path, doing: str) -> Iterator[None]:
-    """Raise what the system says inside as a `StateError` that says what, where and how to mend.
-
-    Parameters
-    ----------
-    place
-        The folder that is written to.
-    doing
-        What was tried, as in ``cannot <doing>``.
-    """
+    """Raise what the system says inside as a `StateError` that says what, where and how to mend."""
     try:
         yield
     except OSError as error:

@@ -1,9 +1,4 @@
-"""Programs that nobody trusts yet: an allow-list, then a build behind walls, then data.
-
-`check_program` reads a program and says what it may not have; `build_program` builds what has
-passed in a process without files, network, processes and environment, and verifies what comes out.
-docs/generated-programs.md says what that promises, and what is left to the user.
-"""
+"""Programs that nobody trusts yet: an allow-list, then a build behind walls, then data."""
 
 from couler.box.build import Built as Built
 from couler.box.build import Isolation as Isolation

@@ -24,19 +24,7 @@ def type_problem(
     line: int | None = None,
     within: frozenset[str] = frozenset(),
 ) -> TypeProblem | None:
-    """Return the first part of an annotation that is no type, None if all are.
-
-    Parameters
-    ----------
-    node
-        The annotation.
-    bindings
-        What names stand for.
-    line
-        Where it is written, for the parts of a text.
-    within
-        Names that stand for what is looked at.
-    """
+    """Return the first part of an annotation that is no type, None if all are."""
     here = line or node.lineno
 
     def inner(part: ast.expr) -> TypeProblem | None:

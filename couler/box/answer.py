@@ -36,22 +36,7 @@ class Answer(t.NamedTuple):
 
 
 def read_answer(result: bytes, name: str, file: str) -> Answer:
-    """Read what the process of a build wrote.
-
-    Parameters
-    ----------
-    result
-        What it wrote.
-    name
-        The name of the program in the box.
-    file
-        The name that its places are to have.
-
-    Raises
-    ------
-    ForgedError
-        It is not what building writes.
-    """
+    """Read what the process of a build wrote."""
     try:
         tree = json.loads(result, parse_constant=_no_constant)
         if not isinstance(tree, dict) or not isinstance(tree.get("diagnostics"), list):

@@ -11,29 +11,7 @@ from couler.box.words import MODULES
 
 
 class Bindings:
-    """The names of a program, as far as they are bound by what runs in the build.
-
-    Attributes
-    ----------
-    shipped
-        Ids of the nodes of functions whose bodies do not run.
-    modules
-        Names that stand for modules, each with the module.
-    members
-        Names that were taken from modules, each with the module and its name there.
-    others
-        How often each name is bound otherwise, with a node that binds it.
-    declared
-        Names that the program gives to fields, parameters and outputs, which it can read as
-        attributes; see `declared_names`.
-    classes
-        Names of its classes.
-    aliases
-        Names that stand for one expression of the whole program, each with it.
-    types
-        Those of them that were found to be types, which `couler.box.annotations` keeps: a type of
-        many others is looked at once, and not once for each way that leads to it.
-    """
+    """The names of a program, as far as they are bound by what runs in the build."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.shipped = {id(one) for one in shipped_functions(tree)}

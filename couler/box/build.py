@@ -46,20 +46,7 @@ _SCHEMA_MODE = (
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What came of a program.
-
-    Attributes
-    ----------
-    workflow
-        The workflow, if the program got that far. It is verified, and what is wrong with it is
-        among the diagnostics; it is what the program says, which a user should still look at.
-    diagnostics
-        What the gate refused, what building and verifying found, or why building was ended.
-    output
-        The beginning of what the program printed, without control characters.
-    seconds
-        How long building took; 0 where the gate refused.
-    """
+    """What came of a program."""
 
     workflow: Workflow | None
     diagnostics: tuple[Diagnostic, ...]
@@ -75,23 +62,14 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """Whether this system can shut a program in.
-
-    Attributes
-    ----------
-    problem
-        Why it cannot, and what to do, in one or two sentences; None if it can.
-    """
+    """Whether this system can shut a program in."""
 
     problem: str | None
 
 
 @functools.cache
 def isolation() -> Isolation:
-    """Return whether programs can be built here, by making the walls once around nothing.
-
-    The answer is kept for this process.
-    """
+    """Return whether programs can be built here, by making the walls once around nothing."""
     missing = _missing()
     if missing is None:
         missing = start_build("", "workflow.py", _PROBE).refused
@@ -119,29 +97,7 @@ def _problem(missing: str) -> str:
 
 
 def build_program(source: str, *, limits: Limits | None = None, file: str = "workflow.py") -> Built:
-    """Check a program, and build its workflow in a process that can reach nothing.
-
-    Parameters
-    ----------
-    source
-        The program.
-    limits
-        Bounds of the build.
-    file
-        Its name, for the places of what is reported.
-
-    Raises
-    ------
-    IsolationError
-        This system cannot shut a program in; nothing was run.
-    OSError
-        No process can be started.
-
-    Examples
-    --------
-    >>> build_program("import socket").workflow is None
-    True
-    """
+    """Check a program, and build its workflow in a process that can reach nothing."""
     refused = check_program(source, file=file)
     if refused:
         return Built(None, refused)
@@ -149,10 +105,7 @@ def build_program(source: str, *, limits: Limits | None = None, file: str = "wor
 
 
 def build_ungated(source: str, *, limits: Limits | None = None, file: str = "workflow.py") -> Built:
-    """Build a program that has not passed the gate; see `build_program`.
-
-    The walls hold without the gate, which the tests show by this function. Nothing else calls it.
-    """
+    """Build a program that has not passed the gate; see `build_program`."""
     limits = limits or Limits()
     missing = _missing()
     if missing is not None:
@@ -182,13 +135,7 @@ def build_ungated(source: str, *, limits: Limits | None = None, file: str = "wor
 
 
 def _answer_of(ending: Ending, name: str, file: str) -> Answer:
-    """Read what the judge told; the workflow is checked against the model once more.
-
-    Raises
-    ------
-    ForgedError
-        What the program gave is no result of a build.
-    """
+    """Read what the judge told; the workflow is checked against the model once more."""
     if ending.judge != 0:
         raise ForgedError("it takes longer, or more memory, to verify than there is for a build")
     if not ending.result:
@@ -200,10 +147,7 @@ def _answer_of(ending: Ending, name: str, file: str) -> Answer:
 
 
 def _verified(answer: Answer, output: str) -> tuple[Diagnostic, ...]:
-    """Return what was found in the box, and what was found outside, where nobody could change it.
-
-    The engines that settings are for are those which are installed here.
-    """
+    """What was found in the box, and what was found outside, where nobody could change it."""
     found = list(answer.diagnostics)
     failed = answer.failed
     if failed is not None:

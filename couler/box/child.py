@@ -36,34 +36,13 @@ _CHUNK = 1 << 16
 
 
 def program_name(file: str) -> str:
-    """Return the name that a program has in the box: that of its file, where that is a plain one.
-
-    Examples
-    --------
-    >>> program_name("flows/nightly.py"), program_name("../x y.txt")
-    ('nightly.py', 'workflow.py')
-    """
+    """The name that a program has in the box: that of its file, where that is a plain one."""
     name = Path(file).name
     return name if _NAME.fullmatch(name) else "workflow.py"
 
 
 def start_build(source: str, name: str, limits: Limits) -> Ending:
-    """Build a program behind walls, and return how that ended.
-
-    Parameters
-    ----------
-    source
-        The program; empty to see whether the walls can be built.
-    name
-        Its name in the box.
-    limits
-        Bounds, of which the kernel or this process ends the build at the first that it reaches.
-
-    Raises
-    ------
-    OSError
-        No process can be started.
-    """
+    """Build a program behind walls, and return how that ended."""
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
         read = [stack.enter_context(_Pipe()) for _ in range(2)]

@@ -20,26 +20,7 @@ _FILES = frozenset(
 
 
 def declared_names(tree: ast.Module, aliases: Mapping[str, ast.expr]) -> set[str]:
-    r"""Return the names that a program declares.
-
-    These are keywords of calls, keys of dicts and of items that are set, fields of classes, and
-    what outputs and tuned parameters are called: by `name`, or after the files of `output`. Texts
-    elsewhere declare nothing. Bodies of shipped functions are read as well: what they return has
-    such names.
-
-    Parameters
-    ----------
-    tree
-        The program.
-    aliases
-        Names that stand for one expression of the whole program.
-
-    Examples
-    --------
-    >>> tree = ast.parse("a(rate=1, output=['/tmp/score.txt'])\nb = {'mean': 'no', 'x y': 'no'}")
-    >>> sorted(declared_names(tree, {}))
-    ['mean', 'output', 'rate', 'score']
-    """
+    r"""Return the names that a program declares."""
     found = {name for node in ast.walk(tree) for name in _declared(node, aliases)}
     return {name for name in found if name.isidentifier()}
 

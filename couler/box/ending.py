@@ -15,27 +15,7 @@ IS_LONG = b'{"is_long": true}'
 
 
 class Ending(t.NamedTuple):
-    """How the process ended that a program was built in.
-
-    Attributes
-    ----------
-    refused
-        Why the walls could not be built, so that nothing ran; else None.
-    result
-        What the judge told of what the program gave; the workflow in it is a stranger's.
-    printed
-        What the program printed, the beginning of it.
-    code
-        The exit code; minus the number of the signal that ended it; None if it was stopped.
-    judge
-        The same of the process that verifies.
-    cpu_s
-        Processor time, in seconds.
-    stopped
-        Which bound it was stopped at, else None.
-    seconds
-        How long all of it took.
-    """
+    """How the process ended that a program was built in."""
 
     refused: str | None
     result: bytes

@@ -23,31 +23,7 @@ _MOST_TEXT = 600
 
 
 def check_program(source: str, *, file: str = "workflow.py") -> tuple[Diagnostic, ...]:
-    r"""Return why a program must not be built, or nothing if it may be.
-
-    The program is read and not run. It may use the syntax, the names and the attributes that
-    workflows are made of; all else is refused. The bodies of functions that are shipped, such as
-    those under `@couler.step`, are not looked at: they run nowhere but in their steps.
-
-    Parameters
-    ----------
-    source
-        The program.
-    file
-        Its name, for the places of what is reported.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        In the order of the lines; at most 50, and those of the text before those of the syntax.
-
-    Examples
-    --------
-    >>> check_program("import couler\nwith couler.Workflow('x'):\n    couler.suspend()")
-    ()
-    >>> [str(one) for one in check_program("import os")]  # doctest: +ELLIPSIS
-    ['workflow.py:1  CLR603 error  a generated program cannot import os...']
-    """
+    r"""Return why a program must not be built, or nothing if it may be."""
     try:
         tree = parse(source)
     except RefusedTextError as error:
@@ -158,10 +134,7 @@ class _Gate(CallRules, FormRules, ast.NodeVisitor):
         self.visit(node.value)
 
     def _is_known(self, name: str) -> bool:
-        """Return whether an attribute is one of Couler's or Python's values, or the program's.
-
-        A search for parameters gives the best of each by its name behind `best_`.
-        """
+        """Return whether an attribute is one of Couler's or Python's values, or the program's."""
         known = self.bindings.declared | METHODS | HANDLES
         return name in known or name.removeprefix("best_") in self.bindings.declared
 

@@ -1,9 +1,4 @@
-"""The processes that a program is built and judged in: ``python -I -S -c ... < SPEC``.
-
-The first imports Couler and makes two children. One goes behind the walls, and only then runs the
-program. The other stays outside, reads what the program gives, and verifies it. The first waits,
-and tells how they ended.
-"""
+"""The processes that a program is built and judged in: ``python -I -S -c ... < SPEC``."""
 
 from __future__ import annotations
 
@@ -146,13 +141,7 @@ def _needed_files() -> tuple[list[str], list[str]]:
 
 
 def _answer(result: int, name: str) -> None:
-    """Build the program, and write what came of it.
-
-    Raises
-    ------
-    MemoryError
-        The program took more than there is.
-    """
+    """Build the program, and write what came of it."""
     answer: dict[str, t.Any] = {}
     try:
         loaded = load_program(name, read=read_without_bodies)

@@ -16,20 +16,7 @@ _CHUNK = 1 << 16
 
 
 def judge(given: int, told: int, spec: t.Mapping[str, t.Any]) -> t.NoReturn:
-    """Read a result up to its end, verify it, and write what was found; then end the process.
-
-    Nothing of the result runs here: it is read as JSON, and checked against the model of the IR.
-    The process has seen nothing of the program, and has the same bounds of time and memory.
-
-    Parameters
-    ----------
-    given
-        The pipe that the build writes to.
-    told
-        The pipe to the process that asked for the build.
-    spec
-        What to build, see `couler.box.child`.
-    """
+    """Read a result up to its end, verify it, and write what was found; then end the process."""
     bounds = {name: spec["limits"][name] for name in ("AS", "CPU", "CORE")}
     walls.limit_resources(bounds)
     result = _read(given, spec["result_bytes"])

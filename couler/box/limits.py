@@ -7,23 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one build; beyond one of them it ends, and a diagnostic says which.
-
-    Attributes
-    ----------
-    wall_s
-        Seconds that the build may take, start of Python included (> 0).
-    cpu_s
-        Seconds of processor time, rounded up to whole ones (> 0).
-    memory_bytes
-        Address space of the process; Python with Couler needs about 200 MiB of it.
-    open_files
-        File descriptors.
-    result_bytes
-        Length of the workflow as JSON.
-    output_bytes
-        What the program may print, on both of its streams together.
-    """
+    """Bounds of one build; beyond one of them it ends, and a diagnostic says which."""
 
     wall_s: float = 30.0
     cpu_s: float = 10.0

@@ -45,27 +45,7 @@ _MOST_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class ReviewedStep:
-    """One step, as far as it is to be looked at.
-
-    Attributes
-    ----------
-    path
-        Where it is in the workflow.
-    kind
-        What kind of step it is.
-    after
-        Names of the steps that it waits for.
-    image
-        The image of its container, if it has one.
-    command
-        The words that are run; values of the workflow stand in angle brackets.
-    source
-        The script that is run, without the parts that Couler adds to all.
-    packages
-        What is installed before.
-    line
-        Where it stands in the program, if that is known.
-    """
+    """One step, as far as it is to be looked at."""
 
     path: str
     kind: str
@@ -79,20 +59,7 @@ class ReviewedStep:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a workflow would run, and what it would reach.
-
-    Attributes
-    ----------
-    name
-        Of the workflow.
-    steps
-        All steps, also those of groups and exit handlers.
-    images
-        All images of containers, each once.
-    reaches
-        What it uses beyond its own steps and files, one sentence each: secrets, volumes, accounts,
-        files outside, requests, settings of an engine.
-    """
+    """What a workflow would run, and what it would reach."""
 
     name: str
     steps: tuple[ReviewedStep, ...]
@@ -101,25 +68,7 @@ class Review:
 
 
 def review(workflow: Workflow) -> Review:
-    """Return what a user should look at before a workflow runs.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-
-    Notes
-    -----
-    It is read from the workflow, which is what runs, and not from the program.
-
-    Examples
-    --------
-    >>> import couler
-    >>> with couler.Workflow("x") as wf:
-    ...     _ = couler.run_container("busybox", ["echo", "hello"], step_name="say")
-    >>> review(wf.to_ir()).steps[0].command
-    ('echo', 'hello')
-    """
+    """Return what a user should look at before a workflow runs."""
     own = workflow.model_dump(mode="json", exclude_defaults=True)
     for name in ("steps", "exit_handlers", "hooks"):
         own.pop(name, None)

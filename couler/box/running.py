@@ -32,27 +32,7 @@ _MOST_TEXT = 2000
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Bounds of one run, of all its processes or of each.
-
-    Attributes
-    ----------
-    wall_s
-        Seconds that the run may take, start of Python included (> 0).
-    cpu_s
-        Seconds of processor time of each process.
-    memory_bytes
-        Address space of each process.
-    file_bytes
-        Length of each file.
-    disk_bytes
-        All files together; they are in memory.
-    processes
-        Processes and threads of all at a time.
-    open_files
-        File descriptors of each process.
-    result_bytes
-        Length of what is told of the run.
-    """
+    """Bounds of one run, of all its processes or of each."""
 
     wall_s: float = 60.0
     cpu_s: int = 30
@@ -66,19 +46,7 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True)
 class BoxedRun:
-    """How a run in the box ended. What its steps gave is data that a stranger has written.
-
-    Attributes
-    ----------
-    status
-        Of the run; None if it came to no end.
-    outputs
-        Outputs of the workflow.
-    states
-        How many instances of steps, groups and wholes apart, ended in which state.
-    message
-        Why it failed, or came to no end.
-    """
+    """How a run in the box ended. What its steps gave is data that a stranger has written."""
 
     status: str | None
     outputs: Mapping[str, t.Any]
@@ -103,26 +71,7 @@ def run_boxed(
     parameters: Mapping[str, t.Any] | None = None,
     limits: RunLimits | None = None,
 ) -> BoxedRun:
-    """Run a workflow on the local engine, shut in with every process that it starts.
-
-    There is no network, and of the files of the machine only Python, Couler and the programs of
-    the system, to be read; other files are in memory and gone afterwards. No variable of the
-    environment is handed on. The end of the run, or of its time, ends all processes.
-
-    Parameters
-    ----------
-    workflow
-        Any workflow.
-    parameters
-        What the run is given.
-    limits
-        Bounds of the run.
-
-    Raises
-    ------
-    IsolationError
-        This system cannot shut a run in; nothing was run.
-    """
+    """Run a workflow on the local engine, shut in with every process that it starts."""
     tree = json.loads(write_json(workflow))
     return _run({"workflow": tree, "parameters": dict(parameters or {})}, limits or RunLimits())
 

@@ -10,18 +10,7 @@ _Functions: t.TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def shipped_functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    r"""Return the functions of a program whose bodies do not run while it is built.
-
-    They are those under `@couler.step`, with or without options, or under a name that is given
-    `couler.step(...)` once; and those whose name stands nowhere but as the source of a
-    `couler.run_script`, or as what `couler.step` is called with.
-
-    Examples
-    --------
-    >>> tree = ast.parse("import couler\n@couler.step\ndef a(): ...\ndef b(): ...\nb()")
-    >>> [one.name for one in shipped_functions(tree)]
-    ['a']
-    """
+    r"""Return the functions of a program whose bodies do not run while it is built."""
     names = _Names(tree)
     decorated = [one for one in names.functions if names.is_step(one)]
     inside = {id(node) for one in decorated for part in one.body for node in ast.walk(part)}

@@ -27,16 +27,7 @@ def _refuse(name: str) -> t.NoReturn:
 
 
 def read_without_bodies(path: str) -> ast.Module:
-    """Return a program in which the functions that are shipped refuse to run.
-
-    Their text in the file stays as it is, and so do the names and the kind of the function, which
-    shipping looks at.
-
-    Raises
-    ------
-    SyntaxError
-        It is no Python.
-    """
+    """Return a program in which the functions that are shipped refuse to run."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
     for function in shipped_functions(tree):
         call = ast.Call(ast.Name(_NAME, ast.Load()), [ast.Constant(function.name)], [])

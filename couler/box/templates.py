@@ -12,14 +12,7 @@ _PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|[1-9]\d*)?(?:\.(?:\*|\d*))?[a
 
 
 def problem_of_format(template: str) -> str | None:
-    """Return what is wrong with a template of `str.format`, None if all its holes are plain.
-
-    Examples
-    --------
-    >>> problem_of_format("{0} of {name:>8}")
-    >>> problem_of_format("{0.__class__}")
-    'the hole {0.__class__} reaches into its value'
-    """
+    """Return what is wrong with a template of `str.format`, None if all its holes are plain."""
     try:
         fields = list(string.Formatter().parse(template))
     except ValueError as error:

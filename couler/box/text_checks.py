@@ -32,13 +32,7 @@ class RefusedTextError(Exception):
 
 
 def parse(source: str) -> ast.Module:
-    """Return a program as a tree of bounded size.
-
-    Raises
-    ------
-    RefusedTextError
-        It is no Python, too large or nested too deep, or holds what a reader would not see.
-    """
+    """Return a program as a tree of bounded size."""
     _check_text(source)
     try:
         with warnings.catch_warnings():

@@ -1,8 +1,4 @@
-"""The walls around a builder: what its process cannot see and cannot do, whatever it runs.
-
-Each step is taken in the process itself, and none can be taken back. Names and numbers are those
-of Linux; nothing of this module is called before `sys.platform` was looked at.
-"""
+"""The walls around a builder: what its process cannot see and cannot do, whatever it runs."""
 
 from __future__ import annotations
 
@@ -84,10 +80,7 @@ def gain_nothing(libc: ctypes.CDLL) -> None:
 
 
 def enter_namespaces(libc: ctypes.CDLL) -> None:
-    """Leave the users, mounts, processes, networks and more of the machine.
-
-    The next process that this one makes is the first of the new process namespace.
-    """
+    """Leave the users, mounts, processes, networks and more of the machine."""
     uid, gid = os.getuid(), os.getgid()
     before = _namespace_ids()
     flags = 0
@@ -118,19 +111,7 @@ def _namespace_ids() -> dict[str, str]:
 
 
 def show_only(libc: ctypes.CDLL, shown: Sequence[str], hidden: Sequence[str], program: str) -> None:
-    """Make a new root in which there are a few files of the machine, to be read, and the program.
-
-    Parameters
-    ----------
-    libc
-        The C library.
-    shown
-        Absolute paths without links, of folders and files; each keeps its path.
-    hidden
-        Folders within them that are not shown.
-    program
-        The file of the program, below `PROGRAM_FOLDER`, and its text, behind a line break.
-    """
+    """Make a new root with a few read-only files of the machine and the program."""
     mount(libc, "/", REC | PRIVATE)
     mount(libc, STAGING, NOSUID | NODEV, "couler-box", "tmpfs", _ROOT_SIZE)
     within = [one for one in shown if any(one.startswith(f"{folder}/") for folder in hidden)]

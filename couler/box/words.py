@@ -1,8 +1,4 @@
-"""The names that a generated program may use: modules, functions, attributes.
-
-What is not here is refused. Tests hold the tables against Couler's public names: a new name is
-either listed, or refused with its reason.
-"""
+"""The names that a generated program may use: modules, functions, attributes."""
 
 from __future__ import annotations
 

@@ -48,30 +48,7 @@ def clean_cache(
     grace: timedelta = GRACE,
     dry_run: bool = False,
 ) -> Cleaned:
-    """Remove entries that nobody uses, bring the rest under the budget, and delete files.
-
-    Parameters
-    ----------
-    database, store
-        The cache's entries and the runs, and their files. No other database may use the store.
-    judge
-        Knows the budget, and what goes first as things stand where its course is.
-    unused_for, grace
-        As in `couler.state.garbage.collect_garbage`.
-    dry_run
-        Change nothing and tell what would be.
-
-    Raises
-    ------
-    CachePolicyError
-        The policy failed, and something would have to go by it. Nothing was removed, unless others
-        have filled the cache meanwhile: then no entry was evicted. A run goes on with what was used
-        longest ago, for which there is no need here.
-    StoreError
-        The store cannot be reached.
-    StateError
-        The database cannot be used.
-    """
+    """Remove entries that nobody uses, bring the rest under the budget, and delete files."""
     choose = _choose(judge)
     if judge.is_limited:
         with database.read() as connection:

@@ -29,12 +29,7 @@ class Latest(t.NamedTuple):
 
 
 def latest_course(database: Database) -> Latest | None:
-    """Return from where later uses of the cache are foreseen, whoever asks between decisions.
-
-    That is as far as the run of this machine has come that began last of those under way: the step
-    whose outputs it looked for, or offered, last. If there is none, it is the end of the run that
-    used the cache last, where a run itself judges what stays. None if no run is known that used it.
-    """
+    """Return from where later uses of the cache are foreseen, whoever asks between decisions."""
     return _under_way(database) or _over(database)
 
 
@@ -69,29 +64,12 @@ _MET = ("hit", "miss", "stored", "rejected")
 
 
 def course_of(workflow: Workflow, name: str) -> Course:
-    """Return what is known of a workflow whose runs pass what nobody needs.
-
-    Parameters
-    ----------
-    workflow
-        As for `cached_places`.
-    name
-        That of its runs.
-    """
+    """Return what is known of a workflow whose runs pass what nobody needs."""
     return Course(name, cached_places(workflow), readers=passed_places(workflow))
 
 
 def passed_places(workflow: Workflow) -> dict[str, tuple[str, ...]]:
-    """Return the places that are passed where nobody needs them, each with those that read it.
-
-    They are those whose end can be foreseen (`couler.ir.evaluation.foresight`): plain steps with a
-    cache that such steps of their own scope read, and nothing else does.
-
-    Parameters
-    ----------
-    workflow
-        As for `cached_places`.
-    """
+    """Return the places that are passed where nobody needs them, each with those that read it."""
     found: dict[str, tuple[str, ...]] = {}
     for scope in scopes(workflow):
         if scope.owner is None and scope.steps is not workflow.steps:
@@ -116,19 +94,7 @@ def _shown(scope: Scope, workflow: Workflow) -> frozenset[str]:
 
 
 def cached_places(workflow: Workflow) -> dict[str, int]:
-    """Return the number of each place of a workflow whose step asks for a cache, from 0.
-
-    Parameters
-    ----------
-    workflow
-        Verified, and without defaults.
-
-    Returns
-    -------
-    dict
-        By place: the names of the steps from the outside in, whatever their items and rounds. The
-        order is that of levels, as if all steps took equally long and nobody waited for room.
-    """
+    """Return the number of each place of a workflow whose step asks for a cache, from 0."""
     cached = [place for place, step in _in_order(workflow.steps, "") if step.cache is not None]
     return {place: number for number, place in enumerate(cached)}
 

@@ -24,13 +24,7 @@ class Held(t.NamedTuple):
 
 
 def measure_held(database: Database, store: ObjectStore) -> Held:
-    """Return what runs hold outside of the entries; the store is asked for sizes, if there is any.
-
-    Raises
-    ------
-    StateError
-        The database cannot be read.
-    """
+    """What runs hold outside of the entries; the store is asked for sizes, if there is any."""
     held = held_beside_entries(database)
     unsucceeded = [one for one in held if not one.has_succeeded]
     sizes = _sizes(store) if held else {}

@@ -29,19 +29,7 @@ from couler.state.ledger import Kept, Ledger
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much is kept, and what.
-
-    Attributes
-    ----------
-    name
-        What users call the policy.
-    policy
-        Says what is worth keeping.
-    total_bytes
-        What all entries may take together; None for any amount.
-    run_bytes
-        What the entries of one run may take; None for any amount.
-    """
+    """How much is kept, and what."""
 
     name: str
     policy: CachePolicy
@@ -52,13 +40,7 @@ class Budget:
     def choose(
         cls, policy: str | None, total_bytes: int | None = None, run_bytes: int | None = None
     ) -> t.Self:
-        """Return a budget with the policy of a text, the default for None.
-
-        Raises
-        ------
-        EngineOptionError, ConfigurationError
-            As `couler.caching.registry.read_policy`.
-        """
+        """Return a budget with the policy of a text, the default for None."""
         if policy is None:
             return cls(DEFAULT_POLICY, default_policy(), total_bytes, run_bytes)
         return cls(policy, read_policy(policy), total_bytes, run_bytes)
@@ -71,15 +53,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Decides on the offers of a run.
-
-    Parameters
-    ----------
-    budget
-        What there is room for; None if everything is kept.
-    course
-        What is known of the run's workflow; where the run is comes with each offer.
-    """
+    """Decides on the offers of a run."""
 
     budget: Budget | None = None
     course: Course = field(default_factory=Course)
@@ -90,10 +64,7 @@ class Judge:
         return self.budget is not None and self.budget.is_limited
 
     def settle(self, ledger: Ledger, offer: Offer) -> Verdict:
-        """Decide on an offer (`couler.state.admission.Judge`).
-
-        No step is lost to a policy that fails: what it has made is not kept then.
-        """
+        """Decide on an offer (`couler.state.admission.Judge`)."""
         try:
             return self._settle(ledger, offer)
         except CachePolicyError as error:
@@ -142,17 +113,7 @@ class Judge:
             return entry.credit
 
     def shrink(self, ledger: Ledger, here: str | None = None) -> Iterator[Eviction]:
-        """Yield what has to go for the cache to fit its budget, if nothing new comes.
-
-        A policy that fails does not keep it above: then goes what was used longest ago.
-
-        Parameters
-        ----------
-        ledger
-            What is known now.
-        here
-            The place that the run has come to; None if it has come to its end.
-        """
+        """Yield what has to go for the cache to fit its budget, if nothing new comes."""
         budget = self.budget
         if budget is None or not budget.is_limited:
             return
@@ -179,15 +140,7 @@ class Judge:
                 yield Eviction(one.key, why)
 
     def worths(self, ledger: Ledger, here: str = "") -> dict[str, float]:
-        """Return what each entry is worth to the policy now, by key; none without a policy.
-
-        `here` is the place that the run has come to, if there is one.
-
-        Raises
-        ------
-        CachePolicyError
-            The policy failed.
-        """
+        """Return what each entry is worth to the policy now, by key; none without a policy."""
         if self.budget is None:
             return {}
         known = self._knowledge(ledger, None, here)
@@ -219,10 +172,7 @@ def _too_large(budget: Budget, offer: Offer) -> str | None:
 
 
 def _shares(ledger: Ledger, budget: Budget) -> Iterator[tuple[Sequence[Kept], int]]:
-    """Yield what is under each limit, and the limit: that of each run, then that of all.
-
-    Nothing is read of the entries where all of them fit.
-    """
+    """Yield what is under each limit, and the limit: that of each run, then that of all."""
     if budget.run_bytes is not None:
         of_runs: dict[str, list[Kept]] = defaultdict(list)
         for kept in ledger.entries:
@@ -236,11 +186,7 @@ def _shares(ledger: Ledger, budget: Budget) -> Iterator[tuple[Sequence[Kept], in
 def _make_room(
     ledger: Ledger, newcomer: Kept, budget: Budget, worth: Callable[[str], float]
 ) -> list[Candidate] | str:
-    """Return what goes so that a newcomer fits, or why nothing does.
-
-    What it takes the place of has its key. The share of the run comes first, as what goes for it
-    leaves room for all.
-    """
+    """Return what goes so that a newcomer fits, or why nothing does."""
     shortages: list[Shortage] = []
     taken: list[Candidate] = []
     for limit, run_id in ((budget.run_bytes, newcomer.run_id), (budget.total_bytes, None)):

@@ -19,29 +19,7 @@ from couler.store import ObjectStore
 def keep_budget(
     database: Database, store: ObjectStore | None, judge: Judge, *, run_id: str | None = None
 ) -> tuple[tuple[Kept, CacheDecision], ...]:
-    """Leave what succeeded runs hold to the cache, bring it under its budget, delete what is left.
-
-    Parameters
-    ----------
-    database
-        Holds its entries.
-    store
-        Holds their files; None to delete none, where the store may serve other databases too.
-    judge
-        Knows the budget, and what goes first.
-    run_id
-        The run at whose end this is; None if there is none.
-
-    Returns
-    -------
-    tuple
-        The entries that were evicted, and why.
-
-    Raises
-    ------
-    StateError
-        The database cannot be written.
-    """
+    """Hand over what succeeded runs hold to the cache, enforce its budget, delete the rest."""
     if store is not None:
         with suppress(StoreError, OSError):  # the sweep looks at it again
             complete_holds(database, store)

@@ -1,4 +1,1 @@
-"""Which artifacts are worth keeping: the model of the Couler paper (IV-A), and policies.
-
-A library on names and numbers. It knows nothing of stores, databases and engines.
-"""
+"""Which artifacts are worth keeping: the model of the Couler paper (IV-A), and policies."""

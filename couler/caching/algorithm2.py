@@ -1,40 +1,5 @@
-"""Algorithm 2 of the Couler paper: which artifacts a cache keeps as jobs end, and why.
-
-It is here twice, each giving a trace. `printed` does what the lines say, where they say anything;
-`mended` does what the text around them asks for. They differ in this:
-
-Line 10
-    Printed, an artifact goes in if `C_u < C_t`, whatever its size, so that `C_u` can come above
-    `C_t`. Mended, it goes in if `C_u` with its size is at most `C_t`, and what alone takes
-    more than `C_t` is refused.
-Lines 12 and 24
-    Printed, the selection is called at `C_u = C_t`, and its loop does not begin: the newcomer is
-    neither kept nor refused. Mended, it is compared.
-Lines 17 to 22
-    Printed, only what is kept has a score, so that `u_min` is never the newcomer, which replaces
-    whatever is there. Mended, it has one, and is refused if that is the least.
-Line 23
-    Printed, `u` is the last of the loop before, and lines 10 and 11 mark nothing; since no artifact
-    comes twice, nothing follows from it. Mended, every artifact is decided on once, when the
-    job that makes it has ended.
-Line 25
-    Printed, the scores are those from before the loop. Mended, they are worked out again after
-    each removal, as the text says.
-Lines 26 to 29
-    Printed, `u_i` goes out, whichever that is. Mended, the newcomer does, and what was removed
-    for it before is put back.
-Lines 25 to 29
-    Printed, what was removed stays away. Mended, what is not needed after all is put back, the
-    last first, as all caches here do (`couler.caching.eviction`).
-
-In both, `C_u` is taken for the bytes of what is kept at any time: line 7 makes it a set, and no
-line adds the size of what line 11 keeps, without which line 12 would never hold. Of equal scores
-that of what was kept first is the least.
-
-References
-----------
-Couler: Unified Machine Learning Workflow Optimization in Cloud, IV-A2, Algorithm 2.
-"""
+"""Algorithm 2 of the Couler paper: which artifacts a cache keeps as jobs end, and why."""
+# Couler: Unified Machine Learning Workflow Optimization in Cloud, IV-A2, Algorithm 2.
 
 from __future__ import annotations
 
@@ -56,23 +21,7 @@ loop that has nothing left to remove, with more kept than there is room for."""
 
 
 class Step(t.NamedTuple):
-    """One thing that the algorithm did.
-
-    Attributes
-    ----------
-    job
-        The job that had ended.
-    newcomer
-        The artifact of it that was decided on.
-    action, artifact
-        What was done, and with which artifact.
-    scores
-        What was compared to decide it, in the order in which it was kept; empty if nothing was.
-    used_bytes
-        `C_u` after it.
-    reason
-        Why, in words.
-    """
+    """One thing that the algorithm did."""
 
     job: int
     newcomer: int
@@ -85,23 +34,7 @@ class Step(t.NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """All that the algorithm did, in order.
-
-    Attributes
-    ----------
-    graph
-        The jobs and artifacts, to whose numbers the steps refer.
-    capacity_bytes
-        `C_t`.
-    factor
-        How importance was worked out.
-    form
-        `printed` or `mended`.
-    steps
-        What was done.
-    kept
-        What is kept at the end, in the order in which it came.
-    """
+    """All that the algorithm did, in order."""
 
     graph: ArtifactGraph
     capacity_bytes: int
@@ -149,54 +82,8 @@ def run_algorithm_2(
     form: Form = "mended",
     jobs: Sequence[int] | None = None,
 ) -> Trace:
-    """Decide on the artifacts of jobs as these end.
-
-    Parameters
-    ----------
-    graph
-        The jobs and artifacts. What comes from outside is not decided on.
-    capacity_bytes
-        `C_t`, above 0.
-    factor
-        How importance is worked out; repaired, with what the paper chose, if it is not given.
-    form
-        `printed` or `mended`, as the module tells.
-    jobs
-        The jobs that end, in that order; all of them, in a topological order, if not given.
-
-    Raises
-    ------
-    ValueError
-        There is no room, the form is none, or a job ends twice or before one that it waits for.
-
-    Notes
-    -----
-    O(k) scores for each comparison, of which there are at most k for an artifact, with k kept.
-
-    References
-    ----------
-    Algorithm 2.
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(("a", "b", "c"), ("x", "y"), (0, 1), ((1,), (2,)), (60, 70),
-    ...                       seconds=(1.0, 1.0, 1.0))
-    >>> print(run_algorithm_2(graph, 100, form="printed").to_text())
-    Algorithm 2, printed, with the equations as in the reading 'repaired'; room for 100 bytes
-    a has ended
-      keep x: 0 bytes used are less than 100 (line 10); 60 bytes used
-    b has ended
-      keep y: 60 bytes used are less than 100 (line 10); 130 bytes used above the room
-    >>> print(run_algorithm_2(graph, 100).to_text())
-    Algorithm 2, mended, with the equations as in the reading 'repaired'; room for 100 bytes
-    a has ended
-      keep x: takes 60 bytes, and 100 are free; 60 bytes used
-    b has ended
-        x: I = 0.589 of L = 1, F = 0, V = 0.6  least
-        y: I = 4.536 of L = 1, F = 2, V = 0.7
-      evict x: worth less than y, which takes 70 bytes, and 40 are free; 0 bytes used
-      keep y: takes 70 bytes, and 100 are free; 70 bytes used
-    """
+    """Decide on the artifacts of jobs as these end."""
+    # Algorithm 2.
     if capacity_bytes <= 0:
         raise ValueError(f"capacity_bytes is {capacity_bytes}; it must be above 0")
     if form not in ("printed", "mended"):

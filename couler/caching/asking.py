@@ -1,7 +1,4 @@
-"""Asking a policy, which anybody may have written.
-
-What raises, or answers with what is no answer, is told as the policy's own error, by all that ask.
-"""
+"""Asking a policy, which anybody may have written."""
 
 from __future__ import annotations
 
@@ -22,13 +19,7 @@ _Answer = t.TypeVar("_Answer")
 
 
 def ask_admit(policy: CachePolicy, key: str, known: Knowledge) -> str | None:
-    """Return why an artifact is not to be kept at all; None if it may be.
-
-    Raises
-    ------
-    CachePolicyError
-        The policy failed, or its answer is neither a text nor None.
-    """
+    """Return why an artifact is not to be kept at all; None if it may be."""
     answer = _ask(policy, "admit", policy.admit, key, known)
     if answer is None or isinstance(answer, str):
         return None if answer is None else on_one_line(answer)
@@ -36,34 +27,12 @@ def ask_admit(policy: CachePolicy, key: str, known: Knowledge) -> str | None:
 
 
 def ask_credit(policy: CachePolicy, key: str, known: Knowledge) -> float:
-    """Return what the policy tells of an artifact that was offered or hit.
-
-    Raises
-    ------
-    CachePolicyError
-        The policy failed, or its answer is no number.
-    """
+    """Return what the policy tells of an artifact that was offered or hit."""
     return _number(policy, "on_access", policy.on_access, key, known)
 
 
 def ask_worth(policy: CachePolicy, key: str, known: Knowledge) -> float:
-    """Return what keeping an artifact is worth.
-
-    Raises
-    ------
-    CachePolicyError
-        The policy failed, or its answer is no number.
-
-    Examples
-    --------
-    >>> class Broken:
-    ...     def worth(self, key, known):
-    ...         return float("nan")
-    >>> ask_worth(Broken(), "a", None)
-    Traceback (most recent call last):
-    couler.errors.CachePolicyError: the cache policy Broken: worth says nan of 'a', which is not \
-a number. Mend the policy, or choose another one
-    """
+    """Return what keeping an artifact is worth."""
     return _number(policy, "worth", policy.worth, key, known)
 
 

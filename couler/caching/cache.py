@@ -25,13 +25,7 @@ class KeptOutlook(Outlook, t.Protocol):
     """An outlook that depends on what is kept, such as the cost of making something again."""
 
     def keep(self, key: str) -> Iterable[str]:
-        """Take note that an artifact is kept from now on; return of which others that tells.
-
-        Returns
-        -------
-        iterable of str
-            The artifacts of which something other than `distance` may have changed.
-        """
+        """Take note that an artifact is kept from now on; return of which others that tells."""
 
     def give_up(self, key: str) -> None:
         """Take note that an artifact is kept no longer, by which nothing of others falls."""
@@ -39,17 +33,7 @@ class KeptOutlook(Outlook, t.Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of an artifact that was offered to a cache.
-
-    Attributes
-    ----------
-    admitted
-        Whether it is kept.
-    evicted
-        The artifacts that went for it, in the order in which they went; none if it is not kept.
-    reason
-        Why it is not kept; empty if it is.
-    """
+    """What became of an artifact that was offered to a cache."""
 
     admitted: bool
     evicted: tuple[str, ...] = ()
@@ -57,53 +41,7 @@ class Verdict:
 
 
 class BudgetedCache:
-    """Keeps the artifacts that a policy holds to be worth most, within a number of bytes.
-
-    It holds keys, not files: whoever owns the files puts them where the verdict says.
-
-    Parameters
-    ----------
-    capacity_bytes
-        What all that is kept may take together.
-    policy
-        Says what is worth keeping.
-    outlook
-        Says what is known of artifacts; this cache alone tells it what is kept.
-
-    Raises
-    ------
-    ValueError
-        The capacity is negative.
-
-    Notes
-    -----
-    What is worth least is found by a heap of the worths that were told last, each a lower bound
-    of what it would be now (see `couler.caching.policy`); the least is asked for again until it
-    is what it was. A decision that looks at k artifacts, all but those it evicts because their
-    worth has risen above what was stored, is O(k log n) for n kept artifacts and O(n k) where the
-    policy does not promise that worths only rise. What is evicted was admitted before, and so adds
-    O(log n) to the decision that admitted it. A newcomer that is refused after it was compared
-    with j artifacts costs O(j log n), and so do j that are taken and then spared. Of how many k
-    others the worth changes as one is kept is for policy and outlook to say: by the reconstruction
-    cost of the Couler paper, of all that is made of it.
-
-    Examples
-    --------
-    >>> from couler.caching.graph import ArtifactGraph
-    >>> from couler.caching.policies.lru import LeastRecentlyUsed
-    >>> from couler.caching.run_knowledge import RunKnowledge
-    >>> graph = ArtifactGraph(
-    ...     jobs=("make", "read"), artifacts=("a", "b", "c", "d"), producer=(0, 0, 0, 0),
-    ...     readers=((1,), (1,), (1,), (1,)), size_bytes=(60, 40, 50, 200), seconds=(1.0, 1.0),
-    ... )
-    >>> cache = BudgetedCache(100, LeastRecentlyUsed(), RunKnowledge(graph))
-    >>> cache.offer("a").admitted, cache.offer("b").admitted, cache.access("a")
-    (True, True, True)
-    >>> cache.offer("c")
-    Verdict(admitted=True, evicted=('a',), reason='')
-    >>> cache.offer("d").reason
-    'takes 200 bytes, and the cache holds 100'
-    """
+    """Keeps the artifacts that a policy holds to be worth most, within a number of bytes."""
 
     def __init__(self, capacity_bytes: int, policy: CachePolicy, outlook: KeptOutlook) -> None:
         _check_capacity(capacity_bytes)
@@ -131,10 +69,7 @@ class BudgetedCache:
 
     @property
     def used_bytes(self) -> int:
-        """What all that is kept takes together.
-
-        More than the capacity only as long as pins hold what does not fit after `resize`.
-        """
+        """What all that is kept takes together."""
         return self._used_bytes
 
     @property
@@ -152,14 +87,7 @@ class BudgetedCache:
         return len(self._entries)
 
     def offer(self, key: str) -> Verdict:
-        """Decide on an artifact that was just made, or fetched.
-
-        Refused is, in this order, what is larger than the cache, what the policy refuses, what
-        pinned artifacts leave no room for, and what is worth less than what would have to go
-        for it: nothing is evicted for what is not admitted then. What goes is worth least, and what
-        of that is not needed to make room stays (`couler.caching.eviction`). What is kept already
-        stays, and the offer does not count as a use of it.
-        """
+        """Decide on an artifact that was just made, or fetched."""
         if key in self._entries:
             return Verdict(admitted=True)
         size = self._outlook.size_bytes(key)
@@ -210,13 +138,7 @@ class BudgetedCache:
         return True
 
     def pin(self, key: str) -> None:
-        """Keep an artifact whatever it is worth, until `unpin` was called as often as `pin`.
-
-        Raises
-        ------
-        KeyError
-            It is not kept.
-        """
+        """Keep an artifact whatever it is worth, until `unpin` was called as often as `pin`."""
         entry = self._entries[key]
         if not entry.pins:
             self._pinned_bytes += entry.size_bytes
@@ -224,15 +146,7 @@ class BudgetedCache:
         entry.pins += 1
 
     def unpin(self, key: str) -> tuple[str, ...]:
-        """Take back a pin; return what was evicted as only pins held more than the capacity.
-
-        Raises
-        ------
-        KeyError
-            It is not kept.
-        ValueError
-            It is not pinned.
-        """
+        """Take back a pin; return what was evicted as only pins held more than the capacity."""
         entry = self._entries[key]
         if not entry.pins:
             raise ValueError(f"{key!r} is not pinned")
@@ -244,15 +158,7 @@ class BudgetedCache:
         return self._shrink()
 
     def resize(self, capacity_bytes: int) -> tuple[str, ...]:
-        """Change the capacity; return what was evicted, in that order.
-
-        What is pinned stays even if it does not fit; `unpin` evicts it then.
-
-        Raises
-        ------
-        ValueError
-            The capacity is negative.
-        """
+        """Change the capacity; return what was evicted, in that order."""
         _check_capacity(capacity_bytes)
         self._known.capacity_bytes = capacity_bytes
         self._renew()
@@ -314,11 +220,7 @@ class BudgetedCache:
         return tuple(one.key for one in needed)
 
     def _put_back(self, taken: Iterable[Candidate], gone: Mapping[str, _Entry]) -> None:
-        """Keep again what was given up, without asking what it is worth.
-
-        No more is kept then than when the first of it went, and so no worth is below what was known
-        at that time.
-        """
+        """Keep again what was given up, without asking what it is worth."""
         for candidate in taken:
             entry = self._entries[candidate.key] = gone[candidate.key]
             self._used_bytes += entry.size_bytes

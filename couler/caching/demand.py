@@ -1,9 +1,4 @@
-"""What the next run of a workflow needs of what is kept, where no step runs that nobody needs.
-
-A step whose outputs are gone is passed if all that reads them is kept, or passed itself
-(`couler.ir.evaluation.foresight`). So what lies before a step that is kept is worth little, and
-what is lost with a step is also what has to run for it.
-"""
+"""What the next run of a workflow needs of what is kept, where no step runs that nobody needs."""
 
 from __future__ import annotations
 
@@ -18,18 +13,7 @@ LEAST_NEED = 0.01
 
 
 class Standing(t.NamedTuple):
-    """How a place of a workflow stands in the cache: a step, whatever its items and rounds.
-
-    Attributes
-    ----------
-    latest
-        How often it was asked there for what had been used last, at least 0.
-    seconds
-        How long the step took, the last time.
-    admitted, used
-        Which uses of the cache admitted what was used last there, and were its last use; None if
-        that is not kept.
-    """
+    """How a place of a workflow stands in the cache: a step, whatever its items and rounds."""
 
     latest: int
     seconds: float
@@ -38,53 +22,7 @@ class Standing(t.NamedTuple):
 
 
 class Demand:
-    r"""How likely something is needed, and what has to run before it, by what else is kept.
-
-    Parameters
-    ----------
-    readers
-        For each place that is passed where nobody needs it, the places that read it, one or more.
-        Others are needed whenever a run comes there.
-    standings
-        How each place stands. One that is missing took no time, and nothing of it is kept.
-    order
-        The places in an order in which they can run.
-
-    Notes
-    -----
-    A reader r covers a place p if r needs nothing of p in a run that asks at p for what was used
-    last. If that of r is kept, and was made of what was last made before it, this is the chance
-    that the run asks for it at r as well. Keys of r contain those of p, so the runs that did so at
-    r are some of those at p, and by Laplace's rule of succession
-
-    .. math:: covers(r, p) = \min\{1, (latest(r) + 1) / (latest(p) + 2)\}
-
-    If it is not kept, r is passed unless it is needed itself: the same times :math:`1 - need(r)`,
-    or 0 if r is never passed. What changes for one reader is taken to say nothing of others:
-
-    .. math:: need(p) = \max\{LEAST\_NEED, 1 - \prod_{r} covers(r, p)\}
-
-    For p to run, whatever it reads must be there. What is not kept runs first, unless that runs
-    for another reader anyway:
-
-    .. math:: before(p) = \max_{b\ not\ kept} \Big(\prod_{r \ne p} covers(r, b)\Big)
-              (seconds(b) + before(b))
-
-    over the places b that p reads and that can be passed: the longest path of the ancestors that
-    are not kept. O(n + m) for n places and m reads.
-
-    Examples
-    --------
-    A chain of three, of which the last is never passed and is asked for something new about each
-    other time. Nothing is kept of the first, so whoever needs the second waits for both.
-
-    >>> chain = {"load": ["clean"], "clean": ["fit"]}
-    >>> standings = {"load": Standing(6, 30.0), "clean": Standing(6, 20.0, 1, 1),
-    ...              "fit": Standing(3, 60.0, 2, 2)}
-    >>> demand = Demand(chain, standings, ["load", "clean", "fit"])
-    >>> demand.need("clean"), demand.before_s("clean"), demand.before_s("fit")
-    (0.5, 30.0, 0.0)
-    """
+    r"""How likely something is needed, and what has to run before it, by what else is kept."""
 
     def __init__(
         self,

@@ -10,45 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 
 @dataclass(frozen=True)
 class ArtifactGraph:
-    """A directed acyclic graph of n jobs, `0` to `n - 1`, and m artifacts, `0` to `m - 1`.
-
-    Attributes
-    ----------
-    jobs
-        What people call the jobs.
-    artifacts
-        What people call the artifacts; unique, since caches know them by these names.
-    producer
-        For each artifact the job that makes it; None for what comes from outside, such as raw data.
-    readers
-        For each artifact the jobs that read it, each once.
-    size_bytes
-        Of each artifact.
-    seconds
-        How long each job takes, as far as that is known; what is not known is 1.
-    resources
-        What each job uses of a machine, the weight `w` of Eq. 3; in units that are the same for
-        all jobs, such as core-seconds.
-    waits
-        For each job others that must end before it although it reads nothing of them.
-
-    Raises
-    ------
-    ValueError
-        Lengths differ, a number is negative, names are not unique, a number is no job, or the graph
-        has a cycle.
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(
-    ...     jobs=("load", "fit", "test"), artifacts=("data", "model"), producer=(0, 1),
-    ...     readers=((1, 2), (2,)), size_bytes=(100, 10), seconds=(5.0, 60.0, 1.0),
-    ... )
-    >>> graph.predecessors, graph.successors
-    (((), (0,), (0, 1)), ((1, 2), (2,), ()))
-    >>> graph.inputs, graph.outputs
-    (((), (0,), (0, 1)), ((0,), (1,), ()))
-    """
+    """A directed acyclic graph of n jobs, `0` to `n - 1`, and m artifacts, `0` to `m - 1`."""
 
     jobs: tuple[str, ...]
     artifacts: tuple[str, ...]
@@ -129,13 +91,7 @@ class ArtifactGraph:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """A topological order of the jobs.
-
-        Raises
-        ------
-        ValueError
-            There is none: jobs wait for each other.
-        """
+        """A topological order of the jobs."""
         try:
             return tuple(TopologicalSorter(dict(enumerate(self.predecessors))).static_order())
         except CycleError as error:

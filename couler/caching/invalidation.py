@@ -1,9 +1,4 @@
-"""Whose importance changes when an artifact is kept, is given up, or a job ends.
-
-A cache that remembers what the equations of `couler.caching.importance` gave asks here what to
-forget. The answers hold for both readings; they name all that may have changed, and sometimes
-more. They look at what is within the layers of the subgraphs, never at the whole graph.
-"""
+"""Whose importance changes when an artifact is kept, is given up, or a job ends."""
 
 from __future__ import annotations
 
@@ -28,39 +23,7 @@ class Stale(t.NamedTuple):
 def stale_by_keeping(
     graph: ArtifactGraph, kept: Set[int], artifact: int, layers: int = LAYERS
 ) -> Stale:
-    """Return what changes when an artifact is kept from now on, or no longer.
-
-    Parameters
-    ----------
-    graph
-        The jobs and artifacts.
-    kept
-        What is kept; whether before or after the change makes no difference.
-    artifact
-        What is admitted or evicted. Its own `L` and `F` do not change.
-    layers
-        How far the subgraphs of the equations reach.
-
-    Returns
-    -------
-    Stale
-        `reconstruction`: what is made after the artifact, of reads that are not kept, by its
-        readers and by `layers` of jobs after them. `reuse`: what is read before it, by the job that
-        makes it and by those of `layers - 1` layers that end with that job.
-
-    Notes
-    -----
-    An edge of `G_p` or `G_s` appears or goes where the artifact is read. It is in the `G_p` of what
-    is made behind it, and in the `G_s` of what is read in front of it. An artifact that nobody
-    makes or that nobody reads is on no edge that counts.
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(("a", "b", "c"), ("x", "y", "z"), (0, 1, 2), ((1,), (2,), ()),
-    ...                       size_bytes=(1, 1, 1), seconds=(1.0, 1.0, 1.0))
-    >>> stale_by_keeping(graph, set(), 1)
-    Stale(reconstruction=frozenset({2}), reuse=frozenset({0}))
-    """
+    """Return what changes when an artifact is kept from now on, or no longer."""
     maker = graph.producer[artifact]
     if maker is None:
         return Stale()
@@ -70,22 +33,7 @@ def stale_by_keeping(
 
 
 def stale_by_end(graph: ArtifactGraph, kept: Set[int], job: int, layers: int = LAYERS) -> Stale:
-    """Return what changes when a job has ended: the reuse value of what it depends on.
-
-    Parameters
-    ----------
-    graph, kept, layers
-        As for `stale_by_keeping`.
-    job
-        What has ended, or is to run again.
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(("a", "b", "c"), ("x", "y", "z"), (0, 1, 2), ((1,), (2,), ()),
-    ...                       size_bytes=(1, 1, 1), seconds=(1.0, 1.0, 1.0))
-    >>> stale_by_end(graph, set(), 2).reuse, stale_by_end(graph, {1}, 2).reuse
-    (frozenset({0, 1}), frozenset({1}))
-    """
+    """Return what changes when a job has ended: the reuse value of what it depends on."""
     return Stale(reuse=read_before(graph, kept, job, layers))
 
 

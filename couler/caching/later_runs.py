@@ -1,9 +1,4 @@
-"""What is known of artifacts that later runs may read: from how earlier runs have read them.
-
-Inside a run its workflow says who reads what. Across runs nobody knows whether there is another
-one, and with which parameters; what can be known is how often steps have found what they needed,
-and when the next run of a workflow would come to a step.
-"""
+"""What is known of artifacts that later runs may read: from how earlier runs have read them."""
 
 from __future__ import annotations
 
@@ -88,21 +83,7 @@ class Lookups(t.Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How far a run is that uses the cache now.
-
-    Attributes
-    ----------
-    workflow
-        Name of its workflow.
-    ranks
-        For each place of the workflow whose outputs are cached, its number in the order in which
-        steps start if all take equally long.
-    here
-        The place that it has come to.
-    readers
-        For each place that is passed if nobody needs what it gave, the places that read it; none
-        where the engine passes no steps.
-    """
+    """How far a run is that uses the cache now."""
 
     workflow: str = ""
     ranks: Mapping[str, int] = field(default_factory=dict)
@@ -111,31 +92,7 @@ class Course:
 
 
 def chance_of_use(uses: Lookups | None, superseded_by: int) -> float:
-    r"""Return how likely the next run that comes to a step needs what is kept of it.
-
-    Parameters
-    ----------
-    uses
-        How often the step looked for something; None if it never did.
-    superseded_by
-        How many others of the same path were used later, from 0.
-
-    Returns
-    -------
-    float
-        More than 0 and at most 1.
-
-    Notes
-    -----
-    Laplace's rule of succession, with a success and a failure before any was seen:
-    :math:`(latest + 1) / (lookups + 2)` for what was used last, and
-    :math:`(older + 1) / (lookups + 2) \cdot 2^{-r}` for what r others have superseded.
-
-    Examples
-    --------
-    >>> chance_of_use(None, 0), chance_of_use(None, 2)
-    (0.5, 0.125)
-    """
+    r"""Return how likely the next run that comes to a step needs what is kept of it."""
     lookups, latest, older = (0, 0, 0) if uses is None else (uses.lookups, uses.latest, uses.older)
     hits = older if superseded_by else latest
     # Above some hundreds nobody could tell it from 0, and a float could not tell it apart.
@@ -143,60 +100,12 @@ def chance_of_use(uses: Lookups | None, superseded_by: int) -> float:
 
 
 def expected_distance(gap: float, period: float, chance: float) -> float:
-    r"""Return after how many steps something is read, if each run may or may not read it.
-
-    Parameters
-    ----------
-    gap
-        Steps until a run comes to where it could be read.
-    period
-        Steps from there to where the run after that does.
-    chance
-        That such a run reads it, more than 0.
-
-    Notes
-    -----
-    The number of runs that pass it by is geometric: :math:`gap + (1 / p - 1) \cdot period`.
-
-    Examples
-    --------
-    >>> expected_distance(3, 10, 1.0), expected_distance(3, 10, 0.5)
-    (3.0, 13.0)
-    """
+    r"""Return after how many steps something is read, if each run may or may not read it."""
     return gap + (1.0 / chance - 1.0) * period
 
 
 class LaterRuns:
-    """What a policy is told where later runs are the readers (`couler.caching.policy.Knowledge`).
-
-    Parameters
-    ----------
-    capacity_bytes
-        What the cache may hold.
-    offered
-        What was just made or hit; None if there is no such thing.
-    kept
-        Gives all that is kept, when that is asked for.
-    lookups
-        Gives how often the steps of each workflow looked for something, by workflow and place.
-    clock
-        How often the cache was used so far.
-    age
-        The worth of what was evicted last, the greatest so far.
-    course
-        How far the run is that uses it now.
-
-    Notes
-    -----
-    Of the workflow that runs now it is known who reads what: how likely something is needed, and
-    what would have to run for it, is told by `couler.caching.demand`. Of other workflows, of items
-    and rounds, and where no step is passed, each step is taken to be needed and to wait for
-    nothing, so that giving something up costs what its own step takes.
-
-    The next reader of something that the running workflow made is the step at the same place: in
-    this run, if that has not come there yet, else in the next one. A workflow that does not run is
-    taken to come back after as long again as it has been away.
-    """
+    """What a policy knows where later runs are the readers (`couler.caching.policy.Knowledge`)."""
 
     def __init__(
         self,

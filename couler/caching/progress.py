@@ -10,38 +10,7 @@ __all__ = ["RunProgress"]
 
 
 class RunProgress:
-    """Which jobs of a graph have not started, and what that says of its artifacts.
-
-    Parameters
-    ----------
-    graph
-        n jobs.
-    order
-        The n jobs in the order in which they are expected to start; they may start in another.
-
-    Raises
-    ------
-    ValueError
-        The order is not one of all jobs, each once.
-
-    Notes
-    -----
-    A job that starts is O(log n) and O(1) for each artifact that it reads; a distance is O(log n).
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(
-    ...     jobs=("make", "slow", "quick"), artifacts=("data",), producer=(0,),
-    ...     readers=((1, 2),), size_bytes=(1,), seconds=(1.0, 1.0, 1.0),
-    ... )
-    >>> progress = RunProgress(graph, order=(0, 2, 1))
-    >>> progress.readers_left(0), progress.distance(0)
-    (2, 2)
-    >>> progress.start(0), progress.start(2)
-    (True, True)
-    >>> progress.readers_left(0), progress.distance(0)
-    (1, 1)
-    """
+    """Which jobs of a graph have not started, and what that says of its artifacts."""
 
     def __init__(self, graph: ArtifactGraph, order: Sequence[int]) -> None:
         if sorted(order) != list(range(len(graph.jobs))):
@@ -53,18 +22,7 @@ class RunProgress:
         self._expect(order)
 
     def expect(self, order: Sequence[int], of: Iterable[int] = ()) -> list[int]:
-        """Take note in which order the jobs that have not started are expected to start now.
-
-        Returns
-        -------
-        list of int
-            Which of some artifacts are further away from their next reader than they were.
-
-        Raises
-        ------
-        ValueError
-            The order is not one of these jobs, each once.
-        """
+        """Take note in which order the jobs that have not started are expected to start now."""
         waiting = [job for job in self._job_of if not self._has_started[job]]
         if sorted(order) != sorted(waiting):
             raise ValueError("the order does not name each job once that has not started")

@@ -18,46 +18,15 @@ _POLICIES: PluginKind[CachePolicy] = PluginKind(
 
 
 def policy_names() -> tuple[str, ...]:
-    """Return the names of the installed policies, sorted; none is loaded.
-
-    Raises
-    ------
-    ConfigurationError
-        Two installed distributions bring a policy of the same name.
-    """
+    """Return the names of the installed policies, sorted; none is loaded."""
     return _POLICIES.names()
 
 
 def read_policy(text: str) -> CachePolicy:
-    """Load the policy that a text names, with the options that it gives.
-
-    Parameters
-    ----------
-    text
-        Such as `gdsf` or `couler{alpha=2, beta=0.5}`, see `couler.options.text`.
-
-    Raises
-    ------
-    EngineOptionError
-        The text is no policy, none of that name is installed, it has no such option, or a value is
-        of another type than the option.
-    ConfigurationError
-        The policy's distribution is broken, or two bring that name.
-
-    Examples
-    --------
-    >>> read_policy("couler{alpha=2}")
-    ImportanceRepaired(alpha=2.0, beta=1.0)
-    """
+    """Load the policy that a text names, with the options that it gives."""
     return _POLICIES.read(text)
 
 
 def default_policy() -> CachePolicy:
-    """Load the policy that decides where none is chosen, without looking at other plugins.
-
-    Raises
-    ------
-    ConfigurationError
-        Couler's own distribution is broken.
-    """
+    """Load the policy that decides where none is chosen, without looking at other plugins."""
     return _POLICIES.built_in(DEFAULT_POLICY)

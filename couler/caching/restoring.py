@@ -12,51 +12,7 @@ __all__ = ["RestoringCosts"]
 
 
 class RestoringCosts:
-    r"""The seconds to have each of m artifacts again, by what else is kept at the moment.
-
-    Parameters
-    ----------
-    graph
-        Of m artifacts.
-    read_s
-        For each of the m artifacts the seconds to read a copy of it that is not in the cache;
-        infinite where there is none. None if no job's outputs have copies, and what comes from
-        outside takes no time.
-
-    Raises
-    ------
-    ValueError
-        There is not one time for each artifact, one is negative, or what comes from outside is
-        nowhere to be read.
-
-    Notes
-    -----
-    For an artifact a made by the job p from the artifacts I,
-
-    .. math:: C(a) = \min\{read(a),\; seconds(p) + \max_{b \in I} N(b)\},
-       \quad N(b) = 0 \text{ if b is kept, else } C(b)
-
-    so making it anew takes the longest path of its ancestors that are not kept.
-
-    Costs that were asked for are kept up to date: `keep` and `give_up` compute anew what changes by
-    them, and what changes by that, and stop where a cost is what it was. That is O(log r) for each
-    read of a changed artifact, for r artifacts that its reader reads; often nothing, where a job
-    takes longer than to read what it makes. What nobody asked for yet, such as what is not made
-    yet, takes no part. A cost is O(1), the first time O(reads of all ancestors not asked for yet).
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(
-    ...     jobs=("load", "clean", "fit"), artifacts=("raw", "table", "model"),
-    ...     producer=(0, 1, 2), readers=((1,), (2,), ()), size_bytes=(10, 10, 1),
-    ...     seconds=(30.0, 20.0, 100.0),
-    ... )
-    >>> costs = RestoringCosts(graph)
-    >>> [costs.cost_s(artifact) for artifact in range(3)]
-    [30.0, 50.0, 150.0]
-    >>> costs.keep(1), costs.cost_s(2)  # the table is kept: to fit anew takes the fit alone
-    ([2], 100.0)
-    """
+    r"""The seconds to have each of m artifacts again, by what else is kept at the moment."""
 
     def __init__(self, graph: ArtifactGraph, read_s: Sequence[float] | None = None) -> None:
         self._graph = graph

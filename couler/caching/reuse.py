@@ -1,8 +1,4 @@
-"""The reuse value of Eq. 4, kept up to date as artifacts come and go and jobs end.
-
-What many jobs read is asked about at each of their ends. Counting them anew each time would take as
-long as there are readers; this looks only at what has changed.
-"""
+"""The reuse value of Eq. 4, kept up to date as artifacts come and go and jobs end."""
 
 from __future__ import annotations
 
@@ -17,42 +13,7 @@ __all__ = ["ReuseValues"]
 
 
 class ReuseValues:
-    """The reuse values of the artifacts that were asked about.
-
-    Parameters
-    ----------
-    graph
-        The jobs and artifacts.
-    kept, ended
-        The artifacts that are kept and the jobs that have ended. Both belong to the owner, who
-        tells of each change after it.
-    layers
-        How far the subgraphs reach.
-
-    Notes
-    -----
-    For each artifact `u` the distances of the jobs in `G_s` are remembered, and for each job the
-    number of artifacts it reads through which it is at that distance. Where the last of these is
-    kept the job moves away, and those behind it (Even and Shiloach, 1981). The first
-    question about an artifact takes O(reads in `G_s`), a later one O(layers); a change takes
-    O(what moves) for each artifact that it concerns.
-
-    What many jobs read and the cache refuses comes back at each of their misses. So what is given
-    up is remembered as well: what was given up last, as many as are kept.
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(("a", "b", "c"), ("x", "y"), (0, 1), ((1,), (2,)), (1, 1),
-    ...                       seconds=(1.0, 1.0, 1.0))
-    >>> kept, ended = set(), set()
-    >>> values = ReuseValues(graph, kept, ended)
-    >>> values.of(0)
-    2.5
-    >>> kept.add(1)
-    >>> values.keep(1)
-    >>> values.of(0)
-    2.0
-    """
+    """The reuse values of the artifacts that were asked about."""
 
     def __init__(
         self, graph: ArtifactGraph, kept: Set[int], ended: Set[int], layers: int = LAYERS

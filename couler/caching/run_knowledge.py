@@ -19,56 +19,7 @@ _FORETELLINGS = 16
 
 
 class RunKnowledge:
-    """The outlook of one run: what is left to read, when, and what it costs to have it again.
-
-    Parameters
-    ----------
-    graph
-        The run's jobs and artifacts.
-    order
-        In which order the jobs are expected to start: a schedule, which foretells it anew while the
-        run is under way, or all jobs in an order that stays. None for `RunSchedule(graph)`, which
-        knows no durations.
-    read_s
-        For each artifact the seconds to read a copy of it that is not in the cache; infinite where
-        there is none. None if what is not kept is made anew, and what comes from outside takes no
-        time.
-    layers
-        How far the equations of the Couler paper look, at least 0.
-
-    Raises
-    ------
-    ValueError
-        The order is not one of all jobs, each once, `read_s` does not fit the graph, or `layers` is
-        negative.
-
-    Notes
-    -----
-    One cache tells it what is kept (`keep`, `give_up`), and whoever runs the jobs which of them
-    have started and ended (`start`, `end`). Each but `give_up` returns the artifacts of which that
-    changes what is known, for `BudgetedCache.refresh`; of distances only those that may have grown.
-    The cache sees to its own.
-
-    Foretelling the order of n jobs that are left is O((n + edges) log n), and is done once n / 16
-    jobs have started or ended since the last time, if distances are asked for at all: so that it
-    adds O(16 log n) to each start and end, whatever n is, for jobs of few edges.
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(
-    ...     jobs=("load", "fit", "test"), artifacts=("data", "model"), producer=(0, 1),
-    ...     readers=((1, 2), (2,)), size_bytes=(100, 10), seconds=(5.0, 60.0, 1.0),
-    ... )
-    >>> known = RunKnowledge(graph)
-    >>> known.readers_left("data"), known.distance("data"), known.cost_s("model")
-    (2, 2, 65.0)
-    >>> known.start(0), known.start(1)
-    ((), ('data',))
-    >>> known.readers_left("data"), known.distance("data")
-    (1, 1)
-    >>> tuple(known.keep("data")), known.cost_s("model")
-    (('model',), 60.0)
-    """
+    """The outlook of one run: what is left to read, when, and what it costs to have it again."""
 
     def __init__(
         self,
@@ -98,15 +49,7 @@ class RunKnowledge:
         self._is_importance_asked = False
 
     def start(self, job: int) -> tuple[str, ...]:
-        """Take note that a job has read what it reads.
-
-        Returns
-        -------
-        tuple of str
-            The artifacts that it reads, of which fewer readers are left now, and those that are
-            kept and whose next reader is further away than it was expected to be; none if the job
-            had started before.
-        """
+        """Take note that a job has read what it reads."""
         if not self._progress.start(job):
             return ()
         self._jobs_left -= 1

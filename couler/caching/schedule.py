@@ -19,88 +19,14 @@ def start_order(
     workers: int | None = DEFAULT_WORKERS,
     seconds: Sequence[float] | None = None,
 ) -> tuple[int, ...]:
-    """Return all jobs in the order in which a list schedule starts them.
-
-    Parameters
-    ----------
-    graph
-        n jobs.
-    workers
-        How many jobs run at a time, at least 1; None if there is no limit.
-    seconds
-        How long each of the n jobs takes; None if that is not known: all take equally long.
-
-    Returns
-    -------
-    tuple of int
-        The n jobs. Of jobs that are ready, the one that has been ready longest starts first; of
-        equals, the one of the smallest number.
-
-    Raises
-    ------
-    ValueError
-        There is no worker, or not one duration for each job.
-
-    Notes
-    -----
-    Graham's list scheduling [1]_, O((n + edges) log n).
-
-    References
-    ----------
-    .. [1] R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
-       Mathematics 17(2), 1969.
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(
-    ...     jobs=("slow", "quick", "after slow", "after quick"), artifacts=("a", "b"),
-    ...     producer=(0, 1), readers=((2,), (3,)), size_bytes=(1, 1), seconds=(9.0, 1.0, 1.0, 1.0),
-    ... )
-    >>> start_order(graph), start_order(graph, seconds=graph.seconds)
-    ((0, 1, 2, 3), (0, 1, 3, 2))
-    >>> start_order(graph, workers=1)
-    (0, 1, 2, 3)
-    """
+    """Return all jobs in the order in which a list schedule starts them."""
+    # .. [1] R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
+    # Mathematics 17(2), 1969.
     return RunSchedule(graph, workers, seconds).remaining()
 
 
 class RunSchedule:
-    """In which order the jobs of a run will start, foretold anew as it goes on.
-
-    Parameters
-    ----------
-    graph, workers, seconds
-        As for `start_order`.
-
-    Raises
-    ------
-    ValueError
-        As for `start_order`.
-
-    Notes
-    -----
-    What has ended is left out of the list schedule, and what is ready waits in it in the order in
-    which it became ready. So the order is right for the jobs that are ready, whatever others really
-    took. What runs is in it from now on for as long as it takes if no durations are known. If they
-    are, time is what they say of the jobs that have ended, and what runs is in it for the rest.
-
-    A start or an end is O(1) and O(followers), the order O(n + edges + n log workers) for n jobs.
-
-    Examples
-    --------
-    >>> graph = ArtifactGraph(
-    ...     jobs=("slow", "quick", "after slow", "after quick"), artifacts=("x", "y"),
-    ...     producer=(0, 1), readers=((2,), (3,)), size_bytes=(1, 1), seconds=(9.0, 1.0, 1.0, 1.0),
-    ... )
-    >>> schedule = RunSchedule(graph, workers=2)
-    >>> schedule.remaining()
-    (0, 1, 2, 3)
-    >>> for job in (0, 1):
-    ...     schedule.start(job)
-    >>> schedule.end(1)  # not as foretold: the other takes longer
-    >>> schedule.remaining()
-    (3, 2)
-    """
+    """In which order the jobs of a run will start, foretold anew as it goes on."""
 
     def __init__(
         self,

@@ -10,19 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What these commands must be given.
-
-    Attributes
-    ----------
-    home
-        The folder that `--home` named; None if it was not given.
-    file
-        The FILE that was given, as it was written; None for a run that goes by its record.
-    is_elsewhere
-        Whether the run goes on without this process.
-    with_file
-        What is said besides with FILE: the passes that it goes through.
-    """
+    """What these commands must be given."""
 
     home: Path | None = None
     file: str | None = None
@@ -58,10 +46,7 @@ class Again:
         return self._command("retry", run, "--file", self.file, *self.with_file)
 
     def resume(self, run: str, step: str, entered: Iterable[str] = ()) -> str:
-        """Return the command that lets a step go on that waits for a person.
-
-        Values that must be entered are named, for the person to write.
-        """
+        """Return the command that lets a step go on that waits for a person."""
         values = (word for name in entered for word in ("-p", f"{name}=..."))
         return self._command("resume", run, step, *values)
 

@@ -9,15 +9,7 @@ from couler.ir.workflow import Suspend, Workflow
 
 
 class Questions:
-    """What the steps of a workflow ask people for.
-
-    Parameters
-    ----------
-    workflow
-        Their workflow.
-    again
-        How commands are written.
-    """
+    """What the steps of a workflow ask people for."""
 
     def __init__(self, workflow: Workflow, again: Again) -> None:
         self._again = again

@@ -41,13 +41,7 @@ class PolicyType(click.ParamType):  # type: ignore[type-arg]  # not generic befo
     def convert(
         self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
-        """Check that there is such a policy.
-
-        Raises
-        ------
-        ConfigurationError
-            What is installed is broken, so no other flag would help.
-        """
+        """Check that there is such a policy."""
         from couler.caching.registry import read_policy
 
         try:
@@ -88,13 +82,7 @@ BUDGET_OPTIONS = (
 
 
 def choose_size(session: Session, name: str, flag: int | None) -> int | None:
-    """Return the bytes that a flag or a setting tells.
-
-    Raises
-    ------
-    ConfigurationError
-        The setting is no size.
-    """
+    """Return the bytes that a flag or a setting tells."""
     text = session.settings.get(name)
     if flag is not None or text is None:
         return flag
@@ -105,13 +93,7 @@ def choose_size(session: Session, name: str, flag: int | None) -> int | None:
 
 
 def choose_policy(session: Session, flag: str | None) -> str | None:
-    """Return the policy that a flag or a setting names.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no policy as the setting says.
-    """
+    """Return the policy that a flag or a setting names."""
     text = session.settings.get("cache.policy")
     if flag is not None or text is None:
         return flag
@@ -151,13 +133,7 @@ class AskedBudget(t.NamedTuple):
     policy: str | None
 
     def choose(self, session: Session) -> Budget:
-        """Return what the flags, and else the settings, let the cache keep.
-
-        Raises
-        ------
-        ConfigurationError
-            A setting is no size, or names no policy.
-        """
+        """Return what the flags, and else the settings, let the cache keep."""
         from couler.budget.judging import Budget
 
         return Budget.choose(

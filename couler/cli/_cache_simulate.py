@@ -244,17 +244,7 @@ def _usual_size(session: Session) -> CacheSize:
 
 
 def _read_all(files: Sequence[Source], given: Mapping[str, object]) -> list[Subject]:
-    """Read what FILEs say of runs with the parameters that are given.
-
-    Raises
-    ------
-    LoadError, InvalidWorkflowError
-        As `_read`.
-    ParameterError
-        No workflow has such a parameter, or a value is none of it.
-    click.BadParameter
-        Figures of a run are too large to be told.
-    """
+    """Read what FILEs say of runs with the parameters that are given."""
     subjects = [_read(file, given) for file in files]
     names = list(dict.fromkeys(name for one in subjects for name in one.parameters))
     unknown = [unknown_parameter(name, names) for name in given if name not in names]
@@ -276,15 +266,7 @@ def _refuse_beyond(file: str, graph: ArtifactGraph) -> None:
 
 
 def _read(source: Source, given: Mapping[str, object]) -> Subject:
-    """Read what a FILE says of a run.
-
-    Raises
-    ------
-    LoadError
-        It is neither a workflow nor WfFormat.
-    InvalidWorkflowError
-        The workflow has mistakes.
-    """
+    """Read what a FILE says of a run."""
     path = Path(source.path)
     if path.suffix == ".gz" or (path.suffix == ".json" and is_wfformat(_tree(path))):
         try:
@@ -302,10 +284,7 @@ def _read(source: Source, given: Mapping[str, object]) -> Subject:
 
 
 def _with_parameters(workflow: Workflow, given: Mapping[str, object]) -> Workflow:
-    """Return a workflow whose parameters have for their defaults what is given of them.
-
-    None needs a value: where nobody says how many items a list has, that is told.
-    """
+    """Return a workflow whose parameters have for their defaults what is given of them."""
     own = {one.name: given[one.name] for one in workflow.parameters if one.name in given}
     if not own:
         return workflow

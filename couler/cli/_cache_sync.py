@@ -129,14 +129,7 @@ Keep: t.TypeAlias = t.Callable[..., str | None]
 
 
 def keeper_of(session: Session, run: RunRecord, database: Database) -> Keep | None:
-    """Return what keeps within the budget what the target of a run has of cached steps.
-
-    Returns
-    -------
-    callable or None
-        Returns what was done, or why it could not be. While the run is not over, only what went is
-        worth telling. None if the table of the target states no budget.
-    """
+    """Return what keeps within the budget what the target of a run has of cached steps."""
     name = None if run.target is None else run.target.get("name")
     stated = None if name is None else session.settings.targets.get(name)
     if name is None or stated is None or "cache_budget" not in stated.table:
@@ -209,13 +202,7 @@ def _entries(session: Session, connection: Connection) -> SharedEntries:
 
 
 def _keeping(engine: str) -> KeepsEntries:
-    """Return the backend of an engine whose entries can be removed from here.
-
-    Raises
-    ------
-    UnsupportedFeatureError
-        It has none.
-    """
+    """Return the backend of an engine whose entries can be removed from here."""
     backend: object = get_backend(engine)
     if isinstance(backend, KeepsEntries):
         return backend

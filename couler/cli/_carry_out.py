@@ -47,27 +47,7 @@ def carry_out(
     format_: str,
     run: RunRecord | None = None,
 ) -> t.NoReturn:
-    """Run, show how it goes, report the end, and end the command with its exit code.
-
-    Parameters
-    ----------
-    session
-        The call.
-    workflow
-        What runs: after the passes.
-    source_map
-        Where in it the steps of the program are.
-    start
-        Runs it, or follows it, to its end, and tells of each event.
-    again
-        How to take the run up again.
-    events
-        A file for the events, `-` for standard output; None for none.
-    format_
-        `text` or `json`: how the end is reported.
-    run
-        The run, if it is one elsewhere; else its first event gives its name.
-    """
+    """Run, show how it goes, report the end, and end the command with its exit code."""
     if events == STANDARD_OUTPUT and format_ == "json":
         raise click.UsageError("--format json and --events - both want standard output")
     shown = events != STANDARD_OUTPUT

@@ -28,13 +28,7 @@ _MOST_BYTES = 1 << 20
 
 
 def refuse_without_walls() -> None:
-    """Refuse programs before any money is spent on them, where they cannot be built.
-
-    Raises
-    ------
-    IsolationError
-        This system cannot shut a program in.
-    """
+    """Refuse programs before any money is spent on them, where they cannot be built."""
     from couler.box import isolation
     from couler.errors import IsolationError
 
@@ -44,15 +38,7 @@ def refuse_without_walls() -> None:
 
 
 def check_file(session: Session, path: str, format_: str, targets: Mapping[str, Target]) -> None:
-    """Check the program of a file, also for some engines, and say what came of it.
-
-    Ends with 1 if it is refused or has errors.
-
-    Raises
-    ------
-    IsolationError
-        This system cannot shut a program in.
-    """
+    """Check the program of a file, also for some engines, and say what came of it."""
     from couler.box import Built, build_program
     from couler.box.review import review
 

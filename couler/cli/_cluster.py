@@ -30,22 +30,7 @@ cluster_option = click.option(
 def find_cluster_file(
     session: Session, flag: Path | None, program: Source | None = None
 ) -> Path | None:
-    """Return the file that describes the cluster; None if there is none.
-
-    Parameters
-    ----------
-    session
-        The call.
-    flag
-        What an option or an argument names.
-    program
-        The FILE of the command, beside which it may lie.
-
-    Raises
-    ------
-    ConfigurationError
-        The setting names a file that is not there.
-    """
+    """Return the file that describes the cluster; None if there is none."""
     if flag is not None:
         return flag
     stated = session.settings.get("cluster")
@@ -73,15 +58,7 @@ def machines_of(
 def find_cluster(
     session: Session, flag: Path | None, program: Source | None = None
 ) -> Cluster | None:
-    """Return the cluster that is described; None if none is.
-
-    The parameters are those of `find_cluster_file`.
-
-    Raises
-    ------
-    ConfigurationError
-        The file is not there, or wrong; the message lists every problem with its line.
-    """
+    """Return the cluster that is described; None if none is."""
     file = find_cluster_file(session, flag, program)
     if file is None:
         return None

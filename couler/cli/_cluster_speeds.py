@@ -67,11 +67,7 @@ def speed_cells(rows: Sequence[SpeedRow]) -> list[tuple[str, ...]]:
 
 
 def with_learned(cluster: Cluster, learned: Learned) -> Cluster:
-    """Return a cluster that states what is learned, in the place of what it stated before.
-
-    What it states of other groups is scaled as the pass place takes it, so that the pass comes to
-    the same by the cluster alone.
-    """
+    """Return a cluster that states what is learned, in the place of what it stated before."""
     rates = {which: rate.ops_per_s for which, rate in learned.items()}
     for one in scaled_speeds(cluster, learned):
         if one.factor is not None:

@@ -33,10 +33,7 @@ _LONG = frozenset({"machine", "GPUs", "taints", "labels"})
 
 
 def show_cluster(session: Session, cluster: Cluster) -> None:
-    """Write the table: a line for each machine, or for machines of a pool that are alike.
-
-    Columns without any text are left out.
-    """
+    """Write the table: a line for each machine, or for machines of a pool that are alike."""
     rows = [_row(nodes, with_labels=session.verbose) for nodes in _alike(cluster.nodes)]
     used = [index for index in range(len(_HEADER)) if any(row[index] for row in rows)]
     header = [_HEADER[index] for index in used]
@@ -77,13 +74,7 @@ def _show_rich(
 
 
 def totals(cluster: Cluster) -> str:
-    """Return in words what all machines have together, and cost.
-
-    Examples
-    --------
-    >>> totals(Cluster((ClusterNode("a", 3.92, 2**34, price_usd_per_h=0.5),)))
-    '1 machine: 3.92 cpu, 16.0 GiB, no GPUs, 0.5 USD/h'
-    """
+    """Return in words what all machines have together, and cost."""
     nodes = cluster.nodes
     gpus = sum(node.gpus.count for node in nodes if node.gpus is not None)
     prices = [node.price_usd_per_h for node in nodes if node.price_usd_per_h is not None]

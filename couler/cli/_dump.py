@@ -14,18 +14,7 @@ _OURS = re.compile(r"\d{2,}-[\w.-]+\.json")
 
 
 class Dump:
-    """Writes the workflow after each pass; a pipeline calls it.
-
-    Parameters
-    ----------
-    folder
-        Where to; it is made if it is not there.
-
-    Raises
-    ------
-    ConfigurationError
-        The folder cannot be made or written.
-    """
+    """Writes the workflow after each pass; a pipeline calls it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

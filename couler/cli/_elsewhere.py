@@ -51,11 +51,7 @@ def target_name(run: RunRecord) -> str | None:
 def ask(
     session: Session, run: RunRecord, database: Database, home: Home
 ) -> tuple[RunRecord, Unreached | None]:
-    """Ask the engine of a run how it stands, and return its record, and why that may be old.
-
-    A run of this machine, and one that is over, is as it is recorded; one that its engine had no
-    more may be there again.
-    """
+    """Ask the engine of a run how it stands, and return its record, and why that may be old."""
     if run.target is None:
         return run, None
     from couler.control import marks
@@ -86,10 +82,7 @@ def watch(
     retries: int | None,
     is_restart: bool = False,
 ) -> t.NoReturn:
-    """Follow a run until it is over, show how it goes, and end as `couler run` does.
-
-    What fails and is known to pass is tried again, each step as often as `retries` says.
-    """
+    """Follow a run until it is over, show how it goes, and end as `couler run` does."""
     from couler.failures import WatchPolicy
     from couler.state import source_map_of, workflow_of
 
@@ -155,11 +148,7 @@ def follow(
     is_restart: bool = False,
     keep: Keep | None = None,
 ) -> RunResult:
-    """Follow a run until it is over, and tell of its events.
-
-    While another process follows it, this one waits for it. A budget of what cached steps leave is
-    kept after steps end, now and then, and at the end.
-    """
+    """Follow a run until it is over, and tell of its events."""
     from couler.control.results import result_of
     from couler.control.sync_beside import SyncBeside
     from couler.control.watching import Watch
@@ -202,10 +191,7 @@ def follow(
 
 
 def report_begun(session: Session, run: RunRecord, again: Again, format_: str) -> None:
-    """Print the name of a run elsewhere, and say how it is followed, or how it has ended.
-
-    One that was submitted before and has not ended well ends the command with 1.
-    """
+    """Print the name of a run elsewhere, and say how it is followed, or how it has ended."""
     target = target_name(run)
     if format_ == "json":
         tree = {

@@ -33,24 +33,7 @@ events_option = click.option(
 
 @dataclass(slots=True)
 class EventLog:
-    """Writes one object a line, each at once.
-
-    Parameters
-    ----------
-    file
-        Where to.
-    workflow
-        Name of the workflow.
-    source_map
-        Where in it the steps of the program are.
-
-    Attributes
-    ----------
-    run
-        Name of the run, once it is known.
-    fault
-        Why nothing more is written: a disk that is full, a reader that has gone. The run goes on.
-    """
+    """Writes one object a line, each at once."""
 
     file: t.TextIO
     workflow: str

@@ -9,13 +9,7 @@ import click
 
 
 def bytes_text(count: int) -> str:
-    """Return a size.
-
-    Examples
-    --------
-    >>> bytes_text(512), bytes_text(1536), bytes_text(3 * 1024**3)
-    ('512 B', '1.5 KiB', '3.0 GiB')
-    """
+    """Return a size."""
     if count < 1024:
         return f"{count} B"
     size = count / 1024
@@ -27,13 +21,7 @@ def bytes_text(count: int) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a duration.
-
-    Examples
-    --------
-    >>> seconds_text(4.25), seconds_text(125), seconds_text(7260)
-    ('4.2 s', '2 min 05 s', '2 h 01 min')
-    """
+    """Return a duration."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -52,20 +40,7 @@ def time_text(moment: datetime) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
-    """Return rows as lines with aligned columns; cells may be styled.
-
-    Parameters
-    ----------
-    rows
-        Cells, as many in each row; no cell has a line break.
-    right
-        Columns whose cells stand at their right.
-
-    Examples
-    --------
-    >>> aligned([("step", "took"), ("a", "12 s")], right={1})
-    ['step  took', 'a     12 s']
-    """
+    """Return rows as lines with aligned columns; cells may be styled."""
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

@@ -25,17 +25,7 @@ _SUFFIXES = {"code": ".py", "schema": ".json"}
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A file or a folder that is not there yet.
-
-    Attributes
-    ----------
-    path
-        Where it will be.
-    is_folder
-        Whether it is a folder.
-    replace
-        Whether a file that is there by then is written over.
-    """
+    """A file or a folder that is not there yet."""
 
     path: Path
     is_folder: bool
@@ -43,13 +33,7 @@ class Destination:
 
     @classmethod
     def of(cls, output: str | None, mode: str, *, replace: bool) -> Destination | None:
-        """Return what `-o` names; None for standard output.
-
-        Raises
-        ------
-        click.UsageError
-            The name does not go with the mode, it is there already, or it cannot be written.
-        """
+        """Return what `-o` names; None for standard output."""
         if output is None or output == "-":
             return None
         path = Path(output)
@@ -79,13 +63,7 @@ class Destination:
         return cls(path, is_folder, replace)
 
     def write(self, files: Mapping[str, str]) -> Sequence[Path]:
-        """Write all files or none, and return their paths.
-
-        Raises
-        ------
-        ConfigurationError
-            They cannot be written.
-        """
+        """Write all files or none, and return their paths."""
         try:
             return self._write_folder(files) if self.is_folder else self._write_file(files)
         except OSError as error:
@@ -142,11 +120,7 @@ def _beside(path: Path) -> Iterator[Path]:
 def files_of(
     made: Generated, destination: Destination, targets: Mapping[str, Target]
 ) -> Mapping[str, str]:
-    """Return what is written of a verified workflow, by relative names.
-
-    A file has the program, or the workflow as JSON. A folder has the program, the workflow, its
-    picture, and for each engine its files and the plan.
-    """
+    """Return what is written of a verified workflow, by relative names."""
     from couler.ir.serialize import write_json
 
     assert made.workflow is not None, "only what is verified is written"

@@ -31,23 +31,7 @@ _WIDTH_OF_KINDS = max(map(len, ("decompose", "generate", "critique", "retrieve")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a call of `couler generate` asks for.
-
-    Attributes
-    ----------
-    text
-        The description; `-` for that of standard input.
-    options
-        How it is generated.
-    destination
-        Where it goes; None for standard output.
-    lake
-        Folders with snippets of the user.
-    interactive
-        Whether the user is asked what to change.
-    format
-        Of standard output: `text` or `json`.
-    """
+    """What a call of `couler generate` asks for."""
 
     text: str
     options: GenerateOptions
@@ -58,19 +42,7 @@ class Wanted:
 
 
 def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
-    """Generate a workflow, show it, and write it once it is verified.
-
-    Ends with 1 if nothing that the model wrote is sound; then nothing is written.
-
-    Raises
-    ------
-    click.UsageError
-        The description is empty, too long, or no text.
-    ConfigurationError
-        A setting is missing or wrong, or the system gives no isolation.
-    LanguageModelError
-        The model cannot be asked, or its budget is reached.
-    """
+    """Generate a workflow, show it, and write it once it is verified."""
     description = _description(wanted.text)
     if wanted.options.mode == "code":
         refuse_without_walls()

@@ -65,13 +65,7 @@ def llm_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
 
 
 def found_settings(session: Session, flags: LlmFlags) -> FoundSettings:
-    """Return the settings of the language model, and where each comes from.
-
-    Raises
-    ------
-    ConfigurationError
-        One is wrong.
-    """
+    """Return the settings of the language model, and where each comes from."""
     from couler.llm.reading import NAMES, find_settings
 
     settings = session.settings
@@ -100,28 +94,7 @@ def opened_model(
     home: Path | None = None,
     tells_usage: bool = False,
 ) -> Iterator[OpenedModel]:
-    """Open the language model of the settings for a command, and tell where its log is.
-
-    Parameters
-    ----------
-    session
-        The call of the command line.
-    flags
-        What the options say.
-    purpose
-        A word for the name of the log, such as the name of the command.
-    found
-        The settings, if they have been found already.
-    home
-        The folder in which runs are kept, if a flag names one.
-    tells_usage
-        Whether what all calls took is told without `-v` as well.
-
-    Raises
-    ------
-    ConfigurationError
-        The extra, the model or the key is missing, or a setting is wrong.
-    """
+    """Open the language model of the settings for a command, and tell where its log is."""
     from couler.llm import LlmSettings, open_model
 
     if flags.replay is not None and flags.record is None:

@@ -28,19 +28,7 @@ class Checked(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an endpoint answered.
-
-    Attributes
-    ----------
-    model
-        What it calls the model.
-    text
-        Its answer to the prompt without a form.
-    rung
-        How it can be asked for a form; None where a recording answers.
-    usage
-        Of the calls.
-    """
+    """What an endpoint answered."""
 
     model: str
     text: str
@@ -91,13 +79,7 @@ class Outcome:
 
 
 def check_endpoint(model: OpenedModel) -> Outcome:
-    """Ask for a text, then for a form.
-
-    Raises
-    ------
-    LanguageModelError
-        The endpoint cannot be used.
-    """
+    """Ask for a text, then for a form."""
     prompt = render_prompt("couler.llm", "check")
     answer = model.ask(prompt)
     model.ask_for(prompt, Checked)

@@ -18,13 +18,7 @@ if t.TYPE_CHECKING:
 
 @contextmanager
 def started(script: Path, port: int, tell: Callable[[Exchange], None]) -> Iterator[ScriptedServer]:
-    """Run a scripted server.
-
-    Raises
-    ------
-    ConfigurationError
-        The script is none, or the port cannot be had.
-    """
+    """Run a scripted server."""
     server = ScriptedServer(script, port=port, on_request=tell)
     try:
         server.start()
@@ -42,13 +36,7 @@ def started(script: Path, port: int, tell: Callable[[Exchange], None]) -> Iterat
 def run_beside(
     program: Sequence[str], server: ScriptedServer, environment: Mapping[str, str]
 ) -> int:
-    """Run a command that uses a scripted server, and return its exit code.
-
-    Raises
-    ------
-    ConfigurationError
-        It cannot be started.
-    """
+    """Run a command that uses a scripted server, and return its exit code."""
     words = list(program)
     if words[0] == "couler":  # this one, whatever is on the path
         words[:1] = [sys.executable, "-m", "couler.cli"]

@@ -82,11 +82,5 @@ def _indented(text: str) -> Iterator[str]:
 
 
 def shown(text: str) -> str:
-    r"""Return text of others so that no character of it drives a terminal.
-
-    Examples
-    --------
-    >>> shown("red: \x1b[31m")
-    'red: \\x1b[31m'
-    """
+    r"""Return text of others so that no character of it drives a terminal."""
     return "".join(one if one.isprintable() or one == "\t" else repr(one)[1:-1] for one in text)

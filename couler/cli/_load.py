@@ -68,14 +68,7 @@ class FileType(click.ParamType):  # type: ignore[type-arg]  # not generic before
 
 
 def load(source: Source) -> Loaded:
-    """Read the workflow of a FILE.
-
-    Raises
-    ------
-    LoadError
-        The program raised, or defines no workflow, or several and none is chosen, or the file
-        is no workflow of this version.
-    """
+    """Read the workflow of a FILE."""
     path = Path(source.path)
     if path.suffix == ".py":
         return load_program(source.path, source.name)

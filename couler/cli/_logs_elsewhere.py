@@ -49,13 +49,7 @@ class Line:
 
 @dataclass(slots=True)
 class Tails:
-    """Reads logs as they grow.
-
-    Parameters
-    ----------
-    read
-        Gives the lines of a step; called in a thread of its own for each.
-    """
+    """Reads logs as they grow."""
 
     read: ReadLog
     _lines: queue.SimpleQueue[Line] = field(default_factory=queue.SimpleQueue)
@@ -120,12 +114,7 @@ def show_logs(
     follow: bool,
     inside: str | None = None,
 ) -> bool:
-    """Show what the steps of a run have written, and return whether there was a step to read.
-
-    With `inside` only what the step of that name wrote, which ran inside of the one asked for.
-
-    Ends the command where a log could not be read, after all others have been.
-    """
+    """Show what the steps of a run have written, and return whether there was a step to read."""
     from couler.control.log_reading import LogReader
 
     run, fault = ask(session, run, database, home)

@@ -92,13 +92,7 @@ def output_option(what: str) -> t.Callable[[t.Any], t.Any]:
 
 
 def choose_engine(session: Session, flag: str | None) -> str:
-    """Return the engine that a flag or a setting names.
-
-    Raises
-    ------
-    click.UsageError
-        None does.
-    """
+    """Return the engine that a flag or a setting names."""
     engine = session.settings.get("engine", flag)
     if engine is None:
         known = ", ".join(find_plugins("couler.backends"))
@@ -119,11 +113,7 @@ def target_of(
     storages: tuple[str, ...] = (),
     own_storages: Storages | None = None,
 ) -> Target:
-    """Return the target that flags and settings describe.
-
-    The profile of the settings belongs to the engine of the settings, and to no other.
-    `own_storages` are those of a named target.
-    """
+    """Return the target that flags and settings describe."""
     settings = session.settings
     if profile is None and engine is not None and settings.get("engine") in (None, engine):
         profile = settings.get("profile")

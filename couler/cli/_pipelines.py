@@ -19,17 +19,7 @@ from couler.optimizers.selection import BUILT_IN, DEFAULT, select_passes
 
 @dataclass(frozen=True, slots=True)
 class PassFlags:
-    """What a command line says of passes.
-
-    Attributes
-    ----------
-    pipeline
-        What `--pipeline` names.
-    add
-        Texts of `--pass`.
-    without
-        Names of `--no-pass`.
-    """
+    """What a command line says of passes."""
 
     pipeline: str | None = None
     add: tuple[str, ...] = ()
@@ -124,24 +114,7 @@ def passes_option(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
 def passes_of(
     session: Session, flags: PassFlags, target_name: str | None = None
 ) -> Pipeline | None:
-    """Return the passes that flags and settings choose, or None for the default ones.
-
-    Parameters
-    ----------
-    session
-        The call.
-    flags
-        What its command line says.
-    target_name
-        Name of the target that is compiled for; its `pipeline` goes before the setting.
-
-    Raises
-    ------
-    EngineOptionError
-        A flag names a pipeline, a pass or an option that there is not.
-    ConfigurationError
-        A setting does.
-    """
+    """Return the passes that flags and settings choose, or None for the default ones."""
     name, origin = _pipeline(session, flags, target_name)
     if name == DEFAULT and not flags.add and not flags.without:
         return None

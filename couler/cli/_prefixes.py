@@ -12,15 +12,7 @@ _COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "bright_cyan", "bright
 
 @dataclass(slots=True)
 class Prefixes:
-    """What lines begin with.
-
-    Parameters
-    ----------
-    session
-        The call.
-    step
-        The one step that is asked for, whose lines begin with nothing; None for all steps.
-    """
+    """What lines begin with."""
 
     session: Session
     step: str | None

@@ -115,17 +115,7 @@ class _Entry:
 
 
 class Board:
-    """What a table shows: the workflow's own steps, and what runs or failed inside of them.
-
-    Parameters
-    ----------
-    workflow
-        What runs.
-    again
-        How to resume a step that waits for a person.
-    source_map
-        Where in the workflow the steps of the program are.
-    """
+    """What a table shows: the workflow's own steps, and what runs or failed inside of them."""
 
     def __init__(self, workflow: Workflow, again: Again, source_map: SourceMap = NO_CHANGE) -> None:
         names = [step.name for step in workflow.steps]

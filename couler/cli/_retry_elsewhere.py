@@ -63,11 +63,7 @@ def retry_elsewhere(
     *,
     plan_only: bool,
 ) -> None:
-    """Take up a run, or show what that would do.
-
-    A run of which nobody knows whether its engine has it, or which the engine refused, is submitted
-    again.
-    """
+    """Take up a run, or show what that would do."""
     _refuse_options_of_here(run)
     if not shown.is_watched and (shown.events is not None or shown.retries is not None):
         raise click.UsageError("--events and --retries need --watch: without it nobody follows it")

@@ -43,27 +43,7 @@ _STEP_WIDTH = 32
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A step's instance in a table.
-
-    Attributes
-    ----------
-    label
-        Its path.
-    depth
-        How many others it is in.
-    state
-        How it stands.
-    elapsed_s
-        How long it has taken so far.
-    attempt
-        The number of its last attempt.
-    inside
-        How many of what is inside of it have ended.
-    note
-        Where its log is, or why it stands so.
-    is_critical
-        Whether it is on the longest path.
-    """
+    """A step's instance in a table."""
 
     label: str
     depth: int

@@ -156,11 +156,7 @@ def home_flag() -> Path | None:
 
 
 def parse_params(params: tuple[str, ...]) -> dict[str, object]:
-    """Return the parameters that `-p` gives; the engine reads the text as the declared type.
-
-    `@FILE` stands for all parameters of a file: a table in YAML or JSON, or what `couler tune -o`
-    wrote, of which the chosen ones are taken. They have the types of the file.
-    """
+    """Return the parameters that `-p` gives; the engine reads the text as the declared type."""
     given: dict[str, object] = {}
     for param in params:
         if param.startswith("@"):

@@ -131,10 +131,7 @@ class Settings:
         return self.values[name][1]
 
     def choose(self, name: str, flag: str | None, known: tuple[str, ...]) -> str:
-        """Return the flag, else the setting if this command knows it, else the first known.
-
-        Commands differ in their formats, so a setting that only others know is passed over.
-        """
+        """Return the flag, else the setting if this command knows it, else the first known."""
         if flag is not None:
             return flag
         value = self.get(name)
@@ -142,24 +139,7 @@ class Settings:
 
 
 def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
-    """Read the settings that hold in a folder.
-
-    Parameters
-    ----------
-    folder
-        Where the command was called; pyproject.toml is looked for here and above.
-    environment
-        The variables of the environment.
-
-    Raises
-    ------
-    ConfigurationError
-        A file cannot be read, or sets what does not exist.
-
-    Notes
-    -----
-    A profile belongs to its engine: where another engine is set, it falls away.
-    """
+    """Read the settings that hold in a folder."""
     values: dict[str, tuple[str, str]] = {}
     storages: dict[str, dict[str, t.Any]] = {}
     targets: dict[str, Stated] = {}
@@ -223,11 +203,7 @@ def _add_storages(found: dict[str, dict[str, t.Any]], origin: str, table: object
 
 
 def _read_targets(origin: str, base: Path | None, tables: object) -> Iterator[tuple[str, Stated]]:
-    """Yield the tables of engines elsewhere.
-
-    One takes the place of another of its name as a whole: a credential goes to the address that
-    stands beside it.
-    """
+    """Yield the tables of engines elsewhere."""
     for name, table in (tables if isinstance(tables, Mapping) else {"": tables}).items():
         if not isinstance(table, Mapping):
             raise ConfigurationError(

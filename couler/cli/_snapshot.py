@@ -34,38 +34,7 @@ _RAN = ("succeeded", "failed", "error")
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """How an instance of a step stands.
-
-    Attributes
-    ----------
-    path
-        Its place.
-    status
-        `waiting`, `running`, `retrying`, `suspended`, or how it ended; `interrupted` if its
-        engine died.
-    started, finished
-        When, if it has.
-    attempts
-        How often it was tried so far.
-    message
-        Why it failed or did not run.
-    exit_code
-        Of its last process that ended.
-    log
-        Where its log is.
-    outputs
-        Its outputs by name: JSON values, and paths for files.
-    cpu_s
-        Of all its attempts, in seconds.
-    peak_bytes
-        Largest memory of one of its processes.
-    source_run
-        The run that its outputs are taken from, if it is cached.
-    node
-        The machine that its last attempt ran on, where the engine tells.
-    asks
-        Names of the values that a person must enter, if it waits for one.
-    """
+    """How an instance of a step stands."""
 
     path: StepPath
     status: str
@@ -113,21 +82,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """How a run stood when it was looked at.
-
-    Attributes
-    ----------
-    run
-        What is recorded of it.
-    status
-        How it stands; `interrupted` if its engine died.
-    steps
-        The workflow's own steps, and of others what has begun; each below what it is in.
-    critical
-        Names of the workflow's own steps on the longest path, where not all of them are.
-    source_map
-        Where the steps of the program are that have another place in the run, or none.
-    """
+    """How a run stood when it was looked at."""
 
     run: RunRecord
     status: ShownStatus
@@ -164,15 +119,7 @@ class Snapshot:
 
 
 def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
-    """Look at a run.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    StateError
-        It cannot be read.
-    """
+    """Look at a run."""
     from couler.state import (
         attempts_of,
         find_run,
@@ -199,10 +146,7 @@ def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
 
 
 def critical_steps(workflow: Workflow) -> frozenset[str]:
-    """Return the names of the steps on the longest path; none if all of them are on it.
-
-    A step takes the seconds of its profile, and one that has none takes 1.
-    """
+    """Return the names of the steps on the longest path; none if all of them are on it."""
     profiles = {step.name: step.profile for step in workflow.steps}
 
     def seconds(name: str) -> float:
@@ -408,13 +352,7 @@ def _wholes(path: StepPath) -> Iterator[StepPath]:
 
 
 def depth_of(path: StepPath) -> int:
-    """Return how many others a place is in.
-
-    Examples
-    --------
-    >>> [depth_of(StepPath.parse(text)) for text in ("fit", "fit[2]", "each[0]/fit@1")]
-    [0, 1, 3]
-    """
+    """Return how many others a place is in."""
     return sum(1 for _ in _wholes(path))
 
 

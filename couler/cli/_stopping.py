@@ -15,10 +15,7 @@ class RequestToEnd(KeyboardInterrupt):  # it is as little an error as its base
 
 @contextmanager
 def heeding_requests_to_end() -> Iterator[None]:
-    """Raise `RequestToEnd` where the process is told to end; a second request ends it at once.
-
-    What something else handles, or passes over, is left alone.
-    """
+    """Raise `RequestToEnd` where the process is told to end; a second request ends it at once."""
     is_free = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

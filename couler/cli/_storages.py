@@ -28,13 +28,7 @@ def storages_of(
     given: tuple[str, ...],
     target: Storages | None = None,
 ) -> Storages:
-    """Return the storages that hold for an engine.
-
-    Those of flags go before those of the named target, and these before those of the settings.
-
-    The table `storage` of the settings has a table for each kind of storage, and one for each
-    engine that has others, which holds such tables again.
-    """
+    """Return the storages that hold for an engine."""
     found: dict[str, dict[str, t.Any]] = {}
     table = session.settings.storages
     engines = find_plugins("couler.backends") if table.keys() - set(STORED) else ()

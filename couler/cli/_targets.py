@@ -44,31 +44,7 @@ _SECRET = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """An engine elsewhere, as the settings state it.
-
-    Attributes
-    ----------
-    name
-        What the user calls it.
-    origin
-        Where it is stated, for messages.
-    engine
-        Name of its backend.
-    target
-        What to compile for, but for the storages.
-    storages
-        What is stated of storages for it alone.
-    fields
-        How it is reached.
-    folder
-        The folder that its relative paths start at; None for the current one.
-    pipeline
-        The passes that run for it; None for those of the settings.
-    repository
-        Where its engine keeps files, as this machine reaches them; None if that is not stated.
-    cache_budget
-        What the files of cached steps may take there, in bytes; None if that is not stated.
-    """
+    """An engine elsewhere, as the settings state it."""
 
     name: str
     origin: str
@@ -112,13 +88,7 @@ class NamedTarget:
 
 
 def read_target(name: str, stated: Stated) -> NamedTarget:
-    """Read the table of a target.
-
-    Raises
-    ------
-    ConfigurationError
-        It names no engine, a value is of another kind, or a secret stands in it.
-    """
+    """Read the table of a target."""
     table, origin = stated.table, stated.origin
     if "engine" not in table:
         hint = did_you_mean("engine", table).replace("Did you mean", "Is it what you call")
@@ -172,31 +142,7 @@ def _budget_of(table: Mapping[str, t.Any], origin: str) -> int | None:
 def choose_target(
     session: Session, engine: str | None, name: str | None, *, argument: str | None = None
 ) -> tuple[NamedTarget | None, str]:
-    """Return the named target that flags and settings choose, and its engine.
-
-    Parameters
-    ----------
-    session
-        The call.
-    engine
-        What `-e` names.
-    name
-        What `--target` names.
-    argument
-        The argument that names it in a command that has no `-e` and no `--target`.
-
-    Returns
-    -------
-    tuple
-        None and an engine where the engine is chosen and has no named target.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no target of that name, or it is wrong.
-    click.UsageError
-        Nothing is chosen, or the choice is not clear.
-    """
+    """Return the named target that flags and settings choose, and its engine."""
     settings = session.settings
     if name is not None:
         target = _named(settings, name, argument or "--target")
@@ -231,10 +177,7 @@ def connect_to(
     options: tuple[str, ...] = (),
     storages: tuple[str, ...] = (),
 ) -> Connection:
-    """Return how to reach the engine that flags and settings choose.
-
-    The other flags are those of `target_of`, and go before what the target says.
-    """
+    """Return how to reach the engine that flags and settings choose."""
     named, engine = choose_target(session, engine, name)
     backend = get_backend(engine)
     base = Target() if named is None else named.target

@@ -20,13 +20,7 @@ if t.TYPE_CHECKING:
 
 
 def check_place(output: Path) -> None:
-    """Refuse a place that cannot be written, before there is anything to write.
-
-    Raises
-    ------
-    click.UsageError
-        There is no such folder, nothing can be written there, or it is a device or a pipe.
-    """
+    """Refuse a place that cannot be written, before there is anything to write."""
     if not output.parent.is_dir():
         raise click.UsageError(f"-o {output}: there is no folder {output.parent}")
     if output.exists() and not output.is_file():
@@ -40,13 +34,7 @@ def check_place(output: Path) -> None:
 
 
 def write_whole(output: Path, text: str) -> None:
-    """Write a file at once: until all is written, what was there before stays.
-
-    Raises
-    ------
-    ConfigurationError
-        It cannot be written.
-    """
+    """Write a file at once: until all is written, what was there before stays."""
     begun = _beside(output)
     try:
         begun.write_text(text, encoding="utf-8")

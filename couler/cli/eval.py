@@ -191,13 +191,7 @@ def _numbers(text: str, option: str, kind: type[N], least: N) -> tuple[N, ...]:
 
 
 def _less_spent(found: FoundSettings, records: Records) -> FoundSettings:
-    """Return settings whose budget is what an evaluation before has left.
-
-    Raises
-    ------
-    ModelBudgetError
-        It has left nothing.
-    """
+    """Return settings whose budget is what an evaluation before has left."""
     from couler.errors import ModelBudgetError
     from couler.evaluation.evaluating import spent
 

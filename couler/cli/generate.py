@@ -192,13 +192,7 @@ def command(
 
 
 def _refuse(names: frozenset[str], why: str) -> None:
-    """Refuse options that are given and would have no effect.
-
-    Raises
-    ------
-    click.UsageError
-        One of them is given.
-    """
+    """Refuse options that are given and would have no effect."""
     context = click.get_current_context()
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")

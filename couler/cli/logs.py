@@ -196,15 +196,7 @@ class _Reader:
 def _complain_of_nothing(
     session: Session, database: Database, run: RunRecord, step: str | None, attempt: int | None
 ) -> None:
-    """Say why no step of a run was tried that is asked for.
-
-    Raises
-    ------
-    StepNotFoundError
-        There is no such step, or it has had no such attempt.
-    StateError
-        It has not begun.
-    """
+    """Say why no step of a run was tried that is asked for."""
     steps = {one.path: one for one in steps_of(database, run.id)}
     if step in steps and steps[step].status in LEFT_OUT:
         _tell_end(session, steps[step])

@@ -107,13 +107,7 @@ def _resume_elsewhere(
 
 
 def _entered(path: str, step: Step, given: Mapping[str, object]) -> dict[str, str]:
-    """Return the values for a step as texts.
-
-    Raises
-    ------
-    click.UsageError
-        One is missing, unknown, or not of its type.
-    """
+    """Return the values for a step as texts."""
     try:
         return entered_texts(step.outputs, given)
     except WireError as error:
@@ -121,11 +115,5 @@ def _entered(path: str, step: Step, given: Mapping[str, object]) -> dict[str, st
 
 
 def _without_places(path: str) -> str:
-    """Return the path of a step, without items and rounds.
-
-    Examples
-    --------
-    >>> _without_places("each[3]/ask@1")
-    'each/ask'
-    """
+    """Return the path of a step, without items and rounds."""
     return "/".join(part.name for part in StepPath.parse(path))

@@ -17,30 +17,7 @@ T = t.TypeVar("T")
 
 
 def keep_earlier(cluster: Cluster, earlier: Cluster) -> Cluster:
-    """Return a cluster with prices, groups and types of GPUs that were known before.
-
-    Parameters
-    ----------
-    cluster
-        What is there now.
-    earlier
-        What was known.
-
-    Returns
-    -------
-    Cluster
-        What is known now stays. The rest is that of the earlier node of the same name, or else of
-        the earlier nodes of the same instance type if they all say the same. The name of the
-        cluster, if it has none, is the earlier one, and so are speeds, bandwidth and the start of
-        pods, which no live cluster tells.
-
-    Examples
-    --------
-    >>> known = ClusterNode("n1", 4.0, 2**34, labels={INSTANCE_TYPE_LABEL: "m5"}, group="low")
-    >>> now = Cluster(tuple(replace(known, name=f"n{i}", group="") for i in (1, 2)))
-    >>> [node.group for node in keep_earlier(now, Cluster((known,), "lab")).nodes]
-    ['low', 'low']
-    """
+    """Return a cluster with prices, groups and types of GPUs that were known before."""
     prices = _Known(earlier.nodes, lambda node: node.price_usd_per_h)
     groups = _Known(earlier.nodes, lambda node: node.group or None)
     types = _Known(earlier.nodes, lambda node: (node.gpus and node.gpus.type) or None)

@@ -14,17 +14,7 @@ Shape: t.TypeAlias = "Kind | Table | Rows | Texts"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A key.
-
-    Attributes
-    ----------
-    shape
-        What its value is.
-    description
-        What it means.
-    is_required
-        Whether it must be given.
-    """
+    """A key."""
 
     shape: Shape
     description: str
@@ -33,13 +23,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with some keys.
-
-    Attributes
-    ----------
-    fields
-        The keys, in the order in which they are written.
-    """
+    """A table with some keys."""
 
     fields: Mapping[str, Field]
 
@@ -58,13 +42,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """A table with keys of the user's choice.
-
-    Attributes
-    ----------
-    key, value
-        What the keys and the values are.
-    """
+    """A table with keys of the user's choice."""
 
     key: Kind
     value: Kind

@@ -48,15 +48,7 @@ _QUANTITIES = ("amd.com/gpu.vram",)
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A node that takes no pods now.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    reason
-        Why, in a few words.
-    """
+    """A node that takes no pods now."""
 
     name: str
     reason: str
@@ -64,17 +56,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class LiveNodes:
-    """What a cluster tells of its nodes.
-
-    Attributes
-    ----------
-    cluster
-        Those that take pods, by their names; no price is known.
-    left_out
-        The others.
-    remarks
-        What is not known or was left out of nodes, in sentences without a full stop.
-    """
+    """What a cluster tells of its nodes."""
 
     cluster: Cluster
     left_out: tuple[LeftOut, ...]
@@ -88,54 +70,7 @@ def read_live_nodes(
     group_label: str = GROUP_LABEL,
     earlier: Cluster | None = None,
 ) -> LiveNodes:
-    """Return the machines that live nodes are.
-
-    Parameters
-    ----------
-    items
-        The list `items` of `/api/v1/nodes`.
-    name
-        What the cluster is called.
-    group_label
-        The label that names the performance group of a node.
-    earlier
-        What was known before: what live nodes do not tell is taken from there (`keep_earlier`).
-
-    Returns
-    -------
-    LiveNodes
-        Processors, memory, GPUs and the number of pods are what pods may have
-        (`status.allocatable`), whether or not some of it is in use now.
-
-    Notes
-    -----
-    Left out are nodes that are cordoned (`unschedulable`), not ready, being deleted, of another
-    system than Linux, or whose amounts cannot be read.
-
-    GPUs are extended resources called `gpu`, `gpu.shared` or `mig-...`, or those of Intel. Their
-    model and memory (MiB) are the labels `RESOURCE.product` and `RESOURCE.memory` of NVIDIA's GPU
-    Feature Discovery, else labels of AMD, Intel, Google Cloud or Karpenter. Of several such
-    resources of one node that of the most devices counts.
-
-    `cpu_flags` counts the labels of Node Feature Discovery for features of processors
-    (`cpu-cpuid`). It leaves out some features that all processors have, so that numbers of one
-    cluster compare with each other alone.
-
-    Examples
-    --------
-    >>> found = read_live_nodes([{
-    ...     "metadata": {"name": "n1", "labels": {"kubernetes.io/arch": "arm64"}},
-    ...     "status": {
-    ...         "allocatable": {"cpu": "3920m", "memory": "15842252Ki"},
-    ...         "conditions": [{"type": "Ready", "status": "True"}],
-    ...     },
-    ... }])
-    >>> node = found.cluster.nodes[0]
-    >>> node.cpu, node.memory_bytes == 15842252 * 1024, node.architecture
-    (3.92, True, 'arm64')
-    >>> found.remarks[0]
-    'no prices, which a cluster does not know: state price_usd_per_h, for no instance type (1 node)'
-    """
+    """Return the machines that live nodes are."""
     nodes: list[ClusterNode] = []
     left_out: list[LeftOut] = []
     remarks: dict[str, list[str]] = {}

@@ -29,19 +29,7 @@ Effect: t.TypeAlias = t.Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 
 @dataclass(frozen=True, slots=True)
 class Gpus:
-    """The GPUs of a node, all of one type.
-
-    Attributes
-    ----------
-    type
-        The model, such as `a100`; empty if it is not known.
-    count
-        How many, at least 1.
-    memory_bytes
-        Memory of each; None if it is not known.
-    resource
-        The name under which Kubernetes knows them.
-    """
+    """The GPUs of a node, all of one type."""
 
     type: str
     count: int = 1
@@ -60,35 +48,7 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class ClusterNode:
-    """A machine.
-
-    Attributes
-    ----------
-    name
-        Its name in the cluster; nodes that stand for a pool are numbered, `pool-1` and so on.
-    cpu
-        Processors that pods may have (Kubernetes: allocatable), above 0.
-    memory_bytes
-        Memory that pods may have, above 0.
-    group
-        The performance group that it belongs to, such as `low` or `high-gpu`; empty for none.
-    pool
-        The pool that it was made of; empty for a node of its own.
-    architecture
-        As Kubernetes names it: `amd64`, `arm64`.
-    gpus
-        None for a machine without.
-    labels
-        What selectors can ask for.
-    taints
-        What its pods must tolerate.
-    price_usd_per_h
-        US dollars for an hour; None if it is not known.
-    cpu_flags
-        How many features its processors name; None if it is not known.
-    pods
-        How many pods it runs at most (Kubernetes: allocatable), at least 1.
-    """
+    """A machine."""
 
     name: str
     cpu: float
@@ -106,17 +66,7 @@ class ClusterNode:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast machines compute.
-
-    Attributes
-    ----------
-    operations_per_s
-        Operations a second, above 0, in the unit in which steps state their operations.
-    group
-        The performance group of the machines, or the name of one; empty for all.
-    model
-        The kind of model, such as `random-forest`; empty for all.
-    """
+    """How fast machines compute."""
 
     operations_per_s: float
     group: str = ""
@@ -125,21 +75,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """All machines, in the order of their file.
-
-    Attributes
-    ----------
-    nodes
-        The machines; names are unique.
-    name
-        What the cluster is called; may be empty.
-    speeds
-        How fast the machines compute, as far as that is known; each pair of group and model once.
-    bandwidth_bytes_per_s
-        Between any two machines, above 0.
-    pod_start_s
-        What a pod takes to start, at least 0.
-    """
+    """All machines, in the order of their file."""
 
     nodes: tuple[ClusterNode, ...]
     name: str = ""

@@ -35,13 +35,7 @@ _ITEMS = {"nodes": "node", "pools": "pool"}
 
 
 def read_cluster_file(path: Path) -> Cluster:
-    """Read the description of a cluster from a file.
-
-    Raises
-    ------
-    ConfigurationError
-        The file cannot be read, or is wrong; the message lists every problem with its line.
-    """
+    """Read the description of a cluster from a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -54,50 +48,7 @@ def read_cluster_file(path: Path) -> Cluster:
 
 
 def read_cluster(text: str, *, file: str = CLUSTER_FILE) -> Cluster:
-    r"""Read the description of a cluster.
-
-    Parameters
-    ----------
-    text
-        YAML with `nodes`, `pools` or both, and more; see `couler.cluster.fields` for all keys.
-        Processors and memory are quantities of Kubernetes.
-    file
-        Its name, for messages.
-
-    Returns
-    -------
-    Cluster
-        Its nodes are in the order of the file. A pool of `count` nodes gives `NAME-1` to
-        `NAME-count`, all alike.
-
-    Raises
-    ------
-    ConfigurationError
-        The text is no YAML, or wrong; the message lists every problem with its line.
-
-    Notes
-    -----
-    Where YAML takes something for another thing than a text that has to be one (`yes`, `1.20`,
-    `2024-01-01`), quotes are asked for: readers of YAML disagree about what it is.
-
-    Examples
-    --------
-    >>> cluster = read_cluster('''
-    ... pools:
-    ...   - {name: small, count: 2, cpu: 3920m, memory: 15Gi, group: low}
-    ... nodes:
-    ...   - {name: big, cpu: 64, memory: 256Gi, gpus: {type: a100, count: 4}}
-    ... ''')
-    >>> [(node.name, node.cpu, node.group) for node in cluster.nodes]
-    [('small-1', 3.92, 'low'), ('small-2', 3.92, 'low'), ('big', 64.0, '')]
-    >>> cluster.nodes[2].gpus
-    Gpus(type='a100', count=4, memory_bytes=None, resource='nvidia.com/gpu')
-    >>> read_cluster("nodes:\n- name: big\n  cpu: 64\n  memroy: 256Gi\n")
-    Traceback (most recent call last):
-    couler.errors.ConfigurationError: cluster.yaml: 2 problems
-      cluster.yaml:2: node "big": memory is missing
-      cluster.yaml:4: node "big": there is no key "memroy". Did you mean "memory"?
-    """
+    r"""Read the description of a cluster."""
     root = compose(text, file)
     if root is None:
         raise ConfigurationError(f"{file}: it is empty. Describe machines below nodes or pools")

@@ -1,7 +1,4 @@
-"""The values of `cluster.yaml`: how each is read from its text, and its JSON schema.
-
-What reads a value raises a `ValueError` whose message goes on after the name of the key.
-"""
+"""The values of `cluster.yaml`: how each is read from its text, and its JSON schema."""
 
 from __future__ import annotations
 
@@ -46,19 +43,7 @@ EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value.
-
-    Attributes
-    ----------
-    read
-        Makes the value of its text.
-    schema
-        Its JSON schema.
-    is_text
-        Whether it has to be a text to every reader of YAML: `yes` and `1` need quotes there.
-    is_number
-        Whether quotes around it are refused.
-    """
+    """A kind of value."""
 
     read: Callable[[str], t.Any]
     schema: Mapping[str, Json]
@@ -145,13 +130,7 @@ def _label_value(text: str) -> str:
 
 
 def check_label_key(text: str) -> str:
-    """Return the key of a label or taint.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
+    """Return the key of a label or taint."""
     if not is_qualified(text):
         raise ValueError(
             f'"{text}" is no key of a label: at most 63 letters, digits, "-", "_" and ".", or a '

@@ -24,45 +24,12 @@ Json: t.TypeAlias = t.Any
 
 
 def to_yaml(cluster: Cluster) -> str:
-    """Return a cluster as the text of `cluster.yaml`, without what is as it is by default.
-
-    Raises
-    ------
-    ValueError
-        A value of it cannot be written, such as a price that is no number.
-
-    Notes
-    -----
-    Nodes that a pool makes are written as the pool again where the order of the file can be that
-    of the nodes. Where nodes stand before and after a pool they are written one by one.
-
-    Examples
-    --------
-    >>> pool = [ClusterNode(f"s-{i}", 4.0, 16 * 2**30, pool="s") for i in (1, 2)]
-    >>> print(to_yaml(Cluster((*pool, ClusterNode("big", 0.5, 1000)))), end="")
-    pools:
-    - name: s
-      count: 2
-      cpu: 4
-      memory: "16Gi"
-    nodes:
-    - name: big
-      cpu: 0.5
-      memory: 1000
-    """
+    """Return a cluster as the text of `cluster.yaml`, without what is as it is by default."""
     return dump(to_tree(cluster))
 
 
 def speeds_to_yaml(cluster: Cluster) -> str:
-    """Return what a cluster states of speeds as `cluster.yaml` has it, and nothing else.
-
-    Examples
-    --------
-    >>> print(speeds_to_yaml(Cluster((), speeds=(Speed(2e9, "low"),))), end="")
-    speeds:
-    - group: low
-      operations_per_s: 2000000000.0
-    """
+    """Return what a cluster states of speeds as `cluster.yaml` has it, and nothing else."""
     return dump({"speeds": [_speed(speed) for speed in cluster.speeds]})
 
 
@@ -172,13 +139,7 @@ def _taint(taint: Taint) -> dict[str, Json]:
 
 
 def memory_text(size_bytes: int) -> str | int:
-    """Return bytes as a quantity with the largest unit of which they are a whole number.
-
-    Examples
-    --------
-    >>> memory_text(16 * 1024**3), memory_text(15_500 * 1024**2), memory_text(1000)
-    ('16Gi', '15500Mi', 1000)
-    """
+    """Return bytes as a quantity with the largest unit of which they are a whole number."""
     power = 0
     while power < 6 and size_bytes and size_bytes % 1024 ** (power + 1) == 0:
         power += 1

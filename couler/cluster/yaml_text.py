@@ -30,13 +30,7 @@ _KINDS = {
 
 
 def compose(text: str, file: str) -> yaml.Node | None:
-    """Return the tree of a document; None if it is empty.
-
-    Raises
-    ------
-    ConfigurationError
-        The text is no YAML.
-    """
+    """Return the tree of a document; None if it is empty."""
     import yaml
 
     try:
@@ -57,13 +51,7 @@ def line_of(node: yaml.Node) -> int:
 
 
 class Problems:
-    """Collects all that is wrong with a file.
-
-    Parameters
-    ----------
-    file
-        Its name, for messages.
-    """
+    """Collects all that is wrong with a file."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -88,13 +76,7 @@ class Problems:
             self._places.pop()
 
     def refuse(self) -> None:
-        """Raise one error if anything is wrong.
-
-        Raises
-        ------
-        ConfigurationError
-            It lists every problem with its line, in the order of the lines.
-        """
+        """Raise one error if anything is wrong."""
         lines = [f"{self.file}:{line}: {text}" for line, text in sorted(self._found, key=_line)]
         if len(lines) == 1:
             raise ConfigurationError(lines[0])
@@ -107,17 +89,7 @@ class Problems:
     def table(
         self, node: yaml.Node, known: Collection[str] | None, required: Collection[str] = ()
     ) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-        """Return the keys of a table, with where each stands and its value.
-
-        Parameters
-        ----------
-        node
-            What should be one.
-        known
-            The keys that there are; None for any.
-        required
-            Those that must be given.
-        """
+        """Return the keys of a table, with where each stands and its value."""
         if not self._is(node, "map", "a table of keys and values"):
             return {}
         found: dict[str, tuple[yaml.Node, yaml.Node]] = {}
@@ -146,20 +118,7 @@ class Problems:
     def scalar(
         self, node: yaml.Node, name: str, read: Callable[[str], T], *, is_text: bool
     ) -> T | None:
-        """Return a value as `read` makes it of its text; None if it is wrong.
-
-        Parameters
-        ----------
-        node
-            What should be one.
-        name
-            The key that it belongs to.
-        read
-            Raises a ValueError whose message says what is wrong.
-        is_text
-            Whether it must be a text to every reader of YAML. If not it may be anything plain,
-            and texts in quotes are left to `read` as well.
-        """
+        """Return a value as `read` makes it of its text; None if it is wrong."""
         kind = _kind(node)
         try:
             if kind in ("map", "seq"):

@@ -14,17 +14,7 @@ from couler.state.records import StepRecord
 
 
 class Ends:
-    """Tells which recorded ends hold.
-
-    Parameters
-    ----------
-    workflow
-        The workflow as it is now.
-    planned
-        What taking up the run would do with each step.
-    records
-        How instances ended, by their paths.
-    """
+    """Tells which recorded ends hold."""
 
     def __init__(
         self,
@@ -49,10 +39,7 @@ class Ends:
         return frozenset(map(str, found))
 
     def failed_for_nothing(self) -> tuple[StepPath, ...]:
-        """Return groups, foreachs and loops that failed though all in them keeps its end.
-
-        Their outputs could not be evaluated, or were too large, and now are neither.
-        """
+        """Return groups, foreachs and loops that failed though all in them keeps its end."""
         in_doubt = set(_all_around((self._planned.keys() - self.kept) | self._own))
         return tuple(
             path

@@ -19,18 +19,7 @@ UNTOLD = "the engine tells no more of it"
 
 @dataclass(slots=True)
 class Attempts:
-    """Records the attempts of a run.
-
-    An engine may count from 1 again for a step that is taken up again; the database counts over
-    all sessions. Which attempt one is tells the time when it started.
-
-    Parameters
-    ----------
-    journal
-        Where they are written.
-    recorded
-        Those that the database has.
-    """
+    """Records the attempts of a run."""
 
     journal: Journal
     known: dict[str, dict[int, AttemptRecord]]
@@ -55,19 +44,7 @@ class Attempts:
         *,
         end: StepState | None = None,
     ) -> tuple[int, ...]:
-        """Record what is new of the attempts of an instance, and return their new numbers.
-
-        Parameters
-        ----------
-        path
-            Text of the instance's path.
-        observed
-            What the engine tells of them, in any order; it may have forgotten earlier ones.
-        now
-            Stands for times that it does not tell.
-        end
-            How the instance ended, where it has: then no attempt of it goes on.
-        """
+        """Record what is new of the attempts of an instance, and return their new numbers."""
         known = self.known.setdefault(path, {})
         told = sorted(observed, key=lambda attempt: attempt.number)
         shift = _shift(known, told[0]) if told else 0
@@ -145,22 +122,7 @@ class Attempts:
 def engines_number(
     recorded: Iterable[AttemptRecord], told: Iterable[ObservedAttempt], number: int
 ) -> int | None:
-    """Return how an engine counts a recorded attempt of an instance.
-
-    Parameters
-    ----------
-    recorded
-        The attempts of the instance that the database has.
-    told
-        Those that the engine tells of.
-    number
-        The recorded number.
-
-    Returns
-    -------
-    int or None
-        The engine's number; None where it counts from 1 again after that attempt.
-    """
+    """Return how an engine counts a recorded attempt of an instance."""
     first = min(told, key=lambda attempt: attempt.number, default=None)
     if first is None:
         return number

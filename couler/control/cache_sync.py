@@ -1,9 +1,4 @@
-"""Keeping the entries of an engine elsewhere, and their files, within a number of bytes.
-
-What a policy holds to be worth least goes: first the entry, so that no run takes it any more, then
-its files. A run that took it before keeps what it reads: files that may be read stay, under an
-entry that no step takes.
-"""
+"""Keeping the entries of an engine elsewhere, and their files, within a number of bytes."""
 
 from __future__ import annotations
 
@@ -38,43 +33,13 @@ class Files(t.Protocol):
         ...
 
     def remove(self, places: Iterable[str]) -> int:
-        """Remove objects, and return how many there were.
-
-        Raises
-        ------
-        FilesLeftError
-            Not all could be removed; each was tried.
-        """
+        """Remove objects, and return how many there were."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What was found, and what was removed of it.
-
-    Attributes
-    ----------
-    entries
-        How many entries there were, but for those of other repositories.
-    size_bytes
-        What their files took together.
-    removed
-        What went, or would go, in the order of its worth.
-    in_use
-        How many entries with files stay since runs that go on refer to these, or they were used a
-        moment ago.
-    used_meanwhile
-        How many should have gone, but were used or removed by others meanwhile.
-    over_bytes
-        What is still over the budget; 0 if it is kept.
-    elsewhere
-        How many entries were left alone as their files are in another repository, or may be.
-    full
-        Places that still hold more than they should, as what is in them is in use, or others have
-        taken more than half of it.
-    left
-        Files whose entries went, and that could not be removed.
-    """
+    """What was found, and what was removed of it."""
 
     entries: int
     size_bytes: int
@@ -103,60 +68,7 @@ def sync_entries(
     grace: timedelta = GRACE,
     dry_run: bool = False,
 ) -> SyncReport:
-    """Remove what is worth least until all files of entries fit a budget.
-
-    Parameters
-    ----------
-    shared
-        Where the entries are.
-    files
-        Where their files are.
-    policy
-        Says what an entry is worth.
-    budget_bytes
-        What the files of all entries may take together.
-    now
-        The time.
-    outlook
-        What is known of later runs.
-    grace
-        What was used so recently stays.
-    dry_run
-        Remove nothing, and tell what would be.
-
-    Raises
-    ------
-    EngineError
-        The engine cannot be asked, or it is not known what became of a change.
-    StoreError
-        The repository cannot be asked.
-    FilesLeftError
-        Files could not be removed whose entries are gone. All else was done, as its `report` tells,
-        and a later call tries these files again.
-    ConfigurationError
-        No entry has its files there, so it is another repository.
-    CachePolicyError
-        The policy failed; nothing was removed.
-    ValueError
-        The budget is negative.
-
-    Notes
-    -----
-    Several may do this at the same time, and runs may go on: an entry is removed only if it is as
-    it was seen, and only who removed it removes its files. Who is killed in between leaves files
-    that nothing refers to, never an entry without files. An entry that has lost its files by
-    others' doing goes in any case, but what is left of them stays as long as it may be read; one
-    that has none here, and may be of another repository, stays
-    (`couler.control.sync_choice.divide`).
-
-    The entries themselves have little room, whatever their files take: of a place that holds more
-    than `CacheView.place_bytes`, those go that are worth least, also those without files. Entries
-    of other repositories count, but leave half of it to those of this one: these cannot make room
-    that others take.
-
-    O(n log n) for n entries with a bounded number of files each, a listing of the repository for
-    each run that they are of, and a read and an update of each place that something goes of.
-    """
+    """Remove what is worth least until all files of entries fit a budget."""
     if budget_bytes < 0:
         raise ValueError(f"a budget is at least 0, not {budget_bytes}")
     view = shared.view()

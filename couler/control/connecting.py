@@ -16,15 +16,7 @@ _TARGET = tuple(field.name for field in fields(Target))
 
 
 def connect(connection: Connection, environment: Mapping[str, str]) -> Remote:
-    """Return the engine that a connection leads to.
-
-    Raises
-    ------
-    EngineOptionError
-        There is no such engine, or it takes no runs.
-    ConfigurationError
-        An extra is missing, or a field is unknown, missing or wrong.
-    """
+    """Return the engine that a connection leads to."""
     backend: object = get_backend(connection.engine)
     if not isinstance(backend, RemoteBackend):
         raise EngineOptionError(
@@ -45,13 +37,7 @@ def record_connection(connection: Connection) -> dict[str, Json]:
 
 
 def recorded_connection(run: RunRecord) -> Connection:
-    """Return the connection that a run was submitted by.
-
-    Raises
-    ------
-    StateError
-        The run is of this machine, or another version has recorded it in another way.
-    """
+    """Return the connection that a run was submitted by."""
     match run.target:
         case None:
             raise StateError(f"{run.id} ran on this machine, not on an engine elsewhere")

@@ -29,18 +29,7 @@ def cancel(
     patience_s: float = PATIENCE_S,
     sleep: Callable[[float], None] = time.sleep,
 ) -> RunRecord:
-    """End a run, its exit handlers with it, and return its record, which may still be `running`.
-
-    One that has ended by itself stays as it ended; one that failed and waits to be taken up again
-    is not taken up.
-
-    Raises
-    ------
-    StateError
-        It is not known whether the engine has it, or it cannot be written.
-    ConfigurationError, EngineError
-        The engine cannot be asked, or refused.
-    """
+    """End a run, its exit handlers with it, and return its record, which may still be `running`."""
     if marks.call_off(database, run.id):
         return runs.find_run(database, run.id)
     latest = runs.find_run(database, run.id)
@@ -58,11 +47,7 @@ def cancel(
 
 
 def _tell_to_end(run: RunRecord, database: Database, environment: Mapping[str, str]) -> None:
-    """Tell the engine to end a run.
-
-    That it was told is noted before: whoever follows the run may see its end before the engine has
-    answered, or its answer may be lost.
-    """
+    """Tell the engine to end a run."""
     remote = connect(recorded_connection(run), environment)
     asked = remote_run(database, run)
     is_first = marks.mark(database, run.id, marks.CANCELLED)
@@ -83,29 +68,13 @@ def resume(
     environment: Mapping[str, str],
     entered: Mapping[str, str] | None = None,
 ) -> None:
-    """Let a step go on that waits for a person.
-
-    Raises
-    ------
-    StateError
-        It is not known whether the engine has the run.
-    ConfigurationError, EngineError
-        The engine cannot be asked, or the step does not wait.
-    """
+    """Let a step go on that waits for a person."""
     remote = connect(recorded_connection(run), environment)
     remote.resume(remote_run(database, run), path, entered)
 
 
 def delete_remote(run: RunRecord, database: Database, environment: Mapping[str, str]) -> None:
-    """Take a run away from its engine; what is recorded of it stays.
-
-    Nothing happens where the engine has it no more.
-
-    Raises
-    ------
-    ConfigurationError, EngineError
-        The engine cannot be asked, or refused.
-    """
+    """Take a run away from its engine; what is recorded of it stays."""
     if run.place is None and run.status == "failed":  # the engine did not take it
         return
     asked = remote_run(database, run)

@@ -53,25 +53,7 @@ def decide_retry(
     source_map: SourceMap = NO_CHANGE,
     random: Callable[[], float] = _random.random,
 ) -> Decision:
-    """Return whether a run that failed is taken up again by who watches it.
-
-    It is if each failure in it is one for which retrying helps, after the longest of their waits.
-
-    Parameters
-    ----------
-    steps
-        What is recorded of the steps of the run.
-    engine
-        Name of its engine.
-    retries
-        How often each has been taken up again already, by the text of its path.
-    policy
-        What may be tried again.
-    source_map
-        Where in the run the steps of the program are, whose names are told too.
-    random
-        Returns a number in [0, 1).
-    """
+    """Return whether a run that failed is taken up again by who watches it."""
     failed = failed_by_themselves(steps)
     if not failed:
         return GiveUp("no step has failed by itself")

@@ -28,13 +28,7 @@ Tell: t.TypeAlias = Callable[[Event], None]
 
 
 def remote_run(database: Database, run: RunRecord) -> RemoteRun:
-    """Return a run as its engine is asked for it.
-
-    Raises
-    ------
-    StateError
-        It is not known whether the engine has it.
-    """
+    """Return a run as its engine is asked for it."""
     place = as_place(run)
     return RemoteRun(run.id, read_json(runs.workflow_of(database, run.id)), place)
 
@@ -42,18 +36,7 @@ def remote_run(database: Database, run: RunRecord) -> RemoteRun:
 def refresh(
     run: RunRecord, database: Database, home: Home, environment: Mapping[str, str]
 ) -> RunRecord:
-    """Ask the engine once how a run stands, record it, and return its record.
-
-    A run that another process follows is as that has recorded it. One that the engine has no more
-    has ended: how is not known, so that it counts as failed.
-
-    Raises
-    ------
-    StateError
-        It is not known whether the engine has it, or it cannot be written.
-    ConfigurationError, EngineError
-        The engine cannot be asked.
-    """
+    """Ask the engine once how a run stands, record it, and return its record."""
     try:
         with _followed(run, database, home, environment) as followed:
             try:
@@ -77,32 +60,7 @@ def follow(
     is_restart: bool = False,
     may_retry: bool = False,
 ) -> RunRecord:
-    """Record how a run goes until it is over, and return its record.
-
-    The last lines of what failed are kept in the run's folder.
-
-    Parameters
-    ----------
-    run
-        The run.
-    database, home, environment
-        Where it is recorded, and where credentials are.
-    on_event
-        Told of what happens to each step.
-    is_restart
-        Whether it was taken up again just now.
-    may_retry
-        Whether it may be taken up if it fails. Until `marks.end_wait` it can be cancelled then.
-
-    Raises
-    ------
-    RunBusyError
-        Another process follows it.
-    StateError
-        It is not known whether the engine has it, or it cannot be written.
-    ConfigurationError, EngineError
-        The engine cannot be asked; the run may go on.
-    """
+    """Record how a run goes until it is over, and return its record."""
     with _followed(run, database, home, environment, is_restart=is_restart) as followed:
         try:
             for observation in followed.remote.follow(followed.asked):

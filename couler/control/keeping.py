@@ -38,22 +38,7 @@ def keep_logs(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Keep the last lines of the steps that failed by themselves, and record where.
-
-    There are bounds, as the end of the run is what is waited for. That logs were left out is said
-    in the run's message.
-
-    Parameters
-    ----------
-    remote, asked
-        The engine, and the run as it is asked for it.
-    journal
-        Where it is recorded.
-    database, home
-        Where the steps are recorded, and the folder of the run is.
-    clock
-        Tells seconds that have passed.
-    """
+    """Keep the last lines of the steps that failed by themselves, and record where."""
     folder = home.run_folder(asked.run_id) / "logs"
     every = failed_by_themselves(runs.steps_of(database, asked.run_id))
     failed = [step for step in every if step.log is None]

@@ -18,17 +18,7 @@ from couler.state.records import RunRecord
 
 
 class LogReader:
-    """Reads logs of steps of a run, in several threads if need be, over one connection.
-
-    What the engine is asked for one step it need not be asked again for the next.
-
-    Parameters
-    ----------
-    run
-        The run.
-    database, environment
-        Where it is recorded, and where credentials are.
-    """
+    """Reads logs of steps of a run, in several threads if need be, over one connection."""
 
     def __init__(self, run: RunRecord, database: Database, environment: Mapping[str, str]) -> None:
         self._run, self._database, self._environment = run, database, environment
@@ -38,18 +28,7 @@ class LogReader:
     def read(
         self, path: StepPath, *, attempt: int | None = None, follow: bool = False
     ) -> Iterator[str]:
-        """Yield the lines that an instance has written.
-
-        Attempts are counted as they are recorded, over all sessions. What the engine has no more is
-        taken from what was kept here when the step failed.
-
-        Raises
-        ------
-        StateError
-            It is not known whether the engine has the run.
-        ConfigurationError, EngineError
-            The engine cannot be asked, or has no log of it.
-        """
+        """Yield the lines that an instance has written."""
         remote, asked = self._connect()
         number = attempt
         if attempt is not None:

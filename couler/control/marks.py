@@ -1,7 +1,4 @@
-"""What is noted with where an engine has a run: it was told to end, waits for a retry, is gone.
-
-A run that is taken up again loses its notes.
-"""
+"""What is noted with where an engine has a run: it was told to end, waits for a retry, is gone."""
 
 from __future__ import annotations
 

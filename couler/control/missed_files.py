@@ -1,9 +1,4 @@
-"""Files of cached steps that were removed before a run could read them, and the way out.
-
-A run that takes an entry from the cache reads its files later, and one that is taken up again those
-that it made itself. If they go in between (by hand, by a rule of the bucket, to keep a budget), the
-reader fails. It helps to make them anew, not to read them once more.
-"""
+"""Files of cached steps that were removed before a run could read them, and the way out."""
 
 from __future__ import annotations
 
@@ -24,19 +19,7 @@ _NO_FILE = "NoSuchKeyErr"
 
 @dataclass(frozen=True, slots=True)
 class MissedFiles:
-    """Files that steps of a run took for there, and which were not.
-
-    Attributes
-    ----------
-    entries
-        Where the cached steps have their entries.
-    locations
-        Of the files.
-    producers
-        Paths of the cached steps that are to make them anew.
-    readers
-        Paths of the steps that failed for want of them.
-    """
+    """Files that steps of a run took for there, and which were not."""
 
     entries: SharedEntries
     locations: frozenset[str]
@@ -47,11 +30,7 @@ class MissedFiles:
 def find_missed(
     run: RunRecord, steps: Iterable[StepRecord], environment: Mapping[str, str]
 ) -> MissedFiles | None:
-    """Return what steps of a failed run have missed of cached steps; None if that is not known.
-
-    Nothing is asked if no step has failed for want of a file, and nothing is known of engines that
-    keep no entries, or cannot be asked for them.
-    """
+    """Return what steps of a failed run have missed of cached steps; None if that is not known."""
     steps = tuple(steps)
     readers = frozenset(
         step.path

@@ -1,8 +1,4 @@
-"""What the steps of a run had to do when they ran: their keys, read off what is recorded.
-
-An engine elsewhere keeps no keys. They follow from the workflow and the parameters of then and
-from the recorded outputs.
-"""
+"""What the steps of a run had to do when they ran: their keys, read off what is recorded."""
 
 from __future__ import annotations
 
@@ -57,16 +53,7 @@ class Task(t.NamedTuple):
 def parameter_values(
     declared: Iterable[ir.Parameter], given: Mapping[str, str]
 ) -> dict[str, Stored]:
-    """Return the values of a run's parameters.
-
-    Parameters
-    ----------
-    declared
-        The parameters of the workflow.
-    given
-        Their texts on the wire; those not given have their defaults. That of an entry of a config
-        map is unknown, and taken to be the same in all sessions of the run.
-    """
+    """Return the values of a run's parameters."""
     values: dict[str, Stored] = {}
     for one in declared:
         if one.name in given:
@@ -79,25 +66,14 @@ def parameter_values(
 
 
 class Keys:
-    """The keys of the instances of a workflow's steps.
-
-    Files count by their locations.
-    """
+    """The keys of the instances of a workflow's steps."""
 
     def __init__(self, volumes: Iterable[Volume]) -> None:
         self._volumes = {volume.name: volume for volume in volumes}
         self._digests: dict[int, tuple[ir.Step, str]] = {}
 
     def of(self, step: ir.Step, view: View) -> str:
-        """Return the key of one instance, in hexadecimal.
-
-        Raises
-        ------
-        ConditionError, EvaluationError, WireError
-            A value cannot be evaluated.
-        UnknownValueError
-            A value is not known yet.
-        """
+        """Return the key of one instance, in hexadecimal."""
         digest = self._digest(step)
         try:
             return cache_key(digest, key_texts(step, view))
@@ -118,10 +94,7 @@ class Keys:
 
 
 def recorded_outputs(instance: Instance, record: StepRecord, names: Collection[str]) -> Outputs:
-    """Return the outputs of an instance that went well.
-
-    Those of `names` that are not recorded are there all the same, but unknown.
-    """
+    """Return the outputs of an instance that went well."""
     outputs = dict(read_outputs(record.outputs))
     types = {output.name: output.type for output in instance.outputs}
     for name in required(instance.outputs):
@@ -133,17 +106,7 @@ def recorded_outputs(instance: Instance, record: StepRecord, names: Collection[s
 def past_tasks(
     workflow: ir.Workflow, view: View, records: Mapping[str, StepRecord]
 ) -> dict[str, Task]:
-    """Return what instances that went well had to do, by the texts of their paths.
-
-    Parameters
-    ----------
-    workflow
-        The workflow as it ran.
-    view
-        Facts and parameters of the run then.
-    records
-        How instances ended, by the texts of their paths.
-    """
+    """Return what instances that went well had to do, by the texts of their paths."""
     reader = _Reader(Keys(workflow.volumes), records)
     steps = reader.read_scope(workflow.steps, StepPath(), view, read_outside(workflow))
     after = replace(view, run=replace(view.run, status="succeeded"), steps=steps)

@@ -1,8 +1,4 @@
-"""What an engine elsewhere tells of a run, written into the metadata database as it changes.
-
-An engine is asked again and again and tells the whole each time. What is new since the last time,
-or since another process has recorded it, is written and told as events.
-"""
+"""What an engine elsewhere tells of a run, written into the metadata database as it changes."""
 
 from __future__ import annotations
 
@@ -25,17 +21,7 @@ if t.TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What the database has of a run.
-
-    Attributes
-    ----------
-    run
-        The run.
-    steps
-        How instances of its steps ended, in that order.
-    attempts
-        Their attempts.
-    """
+    """What the database has of a run."""
 
     run: RunRecord
     steps: tuple[StepRecord, ...] = ()
@@ -43,15 +29,7 @@ class Recorded:
 
     @classmethod
     def read(cls, database: Database, run_id: str) -> Recorded:
-        """Read what is recorded of a run.
-
-        Raises
-        ------
-        RunNotFoundError
-            There is no such run.
-        StateError
-            The database cannot be read.
-        """
+        """Read what is recorded of a run."""
         from couler.state import runs
 
         return cls(
@@ -76,36 +54,7 @@ class _Open:
 
 @dataclass(slots=True)
 class Recorder:
-    """Records observations of a run, each in turn.
-
-    Parameters
-    ----------
-    journal
-        Where they are written, in the session of this process.
-    recorded
-        What the database has (`Recorded.read`), read after the session began.
-    is_restart
-        Whether this session has taken the run up again: what had succeeded before is told as
-        `reused` then, and else as `finished`.
-    clock
-        Tells the time, for what the engine tells no time of.
-
-    Examples
-    --------
-    >>> from couler.ir.paths import StepPath
-    >>> from couler.state import Journal, begin_session, create_run, open_database, steps_of
-    >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    >>> database = open_database("sqlite://")
-    >>> create_run(database, RunRecord("r1", "train", "0" * 64, "argo", noon), "{}")
-    >>> session = begin_session(database, "r1", pid=1, host="here", started=noon)
-    >>> fit = Observed(StepPath.parse("fit"), "succeeded", noon, noon)
-    >>> with Journal(database, "r1", session) as journal:
-    ...     recorder = Recorder(journal, Recorded.read(database, "r1"))
-    ...     events = recorder.record(Observation("running", (fit,)))
-    ...     again = recorder.record(Observation("running", (fit,)))
-    >>> [event.kind for event in events], again, [step.path for step in steps_of(database, "r1")]
-    (['started', 'finished'], (), ['fit'])
-    """
+    """Records observations of a run, each in turn."""
 
     journal: Journal
     recorded: Recorded
@@ -128,13 +77,7 @@ class Recorder:
         self._ordinal = max((record.ordinal for record in self.recorded.steps), default=0)
 
     def record(self, observation: Observation) -> tuple[Event, ...]:
-        """Write what has changed, and return what happened, in order.
-
-        Raises
-        ------
-        StateError
-            It cannot be written; it is written with the next observation.
-        """
+        """Write what has changed, and return what happened, in order."""
         now = self.clock()
         told = {step.path: step for step in observation.steps}
         if told or observation.status != "running":  # else the engine has not got as far as that
@@ -149,13 +92,7 @@ class Recorder:
         return events
 
     def break_off(self) -> None:
-        """Write that no attempt goes on: the engine tells no more of the run.
-
-        Raises
-        ------
-        StateError
-            It cannot be written.
-        """
+        """Write that no attempt goes on: the engine tells no more of the run."""
         now = self.clock()
         for path in self._attempts.known:
             self._attempts.close(path, now)
@@ -228,15 +165,7 @@ class Recorder:
             self._tell_end(step.path, record, "reused" if is_reused else "finished")
 
     def _start(self, step: Observed, tried: int) -> _Open:
-        """Return what was told of an instance that has begun; first it is told that it has.
-
-        Parameters
-        ----------
-        step
-            The instance.
-        tried
-            Number of its last attempt when it was seen last.
-        """
+        """Return what was told of an instance that has begun; first it is told that it has."""
         state = self._open.get(step.path)
         if state is not None:
             return state
@@ -344,10 +273,7 @@ def _elapsed_s(record: StepRecord) -> float | None:
 
 
 def _is_stale(step: Observed, before: StepRecord) -> bool:
-    """Return whether an engine tells of a step as it stood before the end that is recorded.
-
-    What runs again has another start, or more attempts.
-    """
+    """Return whether an engine tells of a step as it stood before the end that is recorded."""
     if step.started is None or step.started != before.started or not step.attempts:
         return False
     return max(attempt.number for attempt in step.attempts) <= before.attempts

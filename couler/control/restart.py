@@ -1,9 +1,4 @@
-"""What taking up a run elsewhere would do: which steps keep their ends, which run again, and why.
-
-The rules are those of the local engine (docs/semantics.md, section 16). What differs: a run
-elsewhere has no recorded keys, so that they are read off what is recorded; files count by their
-locations; and all exit handlers run again as soon as anything does.
-"""
+"""What retrying a remote run would do: which steps are reused, which run again, and why."""
 
 from __future__ import annotations
 
@@ -36,20 +31,7 @@ from couler.state.records import StepRecord
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A run as it ended.
-
-    Attributes
-    ----------
-    run_id, logical_date
-        What its steps read of it.
-    workflow
-        What ran: after the passes, without defaults.
-    parameters
-        Values of its parameters by name, as texts on the wire; those not given have their
-        defaults.
-    steps
-        How instances of its steps ended, groups, foreachs and loops among them.
-    """
+    """A run as it ended."""
 
     run_id: str
     workflow: ir.Workflow
@@ -60,17 +42,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class RestartPlan:
-    """What taking up a run would do.
-
-    Attributes
-    ----------
-    steps
-        What would become of each step that runs something, in the order in which they could run.
-        What runs is taken to succeed.
-    again
-        Paths of what does not keep its end: as of `couler.backends.remote.Restart`. There are more
-        than run, since what a failure had let run, or a later round, may not run now.
-    """
+    """What taking up a run would do."""
 
     steps: tuple[PlannedStep, ...]
     again: frozenset[str]
@@ -85,33 +57,7 @@ def plan_restart(
     again: Mapping[str, str] = FrozenDict(),
     source_map: SourceMap = NO_CHANGE,
 ) -> RestartPlan:
-    """Return what taking up a run would do with each step, and why.
-
-    Parameters
-    ----------
-    past
-        The run.
-    workflow
-        The workflow as it is now, after the passes, without defaults; None for what ran.
-    parameters
-        Values of its parameters as it is now; None for those of then.
-    from_step
-        Name or path of a step that runs again with all that comes after it, whatever became of
-        it. A path without an item or a round stands for all of them.
-    again
-        Paths of instances that run again as well, each with the reason.
-    source_map
-        Where in the workflow the steps of the program are, by whose names it may be asked for.
-
-    Raises
-    ------
-    StepNotFoundError
-        There is no such step.
-
-    Notes
-    -----
-    An order that is new between two steps that both succeeded runs neither of them again.
-    """
+    """Return what taking up a run would do with each step, and why."""
     now = past.workflow if workflow is None else workflow
     texts = past.parameters if parameters is None else parameters
     places = () if from_step is None else find_places(now, from_step, source_map)
@@ -135,11 +81,7 @@ def plan_restart(
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Finds what keeps its end.
-
-    The latest end that a step waits for is told by the session that has recorded it: within one,
-    the engine has kept the order.
-    """
+    """Finds what keeps its end."""
 
     keys: Keys
     records: Mapping[str, StepRecord]

@@ -44,21 +44,7 @@ from couler.state.source_maps import source_map_of
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is other than it was when a run was begun.
-
-    Attributes
-    ----------
-    workflow
-        The workflow as it is now: after the passes, without defaults; None for the recorded one.
-    parameters
-        Values that take the place of those that it was started with.
-    from_step
-        A path, or the name of a step of the workflow: it runs again, and what comes after it.
-    source_map
-        Where in a changed workflow the steps of the program are.
-    again
-        Paths of instances that run again whatever became of them, each with the reason.
-    """
+    """What is other than it was when a run was begun."""
 
     workflow: Workflow | None = None
     parameters: Mapping[str, object] | None = None
@@ -82,24 +68,7 @@ _NOTHING_LEFT = (
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a restart would do, and with what.
-
-    Attributes
-    ----------
-    plan
-        What becomes of each step.
-    workflow
-        What would run.
-    texts
-        Values of its parameters by name, as texts on the wire.
-    standing
-        How the run stood.
-    failed_around_steps
-        Whether the run failed and none of its steps did: something of the engine's own is to run
-        again then.
-    source_map
-        Where in the workflow the steps of the program are.
-    """
+    """What a restart would do, and with what."""
 
     plan: RestartPlan
     workflow: Workflow
@@ -110,17 +79,7 @@ class Prepared:
 
 
 def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> Prepared:
-    """Return what a restart would do, without doing it.
-
-    Raises
-    ------
-    ParameterError
-        The parameters do not fit.
-    StateError
-        It is not known whether the engine has the run, or there is no such step.
-    LostRunError
-        The engine has the run no more.
-    """
+    """Return what a restart would do, without doing it."""
     as_place(run)
     if marks.has_mark(run, marks.LOST):
         raise LostRunError(f"{run.id}: {_NOTHING_LEFT}")
@@ -143,10 +102,7 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
 
 
 def kept_steps(run: RunRecord, database: Database, changes: Changes) -> frozenset[str]:
-    """Return the paths of steps that keep their ends as a whole, without items and rounds.
-
-    What is wrong with the changes is for `prepare` to tell: none keep theirs then.
-    """
+    """Return the paths of steps that keep their ends as a whole, without items and rounds."""
     try:
         planned = prepare(run, database, changes).plan.steps
     except CoulerError:
@@ -161,11 +117,7 @@ def kept_steps(run: RunRecord, database: Database, changes: Changes) -> frozense
 def holding(
     steps: Iterable[StepRecord], sessions: Iterable[SessionRecord]
 ) -> tuple[StepRecord, ...]:
-    """Return the ends of steps that hold for the workflow that is recorded.
-
-    What was to run again in a session, and is still as an earlier one has left it, has not run with
-    that session's workflow: the engine may not have taken the restart, or was cut off.
-    """
+    """Return the ends of steps that hold for the workflow that is recorded."""
     wanted: dict[str, int] = {}
     for session in sessions:
         if session.status != "refused":
@@ -180,13 +132,7 @@ def holding(
 def check(
     run: RunRecord, prepared: Prepared, database: Database, environment: Mapping[str, str]
 ) -> None:
-    """Refuse a restart that is only planned, as far as its engine would refuse its parameters.
-
-    Raises
-    ------
-    RefusedError, LostRunError, ConfigurationError, EngineError
-        As `restart` does.
-    """
+    """Refuse a restart that is only planned, as far as its engine would refuse its parameters."""
     had = {name: str(given["text"]) for name, given in run.parameters.items()}
     connection = recorded_connection(run)
     if prepared.texts == had:
@@ -205,18 +151,7 @@ def restart(
     home: Home,
     environment: Mapping[str, str],
 ) -> RunRecord:
-    """Take up a run that has ended, and return its record; it goes on after that.
-
-    Raises
-    ------
-    RunBusyError
-        It has not ended, or another process follows it, or has gone on with it since it was
-        prepared.
-    RefusedError, LostRunError, ConfigurationError
-        The engine refused, has it no more, or a credential cannot be had: the run stays as it was.
-    EngineError
-        The engine cannot be reached: what became of it is not known.
-    """
+    """Take up a run that has ended, and return its record; it goes on after that."""
     if run.status == "running":
         raise _going_on(run)
     connection = recorded_connection(run)

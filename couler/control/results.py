@@ -23,22 +23,7 @@ from couler.state.source_maps import source_map_of
 def result_of(
     database: Database, run_id: str, *, reused: frozenset[str] = frozenset()
 ) -> RunResult:
-    """Return how a run that is over has ended.
-
-    Parameters
-    ----------
-    database
-        Where it is recorded.
-    run_id
-        The run.
-    reused
-        Paths of the instances that an earlier session has ended.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    """
+    """Return how a run that is over has ended."""
     run = find_run(database, run_id)
     began = [session.started for session in sessions_of(database, run_id)]
     steps = tuple(steps_of(database, run_id))

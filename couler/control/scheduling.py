@@ -1,7 +1,4 @@
-"""Schedules that engines elsewhere keep: found by the names of their workflows.
-
-Nothing of them is recorded: the engine is asked.
-"""
+"""Schedules that engines elsewhere keep: found by the names of their workflows."""
 
 from __future__ import annotations
 
@@ -19,15 +16,7 @@ _SHOWN = 10
 
 
 def connect_schedules(connection: Connection, environment: Mapping[str, str]) -> Scheduling:
-    """Return the engine that a connection leads to, which keeps schedules.
-
-    Raises
-    ------
-    EngineOptionError
-        There is no such engine, or it keeps none.
-    ConfigurationError
-        An extra is missing, or a field is unknown, missing or wrong.
-    """
+    """Return the engine that a connection leads to, which keeps schedules."""
     backend: object = get_backend(connection.engine)
     if isinstance(backend, RemoteBackend):
         remote: object = connect(connection, environment)
@@ -40,13 +29,7 @@ def connect_schedules(connection: Connection, environment: Mapping[str, str]) ->
 
 
 def put(remote: Scheduling, workflow: Workflow, artifact: Artifact) -> Scheduled:
-    """Put a scheduled workflow in place, or renew it, and return what the engine has then.
-
-    Raises
-    ------
-    EngineError
-        The engine refused or cannot be reached; it can be put again.
-    """
+    """Put a scheduled workflow in place, or renew it, and return what the engine has then."""
     remote.schedule(workflow, artifact)
     found = remote.find_schedule(workflow.name)
     if found is None:
@@ -58,13 +41,7 @@ def put(remote: Scheduling, workflow: Workflow, artifact: Artifact) -> Scheduled
 
 
 def find(remote: Scheduling, name: str, engine: str) -> Scheduled:
-    """Return the schedule of the workflow of a name.
-
-    Raises
-    ------
-    ScheduleNotFoundError
-        There is none; the message names those that there are.
-    """
+    """Return the schedule of the workflow of a name."""
     found = remote.find_schedule(name)
     if found is None:
         known = [one.name for one in remote.schedules()]

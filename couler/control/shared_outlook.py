@@ -1,9 +1,4 @@
-"""What is known of later runs that may take the entries of an engine elsewhere.
-
-The engine tells when an entry was made and used last. Which step it is of, how often that step
-found what it needed, and what has taken an entry's place is in the metadata database, of the runs
-that are recorded there.
-"""
+"""What is known of later runs that may take the entries of an engine elsewhere."""
 
 from __future__ import annotations
 
@@ -34,19 +29,7 @@ _UNKNOWN_S = 1.0
 
 @dataclass(slots=True)
 class Served:
-    """What the database knows of the files that an instance of a step has given.
-
-    Attributes
-    ----------
-    workflow, path, place
-        The instance; its place is the path without items and rounds.
-    seconds
-        How long it ran; None if only later runs are known, which took its files.
-    hits
-        How often they did.
-    superseded
-        How many others of its path were used since.
-    """
+    """What the database knows of the files that an instance of a step has given."""
 
     workflow: str
     path: str
@@ -68,17 +51,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class SharedOutlook:
-    """What recorded runs tell of the entries of an engine.
-
-    Attributes
-    ----------
-    served
-        What gave the files, by their locations.
-    lookups
-        How often the steps of each workflow looked for something, by workflow and place.
-    course
-        How far the run is that is watched now.
-    """
+    """What recorded runs tell of the entries of an engine."""
 
     served: Mapping[str, Served] = field(default_factory=dict)
     lookups: Mapping[tuple[str, str], Lookups] = field(default_factory=dict)
@@ -90,21 +63,7 @@ NOTHING_KNOWN = SharedOutlook()
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entry as the engine tells of it, for `know`.
-
-    Attributes
-    ----------
-    key
-        Tells it from all others.
-    locations
-        Of its files.
-    size_bytes
-        What they take.
-    seconds
-        How long its step took; None if the engine does not know any more.
-    made_at, used_at
-        When it was made and used last.
-    """
+    """An entry as the engine tells of it, for `know`."""
 
     key: str
     locations: tuple[str, ...]
@@ -115,28 +74,7 @@ class Found:
 
 
 def read_outlook(database: Database, engine: str, run_id: str | None = None) -> SharedOutlook:
-    """Return what the latest 500 recorded runs of an engine tell.
-
-    Parameters
-    ----------
-    database
-        Where the runs are recorded.
-    engine
-        Name of the engine.
-    run_id
-        The run that is watched now; None for none.
-
-    Raises
-    ------
-    StateError
-        It cannot be read.
-
-    Notes
-    -----
-    The latest use at a path is the one that ended last. What was removed meanwhile and made again
-    is a lookup that found nothing; the cache of this machine, which knows the keys, counts it as
-    one for the latest.
-    """
+    """Return what the latest 500 recorded runs of an engine tell."""
     served: dict[str, Served] = {}
     lookups: dict[tuple[str, str], Counts] = defaultdict(Counts)
     ends = list_ends(database, engine, latest=_RUNS)
@@ -159,25 +97,7 @@ def read_outlook(database: Database, engine: str, run_id: str | None = None) -> 
 def know(
     entries: list[Found], policy: CachePolicy, capacity_bytes: int, outlook: SharedOutlook
 ) -> LaterRuns:
-    """Return what a policy is told of entries, by their keys.
-
-    Parameters
-    ----------
-    entries
-        All that the cache holds.
-    policy
-        Is told of each in the order in which they were used last.
-    capacity_bytes
-        What the cache may hold.
-    outlook
-        What recorded runs tell.
-
-    Notes
-    -----
-    Uses are counted by the order in which the entries were made and used last, as nobody counts
-    those of all users. An entry of which no run is recorded is one of a path of its own, whose step
-    was never seen to look for it; that it was hit at all is told by its times.
-    """
+    """Return what a policy is told of entries, by their keys."""
     by_age = sorted(entries, key=lambda one: (one.made_at, one.key))
     by_use = sorted(entries, key=lambda one: (one.used_at, one.key))
     made = {one.key: number for number, one in enumerate(by_age, 1)}

@@ -60,25 +60,7 @@ _OTHER_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be submitted.
-
-    Attributes
-    ----------
-    workflow
-        As it was compiled: after the passes, without defaults.
-    artifact
-        What the backend made of it.
-    connection
-        Where it goes.
-    parameters
-        Values by name; text is read as the declared type.
-    name
-        Name of the run; None for a new one. A run of that name which is there is not doubled.
-    program
-        The file that defines the workflow, for the record.
-    source_map
-        Where in the workflow the steps of the program are.
-    """
+    """What is to be submitted."""
 
     workflow: Workflow
     artifact: Artifact
@@ -92,27 +74,7 @@ class Order:
 def submit(
     order: Order, database: Database, home: Home, environment: Mapping[str, str]
 ) -> RunRecord:
-    """Begin a run, or find the one that an order of the same name has begun.
-
-    Returns
-    -------
-    RunRecord
-        The run, as it is recorded.
-
-    Raises
-    ------
-    ParameterError
-        The parameters do not fit, or the name is none that engines take.
-    StateError
-        Another workflow or target has a run of that name.
-    RefusedError
-        The engine refused: the run is recorded as failed.
-    ConfigurationError
-        A credential cannot be had: the run is recorded as failed.
-    EngineError
-        The engine cannot be reached: the run is recorded as not confirmed, and can be submitted
-        again by its name.
-    """
+    """Begin a run, or find the one that an order of the same name has begun."""
     texts = parameter_texts(order.workflow.parameters, order.parameters)
     remote = connect(order.connection, environment)
     run = _record(order, texts, database, home)
@@ -122,13 +84,7 @@ def submit(
 
 
 def check(order: Order, database: Database, home: Home) -> None:
-    """Check what can be checked of an order before anything is done for it.
-
-    Raises
-    ------
-    ParameterError, StateError
-        As `submit`.
-    """
+    """Check what can be checked of an order before anything is done for it."""
     texts = parameter_texts(order.workflow.parameters, order.parameters)
     _find_same(_wanted(order, texts, home), database)
 
@@ -186,13 +142,7 @@ def _wanted(order: Order, texts: Mapping[str, str], home: Home) -> RunRecord:
 
 
 def _find_same(wanted: RunRecord, database: Database) -> RunRecord | None:
-    """Return the run that has the name already, if there is one.
-
-    Raises
-    ------
-    StateError
-        It is of another workflow, target or parameters.
-    """
+    """Return the run that has the name already, if there is one."""
     name = wanted.id
     known = _find(database, name)
     if known is None:
@@ -309,13 +259,7 @@ def _submit_again(run_id: str) -> str:
 
 
 def as_place(run: RunRecord) -> Mapping[str, t.Any]:
-    """Return where the engine has a run.
-
-    Raises
-    ------
-    StateError
-        It is not known whether the engine has it.
-    """
+    """Return where the engine has a run."""
     if run.place is None:
         if run.status == "failed":
             raise StateError(f"{run.id}: the engine did not take it: {run.message}")

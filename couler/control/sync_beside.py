@@ -15,36 +15,7 @@ _SHARE = 0.1
 
 
 class SyncBeside:
-    """Keeps a budget in a thread of its own, so that the run is followed meanwhile.
-
-    At most one is under way. To be used as a context; its end waits for the one that is, and raises
-    what that raised.
-
-    Parameters
-    ----------
-    sync
-        Keeps the budget, and returns what there is to tell; None for nothing.
-    tell
-        Is told that, but not twice in a row the same. It is called in the other thread.
-    every_s
-        Seconds from the end of one to the start of the next, at least.
-    clock
-        Tells seconds that have passed.
-
-    Attributes
-    ----------
-    under_way
-        The latest of which it is not known yet how it ended; None if there is none.
-
-    Examples
-    --------
-    >>> told = []
-    >>> with SyncBeside(lambda: "removed 2 entries", told.append) as beside:
-    ...     beside.step_ended()
-    ...     beside.step_ended()
-    >>> told
-    ['removed 2 entries']
-    """
+    """Keeps a budget in a thread of its own, so that the run is followed meanwhile."""
 
     def __init__(
         self,
@@ -64,13 +35,7 @@ class SyncBeside:
         self._told: str | None = None
 
     def step_ended(self) -> None:
-        """Keep the budget now, unless it is being done or was a moment ago.
-
-        Raises
-        ------
-        Exception
-            What `sync` raised the last time.
-        """
+        """Keep the budget now, unless it is being done or was a moment ago."""
         if self.under_way is not None:
             if not self.under_way.done():
                 return

@@ -38,19 +38,7 @@ _MAY_BE_READ = "some of its files are gone; the others stay for now, as they may
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """An entry that goes.
-
-    Attributes
-    ----------
-    entry
-        The entry.
-    size_bytes
-        What its files take; 0 if some were gone before.
-    reason
-        Why it goes.
-    keeps_files
-        Whether no step takes it any more, but its files stay for a later call.
-    """
+    """An entry that goes."""
 
     entry: CacheEntry
     size_bytes: int
@@ -60,21 +48,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An entry and its files.
-
-    Attributes
-    ----------
-    entry
-        The entry.
-    files
-        For each location the bytes of its objects by their places.
-    name
-        What tells it from all others.
-    places
-        Where its objects are.
-    size_bytes
-        What they take.
-    """
+    """An entry and its files."""
 
     entry: CacheEntry
     files: tuple[Mapping[str, int], ...]
@@ -111,23 +85,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Choice:
-    """What there is, divided by what may become of it.
-
-    Attributes
-    ----------
-    whole
-        Entries with files, all of which are there.
-    values
-        Entries without files.
-    broken
-        Entries that have lost files of this repository, and go.
-    read
-        Those of them of which others of their files are there, and may be read: these stay.
-    elsewhere
-        Entries whose files are in another repository, or may be.
-    free
-        Of those with files and without, the ones that nobody needs now.
-    """
+    """What there is, divided by what may become of it."""
 
     whole: tuple[Measured, ...]
     values: tuple[Measured, ...]
@@ -145,32 +103,7 @@ def divide(
     now: datetime,
     grace: timedelta,
 ) -> Choice:
-    """Divide entries by what may become of them.
-
-    Parameters
-    ----------
-    measured
-        All that there are.
-    view
-        What runs need.
-    own
-        What tells this repository from others.
-    now
-        The time.
-    grace
-        What was used so recently is needed.
-
-    Raises
-    ------
-    ConfigurationError
-        No entry has its files here, and not all of them say that these are elsewhere.
-
-    Notes
-    -----
-    An entry that has lost all of its files here tells of another repository, unless it names this
-    one: by its own name, or by that of any entry that has files here, as two machines may reach it
-    by two addresses.
-    """
+    """Divide entries by what may become of them."""
     with_files = [one for one in measured if one.entry.locations]
     here = {one.entry.repository for one in with_files if one.places} - {None} | {own}
     gone = [one for one in with_files if not one.is_whole]
@@ -206,22 +139,7 @@ def choose(
     outlook: SharedOutlook,
     place_bytes: int | None,
 ) -> list[Removal]:
-    """Return what is to go, in the order in which it does.
-
-    Parameters
-    ----------
-    choice
-        What there is.
-    policy
-        Says what an entry is worth.
-    budget_bytes
-        What the files of all entries may take together.
-    outlook
-        What is known of later runs.
-    place_bytes
-        What one place may hold of entries; None for any number. Entries of others count, but leave
-        half of it to these.
-    """
+    """Return what is to go, in the order in which it does."""
     removals = list(_broken(choice))
     removals += [one.removal(_LEFT) for one in choice.free if one.entry.is_left]
     removals += _least_worth(choice, policy, budget_bytes, outlook)

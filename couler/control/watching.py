@@ -31,23 +31,7 @@ _TRIES = 20
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How a run is watched.
-
-    Attributes
-    ----------
-    policy
-        Which failures are tried again; None for none.
-    on_event
-        Told of what happens to each step.
-    on_note
-        Told, in a sentence, what the watcher does by itself.
-    sleep
-        Waits for some seconds.
-    random
-        Returns a number in [0, 1), by which waits for a retry are drawn.
-    retries
-        How often each step has been tried again, by its path.
-    """
+    """How a run is watched."""
 
     policy: WatchPolicy | None = None
     on_event: Tell | None = None
@@ -71,12 +55,7 @@ def watch(
     *,
     is_restart: bool = False,
 ) -> RunRecord:
-    """Follow a run to its end, and take it up again where its failures are such that pass.
-
-    Only what failed and what depends on it runs again. Where the engine does not take it up, that
-    is a note, and the run ends as it did. The errors are those of `follow`, and an `EngineError`
-    where it is not known whether the engine took it up.
-    """
+    """Follow a run to its end, and take it up again where its failures are such that pass."""
     latest = run
     while True:
         try:
@@ -150,10 +129,7 @@ def _try_again(
     how: Watch,
     missed: MissedFiles | None,
 ) -> None:
-    """Take a run up after a wait; where that cannot be, it is as it was, and a note says why.
-
-    It may be cancelled, or taken up by another process, until then.
-    """
+    """Take a run up after a wait; where that cannot be, it is as it was, and a note says why."""
     session = runs.standing_of(database, run.id).session
     if marks.begin_wait(database, run.id, wait.wait_s, wait.reason, session=session):
         _wait_for_retry(run.id, wait.wait_s, database, how)

@@ -18,28 +18,7 @@ _BODIES = (
 
 
 def validate_workflow_yaml(workflow_yaml: object) -> None:
-    """Check that a manifest hangs together, such as one that a program has changed by hand.
-
-    What `couler.workflow_yaml()` returns, `couler compile` writes and `couler.run` submits has been
-    checked already, and more thoroughly.
-
-    Parameters
-    ----------
-    workflow_yaml
-        A manifest of Argo as a dict.
-
-    Raises
-    ------
-    DefinitionError
-        Argo could not start on it; the message lists all problems.
-
-    Examples
-    --------
-    >>> import couler.argo as couler
-    >>> with couler.Workflow("hello"):
-    ...     hello = couler.run_container("busybox", ["true"], step_name="hello")
-    ...     couler.validate_workflow_yaml(couler.workflow_yaml())
-    """
+    """Check that a manifest hangs together, such as one that a program has changed by hand."""
     problems = list(_problems(workflow_yaml))
     if problems:
         raise ProgramError("CLR142", f"the manifest is none of Argo's: {'; '.join(problems)}")

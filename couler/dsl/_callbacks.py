@@ -12,22 +12,7 @@ R = t.TypeVar("R")
 
 
 def call_program(what: str, function: Callable[..., R], *args: object) -> R:
-    """Call a function of the program that makes steps, and return what it returns.
-
-    Parameters
-    ----------
-    what
-        Who calls it, for messages.
-    function
-        The function.
-    args
-        Its arguments.
-
-    Raises
-    ------
-    DefinitionError
-        It is no function, or not one that takes these arguments.
-    """
+    """Call a function of the program that makes steps, and return what it returns."""
     try:
         return function(*args)
     except TypeError as error:

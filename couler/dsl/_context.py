@@ -1,7 +1,4 @@
-"""What the program is building right now: the one context variable of the package.
-
-Every thread and every task starts without a workflow, so two of them never build into one.
-"""
+"""What the program is building right now: the one context variable of the package."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Nodes of the IR made without checking their fields, where these are known to be right.
-
-Checking takes most of the time of building a large workflow. What these functions are given is
-checked where it enters the language, or made by it.
-"""
+"""Nodes of the IR made without checking their fields, where these are known to be right."""
 
 from __future__ import annotations
 

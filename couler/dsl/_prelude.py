@@ -1,8 +1,4 @@
-"""Reads the inputs of a step, calls its function and writes its outputs.
-
-The script of a typed step begins with those parts of this file that it needs. They use the
-standard library only.
-"""
+"""Reads the inputs of a step, calls its function and writes its outputs."""
 
 from __future__ import annotations
 

@@ -54,11 +54,7 @@ _IN_MODULES = {
 
 
 def missing(module: str, name: str) -> AttributeError | ImportError:
-    """Return the error for a name that a module has not; for its `__getattr__`.
-
-    `from module import name` would hide the text of an AttributeError, so there it is an
-    ImportError.
-    """
+    """Return the error for a name that a module has not; for its `__getattr__`."""
     is_special = name.startswith("__")
     known = _IN_MODULES.get((module, name)) or _NAMES.get(name) or _MODULES.get(module)
     reason = None if is_special else known

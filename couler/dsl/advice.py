@@ -15,13 +15,7 @@ _LONGEST = 60
 
 
 def shown(value: object) -> str:
-    """Return how a message shows a value: in one short line that is the same in every run.
-
-    Examples
-    --------
-    >>> shown(print), shown("x" * 100)[-5:]
-    ('<built-in function print>', 'xx...')
-    """
+    """Return how a message shows a value: in one short line that is the same in every run."""
     text = repr(value)
     if isinstance(value, set | frozenset) and value:  # in one order
         text = "{" + ", ".join(sorted(map(repr, value))) + "}"
@@ -30,13 +24,7 @@ def shown(value: object) -> str:
 
 
 def advice(value: object) -> str:
-    """Return what to write in place of a value that cannot travel to a step.
-
-    Examples
-    --------
-    >>> advice({1, 2}), advice(datetime.date(2026, 1, 2))
-    ('write sorted(value)', 'write value.isoformat()')
-    """
+    """Return what to write in place of a value that cannot travel to a step."""
     from couler.dsl.handles import Value
     from couler.dsl.locations import LocatedFile
 

@@ -26,10 +26,7 @@ _SCALARS = (str, int, bool)  # a float can be no number
 def make_inputs(
     scope: Scope, step: str, arguments: Mapping[str, Argument], given: Mapping[str, object]
 ) -> list[Input]:
-    """Return the inputs of a step.
-
-    Arguments that do not fit are reported and left out.
-    """
+    """Return the inputs of a step."""
     inputs: list[Input] = []
     for name, value in given.items():
         argument = arguments.get(name)

@@ -102,18 +102,7 @@ def create_local_artifact(path: str, is_global: bool = False) -> LocalArtifact:
 
 
 def read_outputs(scope: Scope, output: object, step: str) -> Returns:
-    """Return what a process gives out by its argument `output`; report what is wrong with it.
-
-    Parameters
-    ----------
-    scope
-        Of the step.
-    output
-        An artifact, a path, a file, a list of them, or a dict of them by name. The standard output
-        can be read as `result` in any case.
-    step
-        Name of the step, for messages.
-    """
+    """Return what a process gives out by its argument `output`; report what is wrong with it."""
     builder = scope.builder
     if isinstance(output, Mapping):
         entries = [(str(name), entry) for name, entry in output.items()]
@@ -185,13 +174,7 @@ def _name_of(entry: object) -> str:
 
 
 def name_of_path(path: str) -> str:
-    """Return what an output is called after its file.
-
-    Examples
-    --------
-    >>> name_of_path("/tmp/top 10.csv.gz")
-    'top_10'
-    """
+    """Return what an output is called after its file."""
     stem = os.path.basename(path.rstrip("/")).partition(".")[0]
     name = re.sub(r"[^-_a-zA-Z0-9]+", "_", stem).strip("_")
     return name if re.match("[a-zA-Z_]", name) else f"{NAMELESS}_{name}".rstrip("_")

@@ -31,11 +31,7 @@ def run_body(inner: Scope, function: Callable[[], object]) -> object:
 
 
 def only_step(inner: Scope, result: object) -> Draft | None:
-    """Return the step that the body is, if it is one step and nothing needs a group around it.
-
-    A condition would be evaluated once for all items if the step stood alone, a foreach or loop of
-    its own would meet the one around it, and a part of an output is computed in the group.
-    """
+    """Return the step that the body is, if it is one step and nothing needs a group around it."""
     if len(inner.drafts) != 1 or inner.is_pinned:
         return None
     draft = inner.drafts[0]
@@ -63,19 +59,7 @@ def _are_outputs(result: object, draft: Draft, inner: Scope) -> bool:
 
 
 def lift(draft: Draft, scope: Scope, group: Draft, given: Mapping[str, ir.Value]) -> Draft:
-    """Move the only step of a body out of its group, into the scope around.
-
-    Parameters
-    ----------
-    draft
-        The step.
-    scope
-        Where it goes.
-    group
-        The group that is given up; the values of its inputs are read directly.
-    given
-        Values for inputs of the group that mean something else outside of it.
-    """
+    """Move the only step of a body out of its group, into the scope around."""
     inputs: dict[str, ir.Value] = {
         one.name: one.value for one in group.inputs if one.value is not None
     }
@@ -187,13 +171,7 @@ def _in_option(value: t.Any, replace: Callable[[ir.Value], ir.Value]) -> t.Any:
 
 
 def replace_params(value: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
-    """Return a value with the inputs of a group replaced by other values.
-
-    Examples
-    --------
-    >>> replace_params(ir.Field(of=ir.ParamRef(name="x"), path=("a",)), {"x": ir.ItemRef()})
-    Field(kind='field', of=ItemRef(kind='item', name='item'), path=('a',))
-    """
+    """Return a value with the inputs of a group replaced by other values."""
     if isinstance(value, ir.ParamRef):
         return given.get(value.name, value)
     if isinstance(value, ir.Field):
@@ -208,15 +186,7 @@ def _field(of: ir.Value, path: tuple[str | int, ...]) -> ir.Field:
 
 
 def outside(result: object, group: Draft, inner: Scope) -> t.Any:
-    """Return what the function of a body returned, as handles for the scope around the group.
-
-    Parameters
-    ----------
-    result
-        Handles, alone or in lists, tuples and dicts; nothing stands for the group itself.
-    group, inner
-        The group that the body has become, and its scope.
-    """
+    """Return what the function of a body returned, as handles for the scope around the group."""
     if result is None:
         return StepHandle(group)
     if isinstance(result, Value):

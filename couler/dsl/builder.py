@@ -241,10 +241,7 @@ class Builder:
 
 
 def current_scope() -> Scope:
-    """Return where steps go; outside of a block, in the workflow that the program is.
-
-    That workflow begins with the first step and ends with `couler.run`.
-    """
+    """Return where steps go; outside of a block, in the workflow that the program is."""
     scope = current().scope
     if scope is not None:
         return scope

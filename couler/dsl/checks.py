@@ -53,17 +53,7 @@ def attempt(
 
 
 def fitting(builder: Builder, node: Node, fields: Mapping[str, object]) -> dict[str, t.Any]:
-    """Return the fields that a node of the IR can be given; report the others.
-
-    Parameters
-    ----------
-    builder
-        Takes the reports.
-    node
-        One with these fields, right or not yet given.
-    fields
-        Values by the names of fields; None for one that is not given.
-    """
+    """Return the fields that a node of the IR can be given; report the others."""
     kept: dict[str, t.Any] = {}
     for name, value in fields.items():
         if value is None:
@@ -79,25 +69,13 @@ def fitting(builder: Builder, node: Node, fields: Mapping[str, object]) -> dict[
 
 
 def expect(given: object, kind: t.Any, wanted: str) -> None:
-    """Refuse what is not of a type.
-
-    Raises
-    ------
-    OptionError
-        It is not.
-    """
+    """Refuse what is not of a type."""
     if not isinstance(given, kind):
         raise OptionError(f"{shown(given)} is no {wanted}")
 
 
 def several(given: object, kind: t.Any, wanted: str) -> t.Sequence[t.Any]:
-    """Return a list of things of a type, of which one may stand alone.
-
-    Raises
-    ------
-    OptionError
-        One is of another type.
-    """
+    """Return a list of things of a type, of which one may stand alone."""
     found = given if isinstance(given, list | tuple) else (given,)
     for one in found:
         expect(one, kind, wanted)
@@ -105,13 +83,7 @@ def several(given: object, kind: t.Any, wanted: str) -> t.Sequence[t.Any]:
 
 
 def texts_by_name(given: object) -> dict[str, str]:
-    """Return a dict of texts; numbers are written as text.
-
-    Raises
-    ------
-    OptionError
-        It is none, or holds what is known only when the workflow runs.
-    """
+    """Return a dict of texts; numbers are written as text."""
     expect(given, Mapping, 'dict of names and texts, such as {"team": "ml"}')
     found = {}
     for name, text in t.cast("Mapping[object, object]", given).items():

@@ -184,13 +184,7 @@ class Constant(Condition):
 
 
 def as_test(condition: object) -> Condition:
-    """Return a condition that a program gave in one of its forms.
-
-    Raises
-    ------
-    DefinitionError
-        It is none.
-    """
+    """Return a condition that a program gave in one of its forms."""
     if isinstance(condition, Condition):
         return condition
     if isinstance(condition, bool):

@@ -31,31 +31,7 @@ class DependsError(ValueError):
 
 
 def parse_depends(text: str) -> tuple[Option | AnyOf, ...]:
-    """Return the dependencies that a text stands for: all of them must be met.
-
-    Parameters
-    ----------
-    text
-        Names, each with `.Succeeded` (also meant by a plain name), `.Failed` or `.Errored`, joined
-        by `&&` and `||`, with parentheses.
-
-    Raises
-    ------
-    DependsError
-        The text has an error, or says what no dependency can: not, skipped, omitted.
-
-    Notes
-    -----
-    The formula is turned into conjunctive normal form. It has no negation, so clauses that
-    contain another are left out; what remains is the smallest such form.
-
-    Examples
-    --------
-    >>> parse_depends("a && (b.Failed || c)")
-    ('a', AnyOf(kind='any_of', options=(Dependency(step='b', on='failure'), 'c')))
-    >>> parse_depends("a.Succeeded || a.Failed")
-    (Dependency(step='a', on='completion'),)
-    """
+    """Return the dependencies that a text stands for: all of them must be met."""
     parser = _Parser(text)
     clauses = _smallest([_merge(clause) for clause in parser.parse()])
     return tuple(clause[0] if len(clause) == 1 else AnyOf(options=clause) for clause in clauses)

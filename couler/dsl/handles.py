@@ -1,7 +1,4 @@
-"""Values that are known only when the workflow runs, as a program holds them.
-
-They can be passed to steps, compared, taken apart and given defaults; they are never text.
-"""
+"""Values that are known only when the workflow runs, as a program holds them."""
 
 from __future__ import annotations
 
@@ -397,10 +394,7 @@ class ProcessHandle(StepHandle):
 
 
 def home_of(values: t.Iterable[object]) -> Scope:
-    """Return where a value made of several is computed: where they all are, or here.
-
-    What may not have run is read where it is, as a group gives out only what is there.
-    """
+    """Return where a value made of several is computed: where they all are, or here."""
     scope = current().scope
     if scope is None:
         raise ProgramError("CLR119", "values of a workflow are used where no workflow is open")

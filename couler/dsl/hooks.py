@@ -37,20 +37,7 @@ AnyHook: t.TypeAlias = OnState | Mapping[State, Callable[[], object]]
 
 
 def read_hooks(scope: Scope, given: object) -> tuple[Hook, ...]:
-    """Return the hooks of the IR that an argument `hooks` stands for.
-
-    Parameters
-    ----------
-    scope
-        Where the step is that they belong to.
-    given
-        An `OnState`, a list of them, or a dict of functions by state.
-
-    Raises
-    ------
-    ValueError
-        Something is no hook, or a function makes no step or several.
-    """
+    """Return the hooks of the IR that an argument `hooks` stands for."""
     if isinstance(given, Mapping):
         entries: list[object] = [OnState(state, make) for state, make in given.items()]
     else:

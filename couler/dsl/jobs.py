@@ -161,17 +161,7 @@ def _manifest_file(draft: Draft, manifest: Value, step: str) -> str | None:
 
 
 def offer(job: ProcessHandle, outputs: Mapping[str, Output], main: str | None) -> ProcessHandle:
-    """Return a job that gives more fields of its resource, each declared if something reads it.
-
-    Parameters
-    ----------
-    job
-        A job that nothing has read yet.
-    outputs
-        The fields, by name.
-    main
-        What the handle itself stands for; None for the job's name.
-    """
+    """Return a job that gives more fields of its resource, each declared if something reads it."""
     draft = job._draft
     given = draft.returns
     draft.returns = given._replace(

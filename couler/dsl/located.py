@@ -65,23 +65,7 @@ def located_input(
     path: str | None = None,
     as_type: ValueType | None = None,
 ) -> Input:
-    """Return the input by which a step takes a file from outside; report what is wrong with it.
-
-    Parameters
-    ----------
-    scope
-        Of the step.
-    file
-        What it takes.
-    name
-        Of the input.
-    step
-        Name of the step, for messages, where it is known.
-    path
-        Where the process finds it.
-    as_type
-        The type that the step declares; by default that of the file.
-    """
+    """Return the input by which a step takes a file from outside; report what is wrong with it."""
 
     def make() -> Input:
         if file.removal is not None:
@@ -115,13 +99,7 @@ def located_output(scope: Scope, file: LocatedFile, name: str, step: str) -> Out
 
 
 def kept_at(scope: Scope, output: Output, file: LocatedFile) -> Output:
-    """Return an output that is put at a location besides.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Something of the location is wrong.
-    """
+    """Return an output that is put at a location besides."""
     for name in ("mode", "recurse_mode"):
         if getattr(file, name):
             raise OptionError(f"{name} is for files that a step takes in")
@@ -137,19 +115,7 @@ def kept_at(scope: Scope, output: Output, file: LocatedFile) -> Output:
 def keep_outputs(
     scope: Scope, step: str, outputs: tuple[Output, ...], keep: object
 ) -> tuple[Output, ...]:
-    """Return the outputs of a typed step, those among them that are to be kept somewhere.
-
-    Parameters
-    ----------
-    scope
-        Of the step.
-    step
-        Its name, for messages.
-    outputs
-        What the function returns.
-    keep
-        A location for the only file, or locations by the names of the outputs.
-    """
+    """Return the outputs of a typed step, those among them that are to be kept somewhere."""
     files = [output.name for output in outputs if output.type in ("file", "directory")]
     places = keep if isinstance(keep, Mapping) else dict.fromkeys(files[:1], keep)
     unknown = [name for name in places if name not in files]
@@ -172,13 +138,7 @@ def keep_outputs(
 
 
 def location_of(scope: Scope, file: LocatedFile) -> ir.Location:
-    """Return the location of the IR.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Something of it is wrong or missing.
-    """
+    """Return the location of the IR."""
     check_file(file)
     fields: dict[str, t.Any] = {}
     for one in dataclasses.fields(file):
@@ -216,13 +176,7 @@ def location_of(scope: Scope, file: LocatedFile) -> ir.Location:
 
 
 def removal_of(given: object, *, whole: bool = False) -> ir.FileRemoval:
-    """Return when files are removed, of a step or of a `whole` workflow.
-
-    Raises
-    ------
-    ValueError
-        It is said in no way that is known.
-    """
+    """Return when files are removed, of a step or of a `whole` workflow."""
     removal = FileRemoval(t.cast("t.Any", given)) if isinstance(given, str) else given
     if not isinstance(removal, FileRemoval):
         raise OptionError(f"removal: {given!r:.60} is no couler.FileRemoval")
@@ -244,13 +198,7 @@ def removal_of(given: object, *, whole: bool = False) -> ir.FileRemoval:
 
 
 def settings_of(files: object) -> ir.FileSettings:
-    """Return where the files of a workflow are kept.
-
-    Raises
-    ------
-    ValueError
-        It is said in no way that is known.
-    """
+    """Return where the files of a workflow are kept."""
     if not isinstance(files, FileSettings):
         raise OptionError(f"{files!r:.60} is no couler.FileSettings")
     repository = None
@@ -265,13 +213,7 @@ def settings_of(files: object) -> ir.FileSettings:
 
 
 def logs_of(scope: Scope, given: object) -> ir.LogSettings:
-    """Return where the log of a step is kept.
-
-    Raises
-    ------
-    ValueError, TypeError
-        It is said in no way that is known.
-    """
+    """Return where the log of a step is kept."""
     if isinstance(given, bool):
         return ir.LogSettings(keep=given)
     if not isinstance(given, LocatedFile):

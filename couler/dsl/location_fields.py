@@ -23,13 +23,7 @@ _FLAGS = ("directory", "optional", "recurse_mode")
 
 
 def check_file(file: LocatedFile) -> None:
-    """Refuse settings of a file that mean nothing, whatever its location.
-
-    Raises
-    ------
-    ValueError
-        The first of them.
-    """
+    """Refuse settings of a file that mean nothing, whatever its location."""
     for name in _FLAGS:
         if not isinstance(getattr(file, name), bool):
             raise OptionError(f"{name}: {getattr(file, name)!r:.60} is neither True nor False")
@@ -43,13 +37,7 @@ def check_file(file: LocatedFile) -> None:
 
 
 def make_location(file: LocatedFile, fields: Mapping[str, t.Any]) -> ir.Location:
-    """Return the location of the IR that has these fields.
-
-    Raises
-    ------
-    ValueError
-        One is missing or wrong; it has the name that the program knows it by.
-    """
+    """Return the location of the IR that has these fields."""
     cls = file._KIND
     for name, field in cls.model_fields.items():
         if field.is_required() and name != "kind" and name not in fields:
@@ -66,25 +54,13 @@ def make_location(file: LocatedFile, fields: Mapping[str, t.Any]) -> ir.Location
 
 
 def check_keys(cls: type[Node], fields: Mapping[str, t.Any]) -> None:
-    """Refuse a text, or anything else, where a part of a location takes an entry of a secret.
-
-    Raises
-    ------
-    ValueError
-        The first of them; its value is not told, as it may be a secret.
-    """
+    """Refuse a text, or anything else, where a part of a location takes an entry of a secret."""
     for name, value in fields.items():
         _check_key(cls, name, value, name)
 
 
 def texts_of(value: object, name: str) -> tuple[str, ...]:
-    """Return a list of texts, of which one may stand alone.
-
-    Raises
-    ------
-    ValueError
-        It is something else.
-    """
+    """Return a list of texts, of which one may stand alone."""
     if isinstance(value, str):
         return (value,)
     if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):

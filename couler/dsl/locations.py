@@ -1,9 +1,4 @@
-"""Files that lie outside of a workflow, as programs name them: objects of S3, Git, URLs and more.
-
-Each stands for a file that a step takes in (`input=`, an argument of a typed step) or that it gives
-out (`output=`). What it says of a storage can be left out where that is stated once for the target.
-Texts such as the key may be values of the workflow.
-"""
+"""Files outside of a workflow, as programs name them: objects of S3, Git, URLs and more."""
 
 from __future__ import annotations
 

@@ -52,13 +52,7 @@ AnyLock: t.TypeAlias = Mutex | Semaphore
 
 
 def read_locks(given: object) -> tuple[ir.Lock, ...]:
-    """Return the locks of the IR that an argument `locks` stands for.
-
-    Raises
-    ------
-    ValueError
-        Something is no lock.
-    """
+    """Return the locks of the IR that an argument `locks` stands for."""
     locks: Sequence[object] = given if isinstance(given, list | tuple) else (given,)
     return tuple(_lock(lock) for lock in locks)
 

@@ -91,20 +91,7 @@ AnyMetric: t.TypeAlias = Counter | Gauge | Histogram
 
 
 def read_metrics(scope: Scope, given: object) -> tuple[ir.Metric, ...]:
-    """Return the metrics of the IR that an argument `metrics` stands for.
-
-    Parameters
-    ----------
-    scope
-        Whose values they can read.
-    given
-        One or several.
-
-    Raises
-    ------
-    ValueError
-        Something is no metric.
-    """
+    """Return the metrics of the IR that an argument `metrics` stands for."""
     metrics: Sequence[object] = given if isinstance(given, list | tuple) else (given,)
     return tuple(_metric(scope, metric) for metric in metrics)
 

@@ -6,13 +6,7 @@ from collections.abc import Container
 
 
 def free_among(taken: Container[str], base: str) -> str:
-    """Return a name that is not taken: the given one, or that with a number.
-
-    Examples
-    --------
-    >>> free_among({"x", "x_2"}, "x")
-    'x_3'
-    """
+    """Return a name that is not taken: the given one, or that with a number."""
     if base not in taken:
         return base
     count = 2

@@ -1,7 +1,4 @@
-"""Settings that have several parts: retries, caches, graphics processors, volumes and the like.
-
-Their first arguments are those of the ancestor's classes of the same names.
-"""
+"""Settings that have several parts: retries, caches, graphics processors, volumes and the like."""
 
 from __future__ import annotations
 

@@ -48,17 +48,7 @@ _TOGETHER = frozenset((*_RESOURCES, *_PLACEMENT, *_CONTAINERS))
 
 
 def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> dict[str, t.Any]:
-    """Return the fields of the IR's step that options stand for; report those that are wrong.
-
-    Parameters
-    ----------
-    builder
-        The workflow; it takes the volumes that mounts name and the problems that are found.
-    options
-        Options by name; those that are None are left out.
-    step
-        Name of the step, for messages.
-    """
+    """Return the fields of the IR's step that options stand for; report those that are wrong."""
     given = {name: value for name, value in options.items() if value is not None}
     fields: dict[str, t.Any] = {}
     for name, value in given.items():
@@ -87,13 +77,7 @@ def _no_option(name: str) -> str:
 
 
 def retry_of(value: object) -> policies.Retry:
-    """Return a retry policy of the IR; a limit of 0 is for never.
-
-    Raises
-    ------
-    ValueError
-        The value is no retry policy.
-    """
+    """Return a retry policy of the IR; a limit of 0 is for never."""
     if isinstance(value, objects.Retry):
         backoff = None
         if value.wait is not None:

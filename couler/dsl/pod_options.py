@@ -33,13 +33,7 @@ _FOR_WORKFLOWS = {
 
 
 def container_settings(given: ContainerSettings) -> ir.ContainerSettings:
-    """Return the settings of a container.
-
-    Raises
-    ------
-    ValueError
-        One of them is wrong.
-    """
+    """Return the settings of a container."""
     _expect(given, ContainerSettings, "container")
     rules = [
         ir.RestartRule(exit_codes=tuple(codes), others=others)
@@ -90,22 +84,7 @@ def pod_container(
     words: Callable[[object], tuple[Text, ...]],
     options: Callable[[Fields], Fields],
 ) -> ir.PodContainer:
-    """Return a container of a step's pod.
-
-    Parameters
-    ----------
-    given
-        The container.
-    words
-        Returns the words of a command line.
-    options
-        Returns the fields of a step that options of the same names are.
-
-    Raises
-    ------
-    ValueError
-        Something of it is wrong.
-    """
+    """Return a container of a step's pod."""
     if not isinstance(given, PodContainer):
         raise ValueError(f"{shown(given)} is no couler.PodContainer")
     names = ("env", "env_from", "secret", "cpu", "memory", "disk", "gpu", "resources")
@@ -129,13 +108,7 @@ def pod_container(
 
 
 def step_pod(given: PodSettings) -> ir.StepPod:
-    """Return what the pod of a step is told.
-
-    Raises
-    ------
-    ValueError
-        A setting is wrong, or is one of whole workflows.
-    """
+    """Return what the pod of a step is told."""
     _expect(given, PodSettings, "pod")
     plain = PodSettings()
     for name, instead in _FOR_WORKFLOWS.items():
@@ -153,13 +126,7 @@ def _seconds(given: objects.Duration | None) -> float | None:
 
 
 def workflow_pod(given: PodSettings) -> Fields:
-    """Return the fields of what all pods of a workflow are told.
-
-    Raises
-    ------
-    ValueError
-        A setting is wrong.
-    """
+    """Return the fields of what all pods of a workflow are told."""
     _expect(given, PodSettings, "pod")
     if given.pending_timeout is not None or given.timeout is not None:
         raise ValueError("pending_timeout and timeout are for the pod of a step")
@@ -184,13 +151,7 @@ def workflow_pod(given: PodSettings) -> Fields:
 
 
 def dns_of(policy: str | None, config: objects.DnsConfig) -> ir.Dns:
-    """Return settings of name resolution.
-
-    Raises
-    ------
-    ValueError
-        They are none.
-    """
+    """Return settings of name resolution."""
     expect(config, objects.DnsConfig, 'couler.DnsConfig, such as couler.DnsConfig(["10.0.0.1"])')
     options = {
         option.name: "" if option.value is None else str(option.value)
@@ -249,20 +210,7 @@ def _aliases(given: Mapping[str, t.Any]) -> tuple[ir.HostAlias, ...]:
 def run_settings(
     given: RunSettings, make_container: Callable[[PodContainer], ir.PodContainer]
 ) -> Fields:
-    """Return the fields of what an engine is told of runs.
-
-    Parameters
-    ----------
-    given
-        The settings.
-    make_container
-        Returns a container of the IR.
-
-    Raises
-    ------
-    ValueError
-        A setting is wrong.
-    """
+    """Return the fields of what an engine is told of runs."""
     _expect(given, RunSettings, "runs")
     found: Fields = {"priority": given.priority, "claim_cleanup": given.delete_claims}
     if given.min_available is not None or given.max_unavailable is not None:
@@ -295,13 +243,7 @@ def run_settings(
 
 
 def retention(given: Keep) -> tuple[int | None, ir.Retention | None]:
-    """Return how long runs are kept however they ended, and by how they ended.
-
-    Raises
-    ------
-    ValueError
-        One of them is no duration.
-    """
+    """Return how long runs are kept however they ended, and by how they ended."""
     after, success, failure = (
         None if wait is None else round(units.parse_duration(wait))
         for wait in (given.after, given.after_success, given.after_failure)
@@ -314,13 +256,7 @@ def retention(given: Keep) -> tuple[int | None, ir.Retention | None]:
 def run_labels(
     given: Mapping[str, object], read: Callable[[Value], Text]
 ) -> tuple[ir.RunLabel, ...]:
-    """Return labels of runs, each a text or a value of the workflow.
-
-    Raises
-    ------
-    ValueError
-        One is neither a text nor a value of the workflow.
-    """
+    """Return labels of runs, each a text or a value of the workflow."""
     expect(given, Mapping, "dict of names and texts")
     found = []
     for name, value in given.items():

@@ -1,7 +1,4 @@
-"""Settings of pods as programs write them: containers, accounts, networks, clean-up.
-
-Probes, security contexts and the like are dicts as Kubernetes writes them.
-"""
+"""Settings of pods as programs write them: containers, accounts, networks, clean-up."""
 
 from __future__ import annotations
 

@@ -319,13 +319,7 @@ def get_secret(name: str) -> Secret | None:
 
 
 def _secret_texts(given: object) -> dict[str, str]:
-    """Return the values of a secret by key; what refuses them shows none of them.
-
-    Raises
-    ------
-    OptionError
-        It is no dict of texts.
-    """
+    """Return the values of a secret by key; what refuses them shows none of them."""
     if not isinstance(given, Mapping):
         raise OptionError(f"secret_data is a {type(given).__name__} and no dict of keys and texts")
     for key, value in given.items():

@@ -66,22 +66,7 @@ def default_image() -> str:
 
 
 def typed_script(function: AnyFunction, signature: Signature, *, stay: bool) -> str:
-    """Return the script of a typed step.
-
-    Parameters
-    ----------
-    function
-        The function; its source must be at hand.
-    signature
-        What it takes and gives.
-    stay
-        Run in the step's own working directory instead of `COULER_WORK`.
-
-    Raises
-    ------
-    ShippingError
-        The function uses something that the script would not have.
-    """
+    """Return the script of a typed step."""
     name, source = _function_source(function)
     classes, imports = _class_sources(signature.classes, function)
     provided = {"File", "Directory", *classes}
@@ -104,13 +89,7 @@ def typed_script(function: AnyFunction, signature: Signature, *, stay: bool) -> 
 
 
 def plain_script(function: AnyFunction) -> str:
-    """Return a script that calls a function without arguments, or with those of a partial.
-
-    Raises
-    ------
-    ShippingError
-        The function needs arguments, or something that the script would not have.
-    """
+    """Return a script that calls a function without arguments, or with those of a partial."""
     called, bound = function, ""
     if isinstance(called, functools.partial):
         function, bound = called.func, _bound_arguments(called)
@@ -344,10 +323,7 @@ def _unshipped_module(name: str, module: ModuleType, source: str) -> str:
 
 
 def makes_steps(function: object) -> bool:
-    """Return whether a function reads something of Couler that is only where workflows are built.
-
-    It looks at the names that the function itself uses, not at what it calls.
-    """
+    """Whether a function reads something of Couler that is only where workflows are built."""
     given = getattr(function, "fn", function)
     given = getattr(given, "func", given)
     if not inspect.isfunction(given):
@@ -409,10 +385,7 @@ def _prelude_names() -> frozenset[str]:
 
 
 def own_text(script: str) -> str:
-    """Return a script without the parts of the prelude in it: what the program's author wrote.
-
-    Only what stands there word for word is left out.
-    """
+    """Return a script without the parts of the prelude in it: what the program's author wrote."""
     for part in _prelude_parts():
         if not part.is_import:
             script = script.replace(f"\n\n\n{part.text}", "")

@@ -59,15 +59,7 @@ class Signature:
 def read_signature(
     function: Callable[..., t.Any], names: Mapping[str, t.Any] | None = None
 ) -> Signature:
-    """Return the inputs and outputs that a function's parameters and annotations stand for.
-
-    Parameters
-    ----------
-    function
-        The function.
-    names
-        What its annotations can name besides what its module holds.
-    """
+    """Return the inputs and outputs that a function's parameters and annotations stand for."""
     found = Signature()
     if is_method(function):
         found.problems.append(("CLR109", METHOD))

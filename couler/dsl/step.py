@@ -182,10 +182,7 @@ class TypedStep(t.Generic[P, R]):
         named: Mapping[str, object],
         others: t.Collection[str] = (),
     ) -> dict[str, object]:
-        """Return arguments by the names that the function has; report names that it has not.
-
-        A misspelt name stands for the argument that is meant, or that would be missing as well.
-        """
+        """Return arguments by the names that the function has; report names that it has not."""
         arguments = self._signature.arguments
         known = {name: value for name, value in named.items() if name in arguments}
         for name, value in named.items():
@@ -360,9 +357,6 @@ def _function_in(given: object) -> t.Any:
 
 
 def _local_names() -> Mapping[str, t.Any] | None:
-    """Return the variables of the function that the decorated one is written in, if any.
-
-    Its annotations can name classes that are defined there.
-    """
+    """Return the variables of the function that the decorated one is written in, if any."""
     frame = caller_frame()
     return None if frame.f_locals is frame.f_globals else frame.f_locals

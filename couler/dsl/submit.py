@@ -37,11 +37,7 @@ class Submitter(t.Protocol):
 
 @contextlib.contextmanager
 def collect() -> Iterator[list[Workflow]]:
-    """Record the workflows that a program builds in a block, instead of running them.
-
-    Gives the list of the workflows, in the order of the program: those that it opens with
-    `couler.Workflow`, and those that its steps outside of such blocks make up.
-    """
+    """Record the workflows that a program builds in a block, instead of running them."""
     found: list[Workflow] = []
     with entered(Context(None, found, current().settings)):
         yield found

@@ -194,13 +194,7 @@ def _list_kind(item: TypeSpec) -> str:
 
 
 def spec_of(annotation: object) -> TypeSpec:
-    """Return the type that an annotation stands for.
-
-    Raises
-    ------
-    UnsupportedTypeError
-        Values of the type cannot travel between steps.
-    """
+    """Return the type that an annotation stands for."""
     try:
         return _SIMPLE[annotation]
     except (KeyError, TypeError):  # not simple, or not hashable
@@ -282,13 +276,7 @@ def is_record(cls: object) -> t.TypeGuard[type]:
 
 
 def record_fields(cls: type) -> dict[str, TypeSpec]:
-    """Return the types of the fields of a dataclass or NamedTuple.
-
-    Raises
-    ------
-    UnsupportedTypeError
-        A field's values cannot travel between steps.
-    """
+    """Return the types of the fields of a dataclass or NamedTuple."""
     try:
         hints = t.get_type_hints(cls)
     except NameError as error:
@@ -432,11 +420,7 @@ def json_form(value: object) -> object:
 
 
 def fits(given: TypeSpec, wanted: TypeSpec) -> bool:
-    """Return whether values of one type can be handed over where another is wanted.
-
-    A type that is only known to be JSON, or text that a process wrote, fits everything but
-    files: the reader checks it.
-    """
+    """Return whether values of one type can be handed over where another is wanted."""
     if given is wanted or given is UNKNOWN or wanted is UNKNOWN:
         return True
     if given.is_file or wanted.is_file:

@@ -11,27 +11,7 @@ _DURATION = re.compile(rf"(?:{_PART.pattern})+")
 
 
 def parse_duration(value: object, *, may_be_zero: bool = False) -> float:
-    """Return a duration in seconds.
-
-    Parameters
-    ----------
-    value
-        Seconds (> 0), or text of numbers with the units ms, s, m, h and d.
-    may_be_zero
-        Whether no time at all is a duration, too.
-
-    Raises
-    ------
-    ValueError
-        It is no duration, or not a positive one.
-
-    Examples
-    --------
-    >>> parse_duration("1h30m"), parse_duration(90), parse_duration("10")
-    (5400.0, 90.0, 10.0)
-    >>> parse_duration("0s", may_be_zero=True)
-    0.0
-    """
+    """Return a duration in seconds."""
     seconds: float
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"{value!r} is no duration; write seconds, or text such as '20m'")
@@ -52,18 +32,7 @@ def parse_duration(value: object, *, may_be_zero: bool = False) -> float:
 
 
 def quantity(value: object) -> str:
-    """Return an amount of a resource as text; other text is left for verification to judge.
-
-    Raises
-    ------
-    ValueError
-        It is neither text nor a number of at least 0.
-
-    Examples
-    --------
-    >>> quantity(2), quantity(0.5), quantity("1Gi")
-    ('2', '500m', '1Gi')
-    """
+    """Return an amount of a resource as text; other text is left for verification to judge."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -74,13 +43,7 @@ def quantity(value: object) -> str:
 
 
 def memory(value: object) -> str:
-    """Return an amount of memory or disk as text.
-
-    Raises
-    ------
-    ValueError
-        It is no quantity, or a number so small that it was not meant as bytes.
-    """
+    """Return an amount of memory or disk as text."""
     is_bare = is_number(value) if isinstance(value, str) else not isinstance(value, bool)
     if isinstance(value, int | float | str) and is_bare and 0 < float(value) < 2**20:
         told = value.strip() if isinstance(value, str) else f"{value:g}"
@@ -89,11 +52,5 @@ def memory(value: object) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a plain number, without a unit.
-
-    Examples
-    --------
-    >>> is_number("1024"), is_number("0.5"), is_number("1Gi")
-    (True, True, False)
-    """
+    """Return whether a text is a plain number, without a unit."""
     return re.fullmatch(r"\s*\d+(\.\d+)?\s*", text) is not None

@@ -116,17 +116,7 @@ def _add_file(
 
 
 def _take_in(draft: Draft, given: Input, *, is_free: bool) -> str:
-    """Add an input unless the process has the same file there already; return its path.
-
-    Parameters
-    ----------
-    draft
-        The step.
-    given
-        The input.
-    is_free
-        The program names no path, so that any below the folder of inputs will do.
-    """
+    """Add an input unless the process has the same file there already; return its path."""
     for one in draft.inputs:
         path = f"{INPUT_FOLDER}/{one.name}" if is_free else given.path
         if one == given.model_copy(update={"name": one.name, "path": path}):

@@ -38,16 +38,7 @@ _PLAIN_IMAGE = re.compile(r"python:3\.\d+-slim")
 
 @dataclass(frozen=True)
 class Aspects:
-    """The aspects that count in one comparison.
-
-    Attributes
-    ----------
-    names
-        Of `KNOWN`.
-    any_kind
-        Whether a container, a script and a typed step are the same; what they run, by which image
-        and command, does not count then.
-    """
+    """The aspects that count in one comparison."""
 
     names: frozenset[str]
     any_kind: bool = False
@@ -63,25 +54,7 @@ def aspects_for(
     ignore: Iterable[str] = (),
     also: Iterable[str] = (),
 ) -> Aspects:
-    """Return what counts when answers are compared with a reference.
-
-    What a reference states of no step (a retry, a limit of time, memory) does not count, so that
-    an answer may be more careful than was asked for; GPUs and caching always count.
-
-    Parameters
-    ----------
-    reference
-        The right workflow.
-    any_kind
-        See `Aspects`.
-    ignore, also
-        Aspects that do not count, and that count besides.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no aspect of that name.
-    """
+    """Return what counts when answers are compared with a reference."""
     for name in (*ignore, *also):
         if name not in KNOWN:
             raise ConfigurationError(f'there is no aspect "{name}"; there are: {", ".join(KNOWN)}')
@@ -193,10 +166,7 @@ def _mounts(step: Step) -> Hashable:
 
 
 def _files(step: Step) -> Hashable:
-    """Return the places outside of the workflow that files come from and go to.
-
-    Where a process writes what goes there counts, unless it is a function that finds it by itself.
-    """
+    """Return the places outside of the workflow that files come from and go to."""
     is_typed = isinstance(step.action, Script) and step.action.function is not None
     found = [("in", _dump(one.at), "") for one in step.inputs if one.at is not None]
     found += [
@@ -285,13 +255,7 @@ _NAMES = {
 
 
 def cron_text(cron: str) -> str:
-    """Return a schedule with names as numbers and without what says nothing.
-
-    Examples
-    --------
-    >>> cron_text("@daily"), cron_text("*/1 06  * * mon-FRI"), cron_text("0 3 * * 7")
-    ('0 0 * * *', '* 6 * * 1-5', '0 3 * * 0')
-    """
+    """Return a schedule with names as numbers and without what says nothing."""
     text = " ".join(_MACROS.get(cron.strip().lower(), cron).split())
     text = re.sub(r"[A-Za-z]{3}", lambda found: _NAMES.get(found[0].upper(), found[0]), text)
     text = re.sub(r"\b0+(?=\d)", "", text).replace("*/1 ", "* ")

@@ -31,42 +31,7 @@ MOST_DIFFERENCES = 5
 def differences(
     reference: Workflow, answer: Workflow, aspects: Aspects | None = None
 ) -> tuple[str, ...]:
-    """Return how an answer differs from a reference in more than names; nothing if it does not.
-
-    Parameters
-    ----------
-    reference
-        The right workflow.
-    answer
-        Another; both are such that verification finds no error in them.
-    aspects
-        What counts; by default all that the reference states.
-
-    Returns
-    -------
-    tuple of str
-        The first differences, one sentence each.
-
-    Notes
-    -----
-    Both become graphs with labels in which names of steps do not occur (`flow_of`,
-    `structure_of`), and these are compared exactly (`isomorphism`). Parameters that only the
-    answer has count as their defaults, outputs that only the answer gives do not count.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container, Step
-    >>> load = Step(name="load", action=Container(image="a"))
-    >>> train = Step(name="train", action=Container(image="b"), depends_on=("load",))
-    >>> right = Workflow(name="right", steps=(load, train))
-    >>> differences(right, right)
-    ()
-    >>> free = train.model_copy(update={"depends_on": ()})
-    >>> for told in differences(right, Workflow(name="other", steps=(load, free))):
-    ...     print(told)
-    the longest chain of steps that wait for each other is of 2 in the reference, of 1 in the answer
-    the reference's container "train" (image b) waits for "load"; the answer's waits for nothing
-    """
+    """Return how an answer differs from a reference in more than names; nothing if it does not."""
     aspects = aspects_for(reference) if aspects is None else aspects
     bounded = "max_parallel" in aspects
     names = [parameter.name for parameter in reference.parameters]

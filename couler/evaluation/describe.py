@@ -40,22 +40,7 @@ _SHELLS = ("sh", "bash", "/bin/sh", "/bin/bash", "python", "python3")
 
 
 def structure_of(flow: Flow, aspects: Aspects, outputs: Iterable[str]) -> Structure:
-    """Return the structure of a flow.
-
-    Parameters
-    ----------
-    flow
-        A workflow with n steps, m things that they read and e edges of order.
-    aspects
-        What counts of it.
-    outputs
-        The outputs of the workflow that count.
-
-    Notes
-    -----
-    Nodes 0 to n - 1 are those of the flow. Steps that follow from others (a waits for b, b for c)
-    are no edges of their own; what a step reads of another always is one. O(n e) for these.
-    """
+    """Return the structure of a flow."""
     return _Writer(flow, aspects).write(outputs)
 
 

@@ -24,23 +24,7 @@ TEMPERATURES = (0.2, 0.6, 0.8)
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked for.
-
-    Attributes
-    ----------
-    benchmark
-        The items.
-    samples
-        How many answers to each task at each temperature (n).
-    temperatures
-        At which temperatures.
-    ablations
-        With which parts of the generation, by their names.
-    descriptions
-        How many descriptions of each item are tasks; None for all.
-    seed
-        Of the evaluation; each sample has a seed of its own that follows from it.
-    """
+    """What is asked for."""
 
     benchmark: Benchmark
     samples: int = 5
@@ -66,17 +50,7 @@ class Plan:
 
 @dataclass
 class Result:
-    """What an evaluation came to.
-
-    Attributes
-    ----------
-    plan
-        What was asked for.
-    samples
-        All answers that there are, those of an interrupted evaluation before it included.
-    stopped
-        Why it ended before its end, if it did.
-    """
+    """What an evaluation came to."""
 
     plan: Plan
     samples: list[Sample] = field(default_factory=list)
@@ -104,39 +78,7 @@ def evaluate(
     tell: Callable[[Sample], None] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Result:
-    """Ask for all samples that are not there yet, and judge them.
-
-    Parameters
-    ----------
-    plan
-        What is asked for.
-    model
-        The model; its budget is that of the whole evaluation.
-    generator, judge
-        What makes programs of descriptions, and what judges them.
-    records
-        What is there already; gets each sample as soon as it is judged.
-    jobs
-        How many samples are worked on at the same time.
-    tell
-        Is given each new sample.
-    say
-        Is given what is waited for after an interrupt.
-
-    Returns
-    -------
-    Result
-        A budget that is used up, or an endpoint that cannot be used any more, ends the evaluation;
-        what was judged by then is in it.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        It was interrupted. Samples that were under way have come to their end, or are counted as
-        lost after the call that they were in; a note says what of them could not be kept.
-    BenchmarkError
-        A sample could not be kept, see `Records.add`.
-    """
+    """Ask for all samples that are not there yet, and judge them."""
     wanted = {key: item for item, key in plan.asked()}
     waiting = iter([(item, key) for key, item in wanted.items() if key not in records.samples])
     for item in plan.benchmark.items:  # before there are threads: programs are run one at a time
@@ -217,16 +159,7 @@ def sample_of(
     lose: Callable[[Usage], None] = lambda _usage: None,
     is_interrupted: threading.Event | None = None,
 ) -> Sample:
-    """Ask for one sample, and judge it; `lose` is told what one took that came to no end.
-
-    Once `is_interrupted` is set, no further call is made for it.
-
-    Raises
-    ------
-    LanguageModelError
-        The endpoint cannot be used, or the budget is used up; an answer that is no use is none of
-        these but a sample that is wrong.
-    """
+    """Ask for one sample, and judge it; `lose` is told what one took that came to no end."""
     own = sample_seed(seed, key)
     question = Question(
         item.descriptions[key.description],

@@ -27,10 +27,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Made:
-    """What a node of the flow gives out: all of it, or the part that a path leads to.
-
-    The path begins with the name of the output, unless that is the only one, `result`.
-    """
+    """What a node of the flow gives out: all of it, or the part that a path leads to."""
 
     node: int
     path: tuple[str | int, ...] = ()
@@ -70,10 +67,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Several:
-    """Several values as one: a list, a choice, a range, or a text of parts.
-
-    Lists that are gathered from a map over known items have a text for each of these.
-    """
+    """Several values as one: a list, a choice, a range, or a text of parts."""
 
     how: t.Literal["list", "first_of", "range", "text"]
     parts: tuple[Expression, ...]
@@ -132,11 +126,7 @@ def written(value: object) -> str:
 def as_test(
     condition: Condition, resolve: t.Callable[[Value], Expression], holds: bool = True
 ) -> Test:
-    """Return a condition in a form that is the same for ways of writing it that mean the same.
-
-    Negations are taken into the comparisons, chains of `and` and of `or` are flat, and what is
-    known stands on the right.
-    """
+    """Return a condition in a form that is the same for ways of writing it that mean the same."""
     match condition:
         case Not():
             return as_test(condition.item, resolve, not holds)

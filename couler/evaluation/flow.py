@@ -1,9 +1,4 @@
-"""A workflow as its steps and what lies between them, with what means the same written the same.
-
-Defaults are merged into steps; groups that only hold steps together are dissolved; a map over a
-short list that is known is written as that many steps; what steps read is followed through groups
-to where it comes from.
-"""
+"""A workflow as its steps and what lies between them, with what means the same written the same."""
 
 from __future__ import annotations
 
@@ -57,38 +52,7 @@ NodeKind: t.TypeAlias = t.Literal["step", "map", "loop", "group"]
 
 @dataclass
 class FlowNode:
-    """A step, or what holds steps together: a map, a loop, a group with policies of its own.
-
-    Attributes
-    ----------
-    kind
-        What it is.
-    step
-        The step of the workflow that it comes from.
-    name
-        The path of that step, with the number of the item for one of several.
-    holder
-        The node that it is inside, if any.
-    handler
-        The status of runs that it runs after, for steps of exit handlers.
-    test
-        The condition on which it runs, those of groups around it included.
-    reads
-        What it reads, but conditions and arguments.
-    arguments
-        What a function is given, by the names of its parameters; for other processes the files
-        that they find at places which none of their words names, by these.
-    over
-        For maps: the lists that it goes over, by their names.
-    again
-        For loops: the condition on which another round follows.
-    awaits
-        Nodes that must have succeeded before.
-    reacts
-        What else it waits for: an outcome, and one of which nodes.
-    resolve
-        Gives what a text of the step reads.
-    """
+    """A step, or what holds steps together: a map, a loop, a group with policies of its own."""
 
     kind: NodeKind
     step: Step
@@ -155,21 +119,7 @@ class _Around:
 def flow_of(
     workflow: Workflow, *, known: Iterable[str] | None = None, bounded_maps: bool = True
 ) -> Flow:
-    """Return the flow of a workflow.
-
-    Parameters
-    ----------
-    workflow
-        A workflow that verification finds no error in.
-    known
-        Parameters that count as such; the others stand for their defaults. None for all.
-    bounded_maps
-        Whether a map that bounds how many of its items run at once is kept as a map.
-
-    Notes
-    -----
-    O(n k) for n steps in maps of at most k known items, for each level of nesting.
-    """
+    """Return the flow of a workflow."""
     workflow = resolve_defaults(workflow)
     builder = _Builder(workflow, bounded_maps)
     names = None if known is None else set(known)

@@ -17,23 +17,7 @@ from couler.llm import LanguageModel, render_prompt
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """What of the generation is used.
-
-    Attributes
-    ----------
-    use_rules
-        Prompts tell how programs of Couler are written.
-    use_card
-        The prompt has the API card.
-    use_lake
-        It has pieces of the Code Lake that are like what is asked for.
-    calibrate
-        The model scores what it wrote, and writes it anew while the score is low.
-    decompose
-        The text is decomposed into tasks first.
-    repair
-        What the compiler finds wrong is given back to the model.
-    """
+    """What of the generation is used."""
 
     use_rules: bool = False
     use_card: bool = False
@@ -58,19 +42,7 @@ ABLATIONS: Mapping[str, Ablation] = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked for, and how.
-
-    Attributes
-    ----------
-    description
-        The workflow, as a user describes it.
-    engine
-        The engine that it is for.
-    ablation
-        What of the generation is used.
-    temperature, seed
-        Of all calls.
-    """
+    """What is asked for, and how."""
 
     description: str
     engine: str
@@ -83,13 +55,7 @@ class Generator(t.Protocol):
     """Makes programs of descriptions."""
 
     def program(self, question: Question, model: LanguageModel) -> str | None:
-        """Return the program that a model writes, None if its answer has none.
-
-        Raises
-        ------
-        LanguageModelError
-            The endpoint cannot be used, or the budget is used up.
-        """
+        """Return the program that a model writes, None if its answer has none."""
         ...
 
 
@@ -126,13 +92,7 @@ class OwnGenerator:
 
 
 def check_ablations(names: t.Iterable[str]) -> None:
-    """Refuse ablations that are none.
-
-    Raises
-    ------
-    ConfigurationError
-        One is none.
-    """
+    """Refuse ablations that are none."""
     for name in names:
         if name not in ABLATIONS:
             raise ConfigurationError(
@@ -146,15 +106,7 @@ _BLOCK = re.compile(
 
 
 def program_in(text: str) -> str | None:
-    r"""Return the program in an answer: its longest block of Python, or all of it without blocks.
-
-    Examples
-    --------
-    >>> program_in("Here it is:\n```python\nimport couler\n```\nGood luck.")
-    'import couler\n'
-    >>> program_in("I cannot do that.") is None
-    True
-    """
+    r"""The program in an answer: its longest block of Python, or all of it without blocks."""
     blocks = [
         block["text"]
         for block in _BLOCK.finditer(text)

@@ -33,19 +33,7 @@ class Comparison(_Part):
 
 
 class Course(_Part):
-    """A run and what it comes to.
-
-    Attributes
-    ----------
-    parameters
-        What the run is given.
-    status
-        How it ends.
-    outputs
-        Outputs of the workflow, by their names; others do not count.
-    states
-        How many instances of steps end in which state; states that are not named do not count.
-    """
+    """A run and what it comes to."""
 
     parameters: dict[str, t.Any] = {}
     status: t.Literal["succeeded", "failed"] = "succeeded"
@@ -80,29 +68,7 @@ class _Stated(_Part):
 
 @dataclass(frozen=True)
 class Item:
-    """Descriptions of a workflow, its reference, and what counts when answers are judged.
-
-    Attributes
-    ----------
-    name
-        Name of its files.
-    title
-        What it is about, in a few words.
-    descriptions
-        Several ways of asking for the same.
-    reference
-        The program that is the right answer.
-    tags
-        What it needs of Couler.
-    engines
-        Those that answers are verified for.
-    compare
-        What counts when an answer is compared with the reference.
-    mentions
-        Words that an answer must contain somewhere, in any case.
-    run
-        What a run on this machine comes to, where it can run here.
-    """
+    """Descriptions of a workflow, its reference, and what counts when answers are judged."""
 
     name: str
     title: str
@@ -120,15 +86,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The items of a folder.
-
-    Attributes
-    ----------
-    folder
-        Where it is.
-    items
-        By name.
-    """
+    """The items of a folder."""
 
     folder: Path
     items: tuple[Item, ...]
@@ -140,13 +98,7 @@ class Benchmark:
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     def select(self, patterns: Iterable[str]) -> Benchmark:
-        """Return the items whose names or tags match one of some patterns, all for none.
-
-        Raises
-        ------
-        BenchmarkError
-            No item matches one of the patterns.
-        """
+        """Return the items whose names or tags match one of some patterns, all for none."""
         chosen: set[str] = set()
         patterns = list(patterns)
         for pattern in patterns:
@@ -167,13 +119,7 @@ class Benchmark:
 
 
 def read_benchmark(folder: Path) -> Benchmark:
-    """Read the items of a folder: `items/NAME.yaml` and `items/NAME.py` for each.
-
-    Raises
-    ------
-    BenchmarkError
-        There are none, or one cannot be read.
-    """
+    """Read the items of a folder: `items/NAME.yaml` and `items/NAME.py` for each."""
     files = sorted((folder / ITEMS).glob("*.yaml"))
     if not files:
         raise BenchmarkError(

@@ -59,19 +59,7 @@ _ARGUMENTS = frozenset(f"CLR{number}" for number in (101, 102, 104, 105, 106, 10
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an answer came to.
-
-    Attributes
-    ----------
-    outcome
-        One of `OUTCOMES`.
-    code
-        Code of the diagnostic that decided, where one did.
-    reasons
-        Why, one sentence each.
-    not_run
-        Why it was not run although the item states an outcome.
-    """
+    """What an answer came to."""
 
     outcome: Outcome
     code: str | None = None
@@ -85,30 +73,14 @@ class Verdict:
 
 
 class Judge:
-    """Judges answers to the items of a benchmark.
-
-    Parameters
-    ----------
-    runner
-        Where workflows of answers run, if they may.
-    build
-        Gives the workflow of a program that nobody trusts.
-    """
+    """Judges answers to the items of a benchmark."""
 
     def __init__(self, runner: Runner, build: Callable[[str], Built] = build_program) -> None:
         self._runner = runner
         self._build = build
 
     def judge(self, item: Item, program: str | None) -> Verdict:
-        """Return what an answer is worth.
-
-        Parameters
-        ----------
-        item
-            What was asked for.
-        program
-            The answer; None if there was none.
-        """
+        """Return what an answer is worth."""
         if program is None or not program.strip():
             return Verdict("no-answer", reasons=("there is no program in the answer",))
         built = self._build(program)
@@ -151,16 +123,7 @@ class Judge:
 
 
 def reference_workflow(item: Item) -> Workflow:
-    """Return the workflow of an item's reference.
-
-    The program is part of the benchmark, which a user names as they name a program to be run; it
-    is built as such.
-
-    Raises
-    ------
-    LoadError
-        It builds none.
-    """
+    """Return the workflow of an item's reference."""
     return _reference(item.name, item.reference)
 
 
@@ -213,11 +176,7 @@ def _class_of(program: str, found: Diagnostic) -> Outcome:
 
 
 def _misses_a_name(program: str, found: Diagnostic) -> bool:
-    """Return whether a line was refused for a name that is nowhere, not for one that does harm.
-
-    Names with underscores around them, builtins and modules of Python exist: to use them is
-    refused. What is left are names that the author believed to exist.
-    """
+    """Return whether a line was refused for a name that is nowhere, not for one that does harm."""
     line = found.source.line if found.source is not None else 0
     for node in ast.walk(ast.parse(program)):
         if getattr(node, "lineno", None) != line:

@@ -12,10 +12,7 @@ from couler.ir.workflow import STDOUT, Container, Output, Script, Step, Suspend,
 
 
 def output_names(step: Step) -> frozenset[str] | None:
-    """Return the names that a step has for what it gives; None if they are not for it to choose.
-
-    What a container or a request gives is named by what runs there.
-    """
+    """Return the names that a step has for what it gives; None if they are not for it to choose."""
     match step.action:
         case Script(function=str() as function, source=source):
             outputs = frozenset(output.name for output in step.outputs) - {STDOUT}

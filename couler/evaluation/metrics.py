@@ -10,17 +10,7 @@ from statistics import fmean
 
 
 class Tried(t.NamedTuple):
-    """What the samples of one task came to.
-
-    Attributes
-    ----------
-    item
-        The item that the task is of.
-    samples
-        How many answers there are (n).
-    right
-        How many of them are right (c).
-    """
+    """What the samples of one task came to."""
 
     item: str
     samples: int
@@ -37,44 +27,8 @@ class Estimate(t.NamedTuple):
 
 
 def pass_at_k(samples: int, right: int, k: int) -> float:
-    """Return the unbiased estimate of the chance that one of k answers is right.
-
-    Parameters
-    ----------
-    samples
-        Answers to one task, n >= k.
-    right
-        Those that are right, c.
-    k
-        How many answers a user would look at (>= 1).
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        There are fewer answers than k, or more right ones than answers.
-
-    Notes
-    -----
-    1 - C(n - c, k) / C(n, k), which is the mean over all choices of k of the n answers.
-
-    References
-    ----------
-    Chen et al. (2021), "Evaluating Large Language Models Trained on Code", section 2.1, eq. 1.
-
-    Examples
-    --------
-    Of four answers one is right; three of the six pairs have it:
-
-    >>> pass_at_k(4, 1, 2)
-    0.5
-    >>> pass_at_k(5, 0, 3), pass_at_k(5, 3, 3)
-    (0.0, 1.0)
-    """
+    """Return the unbiased estimate of the chance that one of k answers is right."""
+    # Chen et al. (2021), "Evaluating Large Language Models Trained on Code", section 2.1, eq. 1.
     if not (1 <= k <= samples and 0 <= right <= samples):
         raise ValueError(f"pass@{k} of {samples} answers of which {right} are right")
     return 1.0 - math.comb(samples - right, k) / math.comb(samples, k)
@@ -83,36 +37,9 @@ def pass_at_k(samples: int, right: int, k: int) -> float:
 def mean_pass_at_k(
     tasks: Sequence[Tried], k: int, *, seed: int = 0, resamples: int = 2000, level: float = 0.95
 ) -> Estimate | None:
-    """Return the mean of pass@k over tasks, with a bootstrap interval.
-
-    Parameters
-    ----------
-    tasks
-        What was tried; tasks with fewer than k answers do not count.
-    k
-        See `pass_at_k`.
-    seed
-        Of the bootstrap; the same seed gives the same interval.
-    resamples
-        How often the items are drawn anew.
-    level
-        How much of the resamples lies in the interval.
-
-    Returns
-    -------
-    Estimate or None
-        None if no task has k answers.
-
-    Notes
-    -----
-    Descriptions of one item are alike, so whole items are drawn, with replacement, and all of
-    their tasks come along. The interval is that of the percentiles of the means.
-
-    References
-    ----------
-    Efron and Tibshirani (1993), "An Introduction to the Bootstrap", section 13.3; Cameron,
-    Gelbach and Miller (2008), "Bootstrap-Based Improvements for Inference with Clustered Errors".
-    """
+    """Return the mean of pass@k over tasks, with a bootstrap interval."""
+    # Efron and Tibshirani (1993), "An Introduction to the Bootstrap", section 13.3; Cameron,
+    # Gelbach and Miller (2008), "Bootstrap-Based Improvements for Inference with Clustered Errors".
     by_item: dict[str, list[float]] = {}
     for task in tasks:
         if task.samples >= k:

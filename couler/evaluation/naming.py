@@ -13,17 +13,7 @@ MOST_MAPPINGS = 200
 
 
 def named(one: Structure, other: Structure) -> tuple[Structure, Structure]:
-    """Return two graphs with what counts of names in their labels.
-
-    Authors choose names. But if the steps of both workflows that can stand for each other have
-    a name in common, it means the same, and another one something else. Places in lists count if
-    both use places; a name that the owner is not known to have counts as it is.
-
-    Parameters
-    ----------
-    one, other
-        Graphs that are the same but for names.
-    """
+    """Return two graphs with what counts of names in their labels."""
     both = (one, other)
     colour = colours(one, other)
     has = [_had(graph, own) for graph, own in zip(both, colour, strict=True)]

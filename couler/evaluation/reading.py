@@ -78,16 +78,7 @@ def _role(place: str) -> str:
 def with_wholes(
     arguments: Mapping[str, Expression], outputs_of: Callable[[int], frozenset[str]]
 ) -> dict[str, Expression]:
-    """Return arguments with what travels in pieces put together: results with fields, lists.
-
-    Parameters
-    ----------
-    arguments
-        By their names; the field `score` of what is given as `best` is `best_score`, the first
-        item of a list that is given as `scores` is `scores_0`.
-    outputs_of
-        Gives the names of the outputs of a node.
-    """
+    """Return arguments with what travels in pieces put together: results with fields, lists."""
     merged = dict(arguments)
     for name, value in arguments.items():
         made = _first_made(value)

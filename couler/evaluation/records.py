@@ -34,23 +34,7 @@ class Key(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One answer, and what it is worth.
-
-    Attributes
-    ----------
-    item, description
-        The item, and which of its descriptions, from 0.
-    ablation, temperature, sample, seed
-        How it was asked for: the number of the sample of this task, from 0, and its own seed.
-    outcome, code, reasons, not_run
-        Of the verdict.
-    program
-        The answer.
-    model
-        What the endpoint calls the model.
-    usage
-        What it took.
-    """
+    """One answer, and what it is worth."""
 
     item: str
     description: int
@@ -96,21 +80,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an evaluation is of: samples of another one are no part of it.
-
-    Attributes
-    ----------
-    benchmark
-        Digest of the items.
-    model
-        The model that is asked, as the settings call it.
-    endpoint
-        Its address.
-    seed
-        Of the evaluation.
-    version
-        Of Couler.
-    """
+    """What an evaluation is of: samples of another one are no part of it."""
 
     benchmark: str
     model: str
@@ -120,13 +90,7 @@ class Header:
 
 
 def writable(text: str) -> str:
-    r"""Return a text without halves of characters, which no file and no terminal can have.
-
-    Examples
-    --------
-    >>> writable("a\ud800b") == "a\N{REPLACEMENT CHARACTER}b"
-    True
-    """
+    r"""Return a text without halves of characters, which no file and no terminal can have."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -136,23 +100,7 @@ _HEADER = TypeAdapter(Header)
 
 
 class Records:
-    """The file of an evaluation: a line that says of what it is, then a line for each sample.
-
-    Parameters
-    ----------
-    file
-        Where it is; None to keep nothing.
-    header
-        What the evaluation is of.
-    resume
-        Whether the file is gone on with; else it must not be there.
-
-    Raises
-    ------
-    BenchmarkError
-        The file is there although it should not be, is of another evaluation, or cannot be read or
-        written.
-    """
+    """The file of an evaluation: a line that says of what it is, then a line for each sample."""
 
     def __init__(self, file: Path | None, header: Header, *, resume: bool = False) -> None:
         self._file = file
@@ -177,26 +125,12 @@ class Records:
             raise BenchmarkError(f"{file} cannot be written: {error.strerror}") from error
 
     def add(self, sample: Sample) -> None:
-        """Keep a sample; it is in the file before this returns. The first makes the file.
-
-        Several threads may do so.
-
-        Raises
-        ------
-        BenchmarkError
-            The file cannot be written; then it is as it was, and the sample is not kept.
-        """
+        """Keep a sample; it is in the file before this returns. The first makes the file."""
         self._write(_line("sample", asdict(sample)))
         self.samples[sample.key] = sample
 
     def lose(self, usage: Usage) -> None:
-        """Keep what a sample took that came to no end: it counts in the budget.
-
-        Raises
-        ------
-        BenchmarkError
-            The file cannot be written; then it is as it was.
-        """
+        """Keep what a sample took that came to no end: it counts in the budget."""
         with self._lock:
             self.lost += usage
         self._write(_line("lost", asdict(usage)))

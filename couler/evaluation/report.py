@@ -38,29 +38,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The figures of an evaluation.
-
-    Attributes
-    ----------
-    scores
-        By ablation, k and temperature, in this order.
-    best
-        Of each ablation and k that of the best temperature, as in Table II of the paper.
-    outcomes
-        By ablation: how many answers came to what.
-    costs
-        By ablation.
-    models
-        What the endpoint called the models that answered.
-    samples
-        How many answers each task has at each temperature: fewest and most.
-    missing
-        How many answers the evaluation lacks.
-    not_run
-        Why right answers were not run: reasons, and how many.
-    scripted
-        Whether answers came from a script, so that no figure says anything of a model.
-    """
+    """The figures of an evaluation."""
 
     scores: tuple[Score, ...]
     best: tuple[Score, ...]

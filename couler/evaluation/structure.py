@@ -17,21 +17,7 @@ class Edge(t.NamedTuple):
 
 
 class Name(t.NamedTuple):
-    """What a node is called that is one of several of an owner.
-
-    Attributes
-    ----------
-    kind
-        What the owner has several of.
-    owner
-        Another node.
-    path
-        The name, or the names and places that lead to it.
-    known
-        Names that the owner is known to have.
-    maker
-        What is alike for owners that must use a name for the same; None if nothing is.
-    """
+    """What a node is called that is one of several of an owner."""
 
     kind: str
     owner: int
@@ -42,17 +28,7 @@ class Name(t.NamedTuple):
 
 @dataclass
 class Structure:
-    """A directed graph whose nodes and edges have labels; nodes are numbers from 0 on.
-
-    Attributes
-    ----------
-    labels
-        What each node is; the number of a node is its index.
-    edges
-        All edges; one of the same label between the same nodes counts once.
-    names
-        Names of nodes, which `isomorphism` does not heed; see `couler.evaluation.naming`.
-    """
+    """A directed graph whose nodes and edges have labels; nodes are numbers from 0 on."""
 
     labels: list[Hashable] = field(default_factory=list)
     edges: set[Edge] = field(default_factory=set)
@@ -69,35 +45,9 @@ class Structure:
 
 
 def isomorphism(one: Structure, other: Structure) -> Mapping[int, int] | None:
-    """Return which node of another graph stands for each of one, or None if they differ.
-
-    Parameters
-    ----------
-    one, other
-        Graphs with n nodes and m edges each.
-
-    Notes
-    -----
-    Colours of nodes are refined in both graphs at once by the colours around them until they
-    tell no more; nodes that still look alike are then tried one by one, with refinement after
-    each choice, and a mapping counts only if it keeps every label and edge. So the answer is exact
-    for all graphs. A refinement takes O((n + m) log(n + m)) for each of at most n rounds; how
-    many choices are tried is exponential for graphs made to be hard, and few for workflows.
-
-    References
-    ----------
-    Weisfeiler and Leman (1968), "The reduction of a graph to canonical form and the algebra
-    which appears therein"; McKay and Piperno (2014), "Practical graph isomorphism, II", section 2.
-
-    Examples
-    --------
-    >>> one, other = Structure(), Structure()
-    >>> one.connect(one.add("load"), "then", one.add("train"))
-    >>> train, load = other.add("train"), other.add("load")
-    >>> other.connect(load, "then", train)
-    >>> isomorphism(one, other)
-    {0: 1, 1: 0}
-    """
+    """Return which node of another graph stands for each of one, or None if they differ."""
+    # Weisfeiler and Leman (1968), "The reduction of a graph to canonical form and the algebra which
+    # appears therein"; McKay and Piperno (2014), "Practical graph isomorphism, II", section 2.
     return next(isomorphisms(one, other), None)
 
 
@@ -108,10 +58,7 @@ def isomorphisms(one: Structure, other: Structure) -> Iterator[Mapping[int, int]
 
 
 def colours(one: Structure, other: Structure) -> tuple[list[int], list[int]]:
-    """Return colours of the nodes of both graphs, refined together until they tell no more.
-
-    Nodes that some isomorphism of the graphs maps to each other have one colour.
-    """
+    """Return colours of the nodes of both graphs, refined together until they tell no more."""
     return _Pair(one, other).refined(None)
 
 

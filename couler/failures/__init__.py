@@ -1,7 +1,4 @@
-"""What failures of engines mean, whether retrying helps, and with which waits.
-
-The table is data (`couler.failures.tables`); docs/failures.md shows it.
-"""
+"""What failures of engines mean, whether retrying helps, and with which waits."""
 
 from __future__ import annotations
 

@@ -13,17 +13,7 @@ from couler.failures.recognise import Match
 
 @dataclass(frozen=True, slots=True)
 class WatchPolicy:
-    """What may be tried again.
-
-    Attributes
-    ----------
-    tries
-        At most so many retries of a step, whatever the failures; 0 for never.
-    only
-        Names of patterns; None for all for which retrying helps.
-    never
-        Names of patterns that are not tried again.
-    """
+    """What may be tried again."""
 
     tries: int = 5
     only: frozenset[str] | None = None
@@ -55,30 +45,7 @@ def decide(
     *,
     random: Callable[[], float] = _random.random,
 ) -> Decision:
-    """Return whether to try again after a failure, how long to wait before, and why.
-
-    Parameters
-    ----------
-    match
-        What the failure was recognised as.
-    retries
-        How many retries there have been already of what failed.
-    policy
-        What may be tried again.
-    random
-        Returns a number in [0, 1).
-
-    Examples
-    --------
-    >>> from couler.failures import recognise
-    >>> busy = recognise(http_status=429)
-    >>> decide(busy, 0, random=lambda: 0.5)
-    Wait(wait_s=2.5, reason='TooManyRequestsErr: retry 1 of 5 in 2.5 s')
-    >>> decide(busy, 5)
-    GiveUp(reason='TooManyRequestsErr: 5 retries did not help')
-    >>> decide(recognise("main: OOMKilled (exit code 137)"), 0)
-    GiveUp(reason='OOMKilledErr: retrying does not help without a change')
-    """
+    """Return whether to try again after a failure, how long to wait before, and why."""
     if match is None:
         return GiveUp("the failure is none of those that are known to pass")
     policy = policy or WatchPolicy()

@@ -8,29 +8,12 @@ from couler.failures.recognise import Match
 
 
 def headline(match: Match) -> str:
-    """Return what has happened, in one line.
-
-    Examples
-    --------
-    >>> from couler.failures import recognise
-    >>> headline(recognise("etcdserver: leader changed"))
-    'EtcdLeaderChangedErr: etcd elected a new leader, and dropped the requests under way'
-    """
+    """Return what has happened, in one line."""
     return f"{match.pattern.name}: {match.pattern.means}"
 
 
 def explain(match: Match) -> str:
-    """Return what has happened, whether retrying helps, what to do, and the line of the raw text.
-
-    Examples
-    --------
-    >>> from couler.failures import recognise
-    >>> print(explain(recognise("etcdserver: leader changed")))
-    EtcdLeaderChangedErr: etcd elected a new leader, and dropped the requests under way.
-    Retrying helps: at most 5 times, with waits of up to 1 s to 16 s.
-    If it comes again and again, tell the cluster's administrator: etcd is slow.
-    etcd: etcdserver: leader changed
-    """
+    """What has happened, whether retrying helps, what to do, and the line of the raw text."""
     pattern = match.pattern
     lines = [f"{headline(match)}.", retry_sentence(pattern), pattern.advice]
     if match.line:
@@ -58,13 +41,7 @@ def waits(backoff: Backoff) -> str:
 
 
 def seconds(count: float) -> str:
-    """Return a time as text.
-
-    Examples
-    --------
-    >>> seconds(90), seconds(600), seconds(0.5)
-    ('90 s', '10 min', '0.5 s')
-    """
+    """Return a time as text."""
     if count >= 120 and count % 60 == 0:
         return f"{count / 60:g} min"
     return f"{count:g} s"

@@ -6,13 +6,7 @@ from couler.failures.tables import PATTERNS, api, argo, pods, storage
 
 
 def passing_reasons() -> tuple[str, ...]:
-    """Return the reasons of pods that were ended from outside, after which another try helps.
-
-    Examples
-    --------
-    >>> {"Evicted", "NodeLost"} <= set(passing_reasons()), "DeadlineExceeded" in passing_reasons()
-    (True, False)
-    """
+    """Return the reasons of pods that were ended from outside, after which another try helps."""
     rows = [pattern for pattern in pods.PATTERNS if pattern.helps]
     found = {
         reason
@@ -25,13 +19,7 @@ def passing_reasons() -> tuple[str, ...]:
 
 
 def passing_statuses() -> tuple[int, ...]:
-    """Return the HTTP statuses after which another try helps, whatever the answer says.
-
-    Examples
-    --------
-    >>> passing_statuses()
-    (408, 429, 500, 502, 503, 504)
-    """
+    """Return the HTTP statuses after which another try helps, whatever the answer says."""
     rows = [pattern for pattern in api.ANSWERS if pattern.retry == "after a wait"]
     found = {
         status
@@ -44,11 +32,7 @@ def passing_statuses() -> tuple[int, ...]:
 
 
 def passing_pattern() -> str:
-    """Return one expression for the messages of attempts that end so that another try helps.
-
-    It is in the syntax of Go, for the variable `TRANSIENT_ERROR_PATTERN` of Argo's controller. What
-    Argo takes for passing by itself is not in it, nor what a failure says too that never passes.
-    """
+    """Return one expression for the messages of attempts that end so that another try helps."""
     never = [pattern.example.message for pattern in PATTERNS if not pattern.helps]
     texts = [
         one.text

@@ -22,21 +22,7 @@ ENGINES: frozenset[str] = frozenset({"argo", "airflow"})
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is known of a failure.
-
-    Attributes
-    ----------
-    message
-        What the engine or its server tells.
-    reason
-        Its reason as a word, such as the reason of a Kubernetes status, pod or container.
-    exit_code
-        Of the process.
-    http_status
-        Of a response.
-    log
-        The last lines that the process wrote.
-    """
+    """What is known of a failure."""
 
     message: str = ""
     reason: str | None = None
@@ -47,23 +33,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """What a failure is known by: it has all that is stated here.
-
-    Attributes
-    ----------
-    text
-        A regular expression that is searched for in the message. `^` and `$` are for lines. All
-        its repetitions are bounded and none is inside of another, so that a search takes time
-        linear in the length of the text.
-    reasons
-        Its reason is one of these.
-    http_statuses
-        Its HTTP status is one of these.
-    exit_codes
-        Its exit code is one of these.
-    in_log
-        Processes write the text: it is searched for in the log too.
-    """
+    """What a failure is known by: it has all that is stated here."""
 
     text: re.Pattern[str] | None = None
     reasons: frozenset[str] = frozenset()
@@ -111,29 +81,7 @@ def sign(
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A row of the table of failures.
-
-    Attributes
-    ----------
-    name
-        Its name, such as `TooManyRequestsErr`.
-    system
-        Whose failure it is.
-    signs
-        It is recognised by any of these.
-    example
-        One of the real system.
-    means
-        What has happened, as a clause that can follow its name and a colon.
-    retry
-        Whether retrying helps.
-    backoff
-        How to retry; None where it never helps.
-    advice
-        What the user should do, in sentences.
-    source
-        Where the system's own documentation or source tells of it.
-    """
+    """A row of the table of failures."""
 
     name: str
     system: System

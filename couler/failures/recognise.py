@@ -37,16 +37,7 @@ _OF_POD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A failure and the row of the table that it is.
-
-    Attributes
-    ----------
-    pattern
-        The row.
-    line
-        The line of the raw text by which it was recognised, else the first one; empty if
-        there is no text.
-    """
+    """A failure and the row of the table that it is."""
 
     pattern: Pattern
     line: str
@@ -61,34 +52,7 @@ def recognise(
     log: str | None = None,
     system: str | None = None,
 ) -> Match | None:
-    """Return the row of the table that a failure is, the first that fits; None if none does.
-
-    Parameters
-    ----------
-    message
-        What the engine or its server tells, as it is.
-    reason
-        Its reason as a word, of a Kubernetes status, pod or container; by default the one that
-        the message names as engines do.
-    exit_code
-        Of the process; by default likewise.
-    http_status
-        Of a response; by default likewise.
-    log
-        The last lines that the step's process wrote; only rows of texts that processes write
-        are looked for in it.
-    system
-        Which engine or server tells: rows that only another engine tells of are left out.
-
-    Examples
-    --------
-    >>> recognise("etcdserver: leader changed").pattern.name
-    'EtcdLeaderChangedErr'
-    >>> recognise("main: OOMKilled (exit code 137)", exit_code=137).pattern.name
-    'OOMKilledErr'
-    >>> recognise("main: Error (exit code 1)", exit_code=1) is None
-    True
-    """
+    """Return the row of the table that a failure is, the first that fits; None if none does."""
     message = _ends_of(_plain(message or "").strip())
     told_reason, told_code = _told_in(message)
     answer = _OF_ANSWER.search(message[-20:])
@@ -112,13 +76,7 @@ def recognise(
 
 
 def first_line(text: str) -> str:
-    r"""Return the first line that says something, cut where it is long.
-
-    Examples
-    --------
-    >>> first_line("\n  Internal error occurred\nstack:")
-    'Internal error occurred'
-    """
+    r"""Return the first line that says something, cut where it is long."""
     return shortened(next((line for line in _plain(text).split("\n") if line.strip()), ""))
 
 

@@ -1,7 +1,4 @@
-"""Workflows from English: descriptions, decomposed, written by a model, built and verified.
-
-`generate_workflow` is the paper's Algorithm 1 with the compiler as its first judge.
-"""
+"""Workflows from English: descriptions, decomposed, written by a model, built and verified."""
 
 from couler.generation.algorithm import generate_workflow as generate_workflow
 from couler.generation.algorithm import revise_workflow as revise_workflow

@@ -1,16 +1,11 @@
-"""From a description to a workflow: the paper's Algorithm 1, with the compiler as the first judge.
-
-References
-----------
-Couler, section III and Algorithm 1. Read so, where it is silent or would not end:
-
-- The loop of lines 10 to 12 is bounded (`max_regenerations`), and the best candidate is kept: one
-  that builds before one that does not, and of these the one with the higher score.
-- Before the model scores a candidate (line 9), it is built in isolation and verified, together with
-  the modules before it. What is wrong goes back to the model, with codes and lines.
-- A module that cannot be mended does not end it: the program is then asked for as a whole.
-- The feedback of line 14 goes the same way (`revise_workflow`).
-"""
+"""From a description to a workflow: the paper's Algorithm 1, with the compiler as first judge."""
+# Couler, section III and Algorithm 1. Read so, where it is silent or would not end: - The loop of
+# lines 10 to 12 is bounded (`max_regenerations`), and the best candidate is kept: one that builds
+# before one that does not, and of these the one with the higher score. - Before the model scores a
+# candidate (line 9), it is built in isolation and verified, together with the modules before it.
+# What is wrong goes back to the model, with codes and lines. - A module that cannot be mended does
+# not end it: the program is then asked for as a whole. - The feedback of line 14 goes the same way
+# (`revise_workflow`).
 
 from __future__ import annotations
 
@@ -46,39 +41,7 @@ def generate_workflow(
     build: Build | None = None,
     listener: Listener | None = None,
 ) -> Generated:
-    """Turn a description into a workflow.
-
-    Parameters
-    ----------
-    description
-        What the workflow does, in English or another language that the model knows.
-    model
-        A language model.
-    options
-        How; None for the defaults.
-    lake
-        The Code Lake; None for the snippets that come with Couler.
-    build
-        How programs are built; None for the isolation of `couler.box`.
-    listener
-        Is told of each round.
-
-    Returns
-    -------
-    Generated
-        Also if nothing that the model wrote could be built: then without a workflow, and with what
-        is wrong.
-
-    Raises
-    ------
-    ConfigurationError
-        The description is empty or longer than 20,000 characters, or a target has no setting that
-        the workflow needs.
-    IsolationError
-        This system gives no isolation to build programs in.
-    LanguageModelError
-        The model cannot be asked, its budget is reached, or it answers nothing that can be read.
-    """
+    """Turn a description into a workflow."""
     text = description.strip()
     _refuse_long(text, "the description")
     dialogue = _dialogue(text, model, options, lake, build, listener)
@@ -98,14 +61,7 @@ def revise_workflow(
     build: Build | None = None,
     listener: Listener | None = None,
 ) -> Generated:
-    """Change a generated workflow as a user asks for; parameters are as for `generate_workflow`.
-
-    Returns
-    -------
-    Generated
-        With the rounds of before and of now, and the usage of now. If what the model writes cannot
-        be built, it says what is wrong; `made` still is what it was.
-    """
+    """Change a generated workflow as a user asks for; parameters are as for `generate_workflow`."""
     _refuse_long(feedback, "the feedback")
     dialogue = _dialogue(made.description, model, options, lake, build, listener)
     dialogue.log.extend(made.log)

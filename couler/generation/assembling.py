@@ -32,17 +32,7 @@ _LONGEST_HEADING = 100
 
 @dataclass(frozen=True)
 class Program:
-    """A program, and whose each of its lines is.
-
-    Attributes
-    ----------
-    text
-        The program.
-    owners
-        The module of each line, the first line first; None for what is around the modules.
-    problems
-        What is wrong with the parts as such.
-    """
+    """A program, and whose each of its lines is."""
 
     text: str
     owners: tuple[str | None, ...]
@@ -54,41 +44,7 @@ class Program:
 
 
 def assemble(description: str, plan: Decomposition, parts: Mapping[str, ModuleCode]) -> Program:
-    """Return the program of some modules.
-
-    Parameters
-    ----------
-    description
-        The user's text, for the docstring.
-    plan
-        The modules, and what is around them.
-    parts
-        The code of the modules that have some, by name; the others are left out.
-
-    Notes
-    -----
-    Imports among the definitions go to the top, each once; definitions follow in the order of the
-    modules, then the block of the workflow with the wiring of each. Lines within a text that goes
-    over several lines are not indented with the block, so that the text stays what it was.
-
-    Examples
-    --------
-    >>> from couler.generation.modules import ModulePlan
-    >>> plan = Decomposition(
-    ...     reasoning="", workflow_name="hello", parameters=(), schedule="", settings="",
-    ...     modules=(ModulePlan(name="greet", task="other", description="", reads=()),),
-    ... )
-    >>> code = ModuleCode(explanation="", definitions="", wiring="say = hello()")
-    >>> print(assemble("Greet.", plan, {"greet": code}).text)
-    \"\"\"Greet.\"\"\"
-    <BLANKLINE>
-    import couler
-    <BLANKLINE>
-    with couler.Workflow("hello") as wf:
-        # greet
-        say = hello()
-    <BLANKLINE>
-    """
+    """Return the program of some modules."""
     writer = _Writer()
     writer.add(_docstring(description))
     imports, definitions, problems = _definitions(plan, parts)

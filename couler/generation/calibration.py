@@ -30,17 +30,7 @@ class Critique(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Candidate(t.Generic[C]):
-    """Code, and what is to be said of it.
-
-    Attributes
-    ----------
-    code
-        The code.
-    errors
-        What is wrong with it after all repairs.
-    critique
-        What the model says; None if it was not asked.
-    """
+    """Code, and what is to be said of it."""
 
     code: C
     errors: tuple[Diagnostic, ...]
@@ -56,20 +46,7 @@ class Candidate(t.Generic[C]):
 def best_candidate(
     dialogue: Dialogue, write: Callable[[Candidate[C] | None], Candidate[C]]
 ) -> Candidate[C]:
-    """Return the best of the candidates that a model writes.
-
-    Parameters
-    ----------
-    dialogue
-        The run.
-    write
-        Gives a candidate; is told of the best one before, which was scored too low.
-
-    Notes
-    -----
-    While the best one is below the baseline score, another is written, at most
-    `max_regenerations` times; of equal ones the first stays.
-    """
+    """Return the best of the candidates that a model writes."""
     options = dialogue.options
     best = write(None)
     for _ in range(options.max_regenerations):

@@ -56,13 +56,7 @@ _OF_THE_ANCESTOR = frozenset({"pool", "enable_ulogfs", "step_name", "namespace",
 
 @functools.cache
 def api_card() -> str:
-    r"""Return the card: a line with the signature of each name, and what it is for.
-
-    Examples
-    --------
-    >>> print("\n".join(line for line in api_card().splitlines() if "first_of" in line))
-    couler.first_of(*options)
-    """
+    r"""Return the card: a line with the signature of each name, and what it is for."""
     lines = []
     for name in NAMES:
         thing = getattr(couler, name)

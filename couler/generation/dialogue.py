@@ -20,23 +20,7 @@ M = t.TypeVar("M", bound=BaseModel)
 
 @dataclass
 class Dialogue:
-    """One run of the algorithm.
-
-    Attributes
-    ----------
-    description
-        The user's text.
-    model, options, prompts
-        What is asked, and how.
-    build
-        How programs are built; None for the box.
-    listener
-        Is told of each round.
-    log
-        All rounds until now.
-    usage
-        What the calls took together.
-    """
+    """One run of the algorithm."""
 
     description: str
     model: LanguageModel

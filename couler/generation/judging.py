@@ -31,28 +31,14 @@ _MOST_TOLD = 12
 
 
 class TargetSettingError(ConfigurationError):
-    """A target has no setting that a workflow needs: no other program would mend that.
-
-    Attributes
-    ----------
-    program
-        What builds the workflow; None where no program does.
-    """
+    """A target has no setting that a workflow needs: no other program would mend that."""
 
     program: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to be said of a candidate.
-
-    Attributes
-    ----------
-    workflow
-        What it builds; None if it cannot be built.
-    diagnostics
-        All that is wrong with it.
-    """
+    """What is to be said of a candidate."""
 
     workflow: Workflow | None
     diagnostics: tuple[Diagnostic, ...]
@@ -71,22 +57,7 @@ class Verdict:
 def judge_program(
     text: str, targets: Mapping[str, Target] | None = None, *, build: Build | None = None
 ) -> Verdict:
-    """Build a program in isolation, and verify what it gives.
-
-    Parameters
-    ----------
-    text
-        The program.
-    targets
-        Engines that it must be possible on, with their settings.
-    build
-        How it is built; None for the box.
-
-    Raises
-    ------
-    TargetSettingError
-        A target has no setting that the workflow needs.
-    """
+    """Build a program in isolation, and verify what it gives."""
     built = build_program(text, file=PROGRAM_FILE) if build is None else build(text)
     if built.workflow is None:
         return Verdict(None, built.diagnostics)
@@ -129,14 +100,7 @@ def asked_to_mend(errors: Sequence[Diagnostic]) -> str:
 
 
 def numbered(program: str) -> str:
-    r"""Return a program with the numbers of its lines, as diagnostics name them.
-
-    Examples
-    --------
-    >>> print(numbered("a = 1\nb = 2"))
-    1| a = 1
-    2| b = 2
-    """
+    r"""Return a program with the numbers of its lines, as diagnostics name them."""
     lines = program.rstrip("\n").split("\n")
     width = len(str(len(lines)))
     return "\n".join(f"{number:>{width}}| {line}" for number, line in enumerate(lines, 1))

@@ -1,9 +1,4 @@
-"""The Code Lake: tested programs by which a model sees how things are written.
-
-A snippet is a program with a docstring. Those that come with Couler are the files of
-`couler/generation/snippets`, and the examples of the steps of the zoo; users add folders of their
-own.
-"""
+"""The Code Lake: tested programs by which a model sees how things are written."""
 
 from __future__ import annotations
 
@@ -32,17 +27,7 @@ _COMMON_WORDS = frozenset(_COMMON.split())
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A program, and what it shows.
-
-    Attributes
-    ----------
-    name
-        Unique in a lake.
-    summary
-        The first sentence of its docstring.
-    code
-        The program.
-    """
+    """A program, and what it shows."""
 
     name: str
     summary: str
@@ -50,23 +35,10 @@ class Snippet:
 
 
 class CodeLake:
-    """Snippets that can be searched.
+    """Snippets that can be searched."""
 
-    Parameters
-    ----------
-    snippets
-        In any order; of two of one name the later one stands.
-
-    Notes
-    -----
-    Ranked by Okapi BM25 over the words of names, docstrings and identifiers, which are split where
-    case changes and at underscores. Of equal ranks the one with the smaller name comes first.
-
-    References
-    ----------
-    S. Robertson, H. Zaragoza: The Probabilistic Relevance Framework: BM25 and Beyond (2009).
-    Couler, section III, step 2.
-    """
+    # S. Robertson, H. Zaragoza: The Probabilistic Relevance Framework: BM25 and Beyond (2009).
+    # Couler, section III, step 2.
 
     def __init__(self, snippets: Iterable[Snippet]) -> None:
         by_name = {snippet.name: snippet for snippet in snippets}
@@ -103,13 +75,7 @@ class CodeLake:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text or program: in lower case, without common ones and endings.
-
-    Examples
-    --------
-    >>> words_of("trainModels(test_data) has failed on the GPUs")
-    ['train', 'model', 'test', 'data', 'fail', 'gpu']
-    """
+    """Return the words of a text or program: in lower case, without common ones and endings."""
     words = (_stem(word.lower()) for word in _WORD.findall(text.replace("GPUs", "GPU")))
     return [word for word in words if word not in _COMMON_WORDS]
 
@@ -124,13 +90,7 @@ def _stem(word: str) -> str:
 
 @functools.cache
 def packaged_snippets() -> tuple[Snippet, ...]:
-    """Return the snippets that come with Couler, those of the zoo among them.
-
-    Raises
-    ------
-    ConfigurationError
-        A step of the zoo that another distribution brings is broken.
-    """
+    """Return the snippets that come with Couler, those of the zoo among them."""
     from couler.steps.registry import get_step, step_names
 
     folder = resources.files("couler.generation") / "snippets"
@@ -147,14 +107,7 @@ def packaged_snippets() -> tuple[Snippet, ...]:
 
 
 def read_folder(folder: Path) -> tuple[Snippet, ...]:
-    """Return the snippets of a user's folder: its files `*.py`, which are read and never run.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no such folder, or no program in it, or a file of it is none, has no docstring or
-        is larger than 64 KiB.
-    """
+    """Return the snippets of a user's folder: its files `*.py`, which are read and never run."""
     if not folder.is_dir():
         raise ConfigurationError(f"{folder} is no folder: name one with programs for the Code Lake")
     found = []

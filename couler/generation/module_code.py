@@ -28,24 +28,7 @@ def write_module(
     module: ModulePlan,
     parts: Mapping[str, ModuleCode],
 ) -> Candidate[ModuleCode]:
-    """Return the best code for a module that the model wrote.
-
-    Parameters
-    ----------
-    dialogue
-        The run.
-    plan
-        All modules.
-    module
-        The one that is wanted.
-    parts
-        The code of the modules before it.
-
-    Notes
-    -----
-    Each candidate is built together with the modules before it, and goes back with what is wrong
-    at most `max_repairs` times. One that builds is scored by the model; see `best_candidate`.
-    """
+    """Return the best code for a module that the model wrote."""
     return _ModuleWriter(dialogue, plan, module, parts).run()
 
 

@@ -85,23 +85,7 @@ class ModulePlan(_Answer):
 
 
 class Decomposition(_Answer):
-    """A description in modules, in an order in which each reads from earlier ones.
-
-    Attributes
-    ----------
-    reasoning
-        How the model came to it: the chain of thought.
-    workflow_name
-        In kebab-case.
-    parameters
-        What each run can be given.
-    schedule
-        When it runs by itself, as a line of cron; empty for never.
-    settings
-        Further arguments of the workflow, as Python writes them; empty for none.
-    modules
-        At least one.
-    """
+    """A description in modules, in an order in which each reads from earlier ones."""
 
     reasoning: str = Field(description="Think step by step: which tasks does the text name?")
     workflow_name: str

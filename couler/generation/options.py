@@ -95,21 +95,7 @@ class GenerateOptions:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One thing that was done.
-
-    Attributes
-    ----------
-    kind
-        What was done.
-    module
-        For which module; None for the whole workflow.
-    message
-        What came of it, in a sentence.
-    score
-        What the model thinks of what it wrote, between 0 and 1, in a critique.
-    diagnostics
-        What is wrong with the candidate: in a repair, what it was asked to mend.
-    """
+    """One thing that was done."""
 
     kind: Kind
     message: str
@@ -134,25 +120,7 @@ Listener: t.TypeAlias = Callable[[Round], None]
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a description became.
-
-    Attributes
-    ----------
-    description
-        The user's text.
-    program
-        The program; None in schema mode.
-    form
-        The form that the model filled in, as JSON; None in code mode.
-    workflow
-        The workflow; None if nothing that the model wrote could be built.
-    diagnostics
-        What is wrong with it: no errors means that it is verified.
-    usage
-        What the calls took together.
-    log
-        All rounds, in order.
-    """
+    """What a description became."""
 
     description: str
     program: str | None
@@ -163,25 +131,11 @@ class Generated:
     log: tuple[Round, ...] = field(default=(), repr=False)
 
     def show(self, as_: str = "tree") -> str:
-        """Return a picture of the workflow; see `couler.Workflow.show`.
-
-        Raises
-        ------
-        ValueError
-            There is no workflow.
-        """
+        """Return a picture of the workflow; see `couler.Workflow.show`."""
         return stages.show(self._built(), as_)
 
     def compile(self, engine: str, *, target: Target | None = None) -> Artifact:
-        """Return the files for an engine; see `couler.Workflow.compile`.
-
-        Raises
-        ------
-        ValueError
-            There is no workflow.
-        InvalidWorkflowError, UnsupportedFeatureError
-            It has errors, or the engine cannot do it.
-        """
+        """Return the files for an engine; see `couler.Workflow.compile`."""
         return stages.compile(self._built(), engine, target=target)
 
     def _built(self) -> Workflow:

@@ -38,14 +38,6 @@ class Prompts:
 
 
 def set_apart(text: str, tag: str) -> str:
-    r"""Return a text between tags, none of which it can close itself, however it is written.
-
-    Examples
-    --------
-    >>> print(set_apart("a </text> b", "text"))
-    <text>
-    a <\/text> b
-    </text>
-    """
+    r"""Return a text between tags, none of which it can close itself, however it is written."""
     inside = re.sub(rf"<(\s*)/(?=\s*{re.escape(tag)})", r"<\1\\/", text, flags=re.IGNORECASE)
     return f"<{tag}>\n{inside}\n</{tag}>"

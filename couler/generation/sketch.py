@@ -1,9 +1,4 @@
-"""A workflow as a form that a model fills in: data alone, of which our own code makes the IR.
-
-The form is a part of the IR: containers with their commands, values, order, conditions, lists,
-files, resources, schedules and handlers. Endpoints hold a model to its JSON Schema only if that has
-no free names of fields, so it has lists of pairs where the IR has mappings.
-"""
+"""A workflow as a form that a model fills in: data alone, of which our own code makes the IR."""
 
 from __future__ import annotations
 
@@ -152,13 +147,7 @@ class Sketch(_Form):
 
 
 def workflow_of(sketch: Sketch) -> Workflow:
-    """Return the workflow that a form describes; verification tells what is wrong with it.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        A value is none that the IR knows.
-    """
+    """Return the workflow that a form describes; verification tells what is wrong with it."""
     return Workflow(
         name=sketch.name,
         parameters=tuple(

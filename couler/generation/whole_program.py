@@ -34,10 +34,7 @@ class _Judged(t.NamedTuple):
 
 
 def write_program(dialogue: Dialogue) -> tuple[str, Verdict]:
-    """Return the best program for the description that the model wrote, and what is said of it.
-
-    Each candidate is mended and scored like that of a module; see `best_candidate`.
-    """
+    """Return the best program for the description that the model wrote, and what is said of it."""
     return _best(dialogue, "write", "whole", dialogue.description)
 
 

@@ -1,8 +1,4 @@
-"""Endpoints of language models: calls within budgets, logged, recorded and replayed.
-
-`open_model` gives a `LanguageModel`, whose calls go to any endpoint that speaks the chat
-completions of OpenAI. `couler.llm.fake` has a server that answers from a script.
-"""
+"""Endpoints of language models: calls within budgets, logged, recorded and replayed."""
 
 from couler.llm.dialogue import Answer as Answer
 from couler.llm.dialogue import LanguageModel as LanguageModel

@@ -27,29 +27,14 @@ class UnreadableError(Exception):
 
 
 class Bounds:
-    """Holds what a client does to a time and to a number of bytes.
-
-    Parameters
-    ----------
-    timeout_s
-        From the beginning of a call until its answer is whole.
-
-    Notes
-    -----
-    The timeouts of HTTP clients are for one read: a server that sends a byte now and then never
-    passes them. So a call is made in a thread of its own, for which nobody waits longer. The thread
-    ends at the next part of a body that comes too late.
-    """
+    """Holds what a client does to a time and to a number of bytes."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._call = threading.local()
 
     def client(self, sdk: t.Any) -> t.Any:
-        """Return an HTTP client for an SDK, which stops at bodies that are too long or too late.
-
-        It is of the library that the SDK uses: httpx up to its version 2, httpx2 from 3 on.
-        """
+        """Return an HTTP client for an SDK, which stops at bodies that are too long or too late."""
         kind = sdk.DefaultHttpxClient
         modules = (one.__module__.partition(".")[0] for one in kind.__mro__)
         http = import_module(next(one for one in modules if one.startswith("httpx")))
@@ -94,13 +79,7 @@ class Bounds:
             yield part
 
     def within(self, call: Callable[[], _T]) -> _T:
-        """Return what a call gives, or raise what it raises.
-
-        Raises
-        ------
-        LateError
-            It gave nothing in time.
-        """
+        """Return what a call gives, or raise what it raises."""
         given: list[_T] = []
         raised: list[BaseException] = []
 

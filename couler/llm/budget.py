@@ -26,19 +26,7 @@ class _Spent:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What a call may take, until it is known what it took.
-
-    Attributes
-    ----------
-    prompt
-        The name of the prompt.
-    prompt_tokens
-        The most that it can take.
-    answer_tokens
-        The most that the answer may take; None where nothing limits it.
-    is_cut
-        Whether the budget, and no setting, limits the answer.
-    """
+    """What a call may take, until it is known what it took."""
 
     prompt: str
     prompt_tokens: int
@@ -48,17 +36,7 @@ class Reservation:
 
 @dataclass
 class Budget:
-    """Tokens and money of a run.
-
-    Before a call the most that it can take is reserved, and the answer is limited so that this
-    fits. Afterwards the reservation is replaced by what the endpoint counted. Of a call that broke
-    after it was sent it stays, since such calls are billed as well.
-
-    Raises
-    ------
-    ConfigurationError
-        A cost is limited, but no price is known.
-    """
+    """Tokens and money of a run."""
 
     settings: LlmSettings
     _spent: dict[str, _Spent] = field(default_factory=dict)
@@ -83,20 +61,7 @@ class Budget:
         return self.settings.max_tokens_total is not None or self.settings.max_cost is not None
 
     def reserve(self, prompt: str, prompt_tokens: int) -> Reservation:
-        """Return what a call may take.
-
-        Parameters
-        ----------
-        prompt
-            The name of the prompt, for the message of a later call.
-        prompt_tokens
-            The most that the prompt can take.
-
-        Raises
-        ------
-        ModelBudgetError
-            What is left does not suffice for the prompt and a short answer.
-        """
+        """Return what a call may take."""
         wanted = self.settings.answer_tokens
         if not self.is_limited:
             return Reservation(prompt, prompt_tokens, wanted)

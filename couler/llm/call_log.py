@@ -17,16 +17,7 @@ SCHEMA_VERSION = 1
 
 
 class CallLog:
-    """Appends calls to a file that only its owner can read.
-
-    Each line is written at once when its call has ended, so that a log is whole whenever it is
-    read.
-
-    Raises
-    ------
-    ConfigurationError
-        The file cannot be written.
-    """
+    """Appends calls to a file that only its owner can read."""
 
     def __init__(self, path: Path, mask: Mask) -> None:
         self.path = path
@@ -49,13 +40,7 @@ class CallLog:
 
 
 def read_log(path: Path) -> Iterator[dict[str, t.Any]]:
-    """Yield the calls of a log.
-
-    Raises
-    ------
-    ConfigurationError
-        It cannot be read, or is no log of calls.
-    """
+    """Yield the calls of a log."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -82,22 +67,7 @@ def line_of(value: t.Any) -> bytes:
 
 
 def open_private(path: Path, what: str, *, fresh: bool = False) -> int:
-    """Open a file for appending that only its owner can read, and make its folder.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it is, for messages.
-    fresh
-        Whether it must not be there yet.
-
-    Raises
-    ------
-    ConfigurationError
-        It cannot be opened.
-    """
+    """Open a file for appending that only its owner can read, and make its folder."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_EXCL if fresh else 0)
     if fresh and path.exists():
         raise ConfigurationError(

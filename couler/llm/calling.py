@@ -62,23 +62,7 @@ class _Attempts:
 
 
 class Caller:
-    """Sends dialogues to an endpoint.
-
-    Parameters
-    ----------
-    settings
-        Limits, and what is sent with each call.
-    endpoint
-        Where to.
-    budget
-        What may be spent.
-    ledger
-        Is given what was spent.
-    log
-        Where calls are written to, if they are.
-    tell
-        Is given what a user wants to know while calls go on.
-    """
+    """Sends dialogues to an endpoint."""
 
     def __init__(
         self,
@@ -103,24 +87,7 @@ class Caller:
         self._lock = threading.Lock()
 
     def call(self, request: Request, form: Form[t.Any] | None, *, in_words: bool) -> Heard:
-        """Return what the endpoint answers.
-
-        Parameters
-        ----------
-        request
-            The dialogue, temperature and seed.
-        form
-            What the answer has to be, if it is no text.
-        in_words
-            Whether the form is said in the dialogue also where the endpoint knows it.
-
-        Raises
-        ------
-        LanguageModelError
-            No answer came.
-        ModelBudgetError
-            It could pass the budget.
-        """
+        """Return what the endpoint answers."""
         messages = request.prompt.messages
         if form is None:
             return self._logged(request, None, "text", messages)

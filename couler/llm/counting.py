@@ -13,39 +13,14 @@ _AROUND_A_DIALOGUE = 64
 
 
 def most_tokens(messages: Sequence[Message], schema: Mapping[str, object] | None = None) -> int:
-    """Return a number of tokens that a prompt does not pass.
-
-    Parameters
-    ----------
-    messages
-        The dialogue.
-    schema
-        A JSON schema that is sent beside it, which endpoints count as well.
-
-    Notes
-    -----
-    Vocabularies of bytes, and those that fall back to bytes, have no token for less than a byte: a
-    text of n bytes of UTF-8 takes at most n. English takes about a quarter of that, but numbers and
-    rare scripts come near to it.
-
-    Examples
-    --------
-    >>> most_tokens([Message("user", "hello")])
-    85
-    """
+    """Return a number of tokens that a prompt does not pass."""
     texts = sum(_AROUND_A_MESSAGE + bytes_of(one.content) for one in messages)
     form = 0 if schema is None else bytes_of(json.dumps(schema, ensure_ascii=False))
     return _AROUND_A_DIALOGUE + texts + form
 
 
 def likely_tokens(text: str) -> int:
-    """Return about how many tokens a text takes: one for each four bytes of UTF-8.
-
-    Examples
-    --------
-    >>> likely_tokens("hello")
-    2
-    """
+    """Return about how many tokens a text takes: one for each four bytes of UTF-8."""
     return -(-bytes_of(text) // 4)
 
 

@@ -24,57 +24,20 @@ class Message(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is asked, from a versioned file.
-
-    Attributes
-    ----------
-    name
-        The role of the call, such as `decompose`.
-    version
-        Of the file that it was rendered from.
-    messages
-        The dialogue so far; the last is what is to be answered.
-    """
+    """What is asked, from a versioned file."""
 
     name: str
     version: str
     messages: tuple[Message, ...]
 
     def followed_by(self, *messages: Message) -> Prompt:
-        """Return the prompt with further turns at its end.
-
-        Examples
-        --------
-        >>> first = Prompt("generate", "1", (Message("user", "Write it."),))
-        >>> second = first.followed_by(Message("assistant", "x ="), Message("user", "Mend it."))
-        >>> [message.role for message in second.messages]
-        ['user', 'assistant', 'user']
-        """
+        """Return the prompt with further turns at its end."""
         return replace(self, messages=(*self.messages, *messages))
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls took.
-
-    Attributes
-    ----------
-    calls
-        Requests that were answered.
-    prompt_tokens, completion_tokens
-        As the endpoint counts them; where it does not say, a token for each four bytes of UTF-8.
-    seconds
-        From the request to the answer, waits between attempts included.
-    cost
-        In the currency of the price table; None if a price is not known.
-    estimated_calls
-        Calls whose tokens are not the endpoint's count.
-
-    Examples
-    --------
-    >>> Usage(1, 10, 5, 0.5, 0.25) + Usage(1, 20, 5, 0.5, 0.25)
-    Usage(calls=2, prompt_tokens=30, completion_tokens=10, seconds=1.0, cost=0.5, estimated_calls=0)
-    """
+    """What calls took."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -102,19 +65,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered.
-
-    Attributes
-    ----------
-    text
-        All of it.
-    usage
-        Of this answer, with the turns that asked for a repair of its form.
-    model
-        As the endpoint calls it.
-    finish_reason
-        Why the model ended, such as `stop`.
-    """
+    """What a model answered."""
 
     text: str
     usage: Usage
@@ -144,24 +95,7 @@ class LanguageModel(t.Protocol):
     def ask(
         self, prompt: Prompt, *, temperature: float | None = None, seed: int | None = None
     ) -> Answer:
-        """Return what the model answers.
-
-        Parameters
-        ----------
-        prompt
-            The dialogue so far.
-        temperature
-            From 0 to 2; None for that of the settings.
-        seed
-            For endpoints that take one; None for that of the settings.
-
-        Raises
-        ------
-        LanguageModelError
-            The endpoint cannot be used, or gave no whole answer.
-        ModelBudgetError
-            The call could pass the budget.
-        """
+        """Return what the model answers."""
         ...
 
     def ask_for(
@@ -172,15 +106,7 @@ class LanguageModel(t.Protocol):
         temperature: float | None = None,
         seed: int | None = None,
     ) -> Parsed[M]:
-        """Return what the model answers, in the form of a pydantic model.
-
-        Raises
-        ------
-        LanguageModelError
-            As `ask`; or no answer had the form, with one turn to mend it.
-        ModelBudgetError
-            The call could pass the budget.
-        """
+        """Return what the model answers, in the form of a pydantic model."""
         ...
 
     @property

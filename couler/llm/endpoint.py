@@ -48,27 +48,7 @@ class Replied:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """None came.
-
-    Attributes
-    ----------
-    status
-        Of the response; None if no whole one came.
-    reason
-        In a sentence without its full stop, with the words of the endpoint.
-    code, param
-        What the endpoint calls the error, and the field that it blames.
-    passes
-        Whether trying again may help.
-    may_be_billed
-        Whether the endpoint may have worked on it.
-    is_late
-        Whether the time was over after it was sent: the next attempt may take as long.
-    wait_s
-        How long the endpoint asks to wait, in seconds.
-    hint
-        What to do about it.
-    """
+    """None came."""
 
     status: int | None
     reason: str
@@ -86,20 +66,7 @@ Outcome: t.TypeAlias = Replied | Failed
 
 
 class Endpoint:
-    """A client of an endpoint; it repeats nothing by itself.
-
-    Parameters
-    ----------
-    settings
-        Its address, model and key.
-    mask
-        What takes the key out of the endpoint's words.
-
-    Raises
-    ------
-    ConfigurationError
-        The extra is missing, or the address, the model or the key.
-    """
+    """A client of an endpoint; it repeats nothing by itself."""
 
     def __init__(self, settings: LlmSettings, mask: Mask) -> None:
         sdk = _sdk()
@@ -121,18 +88,7 @@ class Endpoint:
         self._client.close()
 
     def send(self, body: Json) -> Outcome:
-        """Send a request and return what came of it.
-
-        Parameters
-        ----------
-        body
-            The fields of a chat completion without the model.
-
-        Notes
-        -----
-        Exceptions of the SDK, whose texts may hold the key, end here: none becomes the cause or
-        the context of another.
-        """
+        """Send a request and return what came of it."""
         sdk = self._sdk
         create: t.Any = self._client.chat.completions.with_raw_response.create
         try:

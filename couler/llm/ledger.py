@@ -8,13 +8,7 @@ from couler.llm.dialogue import Usage
 
 
 class Ledger:
-    """Adds up what calls took, by the names of their prompts.
-
-    Parameters
-    ----------
-    is_priced
-        Whether a price is known.
-    """
+    """Adds up what calls took, by the names of their prompts."""
 
     def __init__(self, *, is_priced: bool) -> None:
         self._none = Usage(cost=0.0 if is_priced else None)

@@ -16,13 +16,7 @@ _T = t.TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """Takes a key out of whatever is written.
-
-    Examples
-    --------
-    >>> Mask("sk-123456").of({"said": "no such key: sk-123456", "code": 401})
-    {'said': 'no such key: ***', 'code': 401}
-    """
+    """Takes a key out of whatever is written."""
 
     key: str = field(repr=False)
 

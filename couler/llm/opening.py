@@ -67,10 +67,7 @@ class OpenedModel:
         temperature: float | None = None,
         seed: int | None = None,
     ) -> Parsed[M]:
-        """Return what the model answers in the form of a pydantic model.
-
-        As `LanguageModel.ask_for`.
-        """
+        """Return what the model answers in the form of a pydantic model."""
         from couler.llm.structured import Form, FormError, below, is_json, repair_text
 
         form = Form(schema)
@@ -155,33 +152,7 @@ def open_model(
     replay: Path | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Iterator[OpenedModel]:
-    """Open an endpoint for one run.
-
-    Parameters
-    ----------
-    settings
-        The endpoint, and what may be spent.
-    log
-        A file to which every call is appended.
-    record
-        A file, not there yet, that gets all requests and answers.
-    replay
-        Such a file, which answers in place of the endpoint: no network, no key, no budget.
-    tell
-        Is given what a user wants to know while calls go on, such as waits; without it, that is in
-        the log `couler.llm`.
-
-    Yields
-    ------
-    OpenedModel
-        A `LanguageModel`.
-
-    Raises
-    ------
-    ConfigurationError
-        The extra is missing, a setting is, a cost is limited without a price, or a file cannot be
-        used.
-    """
+    """Open an endpoint for one run."""
     if record is not None and replay is not None:
         raise ConfigurationError(
             "language model: a dialogue is recorded or replayed, not both: leave one out"

@@ -20,38 +20,7 @@ _SECTION = re.compile(r"^# (system|user|assistant)[ \t]*\n", re.M)
 
 
 def render_prompt(package: str, name: str, /, **values: object) -> Prompt:
-    """Return a prompt of a package, with values filled in.
-
-    Parameters
-    ----------
-    package
-        Its folder `prompts` has the file `<name>.md.j2`: front matter with a `version`, then
-        sections `# system` and `# user`, each a template of jinja2.
-    name
-        The role of the call.
-    values
-        What the templates name.
-
-    Returns
-    -------
-    Prompt
-        Its system message begins with the line `couler prompt: <name> v<version>`.
-
-    Raises
-    ------
-    ValueError
-        There is no such prompt, its file has not this form, or a value is missing.
-
-    Notes
-    -----
-    The file is cut into sections before values are filled in: no value can add a turn.
-
-    Examples
-    --------
-    >>> prompt = render_prompt("couler.llm", "check")
-    >>> prompt.messages[0].content.splitlines()[0]
-    'couler prompt: check v1'
-    """
+    """Return a prompt of a package, with values filled in."""
     import jinja2
 
     text = _read(package, f"{name}.md.j2")
@@ -79,13 +48,7 @@ def render_prompt(package: str, name: str, /, **values: object) -> Prompt:
 
 
 def title_of(system: str) -> tuple[str, str] | None:
-    r"""Return name and version that the first line of a system message states, if it does.
-
-    Examples
-    --------
-    >>> title_of("couler prompt: decompose v2\nYou split texts.")
-    ('decompose', '2')
-    """
+    r"""Return name and version that the first line of a system message states, if it does."""
     found = re.match(rf"{TITLE}(\S+) v(\S+)(?:\n|$)", system)
     return (found[1], found[2]) if found else None
 

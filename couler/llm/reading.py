@@ -41,15 +41,7 @@ _LONGEST_WORD = 24
 
 @dataclass(frozen=True, slots=True)
 class FoundSettings:
-    """Settings, and where each comes from.
-
-    Attributes
-    ----------
-    settings
-        All of them.
-    origins
-        By the names of the settings; `api-key` is among them. What nothing states has `default`.
-    """
+    """Settings, and where each comes from."""
 
     settings: LlmSettings
     origins: Mapping[str, str]
@@ -60,30 +52,7 @@ def find_settings(
     environ: Mapping[str, str],
     prices: Mapping[str, Mapping[str, float]] | None = None,
 ) -> FoundSettings:
-    """Return the settings that texts and an environment state.
-
-    Parameters
-    ----------
-    stated
-        By the names of `NAMES`: the text of a value, and where it stands.
-    environ
-        The variables of the environment. `COULER_LLM_API_KEY` is the key, or the variable that
-        `api-key-env` names. Where the address is not that of a file, `OPENAI_BASE_URL` and
-        `OPENAI_API_KEY` stand in for what is missing.
-    prices
-        By patterns of names of models: `prompt` and `completion`, for a million tokens.
-
-    Raises
-    ------
-    ConfigurationError
-        A value is wrong, or the variable of the key is missing.
-
-    Examples
-    --------
-    >>> found = find_settings({"model": ("small", "--model")}, {"OPENAI_API_KEY": "secret"})
-    >>> found.settings.model, found.origins["model"], found.origins["api-key"]
-    ('small', '--model', 'OPENAI_API_KEY')
-    """
+    """Return the settings that texts and an environment state."""
     origins = dict.fromkeys((*NAMES, _KEY), DEFAULT) | {
         name: origin for name, (_, origin) in stated.items()
     }
@@ -112,18 +81,7 @@ def find_settings(
 
 
 def settings_from_environ(environ: Mapping[str, str]) -> LlmSettings:
-    """Return the settings that an environment states: `COULER_LLM_...`, else `OPENAI_...`.
-
-    Raises
-    ------
-    ConfigurationError
-        A value is wrong.
-
-    Examples
-    --------
-    >>> settings_from_environ({"COULER_LLM_MODEL": "small", "COULER_LLM_SEED": "7"}).seed
-    7
-    """
+    """Return the settings that an environment states: `COULER_LLM_...`, else `OPENAI_...`."""
     stated = {}
     for name in NAMES:
         variable = variable_of(name)
@@ -133,24 +91,12 @@ def settings_from_environ(environ: Mapping[str, str]) -> LlmSettings:
 
 
 def variable_of(name: str) -> str:
-    """Return the variable of a setting.
-
-    Examples
-    --------
-    >>> variable_of("base-url")
-    'COULER_LLM_BASE_URL'
-    """
+    """Return the variable of a setting."""
     return f"COULER_LLM_{name.upper().replace('-', '_')}"
 
 
 def check_variable_name(origin: str, name: str) -> None:
-    """Check that a text is the name of a variable, and no key.
-
-    Raises
-    ------
-    ConfigurationError
-        It is none; the message does not show it.
-    """
+    """Check that a text is the name of a variable, and no key."""
     is_word = len(name) >= _LONGEST_WORD and "_" not in name
     if not _VARIABLE.fullmatch(name) or is_word:
         raise ConfigurationError(

@@ -29,17 +29,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an answer depends on, as it is asked for: whichever way an endpoint is told of the form.
-
-    Attributes
-    ----------
-    prompt
-        The dialogue.
-    schema
-        The JSON schema of the form; None for text.
-    temperature, seed
-        As they are sent; None where they are left to the endpoint.
-    """
+    """What an answer depends on, whichever way the endpoint is given the form."""
 
     prompt: Prompt
     schema: Mapping[str, t.Any] | None
@@ -60,13 +50,7 @@ class Request:
 
 
 class Recorder:
-    """Writes requests and their answers to a new file.
-
-    Raises
-    ------
-    ConfigurationError
-        The file is there already, or cannot be written.
-    """
+    """Writes requests and their answers to a new file."""
 
     def __init__(self, path: Path, mask: Mask) -> None:
         self._mask = mask
@@ -105,13 +89,7 @@ class Recorder:
 
 
 class Replay:
-    """Answers from a recording: equal requests in the order in which they were recorded.
-
-    Raises
-    ------
-    ConfigurationError
-        The file cannot be read, or is no recording.
-    """
+    """Answers from a recording: equal requests in the order in which they were recorded."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -138,13 +116,7 @@ class Replay:
                 ) from error
 
     def answer(self, request: Request) -> Heard:
-        """Return what was answered to a request.
-
-        Raises
-        ------
-        LanguageModelError
-            The recording has no such request, or no further one.
-        """
+        """Return what was answered to a request."""
         key = request.key
         with self._lock:
             if self._answers.get(key):

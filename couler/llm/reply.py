@@ -17,23 +17,7 @@ _ENDED = ("stop", "eos", "stop_sequence", "end_turn", "")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The parts of a chat completion that matter here; whatever is not as it should be is empty.
-
-    Attributes
-    ----------
-    has_choice
-        Whether there is an answer at all.
-    said
-        All that the model wrote.
-    refusal
-        Why the model does not answer, in its words.
-    finish_reason
-        Why it ended.
-    model
-        As the endpoint calls it.
-    tokens
-        Of prompt and completion; None where the endpoint does not count them.
-    """
+    """The parts of a chat completion that matter here; whatever is not as it should be is empty."""
 
     has_choice: bool
     said: str
@@ -44,16 +28,7 @@ class Reply:
 
     @classmethod
     def of(cls, data: Json, mask: Mask | None = None) -> t.Self:
-        """Return what a chat completion says, without the key.
-
-        Halves of characters, which JSON can have and no file, are replaced by U+FFFD.
-
-        Examples
-        --------
-        >>> reply = Reply.of({"choices": [{"message": {"content": "Yes."}}]})
-        >>> reply.text, reply.tokens
-        ('Yes.', None)
-        """
+        """Return what a chat completion says, without the key."""
         choices = data.get("choices")
         choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
         message = _mapping(choice.get("message"))

@@ -19,72 +19,19 @@ STRUCTURED: tuple[Structured, ...] = t.get_args(Structured)
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost, in any one currency.
-
-    Attributes
-    ----------
-    prompt
-        Of tokens that are sent.
-    completion
-        Of tokens that are made.
-    """
+    """What a million tokens cost, in any one currency."""
 
     prompt: float
     completion: float
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return what a call costs.
-
-        Examples
-        --------
-        >>> Price(prompt=2.0, completion=8.0).cost(500_000, 125_000)
-        2.0
-        """
+        """Return what a call costs."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
 @dataclass(frozen=True)
 class LlmSettings:
-    """An endpoint that speaks chat completions, and the limits of one run.
-
-    Attributes
-    ----------
-    base_url
-        Its address up to what is before `/chat/completions`.
-    model
-        The model, as the endpoint calls it.
-    api_key
-        The key; shown nowhere. An endpoint that wants none takes any text.
-    structured
-        How the form of an answer is asked for: by a JSON schema, as a JSON object, in words, or the
-        first of these that the endpoint takes.
-    timeout_s
-        How long an answer may take to come, all of it, in seconds.
-    max_retries
-        How often a call is repeated that the endpoint could not take, from 0.
-    backoff_s
-        How long to wait before the first repetition if the endpoint does not say, in seconds; twice
-        as long before each further one.
-    retry_after_cap_s
-        A longer wait that the endpoint asks for is an error.
-    temperature, seed
-        Where a call states none; None leaves them to the endpoint.
-    answer_tokens
-        The most tokens of one answer; None leaves it to the endpoint, or with a budget to 8192.
-    prices
-        By patterns of names of models, as `fnmatch` reads them; the longest that fits holds.
-    currency
-        Of prices and budgets.
-    max_tokens_total
-        The most tokens that all calls of a run may take, prompts and completions together.
-    max_cost
-        The most that they may cost, in the currency of the prices.
-
-    Raises
-    ------
-    ConfigurationError
-        A value is none of these.
-    """
+    """An endpoint that speaks chat completions, and the limits of one run."""
 
     base_url: str = DEFAULT_BASE_URL
     model: str = ""
@@ -120,26 +67,13 @@ class LlmSettings:
 
     @property
     def price(self) -> Price | None:
-        """The price of the model, if one is stated.
-
-        Examples
-        --------
-        >>> prices = {"small-*": Price(0.1, 0.4), "*": Price(1.0, 4.0)}
-        >>> LlmSettings(model="small-2", prices=prices).price
-        Price(prompt=0.1, completion=0.4)
-        """
+        """The price of the model, if one is stated."""
         fitting = [one for one in self.prices if fnmatchcase(self.model, one)]
         return self.prices[max(fitting, key=len)] if fitting else None
 
 
 def check_temperature(value: float | None) -> None:
-    """Refuse what is no temperature; None leaves it to the endpoint.
-
-    Raises
-    ------
-    ConfigurationError
-        It is not from 0 to 2.
-    """
+    """Refuse what is no temperature; None leaves it to the endpoint."""
     if value is not None and not 0 <= value <= 2:
         _refuse("temperature", "a number from 0 to 2", value)
 

@@ -29,13 +29,7 @@ _TAKEN_OUT = ("default", "discriminator")
 
 
 class FormError(Exception):
-    """An answer has not the form.
-
-    Attributes
-    ----------
-    is_json
-        Whether it is JSON at least.
-    """
+    """An answer has not the form."""
 
     def __init__(self, problem: str, *, is_json: bool) -> None:
         super().__init__(problem)
@@ -81,13 +75,7 @@ class Form(t.Generic[M]):
         return (*messages[:-1], Message("user", f"{messages[-1].content}\n\n{text}"))
 
     def read(self, text: str) -> M:
-        """Return what an answer says.
-
-        Raises
-        ------
-        FormError
-            It has not the form; says in which places.
-        """
+        """Return what an answer says."""
         problem: FormError | None = None
         for candidate in _candidates(text):
             try:
@@ -113,13 +101,7 @@ def repair_text(problem: FormError) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    r"""Return an answer without the thoughts that some models write before it.
-
-    Examples
-    --------
-    >>> without_thoughts("<think>\nHm.\n</think>\n\nYes.")
-    'Yes.'
-    """
+    r"""Return an answer without the thoughts that some models write before it."""
     return _THOUGHTS.sub("", text)
 
 
@@ -133,26 +115,8 @@ def is_json(text: str) -> bool:
 
 
 def strict_schema(schema: dict[str, t.Any]) -> dict[str, t.Any] | None:
-    """Return a JSON schema as endpoints want it that hold answers to it; None if it cannot be so.
-
-    Notes
-    -----
-    Every object lists all its properties as required and takes no others, `oneOf` is `anyOf`, and
-    nothing stands beside a `$ref`. A schema with objects of free keys, or with values of any type,
-    has no such form.
-
-    References
-    ----------
-    https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
-
-    Examples
-    --------
-    >>> strict_schema({"type": "object", "properties": {"a": {"type": "string", "default": "x"}}})
-    {'type': 'object', 'properties': {'a': {'type': 'string'}}, 'additionalProperties': False, \
-'required': ['a']}
-    >>> strict_schema({"type": "object", "additionalProperties": {"type": "string"}}) is None
-    True
-    """
+    """A JSON schema as endpoints want it that hold answers to it; None if it cannot be so."""
+    # https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
     try:
         strict = _strict(schema)
     except _FreeFormError:

@@ -36,35 +36,14 @@ Bucket: t.TypeAlias = S3Location | OssLocation | GcsLocation | HdfsLocation | Az
 
 
 def in_repository(url: str, key: str) -> Tree:
-    """Return what has a key in the repository of this machine.
-
-    Raises
-    ------
-    ArtifactError
-        The key leads out of it.
-    """
+    """Return what has a key in the repository of this machine."""
     if not key or key.startswith("/") or not {"..", "."}.isdisjoint(key.split("/")):
         raise ArtifactError(f"{key!r} is no key of a file")
     return Tree(url, key, {})
 
 
 def open_bucket(location: Bucket, entries: Entries, private: Path) -> Tree:
-    """Return what is at a location.
-
-    Parameters
-    ----------
-    location
-        Its texts are known.
-    entries
-        The secrets of this machine.
-    private
-        An empty folder for files with entries, which must be there as long as it is used.
-
-    Raises
-    ------
-    ConfigurationError
-        An entry is missing, or this machine cannot be let in so.
-    """
+    """Return what is at a location."""
     match location:
         case S3Location():
             return _s3(location, entries, private)
@@ -112,10 +91,7 @@ def _s3(location: S3Location, entries: Entries, private: Path) -> Tree:
 
 
 def _assume(location: S3Location, stated: Mapping[str, t.Any], ca: str | None) -> dict[str, str]:
-    """Return the credentials of a role, which are good for some time.
-
-    A store that is not Amazon's gives them at its own address, where the environment names none.
-    """
+    """Return the credentials of a role, which are good for some time."""
     import botocore.session  # type: ignore[import-untyped]  # has no types
 
     is_amazon = location.endpoint is None or _AMAZON.search(location.endpoint)
@@ -166,13 +142,7 @@ def takes_own_credentials(location: OssLocation) -> bool:
 
 
 def oss_credentials(entries: Entries) -> tuple[str, str, str | None]:
-    """Return key, secret and, where there is one, token that OSS's own programs are let in by.
-
-    Raises
-    ------
-    ConfigurationError
-        The environment has none.
-    """
+    """Return key, secret and, where there is one, token that OSS's own programs are let in by."""
     key, secret, token = (
         entries.variable(f"ALIBABA_CLOUD_{name}")
         for name in ("ACCESS_KEY_ID", "ACCESS_KEY_SECRET", "SECURITY_TOKEN")

@@ -29,53 +29,13 @@ class Content(t.NamedTuple):
 
 
 def contents_of(folder: Path, root: Path, stop: Stop) -> Iterator[Content]:
-    """Yield the files of a folder and of all below it, and its empty folders, in order.
-
-    Parameters
-    ----------
-    folder
-        Where to look.
-    root
-        The links may lead anywhere in it, and nowhere else: what is followed here can be
-        another file than in the container that made the link.
-    stop
-        Ends the walk.
-
-    Raises
-    ------
-    ArtifactError
-        A link leads out of the root, nowhere, or to a folder that it lies in; or something is
-        neither a file nor a folder; or links lead to too much.
-    CutOffError
-        It has been stopped.
-    OSError
-        A folder cannot be read.
-    """
+    """Yield the files of a folder and of all below it, and its empty folders, in order."""
     walk = _Walk(Path(os.path.realpath(root)), stop)
     yield from walk.inside(Path(os.path.realpath(folder)), "", (), is_linked=False)
 
 
 def digest_of(path: Path, stop: Stop) -> str:
-    """Return the digest of a file, or of the names and contents of all files in a folder.
-
-    Parameters
-    ----------
-    path
-        The file or the folder.
-    stop
-        Ends the walk.
-
-    Returns
-    -------
-    str
-        SHA-256, in hexadecimal. Empty folders and permissions do not count: not every storage
-        has them.
-
-    Raises
-    ------
-    ArtifactError, CutOffError, OSError
-        As `contents_of`.
-    """
+    """Return the digest of a file, or of the names and contents of all files in a folder."""
     if not path.is_dir():
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

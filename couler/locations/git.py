@@ -33,13 +33,7 @@ class RunCommand(t.Protocol):
     def __call__(
         self, words: Sequence[str], *, environ: Mapping[str, str], directory: Path, stop: Stop
     ) -> CommandEnd:
-        """Return how it ended.
-
-        Raises
-        ------
-        OSError
-            It cannot be run.
-        """
+        """Return how it ended."""
         ...
 
 
@@ -78,23 +72,7 @@ _PORTS = {"http": ":80", "https": ":443"}
 
 @dataclass(frozen=True, slots=True)
 class GitTree:
-    """A working tree.
-
-    Parameters
-    ----------
-    location
-        Its texts are known.
-    entries
-        The secrets of this machine.
-    inherited
-        The environment of Git, but for what it is told here.
-    private
-        An empty folder for files with credentials.
-    stop
-        Ends Git early.
-    run
-        Runs it.
-    """
+    """A working tree."""
 
     location: GitLocation
     entries: Entries
@@ -104,13 +82,7 @@ class GitTree:
     run: RunCommand
 
     def fetch(self, target: Path) -> str:
-        """Clone to a path that is free, and return the commit that is there.
-
-        Raises
-        ------
-        StoreError
-            The repository cannot be cloned, or has no such revision.
-        """
+        """Clone to a path that is free, and return the commit that is there."""
         environ = self._environ()
         location = self.location
         words = ["clone", "--quiet"]

@@ -38,24 +38,7 @@ def open_url(
     context: ssl.SSLContext | None = None,
     timeout_s: float | None = None,
 ) -> http.client.HTTPResponse:
-    """Send a request and return the answer.
-
-    Parameters
-    ----------
-    request
-        Of a URL with the scheme http or https.
-    context
-        For its connection, if that is one of TLS.
-    timeout_s
-        The longest silence of the other side; None for any.
-
-    Raises
-    ------
-    urllib.error.HTTPError
-        The answer is no success.
-    OSError, ValueError, http.client.HTTPException
-        There is no answer, or the scheme is another one.
-    """
+    """Send a request and return the answer."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),

@@ -30,19 +30,7 @@ _NO_DATE = (1980, 1, 1, 0, 0, 0)
 def pack(
     source: Path, root: Path, target: Path, archive: Archive, stop: Stop | None = None
 ) -> None:
-    """Put a file or a directory, with its name, into a new archive.
-
-    A tar archive keeps links; a zip archive has what they lead to.
-
-    Raises
-    ------
-    ArtifactError
-        A link cannot be followed, or leads out of the root.
-    CutOffError
-        It has been stopped.
-    OSError
-        It cannot be read or written.
-    """
+    """Put a file or a directory, with its name, into a new archive."""
     stop = stop or Stop()
     if isinstance(archive, Zip):
         _pack_zip(source, root, target, stop)
@@ -74,18 +62,7 @@ _BROKEN = (
 
 
 def unpack(source: Path, target: Path, archive: Archive) -> None:
-    """Unpack an archive to a path that is free.
-
-    What is alone at the top of the archive becomes what is at the path; several entries lie in a
-    directory there.
-
-    Raises
-    ------
-    ArtifactError
-        It is no such archive, or holds what leads out of it.
-    OSError
-        The files cannot be written.
-    """
+    """Unpack an archive to a path that is free."""
     folder = target.with_name(f".{target.name}.unpacked")
     folder.mkdir(parents=True)
     try:

@@ -1,11 +1,4 @@
-"""Where a run on this machine finds the secrets and config maps that a workflow names.
-
-The entry `password` of the secret `db` is the environment variable `COULER_SECRET_db_password`,
-with every character that is no ASCII letter or digit as an underscore, or else the content of the
-file `db/password` in the folder that `COULER_SECRETS_DIR` names, which is how a cluster mounts a
-secret. Config maps have `COULER_CONFIG_` and `COULER_CONFIGS_DIR`. What a secret has in neither is
-taken from the program that defines the workflow, where that gives the values.
-"""
+"""Where a run on this machine finds the secrets and config maps that a workflow names."""
 
 from __future__ import annotations
 
@@ -30,17 +23,7 @@ GivenSecrets: t.TypeAlias = Mapping[str, Mapping[str, str]]
 
 
 class Entries:
-    """The entries of secrets and config maps.
-
-    Parameters
-    ----------
-    environ
-        The environment in which the run was started.
-    given
-        What the program of the workflow gives.
-    workflow
-        That which names them.
-    """
+    """The entries of secrets and config maps."""
 
     def __init__(
         self,
@@ -65,13 +48,7 @@ class Entries:
         return value
 
     def require(self, key: SecretKey | ConfigKey) -> str | None:
-        """Return the value of an entry; None if there is none and it is optional.
-
-        Raises
-        ------
-        ConfigurationError
-            The entry is missing.
-        """
+        """Return the value of an entry; None if there is none and it is optional."""
         value = self.find(key)
         if value is None and not key.optional:
             raise ConfigurationError(missing_entry(key))
@@ -82,11 +59,7 @@ class Entries:
         return self._environ.get(name)
 
     def all_of(self, source: EnvFrom) -> dict[str, str]:
-        """Return all entries of a secret or config map, by key with the prefix.
-
-        A variable that fits several names belongs to the longest of those that are known, as
-        `COULER_SECRET_db_admin_password` to `db-admin` and not to `db`.
-        """
+        """Return all entries of a secret or config map, by key with the prefix."""
         kind, name = (
             (_SECRET, source.secret) if source.secret is not None else (_CONFIG, source.config_map)
         )
@@ -141,24 +114,12 @@ class Entries:
 
 
 def variable_name(key: SecretKey | ConfigKey) -> str:
-    """Return the environment variable that holds an entry.
-
-    Examples
-    --------
-    >>> variable_name(SecretKey(secret="my-db", key="password"))
-    'COULER_SECRET_my_db_password'
-    """
+    """Return the environment variable that holds an entry."""
     return f"{_prefix(*_place(key))}{_plain(key.key)}"
 
 
 def require_entries(workflow: Workflow, entries: Entries) -> None:
-    """Refuse to start a workflow that names entries which are not there.
-
-    Raises
-    ------
-    ConfigurationError
-        Entries are missing; the message names all of them.
-    """
+    """Refuse to start a workflow that names entries which are not there."""
     missing = [
         missing_entry(key)
         for key in dict.fromkeys(_named_entries(workflow))

@@ -1,9 +1,4 @@
-"""A folder that is shared with a process that is not trusted.
-
-That process can put links there, and replace a file by one between a look at it and its use. So
-each file is opened by its name in a folder that is open already, links are never followed, and what
-is worked on is a copy in a folder of one's own.
-"""
+"""A folder that is shared with a process that is not trusted."""
 
 from __future__ import annotations
 
@@ -24,18 +19,7 @@ _MAX_DEPTH = 200
 
 
 class SharedFolder:
-    """A folder that others can write.
-
-    Parameters
-    ----------
-    path
-        The folder, which is made if it is not there.
-
-    Raises
-    ------
-    OSError
-        It cannot be made, or is a link or no folder.
-    """
+    """A folder that others can write."""
 
     def __init__(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
@@ -64,15 +48,7 @@ class SharedFolder:
         os.rename(name, new, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file.
-
-        Raises
-        ------
-        ArtifactError
-            It is a link, or no file.
-        OSError
-            It cannot be read.
-        """
+        """Return the content of a file."""
         with _opened(self._fd, name) as found:
             if not stat.S_ISREG(os.fstat(found).st_mode):
                 raise ArtifactError(f"{name!r} is no file")
@@ -88,17 +64,7 @@ class SharedFolder:
             file.write(content)
 
     def take(self, name: str, target: Path) -> None:
-        """Copy a file, or a folder with all that is in it, to a path of one's own.
-
-        Links in a folder are copied as links, so that who follows them has to see where they lead.
-
-        Raises
-        ------
-        ArtifactError
-            The name has a link in it; or something is neither a file nor a folder.
-        OSError
-            It cannot be read, or the copy not written.
-        """
+        """Copy a file, or a folder with all that is in it, to a path of one's own."""
         *folders, last = names_to(name)
         with contextlib.ExitStack() as opened:
             fd = self._fd
@@ -108,15 +74,7 @@ class SharedFolder:
             _copy(fd, last, home, target.name)
 
     def give(self, source: Path, name: str) -> None:
-        """Copy a file or a folder of one's own to a name that is free; all can write the copy.
-
-        Raises
-        ------
-        ArtifactError
-            The name leads elsewhere.
-        OSError
-            The source cannot be read, or the copy not written.
-        """
+        """Copy a file or a folder of one's own to a name that is free; all can write the copy."""
         if len(names_to(name)) != 1:
             raise ArtifactError(f"{name!r} is no name of a file")
         with _opened_path(source.parent) as home:
@@ -124,13 +82,7 @@ class SharedFolder:
 
 
 def names_to(name: str) -> list[str]:
-    """Return the names of the folders on the way to a file, and its own.
-
-    Raises
-    ------
-    ArtifactError
-        It leads elsewhere.
-    """
+    """Return the names of the folders on the way to a file, and its own."""
     parts = name.split("/")
     if not {"", ".", ".."}.isdisjoint(parts):
         raise ArtifactError(f"{name!r} is no name of a file")

@@ -27,22 +27,13 @@ class Stop:
                 tell()
 
     def check(self) -> None:
-        """Give up if nobody waits any more.
-
-        Raises
-        ------
-        CutOffError
-            This is set.
-        """
+        """Give up if nobody waits any more."""
         if self._is_set:
             raise CutOffError
 
     @contextlib.contextmanager
     def telling(self, tell: Callable[[], object]) -> Iterator[None]:
-        """Have a function called, in whichever thread, if this is set before the block ends.
-
-        It must return soon.
-        """
+        """Have a function called, in whichever thread, if this is set before the block ends."""
         key = object()
         with self._lock:
             self._to_tell[key] = tell

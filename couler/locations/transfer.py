@@ -44,21 +44,7 @@ class _Remote(t.Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Fetches files from locations and puts files there; all of it may take long.
-
-    Parameters
-    ----------
-    repository
-        Address of the repository, for locations that are but a key.
-    entries
-        The secrets that locations name.
-    scratch
-        Folder for files on their way.
-    environ
-        The environment of the programs that it calls.
-    run_command
-        Runs these.
-    """
+    """Fetches files from locations and puts files there; all of it may take long."""
 
     repository: str
     entries: Entries
@@ -69,35 +55,7 @@ class Transfer:
     def fetch(
         self, location: Location, target: Path, archive: Archive | None, stop: Stop
     ) -> str | None:
-        """Bring what is at a location to a path that is free.
-
-        Parameters
-        ----------
-        location
-            Where it is, with its texts known.
-        target
-            The path.
-        archive
-            How it is packed there; it is unpacked.
-        stop
-            Ends programs that fetch.
-
-        Returns
-        -------
-        str or None
-            A name of the content, where the location has one that is better than its digest.
-
-        Raises
-        ------
-        FileNotFoundError
-            It is not there.
-        ArtifactError
-            It cannot be fetched.
-        ConfigurationError
-            A secret or a package is missing.
-        OSError
-            This machine's disk does not take it.
-        """
+        """Bring what is at a location to a path that is free."""
         if archive is None:
             return self._fetch(location, target, stop)
         with self.folder() as folder:
@@ -109,28 +67,7 @@ class Transfer:
     def put(
         self, source: Path, root: Path, location: Location, archive: Archive | None, stop: Stop
     ) -> None:
-        """Put a file or a directory at a location.
-
-        Parameters
-        ----------
-        source
-            The file or directory.
-        root
-            The folder of the step that it is in; what its links lead to is, too.
-        location
-            Where to put it, with its texts known.
-        archive
-            How to pack it.
-        stop
-            Ends the search for what is in a directory.
-
-        Raises
-        ------
-        ArtifactError, ConfigurationError, OSError
-            As `fetch`.
-        CutOffError
-            It has been stopped.
-        """
+        """Put a file or a directory at a location."""
         with self.folder() as folder:
             if archive is not None:
                 packed = folder / "packed"
@@ -140,22 +77,7 @@ class Transfer:
                 remote.put(source, root, stop)
 
     def names(self, location: Location, pattern: str | None) -> tuple[str, ...]:
-        """Return the keys of the files below a location whose texts are known, in order.
-
-        Parameters
-        ----------
-        location
-            Where they are.
-        pattern
-            Which of them.
-
-        Raises
-        ------
-        ArtifactError
-            There is none, or it is no location with files below it.
-        ConfigurationError, OSError
-            As `fetch`.
-        """
+        """Return the keys of the files below a location whose texts are known, in order."""
         with self._open(location) as remote:
             if not isinstance(remote, Tree):
                 raise ArtifactError(f"files at a {location.kind} location cannot be listed")
@@ -223,13 +145,7 @@ def name_of(location: Location) -> str:
 
 
 def require_type(path: Path, wanted: str, what: str) -> None:
-    """Refuse a file that was declared a directory, or the other way round.
-
-    Raises
-    ------
-    ArtifactError
-        It is not of the declared type.
-    """
+    """Refuse a file that was declared a directory, or the other way round."""
     if path.is_dir() != (wanted == "directory"):
         found = "directory" if path.is_dir() else "file"
         raise ArtifactError(f"{what} is declared {wanted}, but its location has a {found}")

@@ -29,23 +29,7 @@ That of Azure is not: adlfs takes the slash away, so that the mark would be a fi
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A file, or all files below a path, on a filesystem of fsspec.
-
-    Attributes
-    ----------
-    root
-        The address of a bucket, a name node or a folder, as fsspec reads it.
-    key
-        The path below it, which nothing reads as an address.
-    options
-        For the filesystem.
-    bucket
-        The bucket to make where it is missing; None for none.
-    create
-        What S3 is told of it.
-    replaces
-        Whether a file that is there is replaced.
-    """
+    """A file, or all files below a path, on a filesystem of fsspec."""
 
     root: str
     key: str
@@ -60,17 +44,7 @@ class Tree:
         return f"{self.root.rstrip('/')}/{self.key.lstrip('/')}"
 
     def fetch(self, target: Path) -> None:
-        """Copy it to a path that is free.
-
-        Raises
-        ------
-        FileNotFoundError
-            There is nothing.
-        StoreError, ConfigurationError
-            The other side refuses, or cannot be reached.
-        ArtifactError
-            A file below it has a name that leads elsewhere, or that of another.
-        """
+        """Copy it to a path that is free."""
         with self._open() as (filesystem, path):
             if filesystem.isfile(path):
                 filesystem.get_file(path, str(target))
@@ -88,15 +62,7 @@ class Tree:
                 filesystem.get(list(files.values()), [str(place) for place in files])
 
     def names(self) -> list[str]:
-        """Return the paths of all files below it, from there on.
-
-        Raises
-        ------
-        FileNotFoundError
-            There is none.
-        StoreError, ConfigurationError
-            As `fetch`.
-        """
+        """Return the paths of all files below it, from there on."""
         with self._open() as (filesystem, path):
             try:
                 files: list[str] = filesystem.find(path)
@@ -109,28 +75,7 @@ class Tree:
             return [name.removeprefix(start) for name in below]
 
     def put(self, source: Path, root: Path, stop: Stop | None = None) -> None:
-        """Copy a file or a directory there, what links lead to in place of the links.
-
-        Parameters
-        ----------
-        source
-            The file or directory.
-        root
-            Links of a directory may not lead out of it.
-        stop
-            Ends the search for what is in a directory.
-
-        Raises
-        ------
-        StoreError, ConfigurationError
-            As `fetch`.
-        ArtifactError
-            A link leads elsewhere, or what is there may not be replaced.
-        CutOffError
-            It has been stopped.
-        OSError
-            The source cannot be read.
-        """
+        """Copy a file or a directory there, what links lead to in place of the links."""
         folders: list[str] = []
         files: dict[str, Path] = {}
         if source.is_dir():

@@ -38,47 +38,21 @@ _TIMEOUT_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """A location on the web.
-
-    Parameters
-    ----------
-    location
-        Its texts are known.
-    entries
-        The secrets of this machine.
-    private
-        An empty folder for files with credentials.
-    """
+    """A location on the web."""
 
     location: HttpLocation | ArtifactoryLocation
     entries: Entries
     private: Path
 
     def fetch(self, target: Path) -> None:
-        """Write what the URL gives to a path that is free.
-
-        Raises
-        ------
-        FileNotFoundError
-            The answer is 404.
-        StoreError, ConfigurationError
-            There is no answer, or another one that is no success.
-        """
+        """Write what the URL gives to a path that is free."""
         with self._answer("GET", None) as response, target.open("wb") as file:
             shutil.copyfileobj(response, file)
             if response.length:  # what has been announced and did not come
                 raise StoreError(f"GET {self._url}: it broke off {response.length} bytes early")
 
     def put(self, source: Path, root: Path, stop: Stop | None = None) -> None:
-        """Send a file.
-
-        Raises
-        ------
-        StoreError, ConfigurationError
-            As `fetch`.
-        ArtifactError
-            It is a directory.
-        """
+        """Send a file."""
         if source.is_dir():
             raise ArtifactError(f"{source.name!r} is a directory, but {self._url} takes one file")
         with source.open("rb") as file, self._answer("PUT", file, source.stat().st_size):

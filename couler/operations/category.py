@@ -1,10 +1,6 @@
-"""How complex training is: low, medium or high, by which the paper chooses groups of nodes.
-
-References
-----------
-Optimising ML Pipeline Execution via Smart Task Placement (Electronics 14(13), 2025), section 5.3
-and Table 4.
-"""
+"""How complex training is: low, medium or high, by which the paper chooses groups of nodes."""
+# Optimising ML Pipeline Execution via Smart Task Placement (Electronics 14(13), 2025), section 5.3
+# and Table 4.
 
 from __future__ import annotations
 
@@ -44,66 +40,14 @@ KINDS: tuple[str, ...] = tuple(_OF_KIND)
 
 
 def category_of_kind(kind: str) -> Category:
-    """Return the category that the paper puts a kind of model into.
-
-    Parameters
-    ----------
-    kind
-        As `Model.kind`.
-
-    Raises
-    ------
-    EstimateError
-        There is no such kind.
-
-    Notes
-    -----
-    The bounds that the paper prints between the categories are lost. By its groups of models, low
-    reaches up to `O(n log n)` for `n` samples, medium from there to `O(n^2)`, and high is above.
-    Read as growth in `n` alone this does not give its groups: a linear machine, a forest and a
-    network take time linear in `n` but for a logarithm. So the models are listed. Linear regression
-    is ours: the paper names it nowhere.
-
-    Examples
-    --------
-    >>> category_of_kind("random-forest")
-    'medium'
-    """
+    """Return the category that the paper puts a kind of model into."""
     if kind not in _OF_KIND:
         raise EstimateError(f'there is no kind of model "{kind}".{did_you_mean(kind, _OF_KIND)}')
     return _OF_KIND[kind]
 
 
 def category_of_training(operations: float, samples: int, features: int) -> Category:
-    """Return the category of a training by what it does to each value that it is given.
-
-    Parameters
-    ----------
-    operations
-        Of the training.
-    samples, features
-        How many samples it is given, and how many features each has, at least 1.
-
-    Raises
-    ------
-    EstimateError
-        A number is too small.
-
-    Notes
-    -----
-    By `operations / (samples x features)`: low up to 200, medium up to 5,000, else high. The bounds
-    are ours. They lie in gaps between the 18 pipelines of the paper, at 12 to 100, 1,000 to 1,900,
-    and 7,700 and more, and give its groups to all but one: the machine with a kernel takes
-    2,400,000 operations a value for its 24,000 samples, and is high here. The size of the data
-    plays a part only as far as the model's work a value grows with it.
-
-    Examples
-    --------
-    >>> category_of_training(1e7, samples=1000, features=100)
-    'low'
-    >>> category_of_training(24000**2 * 23 * 100, samples=24000, features=23)
-    'high'
-    """
+    """Return the category of a training by what it does to each value that it is given."""
     if samples < 1 or features < 1 or not operations >= 0:
         raise EstimateError(
             f"{operations:g} operations on {samples} samples of {features} features: "

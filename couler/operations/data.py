@@ -1,10 +1,6 @@
-"""Data cards: what is known of a data set before anything reads it.
-
-References
-----------
-Optimising ML Pipeline Execution via Smart Task Placement (Electronics 14(13), 2025), section 5.3,
-and the code that was published with it.
-"""
+"""Data cards: what is known of a data set before anything reads it."""
+# Optimising ML Pipeline Execution via Smart Task Placement (Electronics 14(13), 2025), section 5.3,
+# and the code that was published with it.
 
 from __future__ import annotations
 
@@ -48,24 +44,7 @@ _TEXT = re.compile(r"(?P<kind>[SU])(?P<length>[1-9][0-9]*)")
 
 
 def item_bytes(dtype: str) -> int:
-    """Return the bytes that a value of a NumPy type takes.
-
-    Parameters
-    ----------
-    dtype
-        Its name, such as `float64`; `U12` and `S12` are texts of 12 characters and of 12 bytes.
-        `object` is a pointer: what it points to is not counted.
-
-    Raises
-    ------
-    EstimateError
-        There is no such type.
-
-    Examples
-    --------
-    >>> [item_bytes(dtype) for dtype in ("uint8", "float64", "object", "U3")]
-    [1, 8, 8, 12]
-    """
+    """Return the bytes that a value of a NumPy type takes."""
     if dtype in _ITEM_BYTES:
         return _ITEM_BYTES[dtype]
     text = _TEXT.fullmatch(dtype)
@@ -84,13 +63,7 @@ class _Card:
     test_fraction: float = 0.2
 
     def __post_init__(self) -> None:
-        """Check the card.
-
-        Raises
-        ------
-        EstimateError
-            With all problems of the card.
-        """
+        """Check the card."""
         where = f'data card "{self.name}"' if self.name else "data card"
         raise_problems(where, problems_of_fields(type(self), vars(self)))
 
@@ -107,33 +80,7 @@ class _Card:
 
 @dataclass(frozen=True, kw_only=True)
 class TabularCard(_Card):
-    """A table.
-
-    Attributes
-    ----------
-    samples
-        `n`, its rows.
-    columns
-        How many columns there are of each NumPy type, the label among them.
-    features
-        `m`, how many columns models learn from; None for all but one, the label.
-    name
-        What the data set is called; may be empty.
-    train_fraction, test_fraction
-        Shares of the samples that are trained on, and predicted to judge the model; from 0, and
-        together at most 1.
-
-    Raises
-    ------
-    EstimateError
-        With all problems of the card.
-
-    Examples
-    --------
-    >>> card = TabularCard(samples=30_000, columns={"int64": 12, "float64": 13})
-    >>> card.features_per_sample, card.train_samples, card.test_samples, card.memory_bytes()
-    (24, 24000, 6000, 6000000)
-    """
+    """A table."""
 
     columns: Mapping[str, int]
     features: int | None = None
@@ -149,18 +96,7 @@ class TabularCard(_Card):
         return sum(self.columns.values()) - 1 if self.features is None else self.features
 
     def memory_bytes(self, *, variant: Variant = "paper") -> int:
-        """Return the memory of all samples, in bytes: `n x sum(item bytes x columns)`.
-
-        Parameters
-        ----------
-        variant
-            `published-code` counts whole KiB, rounded down.
-
-        Raises
-        ------
-        EstimateError
-            The variant is none.
-        """
+        """Return the memory of all samples, in bytes: `n x sum(item bytes x columns)`."""
         check_variant(variant)
         row = sum(item_bytes(dtype) * count for dtype, count in self.columns.items())
         taken = self.samples * row
@@ -169,35 +105,7 @@ class TabularCard(_Card):
 
 @dataclass(frozen=True, kw_only=True)
 class ImageCard(_Card):
-    """Images of one size.
-
-    Attributes
-    ----------
-    samples
-        `n`, how many.
-    width, height, channels
-        `w`, `h` and `c` of each, at least 1.
-    dtype
-        The NumPy type of a channel of a pixel.
-    normalised
-        Whether the pixels are what models learn from. If not, normalising makes a float64 of
-        each: 8 bytes for 1 of `uint8`.
-    disk_bytes
-        What the files take; None if that is not known.
-    name, train_fraction, test_fraction
-        As for a `TabularCard`.
-
-    Raises
-    ------
-    EstimateError
-        With all problems of the card.
-
-    Examples
-    --------
-    >>> card = ImageCard(samples=60_000, width=32, height=32)
-    >>> card.features_per_sample, card.memory_bytes()
-    (3072, 1474560000)
-    """
+    """Images of one size."""
 
     width: int
     height: int
@@ -213,21 +121,7 @@ class ImageCard(_Card):
         return self.width * self.height * self.channels
 
     def memory_bytes(self, *, variant: Variant = "paper") -> int:
-        """Return the memory of all images, in bytes.
-
-        Parameters
-        ----------
-        variant
-            `paper`: `n w h c` times the bytes of a value, which are 8 where the pixels are yet to
-            be normalised, whatever their type is. `published-code`: the whole KiB that the files
-            take, times 8 where the pixels are yet to be normalised. That is too little where files
-            are compressed, and fits no type but `uint8`.
-
-        Raises
-        ------
-        EstimateError
-            The variant is none, or is `published-code` and `disk_bytes` is not known.
-        """
+        """Return the memory of all images, in bytes."""
         check_variant(variant)
         if variant == "paper":
             each = item_bytes(self.dtype) if self.normalised else _NORMALISED_BYTES
@@ -246,15 +140,7 @@ DataCard: t.TypeAlias = TabularCard | ImageCard
 
 
 def problems_of_fields(kind: type, given: Mapping[str, object]) -> list[str]:
-    """Return what is wrong with the fields of a card, each in a sentence.
-
-    Parameters
-    ----------
-    kind
-        `TabularCard` or `ImageCard`.
-    given
-        Fields by name; those that are missing are not looked at.
-    """
+    """Return what is wrong with the fields of a card, each in a sentence."""
     found = [
         f"{name} {problem}"
         for name, value in given.items()
@@ -264,13 +150,7 @@ def problems_of_fields(kind: type, given: Mapping[str, object]) -> list[str]:
 
 
 def raise_problems(where: str, problems: Sequence[str]) -> None:
-    """Raise what is wrong with a card, if anything is.
-
-    Raises
-    ------
-    EstimateError
-        With all problems.
-    """
+    """Raise what is wrong with a card, if anything is."""
     if problems:
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise EstimateError(f"{where}: {count}", problems)

@@ -1,14 +1,6 @@
-"""Floating-point operations of neural networks, by their layers.
-
-A multiply-add counts as 2 operations. Layers are given in order; the shape that comes out of one is
-that which goes into the next. Shapes of images are `(width, height, channels)`, others `(units,)`.
-What stands for itself is not counted and need not be given: activations, dropout, normalisation.
-
-References
-----------
-Optimising ML Pipeline Execution via Smart Task Placement (Electronics 14(13), 2025), section 5.2,
-Table 3, and the code that was published with it.
-"""
+"""Floating-point operations of neural networks, by their layers."""
+# Optimising ML Pipeline Execution via Smart Task Placement (Electronics 14(13), 2025), section 5.2,
+# Table 3, and the code that was published with it.
 
 from __future__ import annotations
 
@@ -32,44 +24,17 @@ class Layer(t.Protocol):
     """A layer of a network."""
 
     def output_shape(self, shape: Shape) -> Shape:
-        """Return the shape that comes out where one goes in.
-
-        Raises
-        ------
-        EstimateError
-            The layer cannot take it.
-        """
+        """Return the shape that comes out where one goes in."""
         ...
 
     def multiply_adds(self, shape: Shape, *, variant: Variant = "paper") -> float:
-        """Return the multiply-adds of one sample of a shape, forwards.
-
-        Raises
-        ------
-        EstimateError
-            The layer cannot take the shape.
-        """
+        """Return the multiply-adds of one sample of a shape, forwards."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """A fully connected layer.
-
-    Attributes
-    ----------
-    units
-        How many values come out.
-
-    Notes
-    -----
-    `n_in n_out + n_out` multiply-adds: the weights and the bias. Both variants agree.
-
-    Examples
-    --------
-    >>> Dense(128).multiply_adds((784,))
-    100480.0
-    """
+    """A fully connected layer."""
 
     units: int
 
@@ -93,36 +58,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A two-dimensional convolution.
-
-    Attributes
-    ----------
-    filters
-        How many channels come out.
-    kernel
-        Width and height of the kernel.
-    stride
-        Steps of the kernel, in width and in height.
-    padding
-        `valid`: the kernel stays inside the image. `same`: with stride 1 the image keeps its size.
-
-    Notes
-    -----
-    `K_w K_h C_in W_out H_out C_out` multiply-adds: the kernel, once for each value that comes out.
-    The paper and the code leave out the bias, which a dense layer has.
-
-    `published-code` divides by the square of the (first) stride, and rounds what all layers take
-    down. But a stride has its effect in `W_out H_out` already: the division counts it twice. With
-    stride 1, which all networks of the paper have, the two agree.
-
-    Examples
-    --------
-    >>> Convolution(32).output_shape((28, 28, 1)), Convolution(32).multiply_adds((28, 28, 1))
-    ((26, 26, 32), 194688.0)
-    >>> [Convolution(8, stride=(2, 2)).multiply_adds((9, 9, 1), variant=way)
-    ...  for way in ("paper", "published-code")]
-    [1152.0, 288.0]
-    """
+    """A two-dimensional convolution."""
 
     filters: int
     kernel: tuple[int, int] = (3, 3)
@@ -150,28 +86,7 @@ class Convolution:
 
 @dataclass(frozen=True, slots=True)
 class MaxPooling:
-    """The largest values of windows of an image.
-
-    Attributes
-    ----------
-    size
-        Width and height of a window.
-    stride
-        Steps of the window; None for its size.
-
-    Notes
-    -----
-    None is counted, as the paper says ("typically negligible"). `published-code` counts
-    `K_w K_h C_in W_out H_out`, as if each value were multiplied and added.
-
-    Examples
-    --------
-    >>> MaxPooling().output_shape((13, 13, 64))
-    (6, 6, 64)
-    >>> [MaxPooling().multiply_adds((13, 13, 64), variant=way)
-    ...  for way in ("paper", "published-code")]
-    [0.0, 9216.0]
-    """
+    """The largest values of windows of an image."""
 
     size: tuple[int, int] = (2, 2)
     stride: tuple[int, int] | None = None
@@ -194,13 +109,7 @@ class MaxPooling:
 
 @dataclass(frozen=True, slots=True)
 class Flatten:
-    """All values of an image as one list; it takes nothing.
-
-    Examples
-    --------
-    >>> Flatten().output_shape((5, 5, 64))
-    (1600,)
-    """
+    """All values of an image as one list; it takes nothing."""
 
     def output_shape(self, shape: Shape) -> Shape:
         """Return `(units,)` with the product of the shape."""
@@ -213,34 +122,7 @@ class Flatten:
 
 @dataclass(frozen=True, slots=True)
 class NeuralNetwork:
-    """A neural network that is trained by back-propagation.
-
-    Attributes
-    ----------
-    input_shape
-        Of one sample.
-    layers
-        In order.
-    epochs
-        Passes over the training data.
-    backward_ratio
-        `R`, what a pass backwards takes of one forwards.
-
-    Notes
-    -----
-    `O_f`, a pass forwards, is twice the sum of the multiply-adds of all layers.
-    Training: `(O_f + O_b) N_p = (1 + R) O_f epochs n`, with `O_b = R O_f`: backwards, each layer
-    finds the gradient of its weights and that of its inputs, so `R = 2`. Evaluation: `O_f n`. The
-    number of features is not used: the shape of the input tells it.
-
-    Examples
-    --------
-    >>> network = NeuralNetwork((784,), (Dense(128), Dense(10)), epochs=10)
-    >>> network.forward()
-    203540.0
-    >>> network.training(56000, 784), network.evaluation(14000, 784, trained_on=56000)
-    (341947200000.0, 2849560000.0)
-    """
+    """A neural network that is trained by back-propagation."""
 
     input_shape: Shape
     layers: tuple[Layer, ...]
@@ -248,13 +130,7 @@ class NeuralNetwork:
     backward_ratio: float = 2.0
 
     def __post_init__(self) -> None:
-        """Check that the layers fit together.
-
-        Raises
-        ------
-        EstimateError
-            A layer cannot take what comes out of the one before, or a number is too small.
-        """
+        """Check that the layers fit together."""
         _check_positive("neural network", epochs=self.epochs, layers=len(self.layers))
         _check_positive("neural network", input_shape=min(self.input_shape, default=0))
         if not self.backward_ratio >= 0:
@@ -271,13 +147,7 @@ class NeuralNetwork:
         return "convolutional-network" if is_convolutional else "dense-network"
 
     def forward(self, *, variant: Variant = "paper") -> float:
-        """Return the operations of one sample, forwards (`O_f`).
-
-        Raises
-        ------
-        EstimateError
-            The variant is none.
-        """
+        """Return the operations of one sample, forwards (`O_f`)."""
         check_variant(variant)
         count = sum(layer.multiply_adds(shape, variant=variant) for layer, shape in self._shaped())
         if variant == "published-code":

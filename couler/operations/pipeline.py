@@ -1,10 +1,6 @@
-"""Operations of the three tasks of a pipeline that makes one model of one data set.
-
-References
-----------
-Optimising ML Pipeline Execution via Smart Task Placement (Electronics 14(13), 2025), sections 4.2.1
-and 5.2, and the code that was published with it.
-"""
+"""Operations of the three tasks of a pipeline that makes one model of one data set."""
+# Optimising ML Pipeline Execution via Smart Task Placement (Electronics 14(13), 2025), sections
+# 4.2.1 and 5.2, and the code that was published with it.
 
 from __future__ import annotations
 
@@ -31,26 +27,7 @@ class PipelineOperations(t.NamedTuple):
 
 
 def preprocessing_operations(card: DataCard) -> float:
-    """Return the operations of preparing a data set: one for each value.
-
-    Parameters
-    ----------
-    card
-        The data as they are before.
-
-    Notes
-    -----
-    `n m` for a table, `n w h c` for images. The paper gives no formula; it is that of its code, and
-    both variants agree.
-
-    Examples
-    --------
-    >>> from couler.operations.data import ImageCard, TabularCard
-    >>> preprocessing_operations(TabularCard(samples=100, columns={"float64": 11}))
-    1000.0
-    >>> preprocessing_operations(ImageCard(samples=10, width=4, height=5))
-    600.0
-    """
+    """Return the operations of preparing a data set: one for each value."""
     return float(card.samples * card.features_per_sample)
 
 
@@ -61,35 +38,7 @@ def pipeline_operations(
     prepared: DataCard | None = None,
     variant: Variant = "paper",
 ) -> PipelineOperations:
-    """Return the operations of preparing data, and of training and evaluating a model by them.
-
-    Parameters
-    ----------
-    original
-        The data as they are before.
-    model
-        The model.
-    prepared
-        The data as the model is given them; None for the same. Its fractions count.
-    variant
-        The reading of the paper.
-
-    Raises
-    ------
-    EstimateError
-        Nothing is left to train on or to predict, or the variant has no figure for the model.
-
-    Examples
-    --------
-    >>> from couler.operations.data import TabularCard
-    >>> from couler.operations.models import DecisionTree
-    >>> wine = TabularCard(samples=4898, columns={"float64": 11, "int64": 1})
-    >>> found = pipeline_operations(wine, DecisionTree(max_depth=10), variant="published-code")
-    >>> found
-    PipelineOperations(preprocessing=53878.0, training=514413.0, evaluation=9790.0)
-    >>> found.total
-    578081.0
-    """
+    """Return the operations of preparing data, and of training and evaluating a model by them."""
     data = original if prepared is None else prepared
     features, trained_on = data.features_per_sample, data.train_samples
     return PipelineOperations(

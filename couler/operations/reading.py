@@ -22,26 +22,7 @@ _KINDS: tuple[type[TabularCard] | type[ImageCard], ...] = (TabularCard, ImageCar
 
 
 def parse_data_card(text: str, *, file: str = "data card") -> DataCard:
-    """Return the data card that a text of YAML or JSON describes.
-
-    Parameters
-    ----------
-    text
-        One object: `type` (`tabular` or `image`), and the fields of `TabularCard` or `ImageCard`.
-    file
-        Where it comes from, for messages.
-
-    Raises
-    ------
-    EstimateError
-        The text is no YAML, or no card; with all problems of the card.
-
-    Examples
-    --------
-    >>> card = parse_data_card("{type: image, samples: 70000, width: 28, height: 28, channels: 1}")
-    >>> card.memory_bytes() / 1e6
-    439.04
-    """
+    """Return the data card that a text of YAML or JSON describes."""
     import yaml
 
     try:
@@ -52,29 +33,7 @@ def parse_data_card(text: str, *, file: str = "data card") -> DataCard:
 
 
 def read_data_card(given: object, *, where: str = "data card") -> DataCard:
-    """Return the data card that an object of plain values describes.
-
-    Parameters
-    ----------
-    given
-        `type` (`tabular` or `image`), and the fields of `TabularCard` or `ImageCard` by name.
-    where
-        Where it comes from, for messages.
-
-    Raises
-    ------
-    EstimateError
-        It is no card; with all problems.
-
-    Examples
-    --------
-    >>> read_data_card({"type": "tabular", "samples": 0, "column": {"float64": 3}}, where="a.yaml")
-    Traceback (most recent call last):
-    couler.errors.EstimateError: a.yaml: 3 problems
-      there is no field "column". Did you mean "columns"?
-      columns is missing
-      samples is 0; it must be a whole number above 0
-    """
+    """Return the data card that an object of plain values describes."""
     if not isinstance(given, Mapping):
         raise EstimateError(f"{where}: {given!r:.60} is no object with the fields of a data card")
     fields = {str(name): value for name, value in given.items()}

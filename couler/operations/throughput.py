@@ -1,9 +1,4 @@
-"""Operations a second that machines have shown, by kind of model and group of nodes.
-
-Operations order tasks; how long they take depends on what does them. Learned rates take the
-place of one rate for all: a kernel of a support vector machine is then not weighed like a
-convolution on a GPU.
-"""
+"""Operations a second that machines have shown, by kind of model and group of nodes."""
 
 from __future__ import annotations
 
@@ -53,39 +48,14 @@ class Rate(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """How fast groups of nodes do work of each kind.
-
-    Attributes
-    ----------
-    learned
-        Rates by kind and group.
-    theoretical
-        Operations a second of each group, whatever the kind, where nothing was learned.
-    default_ops_per_s
-        Those of groups that are in neither.
-
-    Examples
-    --------
-    >>> ran = [Measurement(2e9, "low", "decision-tree", seconds) for seconds in (1.0, 4.0, 10.0)]
-    >>> throughput = learn_throughput(ran, theoretical={"low": 2e9, "high-gpu": 1e12})
-    >>> throughput.rate("decision-tree", "low")
-    Rate(ops_per_s=500000000.0, measurements=3)
-    >>> throughput.seconds(1e12, "dense-network", "high-gpu")
-    1.0
-    """
+    """How fast groups of nodes do work of each kind."""
 
     learned: Mapping[tuple[str, str], Rate] = field(default_factory=dict)
     theoretical: Mapping[str, float] = field(default_factory=dict)
     default_ops_per_s: float = DEFAULT_OPS_PER_S
 
     def __post_init__(self) -> None:
-        """Check the rates.
-
-        Raises
-        ------
-        EstimateError
-            One is no number above 0; with all of them.
-        """
+        """Check the rates."""
         rates = {
             **{f"{kind} on {group}": one.ops_per_s for (kind, group), one in self.learned.items()},
             **{f"group {group}": rate for group, rate in self.theoretical.items()},
@@ -118,40 +88,7 @@ def learn_throughput(
     default_ops_per_s: float = DEFAULT_OPS_PER_S,
     least: int = 1,
 ) -> Throughput:
-    """Return what measurements tell of the rates of groups.
-
-    Parameters
-    ----------
-    measurements
-        Tasks that ran, in any order. One of no operations, or that took no measurable time, tells
-        nothing and is left out.
-    theoretical, default_ops_per_s
-        What is taken where nothing was learned: see `Throughput`.
-    least
-        So many measurements a rate needs, at least 1.
-
-    Raises
-    ------
-    EstimateError
-        A measurement has a negative number, or one that is none; or `least` is less than 1.
-
-    Notes
-    -----
-    A rate is the median of `operations / seconds` over the measurements of one kind and one group:
-    half of them may be disturbed, by others on the node or by a cold start, before it is. Short and
-    long tasks weigh alike. What a task takes before its first operation makes short ones look slow;
-    a mix of sizes like that to come is the best to learn from.
-
-    O(n log n) for n measurements.
-
-    Examples
-    --------
-    >>> ran = [Measurement(8e9, "low", "linear-svm", seconds) for seconds in (4.0, 8.0)]
-    >>> learn_throughput(ran).rate("linear-svm", "low").source
-    'median of 2 runs'
-    >>> learn_throughput(ran, least=3).rate("linear-svm", "low").source
-    'theoretical'
-    """
+    """Return what measurements tell of the rates of groups."""
     if least < 1:
         raise EstimateError(f"least is {least}; it must be at least 1")
     ratios: defaultdict[tuple[str, str], list[float]] = defaultdict(list)

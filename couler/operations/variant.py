@@ -14,12 +14,6 @@ Variant: t.TypeAlias = t.Literal["paper", "published-code"]
 
 
 def check_variant(variant: str) -> None:
-    """Check that a reading is one.
-
-    Raises
-    ------
-    EstimateError
-        It is none.
-    """
+    """Check that a reading is one."""
     if variant not in t.get_args(Variant):
         raise EstimateError(f'the variant is "{variant}"; there are "paper" and "published-code"')

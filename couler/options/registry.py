@@ -30,61 +30,23 @@ P = t.TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class PluginKind(t.Generic[P]):
-    """What plugins of one group of entry points have in common.
-
-    Attributes
-    ----------
-    group
-        The group of entry points; each names a class.
-    what
-        What a plugin is, in messages: `pass`.
-    interface
-        The protocol that plugins must have, checked at run time.
-    """
+    """What plugins of one group of entry points have in common."""
 
     group: str
     what: str
     interface: type[P]
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the installed plugins, sorted; none is loaded.
-
-        Raises
-        ------
-        ConfigurationError
-            Two installed distributions bring a plugin of the same name.
-        """
+        """Return the names of the installed plugins, sorted; none is loaded."""
         return tuple(find_plugins(self.group))
 
     def get(self, name: str, **options: object) -> P:
-        """Load a plugin and set its options.
-
-        Raises
-        ------
-        EngineOptionError
-            None of that name is installed, it has no such option, or it refuses a given value.
-        ConfigurationError
-            Its distribution is broken, or two bring that name.
-        """
+        """Load a plugin and set its options."""
         entry = self._find(name, name)
         return self._make(entry, _factory_of(entry, self.what), options)
 
     def read(self, text: str) -> P:
-        """Load the plugin that a text names, with the options that it gives.
-
-        Parameters
-        ----------
-        text
-            Such as `split` or `split{group_steps=200}`, see `couler.options.text`.
-
-        Raises
-        ------
-        EngineOptionError
-            The text is none, none of that name is installed, it has no such option, or a value is
-            of another type than the option.
-        ConfigurationError
-            Its distribution is broken, or two bring that name.
-        """
+        """Load the plugin that a text names, with the options that it gives."""
         return self.make(parse_plugin(self.what, text))
 
     def make(self, parsed: PluginText) -> P:
@@ -100,28 +62,14 @@ class PluginKind(t.Generic[P]):
         return self._make(entry, factory, options)
 
     def built_in(self, name: str) -> P:
-        """Load a plugin of Couler's own with its default options, without looking at others.
-
-        Raises
-        ------
-        EngineOptionError, ConfigurationError
-            As `get`.
-        """
+        """Load a plugin of Couler's own with its default options, without looking at others."""
         entry = find_own_plugin(self.group, name)
         if entry is None:
             return self.get(name)
         return self._make(entry, _factory_of(entry, self.what), {})
 
     def load_class(self, name: str) -> tuple[EntryPoint, PluginFactory, tuple[Option, ...]]:
-        """Return where a plugin comes from, its class, and its options.
-
-        Raises
-        ------
-        EngineOptionError
-            None of that name is installed.
-        ConfigurationError
-            Its distribution is broken, or two bring that name.
-        """
+        """Return where a plugin comes from, its class, and its options."""
         entry = self._find(name, name)
         factory = _factory_of(entry, self.what)
         try:

@@ -1,15 +1,4 @@
-"""The text by which a plugin is chosen, `name{option=value,...}`, as a name and its options.
-
-::
-
-    plugin = name [ "{" [ option { "," option } [ "," ] ] "}" ]
-    option = name "=" value
-    value  = list | quoted | bare
-    list   = "[" [ value { "," value } [ "," ] ] "]"
-
-A quoted value stands between `"` or `'`, where a backslash keeps the next character as it is; a
-bare one ends at `,`, `]` or `}`.
-"""
+"""The text by which a plugin is chosen, `name{option=value,...}`, as a name and its options."""
 
 from __future__ import annotations
 
@@ -26,19 +15,7 @@ _BLANKS = re.compile(r"\s*")
 
 @dataclass(frozen=True, slots=True)
 class RawValue:
-    """The value of an option as it was written.
-
-    Attributes
-    ----------
-    text
-        What stands there, less its quotes.
-    position
-        Number of its first character in the whole text, counted from 1.
-    is_quoted
-        Whether it stood in quotes: then it is a text, whatever it says.
-    items
-        The values of a list; None for what is none.
-    """
+    """The value of an option as it was written."""
 
     text: str
     position: int
@@ -48,20 +25,7 @@ class RawValue:
 
 @dataclass(frozen=True, slots=True)
 class PluginText:
-    """A plugin as it was written.
-
-    Attributes
-    ----------
-    what
-        What it is, in messages: `pass`.
-    text
-        The whole.
-    name
-        Name of the plugin.
-    options
-        Its options in the order in which they were written, and the number of the first character
-        of each; None if no braces stand there.
-    """
+    """A plugin as it was written."""
 
     what: str
     text: str
@@ -74,30 +38,7 @@ class PluginText:
 
 
 def parse_plugin(what: str, text: str) -> PluginText:
-    """Take the text of a plugin apart.
-
-    Parameters
-    ----------
-    what
-        What it is, in messages: `pass`.
-    text
-        Such as `split` or `split{group_steps=200, method="dfs"}`.
-
-    Raises
-    ------
-    EngineOptionError
-        The text is none; the message names the character where it ends to be one.
-
-    Examples
-    --------
-    >>> parsed = parse_plugin("pass", "split{group_steps=200}")
-    >>> parsed.name, {name: value.text for name, (_, value) in parsed.options.items()}
-    ('split', {'group_steps': '200'})
-    >>> parse_plugin("pass", "split{group_steps}")
-    Traceback (most recent call last):
-    couler.errors.EngineOptionError: the pass 'split{group_steps}', character 18: "=" is missing \
-after the option group_steps
-    """
+    """Take the text of a plugin apart."""
     return _Reader(what, text).read()
 
 

@@ -30,17 +30,7 @@ _LISTS: dict[t.Any, Callable[[Sequence[t.Any]], t.Any]] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a plugin.
-
-    Attributes
-    ----------
-    name
-        As it is written in `NAME{option=value}`.
-    annotation
-        Type of the field.
-    default
-        Its value where it is not given; `dataclasses.MISSING` for one that must be.
-    """
+    """An option of a plugin."""
 
     name: str
     annotation: t.Any
@@ -75,20 +65,7 @@ def options_of_class(factory: t.Any) -> tuple[Option, ...]:
 
 
 def convert_options(factory: object, parsed: PluginText) -> dict[str, t.Any]:
-    """Return the options that a text gives, as values of their types.
-
-    Parameters
-    ----------
-    factory
-        The class of the plugin.
-    parsed
-        The text.
-
-    Raises
-    ------
-    EngineOptionError
-        The plugin has no such option, or the value is of another type.
-    """
+    """Return the options that a text gives, as values of their types."""
     known = {option.name: option for option in options_of_class(factory)}
     values: dict[str, t.Any] = {}
     for name, (position, raw) in (parsed.options or {}).items():
@@ -250,17 +227,7 @@ def _words(annotation: t.Any, *, is_size: bool) -> str:
 
 
 def plain_text(value: object, *, is_size: bool = False) -> str:
-    """Return the value of an option as it is written in the text of a plugin.
-
-    Sizes have the largest unit of which they are a whole number.
-
-    Examples
-    --------
-    >>> plain_text(("a", 1, None, True))
-    '[a, 1, none, true]'
-    >>> plain_text(524288, is_size=True), plain_text(500000, is_size=True)
-    ('512KiB', '500000')
-    """
+    """Return the value of an option as it is written in the text of a plugin."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(plain_text(one, is_size=is_size) for one in value)}]"
     if isinstance(value, bool) or value is None:

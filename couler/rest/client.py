@@ -1,8 +1,4 @@
-"""A client of an engine's HTTP interface.
-
-Every call has limits of time and size. What may be repeated is repeated while the server is away
-or busy. What goes wrong is one `RestError` that names the engine, the call and the reason.
-"""
+"""A client of an engine's HTTP interface."""
 
 from __future__ import annotations
 
@@ -51,15 +47,7 @@ _LARGEST = 256 << 20
 
 
 class RestError(EngineError):
-    """A server refused, or could not be reached.
-
-    Attributes
-    ----------
-    code
-        Its status; None if no whole answer came.
-    reason
-        What it says, in its words.
-    """
+    """A server refused, or could not be reached."""
 
     def __init__(self, message: str, *, code: int | None, reason: str) -> None:
         super().__init__(message)
@@ -80,41 +68,7 @@ class _BrokenError(Exception):
 
 
 class RestClient:
-    """Calls a server.
-
-    Parameters
-    ----------
-    engine
-        Name of the engine, for messages.
-    address
-        Such as `https://airflow.example:8080/base`; paths of calls come after it.
-    extra
-        The extra that brings what this needs, for the message where it is missing.
-    token
-        What is sent as `Authorization: Bearer`; None for nothing.
-    ca
-        A file of certificates to trust, in place of the system's.
-    insecure
-        Do not check the certificate of the server.
-    timeout_s
-        How long a call may take that is not repeated, in seconds.
-    patience
-        How long a server may be away or busy.
-    http
-        A client of httpx2 that is made already, with its own ways to get in and whom to trust; None
-        for one by the fields above.
-    hints
-        What helps, as a sentence after a full stop, by the code of a refusal, where it is not what
-        helps everywhere.
-    passing
-        Given the body of a 500, whether the fault is a passing one: then what may be repeated is
-        asked again. None for never.
-
-    Raises
-    ------
-    ConfigurationError
-        The extra is missing, the address is none, or the file of certificates cannot be read.
-    """
+    """Calls a server."""
 
     def __init__(
         self,
@@ -173,36 +127,7 @@ class RestClient:
         absent: Collection[int] = (),
         expect: Shape | None = None,
     ) -> Json:
-        """Ask for something and return the answer as JSON; None for one without content.
-
-        Parameters
-        ----------
-        method, path
-            The question; the path is quoted already and begins with a slash.
-        send
-            What is sent, as JSON; None for nothing.
-        content_type
-            What that JSON means, such as a kind of patch.
-        params
-            Of the query.
-        repeat
-            Whether it may be asked again though the server may have done it; None for what the
-            method says.
-        absent
-            Codes of refusals that are answered with None.
-        expect
-            What the answer is to be an object of; None for anything.
-
-        Raises
-        ------
-        RestRefusedError
-            The server refused, and has done nothing.
-        RestError
-            It could not be reached in time, answered otherwise than is expected, or refused what
-            it may have done already: an earlier attempt may have been heard.
-        ConfigurationError
-            The token cannot be had.
-        """
+        """Ask for something and return the answer as JSON; None for one without content."""
         may_repeat = method in _SAFE if repeat is None else repeat
         waits = self._patience.begin()
         has_renewed = was_heard = False
@@ -257,27 +182,7 @@ class RestClient:
         idle_s: float = 300.0,
         absent: Collection[int] = (),
     ) -> Iterator[str]:
-        """Yield the lines of an answer as they come, without their ends.
-
-        It is asked once, or once more with a new token where the first is not taken: what a stream
-        has given before it broke is known only to the caller.
-
-        Parameters
-        ----------
-        path, params
-            What is asked for, by GET.
-        accept
-            The type of the answer.
-        idle_s
-            How long nothing may come.
-        absent
-            Codes of refusals that are answered with nothing.
-
-        Raises
-        ------
-        RestError
-            The server refused (`RestRefusedError`), or the answer broke off (`code` is None then).
-        """
+        """Yield the lines of an answer as they come, without their ends."""
         timeout = self._http.Timeout(self._timeout_s, read=idle_s)
         has_renewed = False
         while True:

@@ -39,30 +39,7 @@ class Token(t.Protocol):
 
 @dataclass(slots=True)
 class Credential:
-    """A secret that is read on first use, and again when a server does not take it any more.
-
-    Parameters
-    ----------
-    what
-        What it is, for messages, such as `the token of the target "prod"`.
-    reference
-        One of `{"env": NAME}`, `{"file": PATH}` and `{"command": WORDS}`, where words are a list or
-        a text that is split as a shell does. A program's standard output, less white space around
-        it, is the secret; no shell runs it.
-    environment
-        The variables of the environment, also of the program.
-
-    Raises
-    ------
-    ConfigurationError
-        The reference is none of these.
-
-    Examples
-    --------
-    >>> token = Credential("the token", {"env": "TOKEN"}, {"TOKEN": "abc"})
-    >>> token.read(), token
-    ('abc', Credential(the token))
-    """
+    """A secret that is read on first use, and again when a server does not take it any more."""
 
     what: str
     reference: object
@@ -91,13 +68,7 @@ class Credential:
         return self._kind != "env"
 
     def read(self) -> str:
-        """Return the secret.
-
-        Raises
-        ------
-        ConfigurationError
-            It cannot be had.
-        """
+        """Return the secret."""
         if self._value is None:
             found = self._find().strip()
             origin = f"{self._kind} {_shown(self._named)}"

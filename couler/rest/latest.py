@@ -16,25 +16,7 @@ def _any(_value: object) -> bool:
 
 
 class Latest(t.Generic[T]):
-    """Keeps what was last asked, so that many who ask at about the same time ask once.
-
-    Parameters
-    ----------
-    fresh_s
-        For how many seconds it is kept.
-    lasts
-        Tells what does not change any more, and is kept until something is done to it.
-    clock
-        Tells seconds.
-
-    Examples
-    --------
-    >>> latest = Latest(2.0, lasts=lambda number: number > 1)
-    >>> [latest.of("run", lambda last: (last or 0) + 1) for _ in range(2)]
-    [1, 1]
-    >>> latest.of("run", lambda last: (last or 0) + 1, suits=lambda number: number == 2)
-    2
-    """
+    """Keeps what was last asked, so that many who ask at about the same time ask once."""
 
     def __init__(
         self,
@@ -50,17 +32,7 @@ class Latest(t.Generic[T]):
     def of(
         self, key: Hashable, ask: Callable[[T | None], T], suits: Callable[[T], bool] = _any
     ) -> T:
-        """Return what is kept, or else ask; several threads ask one after another.
-
-        Parameters
-        ----------
-        key
-            What it is of; that of another is no longer kept.
-        ask
-            Asks; is given what was asked before, if anything.
-        suits
-            Whether what is kept is of use.
-        """
+        """Return what is kept, or else ask; several threads ask one after another."""
         with self._lock:
             last: T | None = None
             if self._kept is not None and self._kept[0] == key:

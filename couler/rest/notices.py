@@ -11,14 +11,7 @@ _listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 @contextmanager
 def listening(tell: Callable[[str], None]) -> Iterator[None]:
-    """Let `tell` have what calls say within the block, in this thread.
-
-    Examples
-    --------
-    >>> with listening(print):
-    ...     say("argo does not answer")
-    argo does not answer
-    """
+    """Let `tell` have what calls say within the block, in this thread."""
     before = _listener.set(tell)
     try:
         yield

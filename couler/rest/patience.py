@@ -11,23 +11,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Exponential waits with full jitter, as long as they take less than a limit together.
-
-    Attributes
-    ----------
-    first_s
-        The longest that the first wait may be, in seconds; each of the next may be twice as long.
-    cap_s
-        The longest that any wait may be.
-    total_s
-        After so long without success the caller gives up.
-
-    Notes
-    -----
-    Full jitter (a wait is drawn evenly from zero to its bound) keeps many clients that lost one
-    server from coming back at the same moment: Marc Brooker, "Exponential Backoff And Jitter", AWS
-    Architecture Blog, 2015.
-    """
+    """Exponential waits with full jitter, as long as they take less than a limit together."""
 
     first_s: float = 0.5
     cap_s: float = 15.0
@@ -66,13 +50,7 @@ class Waits:
         return self._patience.total_s - (self._clock() - self._begun)
 
     def wait(self, asked_s: float | None = None) -> bool:
-        """Wait before the call is made again; return whether it may be.
-
-        Parameters
-        ----------
-        asked_s
-            How long the server asks to wait (`Retry-After`), which counts more than the own wait.
-        """
+        """Wait before the call is made again; return whether it may be."""
         left = self.left_s
         bound = min(self._patience.cap_s, self._patience.first_s * 2.0 ** min(self.count, 60))
         wait = self._draw() * bound if asked_s is None else asked_s

@@ -10,22 +10,7 @@ _LONGEST = 1000
 
 
 def reason_of(body: bytes) -> str:
-    """Return the reason in the body of a refusal.
-
-    It reads what Kubernetes and Argo (`message`) and Airflow (`detail`, a text or a list of the
-    places that are wrong) send; else it is the text, without marks of HTML.
-
-    Examples
-    --------
-    >>> reason_of(b'{"code": 5, "message": "not found"}')
-    'not found'
-    >>> reason_of(b'{"detail": [{"loc": ["body", "conf"], "msg": "Input should be a map"}]}')
-    'body.conf: Input should be a map'
-    >>> reason_of(b"<html><h1>Bad Gateway</h1></html>")
-    'Bad Gateway'
-    >>> reason_of(b"")
-    'no reason is given'
-    """
+    """Return the reason in the body of a refusal."""
     text = body.decode("utf-8", errors="replace")
     try:
         found = _of_json(json.loads(text))

@@ -9,24 +9,12 @@ from couler.errors import ConfigurationError
 
 
 def is_plain(address: str) -> bool:
-    """Return whether a server speaks HTTP without TLS.
-
-    It shows no certificate, and to read those of the system takes long. That holds for clients that
-    follow no redirects.
-    """
+    """Return whether a server speaks HTTP without TLS."""
     return address.lower().startswith("http:")
 
 
 def trust(address: str, ca: str | None, insecure: bool) -> ssl.SSLContext | bool:
-    """Return what checks the certificate of a server: False for nothing, True for the system.
-
-    A server of plain HTTP is trusted as it is (`is_plain`).
-
-    Raises
-    ------
-    ConfigurationError
-        The file of certificates cannot be read.
-    """
+    """Return what checks the certificate of a server: False for nothing, True for the system."""
     if insecure:
         return False
     if ca is None:
@@ -39,10 +27,7 @@ def trust(address: str, ca: str | None, insecure: bool) -> ssl.SSLContext | bool
 
 
 def distrust_of(error: BaseException) -> str | None:
-    """Return why no connection can be made to a server as it is, however often it is tried.
-
-    None if the error is of another kind.
-    """
+    """Return why no connection can be made to a server as it is, however often it is tried."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__

@@ -11,28 +11,7 @@ from couler.show.scene import Box, Edge, Layer, Scene
 
 
 def with_bands(scene: Scene, *, over: int, most: int) -> tuple[Scene, str | None]:
-    """Return a picture that draws its own scope as bands if that has too many boxes.
-
-    Parameters
-    ----------
-    scene
-        The picture.
-    over
-        Bands are drawn for more boxes than this.
-    most
-        How many bands at most.
-
-    Returns
-    -------
-    tuple of (Scene, str or None)
-        The picture, and a sentence that says what is not shown.
-
-    Notes
-    -----
-    Steps with the same arrows count once, as they are drawn as one block anyway.
-    The level of a box is the length of the longest path to it. Boxes on a cycle, which have
-    none, are the last band. O(n + m) for n boxes and m arrows.
-    """
+    """Return a picture that draws its own scope as bands if that has too many boxes."""
     boxes, edges = scene.layer.boxes, scene.layer.edges
     if len(boxes) <= over or _kinds(scene.layer) <= over:
         return scene, None

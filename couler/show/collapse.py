@@ -10,13 +10,7 @@ from couler.show.scene import Box, Layer, Scene
 
 
 def collapse(scene: Scene, most: int) -> tuple[Scene, str | None]:
-    """Close the groups of one depth after the other until a picture has at most `most` boxes.
-
-    Returns
-    -------
-    tuple of (Scene, str or None)
-        The picture, and a sentence that says what is not shown.
-    """
+    """Close the groups of one depth after the other until a picture has at most `most` boxes."""
     layers = [scene.layer, *(handler.layer for handler in scene.handlers)]
     shown = sum(map(len, layers))
     groups = [found for layer in layers for found in _groups(layer, 0)]

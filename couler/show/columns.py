@@ -1,9 +1,5 @@
-"""Where on its level each point stands, so that long edges are straight and boxes are centred.
-
-References
-----------
-Brandes, Köpf: Fast and Simple Horizontal Coordinate Assignment (Graph Drawing 2001).
-"""
+"""Where on its level each point stands, so that long edges are straight and boxes are centred."""
+# Brandes, Köpf: Fast and Simple Horizontal Coordinate Assignment (Graph Drawing 2001).
 
 from __future__ import annotations
 
@@ -14,23 +10,7 @@ from couler.show.levels import Levels
 
 
 def assign_columns(levels: Levels, widths: Sequence[float], gap: float) -> list[float]:
-    """Return the horizontal centre of each point; the leftmost edge of all is at 0.
-
-    Parameters
-    ----------
-    levels
-        Points in order.
-    widths
-        Width of each point.
-    gap
-        Least distance between two points of one level.
-
-    Notes
-    -----
-    Four times, with edges followed up or down and ties broken to the left or right, points are
-    aligned to the median of their neighbours; the result is the mean of the middle two.
-    O(p + e) for p points and e edges, orderings apart.
-    """
+    """Return the horizontal centre of each point; the leftmost edge of all is at 0."""
     if not widths:
         return []
     marked = _crossed_by_long_edges(levels)

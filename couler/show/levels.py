@@ -1,8 +1,4 @@
-"""Levels and orders: which row each box is in, and where in its row, with few crossings.
-
-Sugiyama, Tagawa, Toda (1981): levels by longest path, points on the levels that a long edge
-passes, and orders by barycenters swept down and up.
-"""
+"""Levels and orders: which row each box is in, and where in its row, with few crossings."""
 
 from __future__ import annotations
 
@@ -19,19 +15,7 @@ _MANY = 400
 
 @dataclass
 class Levels:
-    """Points on levels: first the boxes, by their index, then the bends of long edges.
-
-    Attributes
-    ----------
-    order
-        For each level, its points from left to right.
-    above, below
-        For each point, its neighbours on the level before and after.
-    chains
-        For each edge, the points that it passes, from its upper end to its lower.
-    bends_from
-        Points from this index on are bends.
-    """
+    """Points on levels: first the boxes, by their index, then the bends of long edges."""
 
     order: list[list[int]]
     above: list[list[int]]
@@ -59,21 +43,7 @@ class Link:
 
 
 def arrange_levels(widths: Sequence[float], links: Sequence[Link], max_width: float) -> Levels:
-    """Put boxes on levels and order each level.
-
-    Parameters
-    ----------
-    widths
-        Of the boxes, with the space that they keep.
-    links
-        Edges. Those that close a cycle are turned round.
-    max_width
-        A level with more boxes than fit is split into several.
-
-    Notes
-    -----
-    O(p log p) for each sweep over p points.
-    """
+    """Put boxes on levels and order each level."""
     pairs = _without_cycles(len(widths), links)
     level_of = _split_wide(_level_of(len(widths), pairs), widths, max_width)
     levels = _with_bends(level_of, pairs, links)

@@ -20,17 +20,7 @@ _ROOM = 1.07
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the likely width of a line of text, in pixels.
-
-    Parameters
-    ----------
-    text
-        One line.
-    size
-        Size of the font, in pixels.
-    bold
-        Whether it is set in bold.
-    """
+    """Return the likely width of a line of text, in pixels."""
     total = sum(map(_letter_width, text))
     return total * size * _ROOM * (_BOLD if bold else 1.0)
 

@@ -20,10 +20,7 @@ _INDENT = "  "
 
 
 def render_mermaid(workflow: Workflow) -> str:
-    """Return a workflow as a mermaid flowchart.
-
-    Groups and exit handlers are subgraphs; arrows of conditions are dashed.
-    """
+    """Return a workflow as a mermaid flowchart."""
     return mermaid_of(scene_of(workflow))
 
 

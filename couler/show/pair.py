@@ -25,15 +25,7 @@ _MOST_BOXES, _MOST_BANDS = 1_000, 100
 
 
 def render_pair(before: Workflow, after: Workflow, as_: str) -> str:
-    """Return one picture of two workflows: in a SVG one below the other, else as two clusters.
-
-    Steps of one part are drawn as a group.
-
-    Raises
-    ------
-    EngineOptionError
-        There is no such picture.
-    """
+    """Return one picture of two workflows: in a SVG one below the other, else as two clusters."""
     if as_ == "svg":
         return _render_svg(draw_at(before, "before"), draw_at(after, "after"))
     renderers: dict[str, Callable[[Scene], str]] = {"mermaid": mermaid_of, "dot": dot_of}
@@ -47,10 +39,7 @@ def render_pair(before: Workflow, after: Workflow, as_: str) -> str:
 
 
 def draw_at(workflow: Workflow, moment: str) -> Drawing:
-    """Draw a workflow with its parts as groups, and the moment in its title.
-
-    Of more than 1,000 boxes that no arrows make alike, those of some levels are drawn as one.
-    """
+    """Draw a workflow with its parts as groups, and the moment in its title."""
     scene = with_parts(scene_of(workflow), workflow)
     scene, note = with_bands(scene, over=_MOST_BOXES, most=_MOST_BANDS)
     return draw(replace(scene, title=f"{scene.title}: {moment}"), note)

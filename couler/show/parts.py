@@ -9,12 +9,7 @@ from couler.show.scene import Edge, Layer
 
 
 def split_parts(layer: Layer) -> list[Layer]:
-    """Return the parts of a layer that no arrow joins, in the order of their first boxes.
-
-    Notes
-    -----
-    O(n + m) for n boxes and m arrows.
-    """
+    """Return the parts of a layer that no arrow joins, in the order of their first boxes."""
     near: dict[str, list[str]] = {box.path: [] for box in layer.boxes}
     for edge in layer.edges:
         near[edge.source].append(edge.target)
@@ -45,15 +40,7 @@ def split_parts(layer: Layer) -> list[Layer]:
 
 
 def set_in_rows(sizes: Sequence[tuple[float, float]], gap: float) -> Iterator[tuple[float, float]]:
-    """Yield the corner at the top left of each part, so that all make a picture wider than high.
-
-    Parameters
-    ----------
-    sizes
-        Width and height of each part.
-    gap
-        Distance between parts.
-    """
+    """Yield the corner at the top left of each part, so that all make a picture wider than high."""
     area = sum((width + gap) * (height + gap) for width, height in sizes)
     most = max(math.sqrt(2 * area), *(width for width, _ in sizes))
     x = y = highest = 0.0

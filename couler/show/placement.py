@@ -65,10 +65,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The course of an arrow: straight and curved parts by turns, beginning with a straight one.
-
-    Where the arrow closes a cycle it runs upwards, from the end of `points` to the start.
-    """
+    """The course of an arrow: straight and curved parts by turns, beginning with a straight one."""
 
     edge: Edge
     points: tuple[Point, ...]

@@ -24,21 +24,7 @@ FORMATS = tuple(_RENDERERS)
 
 
 def render(workflow: Workflow, as_: str = "tree") -> str:
-    """Return a picture of a workflow; the same text for the same workflow.
-
-    Raises
-    ------
-    EngineOptionError
-        There is no such picture.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container, Step
-    >>> hello = Step(name="hello", action=Container(image="busybox", command=("true",)))
-    >>> print(render(Workflow(name="greet", steps=(hello,))))
-    greet
-    └─ hello  container busybox
-    """
+    """Return a picture of a workflow; the same text for the same workflow."""
     if as_ not in _RENDERERS:
         raise EngineOptionError(
             f'there is no picture "{as_}"; there are: {", ".join(FORMATS)}.'

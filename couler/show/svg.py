@@ -25,13 +25,7 @@ _WIDE_ENOUGH = 460.0
 
 
 def render_svg(workflow: Workflow) -> str:
-    """Return a workflow as an SVG picture; the same text for the same workflow.
-
-    Notes
-    -----
-    Boxes are told apart by colour and shape, arrows by colour and dashes; a legend at the bottom
-    names those that occur. A box that stands for a foreach has two more behind it.
-    """
+    """Return a workflow as an SVG picture; the same text for the same workflow."""
     return draw(scene_of(workflow)).text()
 
 

@@ -28,17 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def value_text(value: Text) -> str:
-    """Return a value as text for people.
-
-    Examples
-    --------
-    >>> value_text(OrElse(value=StepRef(step="fit", output="loss"), default=Literal(value=0.5)))
-    'fit.loss or else 0.5'
-    >>> value_text(Field(of=StepRef(step="load"), path=("rows", 0, "id")))
-    'load.result.rows[0].id'
-    >>> value_text(Template(parts=("s3://bucket/", RunRef(field="id"))))
-    '"s3://bucket/{run.id}"'
-    """
+    """Return a value as text for people."""
     if isinstance(value, str):
         return dump_json(value)
     match value:
@@ -79,16 +69,7 @@ def _range_text(value: Range) -> str:
 
 
 def condition_text(condition: Condition) -> str:
-    """Return a condition as text for people.
-
-    Examples
-    --------
-    >>> good = Compare(left=StepRef(step="best", output="score"), op=">", right=Literal(value=0.95))
-    >>> condition_text(good)
-    'best.score > 0.95'
-    >>> condition_text(Not(item=And(items=(good, good))))
-    'not (best.score > 0.95 and best.score > 0.95)'
-    """
+    """Return a condition as text for people."""
     match condition:
         case Compare():
             return f"{_closed(condition.left)} {condition.op} {_closed(condition.right)}"
@@ -107,13 +88,7 @@ def one_line(text: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Return the text on one line, cut to a number of characters with an ellipsis at its end.
-
-    Examples
-    --------
-    >>> shorten("one two three", 9)
-    'one two …'
-    """
+    """Return the text on one line, cut to a number of characters with an ellipsis at its end."""
     line = one_line(text)
     return line if len(line) <= width else line[: width - 1] + "…"
 

@@ -17,10 +17,7 @@ _TITLES = ("run", "part")
 
 
 def with_parts(scene: Scene, workflow: Workflow) -> Scene:
-    """Return a picture in which the steps of one part lie in a box of their own.
-
-    An arrow between steps of different parts is drawn between the parts, once.
-    """
+    """Return a picture in which the steps of one part lie in a box of their own."""
     parts = {
         scope.path_of(step): (step.part.run, step.part.group)
         for scope in scopes(workflow)

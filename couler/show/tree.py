@@ -10,13 +10,7 @@ from couler.show.text import shorten
 
 
 def render_tree(workflow: Workflow) -> str:
-    """Return a workflow as an indented list.
-
-    Notes
-    -----
-    `<-` names what a step waits for: `a` its success, `a!` its failure, `a.` its end however it
-    ends; `a | b` is one of the two.
-    """
+    """Return a workflow as an indented list."""
     scene = scene_of(workflow)
     parameters = f"({', '.join(scene.parameters)})" if scene.parameters else ""
     blocks = _blocks(scene.layer)

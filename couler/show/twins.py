@@ -1,7 +1,4 @@
-"""Steps side by side: those with the same arrows in and out are drawn as a block with one of each.
-
-Without it a fan of 60 steps is 120 arrows and a picture 60 boxes wide.
-"""
+"""Steps side by side: those with the same arrows in and out are drawn as one block."""
 
 from __future__ import annotations
 
@@ -18,14 +15,7 @@ _LEAST = 7
 
 
 def gather_twins(layer: Layer) -> Layer:
-    """Return a layer with each set of steps that have the same arrows as one box around them.
-
-    Steps with conditions stay as they are: each has its own text at its arrow.
-
-    Notes
-    -----
-    O(n + m) for n boxes and m arrows.
-    """
+    """Return a layer with each set of steps that have the same arrows as one box around them."""
     arrows: dict[str, tuple[set[tuple[str, str, bool]], set[tuple[str, str, bool]]]] = {
         box.path: (set(), set()) for box in layer.boxes
     }

@@ -1,8 +1,4 @@
-"""The stages of a workflow: `Workflow -> Plan -> Artifact -> Run`.
-
-Each stage takes what the one before gave, as data that can be looked at. Only `run` starts
-processes, and only `submit` and `schedule` ask engines elsewhere.
-"""
+"""The stages of a workflow: `Workflow -> Plan -> Artifact -> Run`."""
 
 from couler.stages.artifacts import compile as compile
 from couler.stages.artifacts import judge as judge

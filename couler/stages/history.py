@@ -104,11 +104,7 @@ def _timings(database: Database) -> list[Timed]:
 
 
 def _computing(text: str) -> dict[str, Timed]:
-    """Return the steps of a workflow that say what they compute, by their paths.
-
-    Those that run in no pod of theirs have no placement: what engines elsewhere tell of them, such
-    as of the pod that waits for a job, is not of the machine that computes.
-    """
+    """Return the steps of a workflow that say what they compute, by their paths."""
     from couler.ir.serialize import read_json
     from couler.ir.walk import steps_by_path
     from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod

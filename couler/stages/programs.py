@@ -188,10 +188,7 @@ def _summary(error: Exception) -> str:
 def _raised(
     path: str, error: BaseException, message: str, built: Sequence[ProgramWorkflow]
 ) -> LoadError:
-    """Return the error that shows of a traceback the program's own lines.
-
-    What had been found wrong by then is told with it: nobody mends one mistake a time.
-    """
+    """Return the error that shows of a traceback the program's own lines."""
     from couler.dsl.submit import found_so_far
 
     found = found_so_far(built)

@@ -1,15 +1,4 @@
-"""What is kept of runs: the metadata database, the folders of runs and who works on them.
-
-Every engine writes here, and `couler list`, `status`, `logs` and `retry` read it. A program opens
-the database, and passes it to the functions:
-
-- `Home` finds the places on this machine, `open_database` opens the database in it;
-- `create_run`, `begin_session` and `Journal` write a run as it goes;
-- `find_run`, `list_runs`, `steps_of`, ... read it back as records;
-- `own_run` keeps two engines from working on one run.
-
-Importing this package loads no SQLAlchemy; the first name that needs it does.
-"""
+"""What is kept of runs: the metadata database, the folders of runs and who works on them."""
 
 import typing as _t
 from importlib import import_module as _import_module

@@ -1,9 +1,4 @@
-"""What the cache keeps, decided in one transaction, so that all runs together keep to a budget.
-
-The decision itself is the caller's (`Judge`): it is given what is known when nobody else can change
-it. What it says is done in the same transaction: entries go and come, what they leave is noted as
-garbage, and the decisions are recorded with their reasons.
-"""
+"""What the cache keeps, decided in one transaction, so that all runs together keep to a budget."""
 
 from __future__ import annotations
 
@@ -43,23 +38,7 @@ class Eviction(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of an offer.
-
-    Attributes
-    ----------
-    admit
-        Whether it is kept.
-    reason
-        Why, in a sentence.
-    evict
-        What goes, whether or not the offer is kept. Pinned entries stay all the same.
-    credit
-        What the policy tells of it.
-    age
-        The worth of what was evicted last, the greatest so far.
-    failure
-        Why nobody could judge, if that is so.
-    """
+    """What becomes of an offer."""
 
     admit: bool
     reason: str
@@ -81,26 +60,7 @@ class Settled(t.NamedTuple):
 
 
 def settle_offer(database: Database, offer: Offer, judge: Judge) -> Settled:
-    """Let an offer be judged, and do what is said.
-
-    Whatever becomes of it, its run holds its objects from now on. A key that was pinned stays
-    pinned, and keeps the count of its hits; the offer is kept for it whatever the verdict, as the
-    outputs that were there could not be used.
-
-    Parameters
-    ----------
-    database
-        The database.
-    offer
-        What a step has made. It was looked for in vain before.
-    judge
-        Decides; it may look at the ledger only until it returns.
-
-    Raises
-    ------
-    StateError
-        The database cannot be written; it is as it was.
-    """
+    """Let an offer be judged, and do what is said."""
     with database.write() as connection:
         lock_cache(connection)
         add_holds(connection, offer.run_id, offer.digests, of_cache=True)
@@ -127,24 +87,7 @@ def settle_offer(database: Database, offer: Offer, judge: Judge) -> Settled:
 
 
 def hold_entry(database: Database, entry: Entry, run_id: str, digests: Iterable[str]) -> bool:
-    """Record that a run needs the objects of an entry from now on, whatever becomes of the entry.
-
-    Parameters
-    ----------
-    database
-        The database.
-    entry
-        As it was found.
-    run_id
-        The run.
-    digests
-        The objects that its outputs need; some may be lost.
-
-    Returns
-    -------
-    bool
-        False if the entry is gone meanwhile, and nothing was recorded.
-    """
+    """Record that a run needs the objects of an entry, whatever becomes of the entry."""
     query = sa.select(cache_entries.c.key).where(cache_entries.c.key == entry.key)
     with database.write() as connection:
         lock_cache(connection)
@@ -157,19 +100,7 @@ def hold_entry(database: Database, entry: Entry, run_id: str, digests: Iterable[
 def count_hit(
     database: Database, entry: Entry, used: datetime, credit_of: Callable[[Ledger], float]
 ) -> None:
-    """Record that an entry stood for a step, which may be gone by now.
-
-    Parameters
-    ----------
-    database
-        The database.
-    entry
-        As it was found.
-    used
-        When.
-    credit_of
-        Gives the credit of the entry, which was just hit.
-    """
+    """Record that an entry stood for a step, which may be gone by now."""
     mine = cache_entries.c.key == entry.key
     with database.write() as connection:
         lock_cache(connection)
@@ -193,18 +124,7 @@ def count_hit(
 
 
 def count_pass(database: Database, remembered: Remembered) -> None:
-    """Record that a step was passed by what is remembered of it, without being read.
-
-    For its place that is a lookup as others are: what it asks for is known, and whether its readers
-    need it is told by what is kept of them.
-
-    Parameters
-    ----------
-    database
-        The database.
-    remembered
-        As it was recalled; it may be forgotten by now.
-    """
+    """Record that a step was passed by what is remembered of it, without being read."""
     mine = cache_gone.c.key == remembered.key
     with database.write() as connection:
         lock_cache(connection)
@@ -231,23 +151,7 @@ def evict_entries(
     *,
     run_id: str | None = None,
 ) -> tuple[tuple[Kept, CacheDecision], ...]:
-    """Remove entries that are chosen when nobody else can change them.
-
-    Parameters
-    ----------
-    database
-        The database.
-    choose
-        Says which go, and why; it may look at the ledger only until it returns.
-    run_id
-        The run at whose end this is, among whose decisions it is recorded; None if there is none:
-        then it is only counted.
-
-    Returns
-    -------
-    tuple
-        Those that were removed, with the reasons; pinned ones stay.
-    """
+    """Remove entries that are chosen when nobody else can change them."""
     with database.write() as connection:
         lock_cache(connection)
         evicted = evict_chosen(connection, choose)
@@ -340,10 +244,7 @@ def _evict(connection: sa.Connection, evictions: Sequence[Eviction]) -> list[Kep
 
 
 def remove_rows(connection: sa.Connection, keys: Collection[str]) -> None:
-    """Remove entries and note their objects, which the transaction's end may leave to nobody.
-
-    The transaction has locked the cache; what is pinned stays all the same.
-    """
+    """Remove entries and note their objects, which the transaction's end may leave to nobody."""
     for some in portions(keys):
         of_them = cache_objects.c.key.in_(some)
         note_garbage(connection, sa.select(cache_objects.c.digest).where(of_them))

@@ -1,10 +1,4 @@
-"""The entries of the cache: the outputs of steps by the key of what the steps ran on.
-
-An entry names objects of the artifact store, but the store knows nothing of entries. Whoever
-removes something removes the entry first: what is left then is an object that nobody refers to,
-which `couler.state.leftovers` or `couler.state.garbage` find. What is kept is decided in
-`couler.state.admission`.
-"""
+"""The entries of the cache: the outputs of steps by the key of what the steps ran on."""
 
 from __future__ import annotations
 
@@ -73,25 +67,7 @@ def look_up(database: Database, key: str) -> Entry | None:
 def remove_entries(
     database: Database, keys: Iterable[str], *, unused_since: datetime | None = None
 ) -> Removed:
-    """Remove entries that are not pinned; their objects stay.
-
-    What is remembered of the steps that made them is forgotten with them, unless they go because
-    nobody used them.
-
-    Parameters
-    ----------
-    database
-        The database.
-    keys
-        Of the entries.
-    unused_since
-        Only those that were last used before this time.
-
-    Returns
-    -------
-    Removed
-        The keys of those that were removed, and of those that are pinned.
-    """
+    """Remove entries that are not pinned; their objects stay."""
     named = list(keys)
     with database.write() as connection:
         lock_cache(connection)
@@ -104,13 +80,7 @@ def remove_entries(
 
 
 def pin_entries(database: Database, keys: Iterable[str], *, pinned: bool) -> tuple[str, ...]:
-    """Pin entries, so that nothing removes them, or unpin them.
-
-    Returns
-    -------
-    tuple of str
-        The keys of those that are still there.
-    """
+    """Pin entries, so that nothing removes them, or unpin them."""
     table = cache_entries.c
     found: list[str] = []
     with database.write() as connection:
@@ -130,19 +100,7 @@ def list_entries(
     unused_since: datetime | None = None,
     limit: int | None = None,
 ) -> list[Entry]:
-    """Return entries, the last used first.
-
-    Parameters
-    ----------
-    database
-        The database.
-    workflow, step
-        Only those that a workflow or a step of this name made.
-    unused_since
-        Only those that were last used before this time.
-    limit
-        How many at most; None for all.
-    """
+    """Return entries, the last used first."""
     wanted: list[sa.ColumnElement[bool]] = [sa.true()]
     if workflow is not None:
         wanted.append(cache_entries.c.workflow == workflow)
@@ -155,21 +113,7 @@ def list_entries(
 
 
 def find_entries(database: Database, text: str) -> list[Entry]:
-    """Find the entries that a user names.
-
-    Parameters
-    ----------
-    database
-        The database.
-    text
-        A key, a beginning that no other key has, or the name of a step, as it is or after that of
-        its workflow (`workflow/step`), for all its entries.
-
-    Raises
-    ------
-    CacheEntryNotFoundError
-        No entry is named so, or several keys begin so.
-    """
+    """Find the entries that a user names."""
     table = cache_entries.c
     workflow, _, step = text.rpartition("/")
     with database.read() as connection:

@@ -13,11 +13,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """An aware time in UTC, to the microsecond.
-
-    SQLite has no type for it: there it is ISO 8601 text of a fixed width, whose order is that of
-    time. Elsewhere it is a timestamp with time zone.
-    """
+    """An aware time in UTC, to the microsecond."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
@@ -45,11 +41,7 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 class JsonText(TypeDecorator[t.Any]):
-    """A JSON value as its text, so that numbers and the order of keys are kept.
-
-    Letters outside ASCII are escaped: JSON may hold half surrogate pairs and NUL, which neither
-    database takes as text.
-    """
+    """A JSON value as its text, so that numbers and the order of keys are kept."""
 
     impl = sa.Text
     cache_ok = True

@@ -28,15 +28,7 @@ _MIGRATION_LOCK = 7_236_418_150_011
 
 
 class Database:
-    """A metadata database that is open.
-
-    Several processes and threads may use it at once. Close it, or use it in a ``with`` statement.
-
-    Attributes
-    ----------
-    place
-        Where it is: a path, or a URL without its password.
-    """
+    """A metadata database that is open."""
 
     def __init__(self, engine: sa.Engine, place: str) -> None:
         self.place = place
@@ -50,40 +42,19 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        """Give a connection to read with.
-
-        Raises
-        ------
-        StateError
-            The database cannot be read.
-        """
+        """Give a connection to read with."""
         with explain_faults(self.place, "read"), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
-        """Give a connection in a transaction, which the end of the block commits.
-
-        With SQLite no other process writes meanwhile. With PostgreSQL others may, so that a
-        caller that reads first owns what it reads (`own_run`), or locks it.
-
-        Raises
-        ------
-        StateError
-            The database cannot be written; it is as it was before.
-        """
+        """Give a connection in a transaction, which the end of the block commits."""
         with explain_faults(self.place, "write"), self._writer.begin() as connection:
             yield connection
 
     @contextmanager
     def rehearse(self) -> Iterator[sa.Connection]:
-        """Give a connection as `write` does, whose transaction the end of the block undoes.
-
-        Raises
-        ------
-        StateError
-            The database cannot be written.
-        """
+        """Give a connection as `write` does, whose transaction the end of the block undoes."""
         with (
             explain_faults(self.place, "write"),
             self._writer.connect() as connection,
@@ -109,25 +80,7 @@ class Database:
 
 
 def open_database(url: str) -> Database:
-    """Open a metadata database; make it if it is new, and upgrade it if it is older.
-
-    Parameters
-    ----------
-    url
-        As SQLAlchemy reads it, of SQLite or PostgreSQL; a path with ``%`` or ``?`` escapes them.
-        The driver of ``postgresql://`` is psycopg.
-
-    Raises
-    ------
-    StateError
-        It cannot be opened, is no such database, or was made by a newer version of Couler.
-
-    Examples
-    --------
-    >>> with open_database("sqlite://") as database, database.read() as connection:
-    ...     connection.exec_driver_sql("SELECT count(*) FROM runs").scalar()
-    0
-    """
+    """Open a metadata database; make it if it is new, and upgrade it if it is older."""
     with explain_opening(url.partition("://")[0]):
         parsed = _parse(url)
     place = _place(parsed)

@@ -14,11 +14,7 @@ from couler.state.tables import cache_counts, cache_decisions
 def record_decisions(
     connection: sa.Connection, run_id: str | None, decisions: Iterable[CacheDecision]
 ) -> None:
-    """Record what was decided in a run; None if it was between runs, and is counted alone.
-
-    Nobody could ask for it later by a run, nor would it go with one: who decides tells of it. The
-    transaction has locked the cache.
-    """
+    """Record what was decided in a run; None if it was between runs, and is counted alone."""
     if run_id is None:
         _add_counts(connection, Counter(decision.decision for decision in decisions))
         return
@@ -47,10 +43,7 @@ def count_decisions(connection: sa.Connection) -> Counter[str]:
 
 
 def keep_counts(connection: sa.Connection, run_id: str) -> None:
-    """Keep how often what was decided in a run that is about to be deleted.
-
-    The transaction has locked the cache.
-    """
+    """Keep how often what was decided in a run that is about to be deleted."""
     _add_counts(connection, _recorded(connection, cache_decisions.c.run_id == run_id))
 
 

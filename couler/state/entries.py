@@ -15,32 +15,7 @@ __all__ = ["Entry", "Offer"]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Outputs that a step has just made and that the cache could keep.
-
-    Attributes
-    ----------
-    key
-        Fingerprint of what the step ran on, 64 hex digits.
-    workflow, step
-        Names of the workflow and the step.
-    size_bytes
-        What its outputs take, files included.
-    cost_s
-        What it took to make them, in seconds.
-    run_id, path
-        The instance that made them.
-    place
-        The path without items and rounds.
-    outputs
-        The outputs by name, as the engine writes them.
-    digests
-        The objects of the store that they need.
-    made
-        When.
-    useless
-        Which admission an entry of the key was that was found and could not be used; None if there
-        was none.
-    """
+    """Outputs that a step has just made and that the cache could keep."""
 
     key: str
     workflow: str
@@ -58,26 +33,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Outputs that the cache keeps.
-
-    The first fields are those of the `Offer` that it was.
-
-    Attributes
-    ----------
-    created, last_used
-        When it was made, and when it last stood for a step.
-    hits
-        How often it did.
-    pinned
-        Whether it stays until somebody unpins it.
-    admitted, used
-        When it was admitted, and last admitted or hit: in offers to the cache and hits of it, of
-        all runs together.
-    superseded
-        How many others of its path were used since.
-    credit
-        What the policy told of it at its last use.
-    """
+    """Outputs that the cache keeps."""
 
     key: str
     workflow: str

@@ -30,15 +30,7 @@ _REMEDIES = {
 
 @contextmanager
 def explain_faults(place: str, doing: str) -> Iterator[None]:
-    """Raise what the driver raises inside as a `StateError` that says what, where and how to mend.
-
-    Parameters
-    ----------
-    place
-        The database: a path, or a URL without its password.
-    doing
-        What was tried, as in ``cannot <doing>``.
-    """
+    """Raise driver errors as a `StateError` that says what, where and how to fix it."""
     try:
         yield
     except (sa.exc.DBAPIError, sqlite3.Error) as error:

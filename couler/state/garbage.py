@@ -75,31 +75,7 @@ def collect_garbage(
     grace: timedelta = GRACE,
     dry_run: bool = False,
 ) -> Collected:
-    """Remove what nobody needs: entries of the cache first, then objects of the store.
-
-    Pinned entries stay. So do objects that an entry or a run needs, or a step or a parameter of any
-    run refers to, and those that were stored or taken from the cache within the grace period, since
-    their step may not be recorded yet: runs may go on meanwhile. If this is interrupted, what is
-    left are objects that nothing refers to, and the next call finds them.
-
-    Parameters
-    ----------
-    database, store
-        The cache's entries and the runs, and their objects. No other database may use the store.
-    unused_for
-        Remove entries that were not used for so long; by default only those with lost objects.
-    grace
-        How young an object must be to stay although nothing refers to it.
-    dry_run
-        Remove nothing and tell what would be.
-
-    Raises
-    ------
-    StoreError
-        The store cannot be reached.
-    StateError
-        The database cannot be used.
-    """
+    """Remove what nobody needs: entries of the cache first, then objects of the store."""
     started = datetime.now(UTC)
     before = started - grace
     # In this order: the objects of an entry are there before the entry is.
@@ -182,14 +158,7 @@ def _digests(store: Store, text: str) -> Iterable[str]:
 
 
 def file_texts(outputs: Mapping[str, Json]) -> Iterator[str]:
-    """Yield the references among the outputs of a step, or parameters, as the database holds them.
-
-    Examples
-    --------
-    >>> outputs = {"n": {"text": "1", "type": "int"}, "f": [{"text": "x", "type": "file"}, None]}
-    >>> list(file_texts(outputs))
-    ['x']
-    """
+    """Yield the references among the stored outputs of a step, or parameters."""
     for stored in outputs.values():
         for item in stored if isinstance(stored, list) else (stored,):
             match item:

@@ -16,21 +16,7 @@ __all__ = ["End", "Instance", "Try", "list_ends", "list_instances", "list_tries"
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An instance of a step that ran and succeeded.
-
-    Attributes
-    ----------
-    run_id, path
-        The instance.
-    engine
-        Name of the backend that ran it.
-    is_here
-        Whether it ran on this machine, so that its files are in the store.
-    seconds
-        How long its last attempt took.
-    outputs
-        Its outputs by name, as the database holds them.
-    """
+    """An instance of a step that ran and succeeded."""
 
     run_id: str
     path: str
@@ -42,21 +28,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How an instance of a step that runs something ended well.
-
-    Attributes
-    ----------
-    workflow
-        Name of the workflow.
-    path
-        The instance.
-    status
-        Whether it ran, or its outputs were taken from an earlier run.
-    seconds
-        From its start to its end; None if the engine has not told its start.
-    outputs
-        Its outputs by name, as the database holds them.
-    """
+    """How an instance of a step that runs something ended well."""
 
     workflow: str
     path: str
@@ -67,21 +39,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """An attempt of a step that succeeded.
-
-    Attributes
-    ----------
-    workflow_digest
-        The workflow that ran.
-    path
-        The instance.
-    is_here
-        Whether it ran on this machine, and not where its workflow says.
-    seconds
-        How long it took.
-    node
-        The machine that it ran on; None if its engine does not tell.
-    """
+    """An attempt of a step that succeeded."""
 
     workflow_digest: str
     path: str
@@ -91,19 +49,7 @@ class Try:
 
 
 def list_tries(database: Database, *, runs_at_most: int, latest: int, at_most: int) -> list[Try]:
-    """Return attempts that succeeded, of workflows that state operations, the latest first.
-
-    Parameters
-    ----------
-    database
-        The database.
-    runs_at_most
-        How many runs of such workflows count, the latest.
-    latest
-        How many attempts of one step of a workflow on one machine count.
-    at_most
-        How many there are altogether.
-    """
+    """Return attempts that succeeded, of workflows that state operations, the latest first."""
     # What no step states of its operations nobody can divide by its seconds.
     wanted = (
         sa.select(runs.c.id, runs.c.target)
@@ -164,17 +110,7 @@ def workflows_of(database: Database, digests: Iterable[str]) -> dict[str, str]:
 
 
 def list_ends(database: Database, engine: str, *, latest: int) -> list[End]:
-    """Return ends in the latest runs of an engine, by workflow, path and time, the first first.
-
-    Parameters
-    ----------
-    database
-        The database.
-    engine
-        Name of the backend.
-    latest
-        How many runs count.
-    """
+    """Return ends in the latest runs of an engine, by workflow, path and time, the first first."""
     wanted = (
         sa.select(runs.c.id, runs.c.workflow)
         .where(runs.c.engine == engine)
@@ -206,19 +142,7 @@ def list_ends(database: Database, engine: str, *, latest: int) -> list[End]:
 
 
 def list_instances(database: Database, workflow: str, *, latest: int) -> list[Instance]:
-    """Return instances of steps of a workflow that ran and succeeded, the latest first.
-
-    What was taken from a cache, or is a group or a foreach as a whole, did not run.
-
-    Parameters
-    ----------
-    database
-        The database.
-    workflow
-        Name of the workflow.
-    latest
-        How many there are at most of one path and one engine.
-    """
+    """Return instances of steps of a workflow that ran and succeeded, the latest first."""
     ended = attempts.c.finished
     number = sa.func.row_number().over(
         partition_by=(runs.c.engine, steps.c.path),

@@ -1,9 +1,4 @@
-"""Which objects of the store runs need, whatever becomes of the cache's entries.
-
-A run holds the files among its parameters and all that its steps have made or taken from the cache.
-What went through the cache it holds until it has succeeded; then, if there is a budget, the cache
-alone decides of it (`release_runs`).
-"""
+"""Which objects of the store runs need, whatever becomes of the cache's entries."""
 
 from __future__ import annotations
 
@@ -30,13 +25,7 @@ MANY = 500
 def hold_objects(
     database: Database, run_id: str, digests: Iterable[str], *, of_cache: bool
 ) -> None:
-    """Record that a run needs objects, in a transaction of its own; see `add_holds`.
-
-    What is there after this stays. `couler.state.leftovers.sweep_garbage` deletes in transactions
-    that lock the cache, too. `couler.state.garbage.collect_garbage` does not: it leaves what was
-    written or touched within its grace period, and what any run refers to, and a run begins to hold
-    nothing else in this way. So without a grace period nothing may run.
-    """
+    """Record that a run needs objects, in a transaction of its own; see `add_holds`."""
     listed = tuple(digests)
     if listed:
         with database.write() as connection:
@@ -47,20 +36,7 @@ def hold_objects(
 def add_holds(
     connection: sa.Connection, run_id: str, digests: Iterable[str], *, of_cache: bool
 ) -> None:
-    """Record that a run needs objects.
-
-    Parameters
-    ----------
-    connection
-        In a transaction that writes.
-    run_id
-        The run.
-    digests
-        The objects.
-    of_cache
-        Whether the cache alone decides of them once the run has succeeded. What the run needs
-        besides stays its own.
-    """
+    """Record that a run needs objects."""
     rows = [
         {"run_id": run_id, "digest": digest, "of_cache": of_cache}
         for digest in dict.fromkeys(digests)
@@ -78,18 +54,7 @@ class Lists(t.Protocol):
 
 
 def complete_holds(database: Database, store: Lists) -> None:
-    """Let runs of earlier versions hold all that is in their directories.
-
-    Who deletes objects does this before: of these runs it is known which directories they need, and
-    the store knows what is in them. One whose list is lost is of no use, and holds nothing more.
-
-    Raises
-    ------
-    StoreError
-        The store cannot be reached.
-    StateError
-        The database cannot be used.
-    """
+    """Let runs of earlier versions hold all that is in their directories."""
     table = run_directories.c
     with database.read() as connection:
         noted = connection.execute(sa.select(table.run_id, table.reference)).all()
@@ -121,13 +86,7 @@ def _listed(store: Lists, reference: str) -> tuple[str, ...]:
 
 
 def release_runs(database: Database) -> bool:
-    """Leave what succeeded runs hold of the cache to the cache alone.
-
-    Returns
-    -------
-    bool
-        Whether anything was held; what no entry needs is noted as garbage then.
-    """
+    """Leave what succeeded runs hold of the cache to the cache alone."""
     with database.read() as connection:
         held = sa.select(run_objects.c.digest).where(_released())
         if connection.execute(held.limit(1)).first() is None:
@@ -172,15 +131,7 @@ def is_needed() -> sa.ColumnElement[bool]:
 
 
 def needed_objects(connection: sa.Connection, *, leave_out: Collection[str] = ()) -> set[str]:
-    """Return the objects that an entry or a run needs.
-
-    Parameters
-    ----------
-    connection
-        Of the database.
-    leave_out
-        Keys of entries that do not count.
-    """
+    """Return the objects that an entry or a run needs."""
     of_entries = connection.execute(sa.select(cache_objects.c.key, cache_objects.c.digest))
     needed = {digest for key, digest in of_entries if key not in leave_out}
     return needed.union(connection.execute(sa.select(run_objects.c.digest)).scalars())
@@ -218,10 +169,7 @@ _LOCK = 7_236_418_150_012
 
 
 def lock_cache(connection: sa.Connection) -> None:
-    """Let nobody else decide what the cache keeps, nor begin a session, until the transaction ends.
-
-    With SQLite nobody can anyway.
-    """
+    """Block other decisions about the cache, and new sessions, until the transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
 

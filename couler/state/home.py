@@ -14,27 +14,7 @@ from couler.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The folder of Couler's own files: the database, the store of artifacts, folders of runs.
-
-    Attributes
-    ----------
-    root
-        The folder, absolute. It need not exist yet.
-    database
-        URL of a database elsewhere; None for one in the folder.
-    store
-        URL of a store elsewhere; None for one in the folder.
-    repository
-        URL of a repository of files elsewhere; None for one in the folder.
-
-    Examples
-    --------
-    >>> home = Home.find({"COULER_HOME": "/data/couler", "COULER_STORE_URL": "s3://bucket/couler"})
-    >>> home.database_url, home.store_url
-    ('sqlite:////data/couler/couler.db', 's3://bucket/couler')
-    >>> home.run_folder("train-1a2b3c4d").as_posix()
-    '/data/couler/runs/train-1a2b3c4d'
-    """
+    """The folder of Couler's own files: the database, the store of artifacts, folders of runs."""
 
     root: Path
     database: str | None = None
@@ -43,23 +23,7 @@ class Home:
 
     @classmethod
     def find(cls, environ: Mapping[str, str], *, platform: str = sys.platform) -> t.Self:
-        """Find the folder that an environment names, or the usual one of the user.
-
-        Parameters
-        ----------
-        environ
-            `COULER_HOME` is the folder; without it, it is `couler` in `XDG_DATA_HOME`, and without
-            that in ``~/.local/share`` or, on macOS, ``~/Library/Application Support``.
-            `COULER_DATABASE_URL`, `COULER_STORE_URL` and `COULER_REPOSITORY_URL` name a database,
-            a store and a repository elsewhere. An empty variable counts as none.
-        platform
-            As `sys.platform`.
-
-        Raises
-        ------
-        ConfigurationError
-            The user has no home folder.
-        """
+        """Find the folder that an environment names, or the usual one of the user."""
         return cls(
             root=_find_root(environ, platform),
             database=environ.get("COULER_DATABASE_URL") or None,
@@ -93,13 +57,7 @@ class Home:
         return self.root / "runs"
 
     def run_folder(self, run_id: str) -> Path:
-        """Return the folder of a run, which need not exist.
-
-        Raises
-        ------
-        ValueError
-            `run_id` is no name of a folder.
-        """
+        """Return the folder of a run, which need not exist."""
         if run_id in ("", ".", "..") or set(run_id) & {"/", "\0"}:
             raise ValueError(f"{run_id!r} is no name of a run")
         return self.runs / run_id

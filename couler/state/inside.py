@@ -20,15 +20,7 @@ _TAIL_BYTES = 8 << 20
 
 
 def read_inside(log: str | Path, attempt: int = 1) -> Report:
-    """Return how the steps inside ended, as the log of an attempt tells; nothing if it does not.
-
-    Parameters
-    ----------
-    log
-        The file.
-    attempt
-        Its number, where the file has several.
-    """
+    """Return how the steps inside ended, as the log of an attempt tells; nothing if it does not."""
     try:
         with open(log, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
@@ -68,18 +60,7 @@ def unknown_ends(problem: str, message: str | None) -> str:
 
 
 def with_inside(workflow: Workflow, records: Iterable[StepRecord]) -> tuple[StepRecord, ...]:
-    """Return records with those of the steps inside of others that are not recorded.
-
-    They come from logs that are kept, and of what did not run from that. Where a log cannot be
-    understood, the record of the step that ran them says so.
-
-    Parameters
-    ----------
-    workflow
-        What ran.
-    records
-        What is recorded of it.
-    """
+    """Return records with those of the steps inside of others that are not recorded."""
     known = {record.path: record for record in records}
     groups = {path: step for path, step in steps_by_path(workflow) if step.origin == GROUPED}
     if not groups:

@@ -36,44 +36,7 @@ _WITH_IT_S = 1.0
 
 
 class Journal:
-    """Collects what happens in a run, and writes it at once when it is told to.
-
-    Every method but `flush` and `close` only notes. What cannot be written, such as a time without
-    a zone, is refused when it is noted. To be used by one thread at a time.
-
-    Parameters
-    ----------
-    database
-        The database, open.
-    run_id
-        A run of it.
-    session
-        Number of the session that this process is (`begin_session`).
-    is_shared
-        Whether other machines may go on with the run, which no lock of this one excludes: nothing
-        is written then once a later session has begun.
-
-    Raises
-    ------
-    StateError
-        The database cannot be opened once more.
-
-    Examples
-    --------
-    >>> from datetime import UTC, datetime
-    >>> from couler.state import RunRecord, begin_session, create_run, open_database, steps_of
-    >>> now = datetime.now(UTC)
-    >>> database = open_database("sqlite://")
-    >>> create_run(database, RunRecord("r1", "train", "0" * 64, "local", now), "{}")
-    >>> session = begin_session(database, "r1", pid=1, host="here", started=now)
-    >>> with Journal(database, "r1", session) as journal:
-    ...     journal.attempt_started("fit", 1, started=now)
-    ...     journal.attempt_ended("fit", 1, status="succeeded", finished=now, exit_code=0)
-    ...     journal.step_ended(StepRecord("fit", "fit", "succeeded", now, session, 1))
-    ...     journal.flush()
-    >>> [step.path for step in steps_of(database, "r1")]
-    ['fit']
-    """
+    """Collects what happens in a run, and writes it at once when it is told to."""
 
     def __init__(
         self, database: Database, run_id: str, session: int, *, is_shared: bool = False
@@ -129,23 +92,7 @@ class Journal:
         log_from: int | None = None,
         node: str | None = None,
     ) -> None:
-        """Note that a step is about to be tried.
-
-        Parameters
-        ----------
-        path
-            Text of the path of the instance.
-        number
-            Counts from 1 within the run, over all sessions; a number used before is overwritten.
-        started
-            When.
-        log
-            Where what it writes goes.
-        log_from
-            How long that is already, in bytes.
-        node
-            The machine that it is to run on.
-        """
+        """Note that a step is about to be tried."""
         self._note_attempt(
             AttemptRecord(
                 path, number, self.session, started, log=log, log_from=log_from, node=node
@@ -161,24 +108,7 @@ class Journal:
         at: datetime | None = None,
         is_other: bool = False,
     ) -> None:
-        """Note a process of an attempt of this session.
-
-        Parameters
-        ----------
-        path, number
-            The attempt.
-        pid
-            The process, which leads a session of its own.
-        at
-            When it began; None if its attempt began then.
-        is_other
-            Whether it is not that of the step, but of another container of its pod.
-
-        Raises
-        ------
-        KeyError
-            This session has no such attempt under way.
-        """
+        """Note a process of an attempt of this session."""
         record = self._open_attempts[path, number]
         begun = record.started if at is None else at
         if is_other or (begun - record.started).total_seconds() > _WITH_IT_S:
@@ -199,10 +129,7 @@ class Journal:
         peak_bytes: int | None = None,
         node: str | None = None,
     ) -> None:
-        """Note how an attempt ended: one of this session, or one that a dead session left.
-
-        Where it ran stays as it was noted if `node` is None.
-        """
+        """Note how an attempt ended: one of this session, or one that a dead session left."""
         end = {
             "status": status,
             "finished": finished,
@@ -226,15 +153,7 @@ class Journal:
         self._open_attempts[key] = record
 
     def step_ended(self, record: StepRecord, objects: Iterable[str] = ()) -> None:
-        """Note how an instance of a step ended, in place of what was known of it.
-
-        Parameters
-        ----------
-        record
-            Its end.
-        objects
-            Those of the store that its outputs need and the run holds, whatever the cache does.
-        """
+        """Note how an instance of a step ended, in place of what was known of it."""
         self._step_rows[record.path] = self._steps.row(record)
         for digest in objects:
             self._object_rows.append(self._objects.row(_Held(digest)))
@@ -284,15 +203,7 @@ class Journal:
         self._session_values = {"status": status, "finished": finished or datetime.now(UTC)}
 
     def flush(self) -> None:
-        """Write what was noted, in one transaction, and return when it is safe on the disk.
-
-        Raises
-        ------
-        StateError
-            It cannot be written; it is still noted, so that a later call may succeed.
-        RunBusyError
-            The run is shared, and another process has gone on with it.
-        """
+        """Write what was noted, in one transaction, and return when it is safe on the disk."""
         if self.is_empty:
             return
         connection, has_rare = self._connection, self._has_rare
@@ -366,11 +277,7 @@ class _Held(t.NamedTuple):
 
 @contextmanager
 def _transaction(connection: sa.Connection, *, through_driver: bool) -> Iterator[_Write]:
-    """Give what writes rows in one transaction.
-
-    Those that every step brings go to SQLite without SQLAlchemy, which would take longer than the
-    writing does.
-    """
+    """Give what writes rows in one transaction."""
     if not through_driver or connection.dialect.name != "sqlite":
         with connection.begin():
             yield connection.exec_driver_sql
@@ -386,12 +293,7 @@ def _transaction(connection: sa.Connection, *, through_driver: bool) -> Iterator
 
 
 class _RowWriter:
-    """A statement that writes records of one kind.
-
-    It is compiled once, and values are made ready by the types of their columns when they are
-    noted, where a wrong one can still be refused. A flush takes two thirds of the time that it
-    takes with `Connection.execute`, and is what bounds how many steps an engine ends in a second.
-    """
+    """A statement that writes records of one kind."""
 
     def __init__(
         self,

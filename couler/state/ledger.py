@@ -44,15 +44,7 @@ class Uses(t.NamedTuple):
 
 
 class Ledger:
-    """What is known when a decision is made; read when it is looked at.
-
-    Attributes
-    ----------
-    clock
-        How often something was offered to the cache or taken from it, this time included.
-    age
-        The worth of what was evicted last, the greatest so far.
-    """
+    """What is known when a decision is made; read when it is looked at."""
 
     def __init__(self, connection: sa.Connection, clock: int, age: float) -> None:
         self._connection = connection

@@ -1,14 +1,4 @@
-"""Deletes the objects of the store that the cache has given up.
-
-What is evicted, or left by a run that has succeeded, is noted in the transaction that gives it up.
-Its objects are deleted after that, again in a transaction: none of them is needed by an entry or a
-run then, and nobody can begin to need it meanwhile, because whoever takes an entry records in a
-transaction that it does. What is made anew is safe as well: it is written after its session has
-begun, which is recorded in a transaction too, and objects that were written since the first of the
-sessions under way are not deleted.
-
-If this is interrupted, what was noted is still noted, and whoever comes next goes on.
-"""
+"""Deletes the objects of the store that the cache has given up."""
 
 from __future__ import annotations
 
@@ -57,22 +47,7 @@ class Swept(t.NamedTuple):
 
 
 def sweep_garbage(database: Database, store: Objects, *, host: str) -> Swept:
-    """Delete what the cache has given up and nobody needs.
-
-    Parameters
-    ----------
-    database, store
-        Where it is noted, and the objects.
-    host
-        This machine: of others it is known only what they tell in the database (`SILENCE`).
-
-    Raises
-    ------
-    StoreError
-        The store cannot be reached; nothing is struck off.
-    StateError
-        The database cannot be used.
-    """
+    """Delete what the cache has given up and nobody needs."""
     complete_holds(database, store)
     objects = size_bytes = waiting = 0
     last = ""
@@ -132,11 +107,7 @@ def _deletable_before(connection: sa.Connection, store: Objects, host: str) -> f
 
 
 def _first_session(connection: sa.Connection, host: str) -> datetime | None:
-    """Return when the first of the sessions under way began; None if there is none.
-
-    One whose engine is dead writes nothing any more. The lock of its run tells of those of this
-    machine, signs of life tell of others.
-    """
+    """Return when the first of the sessions under way began; None if there is none."""
     silent_since = datetime.now(UTC) - SILENCE
     query = (
         sa.select(runs.c.folder, sessions.c.host, sessions.c.started, sessions.c.seen)

@@ -35,22 +35,7 @@ class Owner(t.NamedTuple):
 
 @contextmanager
 def own_run(folder: Path) -> Iterator[None]:
-    """Own a run while the block lasts; the operating system frees it if the process dies.
-
-    Child processes do not inherit the ownership: it ends with this process even if they go on.
-
-    Parameters
-    ----------
-    folder
-        Folder of the run; made if it is missing.
-
-    Raises
-    ------
-    RunBusyError
-        Another process owns the run, or this one does already.
-    StateError
-        The folder cannot be written, or is on a file system without locks.
-    """
+    """Own a run while the block lasts; the operating system frees it if the process dies."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = _Lock(folder / LOCK_NAME)
@@ -74,13 +59,7 @@ def own_run(folder: Path) -> Iterator[None]:
 
 
 def owner_of(folder: Path) -> Owner | None:
-    """Return the process that owns a run now, or None.
-
-    Raises
-    ------
-    StateError
-        The lock of the run cannot be read.
-    """
+    """Return the process that owns a run now, or None."""
     try:
         lock = _Lock(folder / LOCK_NAME, create=False)
     except (FileNotFoundError, NotADirectoryError):
@@ -96,11 +75,7 @@ def owner_of(folder: Path) -> Owner | None:
 
 
 def shown_status(run: RunRecord) -> ShownStatus:
-    """Return how a run stands: `interrupted` if it is recorded as running and nobody owns it.
-
-    A run of an engine elsewhere goes on whether or not somebody follows it, and one of another
-    machine is taken at its word: its lock says nothing here.
-    """
+    """Return how a run stands: `interrupted` if it is recorded as running and nobody owns it."""
     is_elsewhere = run.target is not None or run.host != socket.gethostname()
     if run.status != "running" or run.folder is None or is_elsewhere:
         return run.status

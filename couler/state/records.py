@@ -1,8 +1,4 @@
-"""What is known of runs, as values: one class for each table that others read.
-
-The fields have the names of the columns. Times are aware and in UTC; JSON columns hold plain
-JSON values (dict, list, str, int, float, bool, None).
-"""
+"""What is known of runs, as values: one class for each table that others read."""
 
 from __future__ import annotations
 
@@ -39,43 +35,7 @@ Json: t.TypeAlias = t.Any
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run of a workflow, over all sessions that worked on it.
-
-    Attributes
-    ----------
-    id
-        Name of the run: letters, digits, `-`, `_` and `.`.
-    workflow
-        Name of the workflow.
-    workflow_digest
-        SHA-256 of the workflow's IR, 64 hex digits: that of the latest session.
-    engine
-        Name of the backend that runs it.
-    created
-        When it was asked for.
-    status
-        How it stands.
-    parameters
-        Values of the workflow's parameters by name.
-    logical_date
-        The date that the run stands for, as its steps read it.
-    started, finished
-        When the first session began, and when the run ended.
-    message
-        Why it failed, where no step tells it.
-    outputs
-        Outputs of the workflow by name, once it succeeded.
-    folder
-        Folder with logs and files on `host`; None for engines that keep none here.
-    host
-        Name of the machine whose process runs it or submitted it.
-    program
-        The file that defines the workflow; None for one that came from elsewhere.
-    target
-        How its engine is reached, if that is elsewhere, without secrets; None for this machine.
-    place
-        Where its engine has it; None for this machine, and until the engine has taken it.
-    """
+    """A run of a workflow, over all sessions that worked on it."""
 
     id: str
     workflow: str
@@ -106,27 +66,7 @@ class Standing(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """One engine process that worked on a run.
-
-    Attributes
-    ----------
-    run_id
-        The run.
-    number
-        Counts from 1 within the run.
-    pid, host
-        The process.
-    started, finished
-        When it began and ended; `finished` is None while it works, and after it was killed.
-    status
-        How it ended; "refused" if the engine did not take the run, or did not take it up again.
-    options
-        What the run was started or resumed with, such as the number of jobs.
-    workflow_digest
-        The workflow that it ran: a resumed run may have a changed one.
-    seen
-        When it last told that it goes on; None if it has not yet.
-    """
+    """One engine process that worked on a run."""
 
     run_id: str
     number: int
@@ -142,39 +82,7 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """How an instance of a step ended.
-
-    Attributes
-    ----------
-    path
-        Text of its `StepPath`, such as ``train[2]/fit@1``.
-    name
-        Name of the step.
-    status
-        How it ended.
-    finished
-        When.
-    session, ordinal
-        Which session recorded it, and its place in the order in which steps ended there.
-    item
-        Indices of the items of the maps that it is in, from the outside in; None outside maps.
-    key
-        Fingerprint of what it ran on, 64 hex digits; None if nothing may be reused.
-    outputs
-        Its outputs by name.
-    started
-        When; None for what did not run.
-    attempts
-        How often it was tried.
-    message
-        Why it failed or did not run.
-    exit_code
-        Exit code of the last attempt's process.
-    log
-        Where the log of the last attempt is.
-    source_run
-        The run whose outputs were taken over, for a step that is `cached`.
-    """
+    """How an instance of a step ended."""
 
     path: str
     name: str
@@ -195,40 +103,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """One try of a step.
-
-    Attributes
-    ----------
-    path
-        Text of the `StepPath` of the instance.
-    number
-        Counts from 1 within the run, over all sessions.
-    session
-        Which session tried it.
-    status
-        How it stands.
-    started, finished
-        When.
-    exit_code
-        Exit code of its process; negative for a signal.
-    message
-        Why it failed.
-    pid
-        Its process, the leader of a process group; None before it is spawned.
-    cpu_s
-        CPU time of the process and its children, in seconds.
-    peak_bytes
-        Largest resident memory of one of its processes, in bytes.
-    log
-        Where what it wrote is.
-    processes
-        When processes of it began that did not begin with it, those of other containers among
-        them, in seconds since 1970, by their numbers; None for none.
-    log_from
-        How long the log was when it began, in bytes; None for the first attempt.
-    node
-        Name of the machine that it ran on; None if its engine does not tell.
-    """
+    """One try of a step."""
 
     path: str
     number: int
@@ -256,21 +131,7 @@ class AttemptRecord:
 
 @dataclass(frozen=True, slots=True)
 class CacheDecision:
-    """What the cache did for a step, and why.
-
-    Attributes
-    ----------
-    path
-        Text of the `StepPath` of the instance.
-    key
-        Its fingerprint, 64 hex digits.
-    decision
-        What was done.
-    reason
-        Why, in a sentence.
-    at
-        When.
-    """
+    """What the cache did for a step, and why."""
 
     path: str
     key: str
@@ -281,19 +142,7 @@ class CacheDecision:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Something asked of a running engine from outside.
-
-    Attributes
-    ----------
-    path
-        Text of the `StepPath` that it is about.
-    kind
-        What is asked: `resume` lets a suspended step go on.
-    created
-        When it was asked.
-    entered
-        Texts that a person gives with it, by name.
-    """
+    """Something asked of a running engine from outside."""
 
     path: str
     kind: SignalKind

@@ -1,9 +1,4 @@
-"""What is remembered of outputs that the cache had no room for: values and digests, no files.
-
-It tells the keys of those that read them, so that a step that was evicted need not run where its
-readers are kept (`couler.ir.evaluation.foresight`). What was removed on request, or is of no use,
-is not remembered.
-"""
+"""What is remembered of outputs that the cache had no room for: values and digests, no files."""
 
 from __future__ import annotations
 

@@ -24,31 +24,7 @@ SCHEMA_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something happened to a step's instance.
-
-    Attributes
-    ----------
-    kind
-        `started` and `finished` as they say; a step that is skipped, omitted or taken from the
-        cache ends without having started. `reused`: an earlier session of the run has ended it.
-        `retrying`: an attempt failed and another follows. `suspended`: it waits for
-        `couler resume`. `evicted`: the cache gave something up for what it made.
-    path
-        Place of the instance.
-    run
-        Name of the run.
-    status
-        How it ended; None before.
-    message
-        Why it failed or did not run, where there is something to say.
-    log
-        Where its output is being written.
-    attempt
-        Number of the attempt that starts, waits or has ended, over all sessions of the run; None
-        for what is not tried: a whole, and what did not run.
-    elapsed_s
-        How long it took, where that is known better than by when it is told; None before it ends.
-    """
+    """Something happened to a step's instance."""
 
     kind: EventKind
     path: StepPath
@@ -62,28 +38,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How a step's instance ended.
-
-    Attributes
-    ----------
-    status
-        Its state.
-    outputs
-        Its outputs by name; files and directories as the path where they are kept.
-    attempts
-        How often it was tried, over all sessions of the run; 0 for what did not run, and for a
-        foreach or loop as a whole.
-    message
-        Why it failed or did not run.
-    exit_code
-        Exit code of the last attempt's process.
-    log
-        What its process wrote, secrets masked.
-    started, finished
-        When, in UTC; `started` is None for what did not run.
-    reused
-        Whether an earlier session of the run has ended it.
-    """
+    """How a step's instance ended."""
 
     status: StepStatus
     finished: datetime
@@ -97,20 +52,7 @@ class StepResult:
 
 
 class StepResults(Mapping[str, StepResult]):
-    """How instances ended, by the texts of their paths, in the order in which they ended.
-
-    Steps of the program that have another place in the run are found there by their own paths; one
-    that a pass left out is `skipped`. Neither are gone through: `source_map.steps` names them.
-
-    Parameters
-    ----------
-    ends
-        How instances ended.
-    source_map
-        Where the steps of the program are.
-    finished
-        When the run ended.
-    """
+    """How instances ended, by the texts of their paths, in the order in which they ended."""
 
     def __init__(
         self, ends: Mapping[str, StepResult], source_map: SourceMap, finished: datetime
@@ -141,31 +83,7 @@ class StepResults(Mapping[str, StepResult]):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended.
-
-    Attributes
-    ----------
-    run_id
-        Name of the run.
-    workflow
-        Name of the workflow.
-    status
-        `cancelled` if it was interrupted.
-    steps
-        What ended, by the text of its path, in the order in which it ended (`StepResults`).
-    outputs
-        Outputs of the workflow.
-    folder
-        Folder with the run's logs and its outputs that are files.
-    started, finished
-        When, in UTC.
-    message
-        Why the run failed, where no step tells it.
-    notes
-        What of the workflow has no effect in such a run, one sentence each.
-    source_map
-        Where the steps of the program are that have another place in the run, or none.
-    """
+    """How a run ended."""
 
     run_id: str
     workflow: str
@@ -200,17 +118,7 @@ class RunResult:
 def source_map_json(
     source_map: SourceMap, ends: Mapping[str, HasStatus], default: str | None = None
 ) -> list[dict[str, t.Any]]:
-    """Return as JSON how the steps of a program stand that have another place in the run, or none.
-
-    Parameters
-    ----------
-    source_map
-        Where they are.
-    ends
-        How instances stand, by their paths in the run.
-    default
-        How those stand of which there is nothing in `ends`.
-    """
+    """As JSON how the steps of a program stand that have another place in the run, or none."""
     if not source_map:
         return []
     found: list[dict[str, t.Any]] = []

@@ -49,26 +49,7 @@ _NAMED = 5
 def create_run(
     database: Database, run: RunRecord, ir_json: str, *, source_map: SourceMap = NO_CHANGE
 ) -> None:
-    """Record a run that is about to begin.
-
-    Parameters
-    ----------
-    database
-        The database.
-    run
-        The run; no other may have its id.
-    ir_json
-        The workflow of `run.workflow_digest`, as JSON.
-    source_map
-        Where in it the steps of the program are.
-
-    Raises
-    ------
-    RunExistsError
-        There is a run of its id.
-    StateError
-        The database cannot be written.
-    """
+    """Record a run that is about to begin."""
     with database.write() as connection:
         _add_workflow(connection, run.workflow_digest, run.workflow, ir_json, run.created)
         statement = upsert(runs, connection.dialect, update=()).values(_values(run))
@@ -94,46 +75,7 @@ def begin_session(
     parameters: Mapping[str, Json] | None = None,
     expected: Standing | None = None,
 ) -> int:
-    """Record that a process works on a run, which is `running` from now on.
-
-    The caller owns the run (`own_run`). Sessions that are still recorded as running were killed:
-    they become `interrupted`. Signals that nobody took are dropped. Attempts that a killed session
-    left stay `running`, until their processes are found and `Journal.attempt_ended` is told.
-
-    Parameters
-    ----------
-    database
-        The database.
-    run_id
-        The run.
-    pid, host
-        The process.
-    started
-        When it began.
-    options
-        What the run is started or resumed with.
-    workflow_digest, ir_json
-        The workflow, where it is not the one that the run has had; both or none.
-    source_map
-        Where in that workflow the steps of the program are.
-    parameters
-        Values of the parameters, where they are not those that the run has had.
-    expected
-        How the run is to stand still (`standing_of`): what is to be done was decided on it. It
-        holds across machines, which `own_run` does not.
-
-    Returns
-    -------
-    int
-        Number of the session, from 1.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    RunBusyError
-        The run does not stand as it is expected to.
-    """
+    """Record that a process works on a run, which is `running` from now on."""
     with database.write() as connection:
         lock_cache(connection)  # what it will write is safe from those who delete
         lock_run(connection, run_id)
@@ -188,13 +130,7 @@ def note_session(database: Database, run_id: str, number: int, seen: datetime) -
 
 
 def standing_of(database: Database, run_id: str) -> Standing:
-    """Return how a run stands, for what is decided on it (`begin_session`).
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    """
+    """Return how a run stands, for what is decided on it (`begin_session`)."""
     with database.read() as connection:
         return Standing(read_run(connection, run_id).status, _last_session(connection, run_id))
 
@@ -206,29 +142,7 @@ def change_run(
     *,
     session: int | None = None,
 ) -> bool:
-    """Write what follows from how a run stands, which nobody else changes meanwhile.
-
-    Parameters
-    ----------
-    database
-        The database.
-    run_id
-        The run.
-    change
-        Returns values of fields, given the run; None for no change.
-    session
-        Number of a session: nothing is written if a later one has begun.
-
-    Returns
-    -------
-    bool
-        Whether anything was written.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    """
+    """Write what follows from how a run stands, which nobody else changes meanwhile."""
     with database.write() as connection:
         lock_run(connection, run_id)
         run = read_run(connection, run_id)
@@ -242,15 +156,7 @@ def change_run(
 
 
 def restore_run(database: Database, run: RunRecord, session: int) -> None:
-    """Record a run as it was, its workflow and parameters too: a session on it came to nothing.
-
-    Nothing is written if a later session has begun.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    """
+    """Record a run as it was, its workflow and parameters too: a session on it came to nothing."""
     change_run(database, run.id, lambda _: _values(run), session=session)
 
 
@@ -266,20 +172,7 @@ def _last_session(connection: sa.Connection, run_id: str) -> int:
 
 
 def find_run(database: Database, text: str) -> RunRecord:
-    """Find the run that a user names.
-
-    Parameters
-    ----------
-    database
-        The database.
-    text
-        Its id, a beginning that no other run's id has, or `latest` for the one made last.
-
-    Raises
-    ------
-    RunNotFoundError
-        No run is named so, or several are; the message names the nearest.
-    """
+    """Find the run that a user names."""
     with database.read() as connection:
         found = _runs(connection, runs.c.id == text)
         if not found and text == LATEST:
@@ -304,21 +197,7 @@ def list_runs(
     status: RunStatus | None = None,
     engine: str | None = None,
 ) -> list[RunRecord]:
-    """Return runs, the latest first.
-
-    Parameters
-    ----------
-    database
-        The database.
-    limit
-        How many at most; None for all.
-    workflow
-        Only runs of the workflow of that name.
-    status
-        Only runs that are recorded so.
-    engine
-        Only runs of the engine of that name.
-    """
+    """Return runs, the latest first."""
     wanted: list[sa.ColumnElement[bool]] = [sa.true()]
     if workflow is not None:
         wanted.append(runs.c.workflow == workflow)
@@ -331,13 +210,7 @@ def list_runs(
 
 
 def workflow_of(database: Database, run_id: str) -> str:
-    """Return the IR, as JSON, of a run's latest session.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    """
+    """Return the IR, as JSON, of a run's latest session."""
     query = sa.select(workflows.c.ir).join(runs).where(runs.c.id == run_id)
     with database.read() as connection:
         ir: str | None = connection.execute(query).scalar()
@@ -369,19 +242,7 @@ def attempts_of(
     path: str | None = None,
     status: AttemptStatus | None = None,
 ) -> list[AttemptRecord]:
-    """Return the attempts of a run's steps, by path and number.
-
-    Parameters
-    ----------
-    database
-        The database.
-    run_id
-        The run.
-    path
-        Only those of this instance.
-    status
-        Only those that stand so: `running` finds what a dead engine left.
-    """
+    """Return the attempts of a run's steps, by path and number."""
     wanted = [column for column in attempts.columns if column.name != "run_id"]
     order = attempts.c.path, attempts.c.number
     query = sa.select(*wanted).where(attempts.c.run_id == run_id).order_by(*order)
@@ -415,17 +276,7 @@ def latest_decider(database: Database) -> RunRecord | None:
 
 
 def delete_run(database: Database, run_id: str) -> None:
-    """Delete a run and what is known of it; its folder and what it left in the cache stay.
-
-    How often the cache decided what in it still counts among the statistics.
-
-    Objects that it alone needed are noted as garbage, for who decides next what the cache keeps.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    """
+    """Delete a run and what is known of it; its folder and what it left in the cache stay."""
     with database.write() as connection:
         read_run(connection, run_id)
         lock_cache(connection)
@@ -457,13 +308,7 @@ def _step(row: t.Any) -> StepRecord:
 
 
 def read_run(connection: sa.Connection, run_id: str) -> RunRecord:
-    """Return the run of an id.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    """
+    """Return the run of an id."""
     found = _runs(connection, runs.c.id == run_id)
     if not found:
         raise RunNotFoundError(f'there is no run "{run_id}"')

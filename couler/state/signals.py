@@ -22,15 +22,7 @@ def send_signal(
     *,
     entered: Mapping[str, str] | None = None,
 ) -> None:
-    """Ask something of the engine that works on a run; asking twice is asking once.
-
-    What is `entered` with it, by name, is that of the first asking.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    """
+    """Ask something of the engine that works on a run; asking twice is asking once."""
     with database.write() as connection:
         read_run(connection, run_id)
         statement = upsert(signals, database.dialect, update=())

@@ -1,8 +1,4 @@
-"""The tables of the metadata database.
-
-A change here needs a migration (`couler/state/migrations/`); a test holds the two equal. Nothing
-here is of one database alone.
-"""
+"""The tables of the metadata database."""
 
 from __future__ import annotations
 

@@ -11,17 +11,7 @@ from sqlalchemy.engine import Dialect
 
 
 def upsert(table: sa.Table, dialect: Dialect, *, update: Iterable[str] | None = None) -> sa.Insert:
-    """Return a statement that inserts a row, or updates the one with the same primary key.
-
-    Parameters
-    ----------
-    table
-        The table.
-    dialect
-        That of the database: SQLite or PostgreSQL.
-    update
-        Columns to update; none of them: an existing row is left alone. By default all but the key.
-    """
+    """Return a statement that inserts a row, or updates the one with the same primary key."""
     keys = [column.name for column in table.primary_key]
     names = [column.name for column in table.columns if column.name not in keys]
     names = names if update is None else list(update)

@@ -1,8 +1,4 @@
-"""The step zoo: ready-made steps for training, and the way to make and share more.
-
-`couler zoo ls` lists the steps that are installed, `couler zoo show NAME` tells what one takes. A
-module, such as `couler.steps.pytorch`, is loaded where it is asked for.
-"""
+"""The step zoo: ready-made steps for training, and the way to make and share more."""
 
 import typing as _t
 from importlib import import_module as _import_module

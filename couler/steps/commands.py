@@ -24,30 +24,7 @@ class CommandError(ValueError):
 
 
 def command_words(command: object, args: object = ()) -> list[object]:
-    """Return a command as words: text that is more than words is for a shell.
-
-    Arguments follow the words. A shell is given them as the end of its text where that is one
-    simple command, and as its own where the text says where they go, such as by `"$@"`.
-
-    Parameters
-    ----------
-    command
-        Text, words, or None for the image's own.
-    args
-        What follows it; only whether there is something matters.
-
-    Raises
-    ------
-    CommandError
-        A shell could not read the text, or has no place for arguments.
-
-    Examples
-    --------
-    >>> command_words("python train.py --fast"), command_words("cd /srv && python train.py")
-    (['python', 'train.py', '--fast'], ['sh', '-c', 'cd /srv && python train.py'])
-    >>> command_words("python train.py > log", args=["--rate=1"])
-    ['sh', '-c', 'python train.py > log "$@"', 'sh']
-    """
+    """Return a command as words: text that is more than words is for a shell."""
     if command is None:
         return []
     if not isinstance(command, str):
@@ -73,15 +50,7 @@ def command_words(command: object, args: object = ()) -> list[object]:
 
 
 def unexpanded(word: object) -> object:
-    """Return a word of a pod so that the program gets it as it is, with its dollars.
-
-    Kubernetes expands `$(NAME)` and `$$` in commands, arguments and variables.
-
-    Examples
-    --------
-    >>> unexpanded("$(date) $HOME")
-    '$$(date) $HOME'
-    """
+    """Return a word of a pod so that the program gets it as it is, with its dollars."""
     if isinstance(word, Value) or not isinstance(word, str):
         return word
     return protect_dollars(word)

@@ -1,9 +1,4 @@
-"""How much a step computes that trains an estimator of scikit-learn, by what is known of its data.
-
-Formulas are those of `couler.operations`; what they do not cover has no figure. Hyperparameters
-that are not given have scikit-learn's defaults; where the formula needs one that is known only
-when the workflow runs, there is no figure either.
-"""
+"""How much a step that trains a scikit-learn estimator computes, by what is known of its data."""
 
 from __future__ import annotations
 
@@ -31,26 +26,7 @@ _SIZES: Mapping[str, tuple[int, int]] = FrozenDict(
 def expected_profile(
     estimator: object, hyperparameters: Mapping[str, object] | None, dataset: Dataset
 ) -> dict[str, float | str]:
-    """Return what a profile can say of training an estimator and of judging it.
-
-    Parameters
-    ----------
-    estimator, hyperparameters, dataset
-        As for `expected_operations`.
-
-    Returns
-    -------
-    dict
-        The kind of model, if it is one that `couler.operations` knows, and the operations, if they
-        are known as well.
-
-    Examples
-    --------
-    >>> expected_profile("DecisionTreeClassifier", {"max_depth": 3}, Dataset(name="iris"))
-    {'model': 'decision-tree', 'operations': 3405.3...}
-    >>> expected_profile("GaussianNB", None, Dataset(name="iris"))
-    {}
-    """
+    """Return what a profile can say of training an estimator and of judging it."""
     profile: dict[str, float | str] = {}
     model = _model_of(estimator, hyperparameters)
     if model is not None:
@@ -64,29 +40,7 @@ def expected_profile(
 def expected_operations(
     estimator: object, hyperparameters: Mapping[str, object] | None, dataset: Dataset
 ) -> float | None:
-    """Return the operations of training an estimator and of judging it by the rows held out.
-
-    Parameters
-    ----------
-    estimator
-        Its name or path; a value of the workflow is unknown.
-    hyperparameters
-        Its arguments.
-    dataset
-        The data; their size is known of sets of scikit-learn, and of those with a card. How many
-        rows are held out says the dataset, not its card.
-
-    Returns
-    -------
-    float or None
-        None if the estimator, a hyperparameter or the size is not known, or the dataset is wrong.
-
-    Examples
-    --------
-    >>> expected_operations("DecisionTreeClassifier", {"max_depth": 3}, Dataset(name="iris"))
-    3405.3...
-    >>> expected_operations("GaussianNB", None, Dataset(name="iris"))
-    """
+    """Return the operations of training an estimator and of judging it by the rows held out."""
     if next(dataset_problems(dataset), None) is not None:
         return None
     size = _size_of(dataset)

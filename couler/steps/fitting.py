@@ -64,39 +64,7 @@ def fit(
     profile: Mapping[str, float | str] | None = None,
     options: FitOptions,
 ) -> ProcessHandle:
-    """Make a step that trains.
-
-    Parameters
-    ----------
-    kind
-        What it is, for its name.
-    program
-        File of `couler.steps.programs` that trains.
-    dataset
-        The data.
-    model_params, train_params
-        Parameters of the model and of its training; values can be those of the workflow.
-    model_path
-        Name of the file that the model is written to.
-    scoring
-        What judges the model, in place of what does by default.
-    image
-        The image; by default Python's, into which the packages are installed.
-    needs
-        The packages that the program imports; installed where neither packages nor an image is
-        given.
-    known
-        The parameters that can be checked before the program runs.
-    own_image
-        The image where none is given; by default the Python of this program.
-    more
-        Further inputs of the program.
-    profile
-        What is known of it, such as how much it computes; what a profile of the options says comes
-        first.
-    options
-        The other options of the step.
-    """
+    """Make a step that trains."""
     scope = current_scope()
     builder = scope.builder
     own_name, place = builder.locate(kind)

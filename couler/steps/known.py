@@ -1,8 +1,4 @@
-"""Parameters of models and of their training that are known before the program runs.
-
-Only few are: those that are usual, and those that a library takes when they are misspelt, as if
-nothing had been said. What a library checks well itself is left to it.
-"""
+"""Parameters of models and of their training that are known before the program runs."""
 
 from __future__ import annotations
 
@@ -39,22 +35,7 @@ class Finding(t.NamedTuple):
 
 
 def findings(known: Known, parameters: Mapping[str, object]) -> Iterator[Finding]:
-    """Return what is wrong with parameters.
-
-    Parameters
-    ----------
-    known
-        The parameters of the library.
-    parameters
-        Those of the step, by name; values of the workflow are checked by their type.
-
-    Examples
-    --------
-    >>> rounds = Known({"num_boost_round": int})
-    >>> for one in findings(rounds, {"num_boost_rounds": 3}):
-    ...     print(one.severity, one.message)
-    warning the parameter "num_boost_rounds" is not known. Did you mean "num_boost_round"?
-    """
+    """Return what is wrong with parameters."""
     for name, value in parameters.items():
         if name in known.types:
             yield from _wrong_type(known, name, value)

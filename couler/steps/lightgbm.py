@@ -84,24 +84,7 @@ def train(
 
 
 class LightGBMEstimator:
-    """Parameters of LightGBM that are set one after another, and then trained with.
-
-    Attributes
-    ----------
-    model_path
-        Name of the file that the model is written to.
-    hyperparameters
-        What was set.
-
-    Examples
-    --------
-    >>> import couler
-    >>> from couler.steps.lightgbm import LightGBMEstimator
-    >>> estimator = LightGBMEstimator(num_leaves=31)
-    >>> estimator.set_hyperparameters(num_iterations=20)
-    >>> with couler.Workflow("wines") as wf:
-    ...     trained = estimator.fit(couler.Dataset(name="wine"))
-    """
+    """Parameters of LightGBM that are set one after another, and then trained with."""
 
     def __init__(self, **hyperparameters: object) -> None:
         self.model_path = "model.txt"

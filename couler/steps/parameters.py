@@ -40,19 +40,7 @@ class Problem(t.NamedTuple):
 
 
 class Parameter:
-    """A parameter of a step of the zoo.
-
-    Parameters
-    ----------
-    name
-        As callers give it.
-    hint
-        Its type.
-    default
-        What it is if it is not given; `inspect.Parameter.empty` if it must be.
-    description
-        For people.
-    """
+    """A parameter of a step of the zoo."""
 
     def __init__(self, name: str, hint: t.Any, default: object, description: str) -> None:
         self.name = name
@@ -158,15 +146,7 @@ def _detail(error: ValidationError) -> str:
 
 
 class Parameters:
-    """All parameters of a step of the zoo.
-
-    Parameters
-    ----------
-    function
-        The step's function.
-    prefix
-        How the names begin that it takes by `**`; None if it takes no others.
-    """
+    """All parameters of a step of the zoo."""
 
     def __init__(self, function: Callable[..., object], prefix: str | None = None) -> None:
         hints = t.get_type_hints(function, include_extras=True)
@@ -255,13 +235,7 @@ _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 
 
 def sections(text: str) -> dict[str, str]:
-    r"""Return the sections of a docstring in numpy's style; the part before them is `""`.
-
-    Examples
-    --------
-    >>> list(sections("Do it.\n\nNotes\n-----\nQuickly.").items())
-    [('', 'Do it.'), ('Notes', 'Quickly.')]
-    """
+    r"""Return the sections of a docstring in numpy's style; the part before them is `""`."""
     parts = _SECTION.split(text)
     found = {"": parts[0].strip()}
     found.update(zip(parts[1::2], (part.strip("\n") for part in parts[2::2]), strict=True))

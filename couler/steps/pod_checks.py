@@ -1,7 +1,4 @@
-"""Checks of the pods of jobs, by the rules for the pods of a workflow's own steps.
-
-A job is one manifest to the workflow, so what is wrong in it would be told by the cluster only.
-"""
+"""Checks of the pods of jobs, by the rules for the pods of a workflow's own steps."""
 
 from __future__ import annotations
 
@@ -45,17 +42,7 @@ def reporter(builder: Builder, step: str) -> Add:
 
 
 def check_pod(builder: Builder, options: PodOptions, image: object, command: object) -> None:
-    """Report what Kubernetes would refuse in a pod; what several pods share is told once.
-
-    Parameters
-    ----------
-    builder
-        Takes the reports.
-    options
-        Settings of all pods.
-    image, command
-        Of this pod's container; values of the workflow are known only when it runs.
-    """
+    """Report what Kubernetes would refuse in a pod; what several pods share is told once."""
     add = reporter(builder, options.step)
     if isinstance(image, str):
         problem = image_problem(image)

@@ -1,7 +1,4 @@
-"""Pods in the manifests of training jobs: containers, environment, resources, volumes.
-
-Here they are what Kubernetes reads; the steps of a workflow itself have them in the IR.
-"""
+"""Pods in the manifests of training jobs: containers, environment, resources, volumes."""
 
 from __future__ import annotations
 
@@ -68,17 +65,7 @@ def present(tree: Tree) -> Tree:
 def hyperparameter_words(
     builder: Builder, step: str, *sources: Mapping[str, object]
 ) -> list[object]:
-    """Return hyperparameters as arguments `--name=value`; report what cannot be one.
-
-    Parameters
-    ----------
-    builder
-        Takes the reports.
-    step
-        Name of the step.
-    sources
-        Hyperparameters by name, however they were given.
-    """
+    """Return hyperparameters as arguments `--name=value`; report what cannot be one."""
     words: dict[str, object] = {}
     for name, value in (entry for source in sources for entry in source.items()):
         problem = None
@@ -120,10 +107,7 @@ def environment(builder: Builder, options: PodOptions) -> Tree:
 
 
 def local_environment(builder: Builder, options: PodOptions) -> dict[str, object]:
-    """Return the same environment for a process of this machine, keys of secrets included.
-
-    What is wrong in it is told with the pods, and not once more with the process.
-    """
+    """Return the same environment for a process of this machine, keys of secrets included."""
     given = options.env or {}
     found = {name: value for name, value in given.items() if is_sound(name, value)}
     names = options.secret or ()
@@ -168,18 +152,7 @@ def _report(builder: Builder, options: PodOptions, code: str, problem: str) -> N
 
 
 def _parsed(given: str) -> dict[str, str]:
-    """Read the ancestor's text of resources.
-
-    Raises
-    ------
-    ValueError
-        It is no list of amounts.
-
-    Examples
-    --------
-    >>> _parsed("cpu=0.5, memory=1024, gpu=1")
-    {'cpu': '0.5', 'memory': '1024Mi', 'gpu': '1'}
-    """
+    """Read the ancestor's text of resources."""
     amounts: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in given.split(","))):
         name, is_amount, amount = (one.strip() for one in part.partition("="))
@@ -223,21 +196,7 @@ def pod_template(
     resources: ResourceForm | None = None,
     takes_args: bool = True,
 ) -> Tree:
-    """Return a pod's template with one container.
-
-    Parameters
-    ----------
-    builder
-        The workflow: its secrets, volumes and default image; takes reports.
-    options
-        Settings of all pods.
-    container
-        Name of the container, which operators look for.
-    image, command, resources
-        Its own, before those of all pods.
-    takes_args
-        The arguments of all pods are for this one as well.
-    """
+    """Return a pod's template with one container."""
     main: Tree = {"name": container, "image": image_of(builder, options, image)}
     args = list(options.args) if takes_args else []
     wanted_command = first_given(command, options.command)

@@ -1,8 +1,4 @@
-"""Steps of the zoo: functions that make steps, with a name, a version and a checked signature.
-
-They are found by the entry points of the group `couler.steps`, those that come with Couler like
-those of others.
-"""
+"""Steps of the zoo: functions that make steps, with a name, a version and a checked signature."""
 
 from __future__ import annotations
 
@@ -31,26 +27,7 @@ GROUP = "couler.steps"
 
 
 class ZooStep(t.Generic[P, R]):
-    """A function that makes a step, as the zoo knows it.
-
-    A call checks the arguments against the signature; what is wrong is reported with the line of
-    the call, as for typed steps.
-
-    Attributes
-    ----------
-    name
-        By which the zoo knows it, such as `pytorch.train`.
-    version
-        Of what it makes and takes.
-    summary
-        What it is for, in one sentence.
-    example
-        How it is used, as a program.
-    returns
-        What it gives.
-    parameters
-        What it takes.
-    """
+    """A function that makes a step, as the zoo knows it."""
 
     def __init__(
         self, function: Callable[P, R], name: str, version: str, prefix: str | None = None
@@ -119,32 +96,7 @@ class _MissedStep(StepHandle):
 def zoo_step(
     name: str, *, version: str = "1", extra: str | None = None
 ) -> Callable[[Callable[P, R]], ZooStep[P, R]]:
-    """Make a step of the zoo of a function that makes steps.
-
-    The first line of the docstring is its summary, the section Parameters tells what it takes,
-    and the section Examples how it is used. An entry point of the group `couler.steps` with the
-    same name shares it.
-
-    Parameters
-    ----------
-    name
-        By which it is found: words joined by points, such as `acme.deploy`.
-    version
-        Changes where what it makes or takes does.
-    extra
-        How further names begin that the function takes by `**`; others are mistakes.
-
-    Examples
-    --------
-    >>> import couler
-    >>> from couler.steps import zoo_step
-    >>> @zoo_step("acme.greet", version="2")
-    ... def greet(name: str = "you"):
-    ...     '''Greet somebody.'''
-    ...     return couler.run_container("busybox", ["echo", "hello"], args=[name])
-    >>> greet.summary, greet.parameters.schema()["properties"]["name"]["type"]
-    ('Greet somebody.', 'string')
-    """
+    """Make a step of the zoo of a function that makes steps."""
     return lambda function: ZooStep(function, name, version, extra)
 
 
@@ -169,18 +121,7 @@ def step_names() -> tuple[str, ...]:
 
 
 def get_step(name: str) -> ZooStep[..., t.Any]:
-    """Load a step of the zoo by its name.
-
-    Parameters
-    ----------
-    name
-        One of `step_names`.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no such step, or it cannot be loaded.
-    """
+    """Load a step of the zoo by its name."""
     entry = _entry(name)
     loaded = load_plugin(entry)
     if not isinstance(loaded, ZooStep):

@@ -25,19 +25,7 @@ class Replica(t.NamedTuple):
 def replica_specs(
     builder: Builder, options: PodOptions, container: str, replicas: Sequence[Replica]
 ) -> Tree:
-    """Return the specification of each type that has pods.
-
-    Parameters
-    ----------
-    builder
-        The workflow.
-    options
-        Settings of all pods.
-    container
-        Name of the container that the operator looks for.
-    replicas
-        The types.
-    """
+    """Return the specification of each type that has pods."""
     return {
         replica.type: {
             "replicas": replica.number,
@@ -65,22 +53,7 @@ def ended(
     deciding: Sequence[str],
     may_fail: Mapping[str, int] | None = None,
 ) -> tuple[str, str]:
-    """Return when a job has succeeded and when it has failed; report one without pods that decide.
-
-    Parameters
-    ----------
-    builder
-        Takes the report.
-    step
-        Name of the step.
-    replicas
-        The types.
-    deciding
-        Types of which the first that has pods decides: the job succeeds when all of them have.
-    may_fail
-        How many pods of a type may fail, for the types whose failure is the job's; by default none
-        of any type.
-    """
+    """When a job has succeeded and when it has failed; report one without pods that decide."""
     counts = {replica.type: replica.number for replica in replicas}
     for name, count in counts.items():
         if count < 0:

@@ -79,11 +79,7 @@ def step_name(builder: Builder, kind: str, *given: object) -> str:
 
 
 def make_job(kind: JobKind, options: JobOptions) -> ProcessHandle:
-    """Create a job and wait for its end.
-
-    Its outputs are those of every job, `started` and `ended` (times as the cluster writes them),
-    `model_path` if one is stated, and those of its kind.
-    """
+    """Create a job and wait for its end."""
     manifest = {**kind.manifest}
     metadata: Tree = {"generateName": f"{resource_name(options.name)}-"}
     if options.labels:
@@ -111,24 +107,7 @@ def make_job(kind: JobKind, options: JobOptions) -> ProcessHandle:
 
 
 def condition_anywhere(type_: str, most: int = 6) -> str:
-    """Return a failure condition: a condition of a type is in the resource's list of conditions.
-
-    A cluster does not promise the order of such a list, and in a path only a place in it can be
-    named. Of the parts of a failure condition one is enough, so there is one for every place; of
-    those of a success condition all must hold, so there the same cannot be said.
-
-    Parameters
-    ----------
-    type_
-        Of the condition, such as `Failed`.
-    most
-        How many conditions the kind of resource knows; a list has each at most once.
-
-    Examples
-    --------
-    >>> condition_anywhere("Failed", 2)
-    'status.conditions.0.type == Failed,status.conditions.1.type == Failed'
-    """
+    """Return a failure condition: a condition of a type is in the resource's list of conditions."""
     return ",".join(f"status.conditions.{place}.type == {type_}" for place in range(most))
 
 
@@ -148,21 +127,7 @@ def single_process(
     env: Mapping[str, str],
     model_path: object = None,
 ) -> objects.LocalForm | None:
-    """Return a local form that runs a program alone, as the only member of its group.
-
-    Parameters
-    ----------
-    builder
-        The workflow.
-    options
-        Settings of the job's pods.
-    command
-        The program; None if only the image knows it, and nothing can run here.
-    env
-        What tells the program that it is alone.
-    model_path
-        Where it writes the model.
-    """
+    """Return a local form that runs a program alone, as the only member of its group."""
     words: list[object] = []
     with contextlib.suppress(CommandError):  # told with the pods' own
         words = command_words(command, options.args)
@@ -214,13 +179,7 @@ def run_policy(
 
 
 def resource_name(step: str) -> str:
-    """Return a name that Kubernetes takes, with room for what it and operators append.
-
-    Examples
-    --------
-    >>> resource_name("train_TF.2"), resource_name("1st")
-    ('train-tf-2', 'job-1st')
-    """
+    """Return a name that Kubernetes takes, with room for what it and operators append."""
     name = re.sub("[^a-z0-9]+", "-", step.lower()).strip("-")[:40].rstrip("-")
     return name if name[:1].isalpha() else f"job-{name}".rstrip("-")
 

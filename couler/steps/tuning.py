@@ -118,19 +118,7 @@ class Tuned:
 def check_tuned(
     parameters: Sequence[Tuned], algorithm: object, taken: Mapping[str, object], report: Report
 ) -> list[Tuned]:
-    """Return what can be tuned; report the rest.
-
-    Parameters
-    ----------
-    parameters
-        The hyperparameters.
-    algorithm
-        Suggests their values.
-    taken
-        The outputs that every experiment has.
-    report
-        Takes what is wrong.
-    """
+    """Return what can be tuned; report the rest."""
     if not parameters:
         report('the argument "tuning_params" names no hyperparameter')
     right: list[Tuned] = []

@@ -31,22 +31,7 @@ PACKAGES = {
 def open_filesystem(
     url: str, options: Mapping[str, object], *, what: str
 ) -> tuple[AbstractFileSystem, str]:
-    """Return the filesystem of an address, and the path in it.
-
-    Parameters
-    ----------
-    url
-        An address that fsspec knows.
-    options
-        For the filesystem.
-    what
-        Names the address in messages.
-
-    Raises
-    ------
-    ConfigurationError
-        Nothing that is installed knows such an address, or the options are wrong.
-    """
+    """Return the filesystem of an address, and the path in it."""
     from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # has no types
 
     try:
@@ -64,13 +49,7 @@ def open_filesystem(
 
 @contextlib.contextmanager
 def reported(what: str) -> Iterator[None]:
-    """Report what goes wrong on the other side as a `StoreError`, but for a file that is missing.
-
-    Raises
-    ------
-    StoreError
-        With `what` before the message of the filesystem.
-    """
+    """Report errors of the other side as a `StoreError`, except for a missing file."""
     try:
         yield
     except FileNotFoundError:

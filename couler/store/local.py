@@ -1,7 +1,4 @@
-"""Objects in a folder of this machine.
-
-Only calls of the system, no fsspec: most artifacts are small, and most runs are local.
-"""
+"""Objects in a folder of this machine."""
 
 from __future__ import annotations
 
@@ -26,20 +23,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class LocalPlace:
-    """Objects as read-only files below a folder, which is made at the first write.
-
-    A writer makes a file in `tmp` and renames it. It holds the file `lock` shared while it
-    renames or touches an object, and whoever deletes holds it alone: an object that was just
-    made young is never deleted for its age. An object whose content turns out to be altered moves
-    to `tmp`, so that it is missing from then on and is made again.
-
-    Parameters
-    ----------
-    root
-        The folder.
-    sets_aside
-        Whether it does so with what was altered.
-    """
+    """Objects as read-only files below a folder, which is made at the first write."""
 
     def __init__(self, root: Path, *, sets_aside: bool = True) -> None:
         self._root = root
@@ -192,10 +176,7 @@ class LocalPlace:
                 os.unlink(path)
 
     def _commit(self, temporary: str, target: int, digest: str) -> None:
-        """Give a file that is written its place.
-
-        It takes the place of an object that is there: that one may have been altered.
-        """
+        """Give a file that is written its place."""
         os.fchmod(target, 0o444)
         os.fsync(target)
         path = self._path(digest)

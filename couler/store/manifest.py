@@ -1,9 +1,4 @@
-"""The content of a directory: an object that names the objects of its files.
-
-A manifest is JSON with its entries in the order of their paths, so that equal directories have
-equal digests. Of a file's mode only the permission to execute is kept: all else depends on whose
-machine it was.
-"""
+"""The content of a directory: an object that names the objects of its files."""
 
 from __future__ import annotations
 
@@ -49,13 +44,7 @@ Entry: t.TypeAlias = File | Link | Empty
 
 
 def write_manifest(entries: Iterable[Entry]) -> bytes:
-    """Return the manifest of a directory.
-
-    Raises
-    ------
-    ArtifactError
-        A link leads out of the directory.
-    """
+    """Return the manifest of a directory."""
     ordered = sorted(entries, key=lambda entry: entry.path)
     check_entries(ordered)
     content = {"version": _VERSION, "entries": [_to_json(entry) for entry in ordered]}
@@ -64,13 +53,7 @@ def write_manifest(entries: Iterable[Entry]) -> bytes:
 
 
 def read_manifest(content: bytes) -> tuple[Entry, ...]:
-    """Return the entries of a manifest.
-
-    Raises
-    ------
-    ArtifactError
-        It is none, or an entry leads out of the directory.
-    """
+    """Return the entries of a manifest."""
     try:
         tree = json.loads(content)
         if tree["version"] != _VERSION:
@@ -83,13 +66,7 @@ def read_manifest(content: bytes) -> tuple[Entry, ...]:
 
 
 def check_entries(entries: Iterable[Entry]) -> None:
-    """Refuse entries that lie outside the directory, lead out of it or stand in each other's way.
-
-    Raises
-    ------
-    ArtifactError
-        With the entry.
-    """
+    """Refuse entries that are outside the directory, lead out of it or collide."""
     by_path: dict[str, Entry] = {}
     folders: set[str] = set()
     for entry in entries:

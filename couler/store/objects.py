@@ -25,43 +25,7 @@ _EXECUTABLE_MODE = 0o777
 
 
 class ObjectStore:
-    """A content-addressed store of files and directories.
-
-    Several threads and processes may use it at once. Every method raises `ArtifactError` where
-    a text is no reference, `LostArtifactError` where an object that it needs is missing or altered,
-    and `StoreError` where the store cannot be reached, or refuses to delete. Other errors of this
-    machine's own disk are `OSError`.
-
-    Parameters
-    ----------
-    url
-        Of a folder: `file:///path` (not percent-encoded), or an address that fsspec knows, such as
-        `s3://bucket/prefix`. It is made at the first write.
-    read_only
-        Whether nothing in it is to change. What is put is then known by its reference, and counts
-        as there; nothing is made young, nor set aside if it is found to be altered.
-    options
-        For the filesystem of fsspec.
-
-    Raises
-    ------
-    ConfigurationError
-        At the first use: nothing that is installed knows such an address.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "report.html").write_text("<p>good</p>")
-    >>> store = ObjectStore(f"file://{folder}/store")
-    >>> reference = store.put(folder / "report.html")
-    >>> reference.rpartition("/")[2]
-    'report.html'
-    >>> store.fetch(reference, folder / "copy.html")
-    >>> (folder / "copy.html").read_text()
-    '<p>good</p>'
-    """
+    """A content-addressed store of files and directories."""
 
     def __init__(self, url: str, *, read_only: bool = False, **options: object) -> None:
         self.url = url
@@ -74,24 +38,7 @@ class ObjectStore:
         return self._place.lag_s
 
     def put(self, path: Path, *, root: Path | None = None) -> str:
-        """Store a file or a directory and return its reference.
-
-        Parameters
-        ----------
-        path
-            What to store; its base name becomes that of the reference.
-        root
-            Folder that `path` must not lead out of by way of symbolic links; the folder that
-            `path` stands in by default.
-
-        Raises
-        ------
-        ArtifactError
-            It is neither file nor directory, or a link leads out of where it may.
-        OSError
-            It cannot be read, or the disk of the store is full. Nothing is left of it but
-            complete objects.
-        """
+        """Store a file or a directory and return its reference."""
         real = os.path.realpath(path)
         allowed = os.path.realpath(path.parent if root is None else root)
         if os.path.commonpath((real, allowed)) != allowed:
@@ -106,23 +53,7 @@ class ObjectStore:
         return str(Reference(digest, name, "executable" if is_executable else "file"))
 
     def fetch(self, text: str, target: Path) -> None:
-        """Copy what a reference stands for to a path, checking it against its digest.
-
-        The copy is the caller's own to change. A file takes the place of a file; a directory is
-        put into one that is there.
-
-        Parameters
-        ----------
-        text
-            A reference.
-        target
-            Where to put it; the folders above it are made.
-
-        Raises
-        ------
-        OSError
-            The copy cannot be written. Nothing is left of a file, or of a directory that was new.
-        """
+        """Copy what a reference stands for to a path, checking it against its digest."""
         reference = parse_reference(text)
         target.parent.mkdir(parents=True, exist_ok=True)
         if reference.kind != "directory":
@@ -187,35 +118,11 @@ class ObjectStore:
         return self._place.objects()
 
     def delete(self, digest: str, *, before: float | None = None) -> bool:
-        """Delete an object.
-
-        Parameters
-        ----------
-        digest
-            Of the object.
-        before
-            Only if it was last written or touched before this time, in seconds of the Unix epoch.
-
-        Returns
-        -------
-        bool
-            Whether it was deleted.
-        """
+        """Delete an object."""
         return self._place.delete(digest, before)
 
     def sweep(self, before: float) -> int:
-        """Delete the temporary files of writers that were interrupted before a time.
-
-        Parameters
-        ----------
-        before
-            In seconds of the Unix epoch; a writer that lives writes more often than that.
-
-        Returns
-        -------
-        int
-            How many there were.
-        """
+        """Delete the temporary files of writers that were interrupted before a time."""
         return self._place.sweep(before)
 
     def url_of(self, text: str) -> str:
@@ -223,10 +130,7 @@ class ObjectStore:
         return self._place.url_of(parse_reference(text).digest)
 
     def local_path(self, text: str) -> Path | None:
-        """Return the path of a file's object on this machine, to be read only.
-
-        None for a directory, and where the store is on another machine.
-        """
+        """Return the path of a file's object on this machine, to be read only."""
         reference = parse_reference(text)
         if reference.kind == "directory":
             return None

@@ -24,11 +24,7 @@ class Object(t.NamedTuple):
 
 
 class Place(t.Protocol):
-    """Holds objects by the digest of their content.
-
-    An object appears whole or not at all. A method that reads content checks it against the
-    digest and raises `LostArtifactError` where the object is missing or altered.
-    """
+    """Holds objects by the digest of their content."""
 
     @property
     def lag_s(self) -> float:

@@ -13,17 +13,7 @@ from couler.store.places import Object, Place, missing
 
 
 class ReadOnlyPlace:
-    """Answers as a place would that is written to, without writing to it.
-
-    Of what is added only digest and size are remembered, and the content of what was in memory:
-    it counts as there, but a file cannot be read from here. What turns out to be altered is missing
-    from then on, as it is where it is set aside.
-
-    Parameters
-    ----------
-    place
-        Holds the objects, and leaves those that were altered where they are.
-    """
+    """Answers as a place would that is written to, without writing to it."""
 
     def __init__(self, place: Place) -> None:
         self._place = place

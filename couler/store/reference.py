@@ -1,14 +1,4 @@
-"""The text that stands for a stored file or directory, and travels between steps.
-
-::
-
-    <sha256>/report.html     a file
-    <sha256>/train*          a file that can be executed
-    <sha256>/model/          a directory
-
-The digest says what it is, the name only what people call it: two references with one digest
-stand for the same content. The marks at the end are those of ``ls -F``.
-"""
+"""The text that stands for a stored file or directory, and travels between steps."""
 
 from __future__ import annotations
 
@@ -30,17 +20,7 @@ _UNSAFE = re.compile(r"[%*\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A stored file or directory.
-
-    Attributes
-    ----------
-    digest
-        SHA-256 of the content or, for a directory, of its manifest; hexadecimal.
-    name
-        Base name that the file had.
-    kind
-        What it is.
-    """
+    """A stored file or directory."""
 
     digest: str
     name: str
@@ -57,18 +37,7 @@ class Reference:
 
 
 def parse_reference(text: str) -> Reference:
-    """Return what a reference says.
-
-    Raises
-    ------
-    ArtifactError
-        The text is no reference.
-
-    Examples
-    --------
-    >>> parse_reference("ab" * 32 + "/model/").kind
-    'directory'
-    """
+    """Return what a reference says."""
     match = _TEXT.fullmatch(text)
     if match is not None:
         digest, quoted, mark = match.groups()
@@ -90,23 +59,7 @@ def is_reference(text: str) -> bool:
 
 
 def content_of(text: str) -> str:
-    """Return what stands for a file in the key of a cached step: its content, without its name.
-
-    Parameters
-    ----------
-    text
-        A reference.
-
-    Raises
-    ------
-    ArtifactError
-        The text is no reference.
-
-    Examples
-    --------
-    >>> content_of("ab" * 32 + "/report.html") == content_of("ab" * 32 + "/other.txt") == "ab" * 32
-    True
-    """
+    """Return what stands for a file in the key of a cached step: its content, without its name."""
     return parse_reference(text).content
 
 

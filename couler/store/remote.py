@@ -31,19 +31,7 @@ _MODIFIED = ("LastModified", "last_modified", "mtime", "updated", "modified", "c
 
 
 class RemotePlace:
-    """Objects below a folder of an fsspec filesystem.
-
-    A writer makes a file in `tmp` and moves it, since a file whose writing was interrupted is
-    complete to some filesystems. An object that is there already is not sent again; one whose
-    content turns out to be altered is deleted, so that it is.
-
-    Parameters
-    ----------
-    url, options
-        Of the folder, as fsspec knows it.
-    sets_aside
-        Whether it does so with what was altered.
-    """
+    """Objects below a folder of an fsspec filesystem."""
 
     def __init__(self, url: str, options: Mapping[str, object], *, sets_aside: bool = True) -> None:
         self._url = url.rstrip("/")

@@ -14,25 +14,7 @@ _MOST_TOLD = 10
 
 
 class RunFiles:
-    """Files and folders by the keys that an engine gives them.
-
-    Parameters
-    ----------
-    url
-        Where the repository is, as fsspec writes it: `s3://bucket`, or a folder.
-    options
-        For the filesystem.
-
-    Raises
-    ------
-    ConfigurationError
-        Nothing that is installed knows such an address, or the options are wrong.
-
-    Attributes
-    ----------
-    url
-        The address; of a folder on this machine its absolute path.
-    """
+    """Files and folders by the keys that an engine gives them."""
 
     def __init__(self, url: str, **options: object) -> None:
         self._what = f"the repository {url}"
@@ -41,28 +23,7 @@ class RunFiles:
         self.url = self._root if is_here else url
 
     def sizes(self, locations: Collection[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return the bytes of each object that files and folders are made of.
-
-        Parameters
-        ----------
-        locations
-            Of files or folders.
-
-        Returns
-        -------
-        mapping
-            For each location the bytes of its objects by their places; empty if it has none.
-
-        Raises
-        ------
-        StoreError
-            The repository cannot be asked.
-
-        Notes
-        -----
-        One listing for all locations of a run, which is the first name in a location: of the
-        folder that they have in common. A storage gives such a listing in pages.
-        """
+        """Return the bytes of each object that files and folders are made of."""
         found: dict[str, dict[str, int]] = {one: {} for one in locations}
         wanted: dict[str, list[str]] = {}
         for one in found:
@@ -78,13 +39,7 @@ class RunFiles:
         return found
 
     def remove(self, places: Iterable[str]) -> int:
-        """Remove objects by their places and return how many there were.
-
-        Raises
-        ------
-        FilesLeftError
-            Not all could be removed; each was tried.
-        """
+        """Remove objects by their places and return how many there were."""
         count = 0
         left: list[str] = []
         first: StoreError | None = None
@@ -104,15 +59,7 @@ class RunFiles:
 
 
 def told_places(places: Collection[str]) -> str:
-    """Return how many files there are, and the names of the first.
-
-    Examples
-    --------
-    >>> told_places(["a", "b"])
-    '2 files (a, b)'
-    >>> told_places(["a"] * 12)
-    '12 files (a, a, a, a, a, a, a, a, a, a and 2 more)'
-    """
+    """Return how many files there are, and the names of the first."""
     named = ", ".join(list(places)[:_MOST_TOLD])
     more = len(places) - _MOST_TOLD
     return f"{counted(len(places), 'file')} ({named}{f' and {more} more' if more > 0 else ''})"

@@ -1,7 +1,4 @@
-"""Hyperparameters from cards: what is known of data and model, predicted logs, real training.
-
-`couler tune` is its command, the pass `tune` puts what was chosen into a workflow.
-"""
+"""Hyperparameters from cards: what is known of data and model, predicted logs, real training."""
 
 import typing as _t
 from importlib import import_module as _import_module

@@ -36,13 +36,7 @@ Tell: t.TypeAlias = Callable[[str], None]
 
 
 class TuningInterrupted(KeyboardInterrupt):  # it is as little an error as its base
-    """Tuning was interrupted.
-
-    Attributes
-    ----------
-    outcome
-        What was predicted by then, with the best of it chosen.
-    """
+    """Tuning was interrupted."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
@@ -51,26 +45,7 @@ class TuningInterrupted(KeyboardInterrupt):  # it is as little an error as its b
 
 @dataclass(frozen=True, kw_only=True)
 class TuneOptions:
-    """How candidates are found and asked about.
-
-    Attributes
-    ----------
-    rounds
-        How many rounds there are; each finds new candidates.
-    candidates
-        How many are found in each, besides the default; of a list or a grid all are taken.
-    source
-        How they are found; None for what the space says.
-    seed
-        Of what is drawn, and for endpoints that take one.
-    temperature
-        Of predictions and proposals; None for that of the settings.
-
-    Raises
-    ------
-    ValueError
-        A number is below 1.
-    """
+    """How candidates are found and asked about."""
 
     rounds: int = 1
     candidates: int = 6
@@ -93,59 +68,8 @@ def tune(
     *,
     tell: Tell = lambda _: None,
 ) -> Outcome:
-    """Choose hyperparameters by predicted training logs; nothing is trained.
-
-    Parameters
-    ----------
-    data, model
-        The cards, D and M of the paper.
-    space
-        The hyperparameters and where candidates come from, H.
-    language_model
-        Predicts, and proposes where the space says so.
-    options
-        How many candidates, in how many rounds.
-    tell
-        Is told of each candidate.
-
-    Returns
-    -------
-    Outcome
-        All candidates with their logs and what was wrong with those left out; the best is chosen.
-        If the budget is reached or the endpoint fails once something was predicted, that is kept:
-        `missing` then says what there is not.
-
-    Raises
-    ------
-    TuningError
-        There is no candidate, none has a usable log, or a fixed list is to have several rounds.
-    LanguageModelError, ModelBudgetError
-        The endpoint cannot be used, or the budget is reached, before there is a usable log.
-    TuningInterrupted
-        It is interrupted once something was predicted, which it has. It is a `KeyboardInterrupt`.
-
-    Notes
-    -----
-    For each candidate h the model predicts a training log t (lines 5 to 8 of the algorithm), and
-    the one with the best performance by its log is chosen (line 10). Where the paper says no more,
-    this is how it is read:
-
-    - Performance is the validation metric of the log's last point. A tie goes to the candidate
-      that was found first, and the default is before all.
-    - "Several rounds of testing" are rounds of new candidates: later ones are drawn anew, or
-      proposed by the model, which sees the earlier logs. A list or a grid is one fixed set, and has
-      one round.
-    - A log that cannot be one (`couler.tuning.logs.problems_of_log`) is told and left out; nothing
-      is put in its place.
-    - The default is always among the candidates, where the space has one: what is chosen is then
-      never worse than it, as far as logs tell.
-
-    One call of the model for each candidate, besides proposals.
-
-    References
-    ----------
-    The Couler paper, section IV-C and Algorithm 4 (Automatic Hyperparameters Tuning).
-    """
+    """Choose hyperparameters by predicted training logs; nothing is trained."""
+    # The Couler paper, section IV-C and Algorithm 4 (Automatic Hyperparameters Tuning).
     return _Tuning(data, model, space, language_model, options, tell).run()
 
 
@@ -370,13 +294,7 @@ def _range(metric: Metric) -> str:
 
 
 def as_text(setting: t.Mapping[str, object]) -> str:
-    """Return a setting as it is told in a line.
-
-    Examples
-    --------
-    >>> as_text({"learning_rate": 0.05, "hidden_layer_sizes": (50, 20)})
-    'learning_rate=0.05 hidden_layer_sizes=[50,20]'
-    """
+    """Return a setting as it is told in a line."""
     import json
 
     return " ".join(

@@ -31,17 +31,7 @@ _MOST_BYTES = 8 * MOST_CELLS + (1 << 20)
 
 
 class Arrays(t.NamedTuple):
-    """Rows to learn from.
-
-    Attributes
-    ----------
-    names
-        Of the columns: `x0`, `x1` and so on.
-    x
-        n x m numbers, float64.
-    y
-        n labels: numbers or texts.
-    """
+    """Rows to learn from."""
 
     names: list[str]
     x: t.Any
@@ -49,15 +39,7 @@ class Arrays(t.NamedTuple):
 
 
 def read_arrays(path: Path) -> Arrays:
-    """Read an npz file.
-
-    Raises
-    ------
-    TuningError
-        It is none, has other arrays, is too large, or has objects, which only running code reads.
-    ConfigurationError
-        numpy is not installed.
-    """
+    """Read an npz file."""
     try:
         import numpy as np
     except ImportError as error:

@@ -9,11 +9,7 @@ __all__ = ["best_of"]
 
 
 def best_of(outcome: Outcome) -> Outcome:
-    """Return an outcome with the best of its candidates chosen, and why.
-
-    Where some were really trained, the best of those is chosen by what that came to, and else the
-    best by its predicted log; `couler.tuning.outcome.ranked` says which of equals.
-    """
+    """Return an outcome with the best of its candidates chosen, and why."""
     predicted = ranked(outcome.candidates, outcome.metric)
     trained = ranked(outcome.candidates, outcome.metric, is_real=True)
     chosen = trained[0] if trained else predicted[0]

@@ -41,33 +41,7 @@ def draw_data_card(
     metric: str | None = None,
     delimiter: str | None = None,
 ) -> DataCard:
-    """Return the card of the data in a file; nothing in it is run.
-
-    Parameters
-    ----------
-    path
-        A CSV file with a header, or an npz file with the arrays `X` and `y`.
-    label
-        Name of the column of the labels; by default the last, and of npz `y`.
-    name
-        What the data are called; by default as the file.
-    metric
-        What models are judged by; by default accuracy for classes, R squared for numbers.
-    delimiter
-        Between the columns of CSV; by default a comma, or what the header has in its place.
-
-    Raises
-    ------
-    TuningError
-        The file cannot be read, is too large, or has no such column.
-    ConfigurationError
-        An npz file needs numpy, which is not installed.
-
-    Notes
-    -----
-    At most 1,000,000 rows, 10,000 columns and 20,000,000 values are read. The card tells of the
-    first 50 columns, and of the first 100 classes.
-    """
+    """Return the card of the data in a file; nothing in it is run."""
     if path.suffix == ".npz":
         arrays = read_arrays(path)
         columns = [_Seen(one, arrays.x[:, index]) for index, one in enumerate(arrays.names)]
@@ -86,15 +60,7 @@ def draw_data_card(
 
 
 def draw_set_card(name: str, *, metric: str | None = None) -> DataCard:
-    """Return the card of a set that comes with scikit-learn.
-
-    Raises
-    ------
-    TuningError
-        There is no such set.
-    ConfigurationError
-        scikit-learn is not installed.
-    """
+    """Return the card of a set that comes with scikit-learn."""
     if name not in SETS:
         raise TuningError(
             f'scikit-learn brings no set "{name}"; there are: {", ".join(SETS)}.'
@@ -115,15 +81,7 @@ def draw_set_card(name: str, *, metric: str | None = None) -> DataCard:
 
 
 def draw_array_card(x: t.Any, y: t.Any, *, name: str, metric: str | None = None) -> DataCard:
-    """Return the card of rows that are arrays; it does not say where the data are.
-
-    Parameters
-    ----------
-    x, y
-        n x m numbers, and n labels.
-    name, metric
-        As for `draw_data_card`.
-    """
+    """Return the card of rows that are arrays; it does not say where the data are."""
     columns = [_Seen(f"x{index}", x[:, index]) for index in range(x.shape[1])]
     columns.append(_Seen(ARRAY_LABEL, y))
     return _card(columns, ARRAY_LABEL, name, metric, None, name)

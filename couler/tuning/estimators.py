@@ -22,22 +22,7 @@ _LOSSES = {"MLPClassifier": "log_loss", "MLPRegressor": "squared_error"}
 
 
 def draw_model_card(step: str, estimator: str) -> ModelCard:
-    """Return the card of an estimator that a step of the zoo trains.
-
-    Parameters
-    ----------
-    step
-        Name of the step; so far `sklearn.train`.
-    estimator
-        Name of the estimator of scikit-learn.
-
-    Raises
-    ------
-    TuningError
-        There is no such estimator, or the step is another one.
-    ConfigurationError
-        scikit-learn is not installed.
-    """
+    """Return the card of an estimator that a step of the zoo trains."""
     if step != STEP:
         raise TuningError(
             f'cards are drawn of what {STEP} trains, not "{step}". Write the card by hand'
@@ -59,22 +44,7 @@ def draw_model_card(step: str, estimator: str) -> ModelCard:
 
 
 def refuse_unknown_parameters(estimator: str, names: Iterable[str]) -> None:
-    """Refuse names that an estimator has no parameters of.
-
-    Parameters
-    ----------
-    estimator
-        Its name; one given by its path is left to the step that trains it.
-    names
-        Of parameters.
-
-    Raises
-    ------
-    TuningError
-        There is no such estimator, or it has no such parameter.
-    ConfigurationError
-        scikit-learn is not installed.
-    """
+    """Refuse names that an estimator has no parameters of."""
     if "." in estimator:
         return
     known = inspect.signature(_found(estimator)).parameters

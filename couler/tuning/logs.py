@@ -42,10 +42,7 @@ def _whole(value: object) -> object:
 
 
 class LogPoint(BaseModel):
-    """A line of a training log: what holds after a step of training.
-
-    A truth or a text is no number, though it may look like one.
-    """
+    """A line of a training log: what holds after a step of training."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -61,10 +58,7 @@ class LogPoint(BaseModel):
 
 
 class PredictedLog(BaseModel):
-    """A training log as a language model predicts it.
-
-    The numbers can be any: `problems_of_log` tells whether they make a log.
-    """
+    """A training log as a language model predicts it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -75,38 +69,12 @@ class PredictedLog(BaseModel):
     points: tuple[LogPoint, ...]
 
     def performance(self) -> float:
-        """Return what the log says of the trained model: the last validation metric.
-
-        The paper says only "best performance based on t_i". The last point and not the best one
-        is read, since the model that real training keeps is that of its end.
-        """
+        """Return what the log says of the trained model: the last validation metric."""
         return self.points[-1].validation_metric
 
 
 def problems_of_log(log: PredictedLog, metric: Metric, *, loss: str = "") -> list[str]:
-    """Return why a predicted log cannot be one, each in words; nothing if it can.
-
-    Parameters
-    ----------
-    log
-        The log.
-    metric
-        That of the data card.
-    loss
-        That of the model card; empty where it says none, and the log's own counts.
-
-    Examples
-    --------
-    >>> points = tuple(
-    ...     LogPoint(step=step, train_loss=1 / step, validation_loss=1 / step,
-    ...              train_metric=0.9, validation_metric=value)
-    ...     for step, value in [(1, 0.5), (2, 0.7), (2, 1.2)]
-    ... )
-    >>> log = PredictedLog(reason="", metric="accuracy", loss="log_loss", unit="epoch",
-    ...                    points=points)
-    >>> problems_of_log(log, Metric.model_validate("accuracy"))
-    ['point 3: step 2 does not come after 2', 'point 3: validation accuracy is 1.2, which is above 1']
-    """  # noqa: E501  # what is printed is one line
+    """Return why a predicted log cannot be one, each in words; nothing if it can."""
     found: list[str] = []
     if _plain(log.metric) != _plain(metric.name):
         found.append(f'its metric is "{log.metric:.60}", not {metric.name}, that of the data card')

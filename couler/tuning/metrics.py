@@ -15,30 +15,7 @@ Direction: t.TypeAlias = t.Literal["maximize", "minimize"]
 
 
 class Metric(Sheet):
-    """What a model is judged by.
-
-    In YAML the name of a known one, such as `accuracy`, or all fields.
-
-    Attributes
-    ----------
-    name
-        What it is called.
-    direction
-        Whether more or less of it is better.
-    least, most
-        Its range; None where it has no end.
-    scorer
-        What scikit-learn computes it with; None where that is not known.
-    is_negated
-        Whether that scorer gives it with the other sign, as it does for errors.
-
-    Examples
-    --------
-    >>> Metric.model_validate("rmse").direction
-    'minimize'
-    >>> Metric.model_validate("accuracy").problem(1.2)
-    'accuracy is 1.2, which is above 1'
-    """
+    """What a model is judged by."""
 
     name: str
     direction: Direction

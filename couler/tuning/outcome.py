@@ -38,15 +38,7 @@ class Point(Sheet):
 
 
 class RealTraining(Sheet):
-    """What real training of a candidate came to.
-
-    Attributes
-    ----------
-    scores
-        The metric on the rows held out, of each division of the rows; empty if one failed.
-    problem
-        Why there is none.
-    """
+    """What real training of a candidate came to."""
 
     scores: tuple[float, ...] = ()
     problem: str | None = None
@@ -58,31 +50,7 @@ class RealTraining(Sheet):
 
 
 class Candidate(Sheet):
-    """A setting of hyperparameters, and what is known of it.
-
-    Attributes
-    ----------
-    name
-        `c01`, `c02` and so on, in the order in which they were found.
-    round
-        In which they were found, from 1.
-    origin
-        How it was found.
-    parameters
-        The setting.
-    predicted
-        The metric at the end of the predicted log; None where there is no usable log.
-    reason
-        What the model says of it.
-    unit
-        What the steps of the log are.
-    log
-        The predicted log; empty where none is usable.
-    problems
-        Why its log was left out.
-    real
-        What real training came to; None if it was not trained.
-    """
+    """A setting of hyperparameters, and what is known of it."""
 
     name: str
     round: PositiveInt
@@ -102,17 +70,7 @@ class Candidate(Sheet):
 
 
 class Used(Sheet):
-    """What predictions took.
-
-    Attributes
-    ----------
-    model
-        As the endpoint calls it.
-    prompts
-        Names and versions of the prompts.
-    calls, prompt_tokens, completion_tokens, cost
-        As `couler.llm.Usage`; the cost is None where a price is not known.
-    """
+    """What predictions took."""
 
     model: str = ""
     prompts: t.Annotated[tuple[str, ...], Field(max_length=20)] = ()
@@ -123,38 +81,7 @@ class Used(Sheet):
 
 
 class Outcome(Sheet):
-    """What came of tuning.
-
-    Attributes
-    ----------
-    kind, schema_version
-        By which files of it are known.
-    data, model
-        Names of the cards.
-    metric
-        What candidates were compared by.
-    parameters
-        The setting that was chosen.
-    chosen
-        The candidate that it is of.
-    why
-        Why, in one sentence.
-    defaults
-        The setting of the defaults; None where the space has none.
-    conditions
-        By the name of a hyperparameter that is not always there, its `when` of the space.
-    candidates
-        All of them, in the order in which they were found.
-    refused
-        What was proposed and is not in the space, each with its reason.
-    used
-        What predictions took.
-    not_trained_on
-        Columns that real training left out, since they hold no numbers.
-    missing
-        What was not predicted, and why: a budget was reached, or the endpoint failed. Empty where
-        all was.
-    """
+    """What came of tuning."""
 
     kind: t.Literal["tuning"] = KIND
     schema_version: t.Literal[1] = SCHEMA_VERSION
@@ -188,10 +115,7 @@ class Outcome(Sheet):
 
     @property
     def rank_correlation(self) -> tuple[float | None, int]:
-        """Spearman's correlation of predicted and real values, and of how many candidates.
-
-        None where there are fewer than 3 or all are alike, so that ranks tell nothing.
-        """
+        """Spearman's correlation of predicted and real values, and of how many candidates."""
         pairs = [
             (one.predicted, one.real_mean)
             for one in self.candidates
@@ -225,22 +149,7 @@ class Outcome(Sheet):
 def ranked(
     candidates: Iterable[Candidate], metric: Metric, *, is_real: bool = False
 ) -> list[Candidate]:
-    """Return the candidates that have a value, the best first.
-
-    Parameters
-    ----------
-    candidates
-        In the order in which they were found.
-    metric
-        What they are compared by.
-    is_real
-        Whether by real training, and not by predicted logs.
-
-    Notes
-    -----
-    Of equals the default is before all; then, by real training, the one that was predicted better;
-    then the one that was found first.
-    """
+    """Return the candidates that have a value, the best first."""
 
     def place(one: Candidate, value: float) -> tuple[float, bool, float]:
         second = 0.0
@@ -254,13 +163,7 @@ def ranked(
 
 
 def make_outcome(tree: object, where: str) -> Outcome:
-    """Return the outcome that plain values describe.
-
-    Raises
-    ------
-    TuningError
-        They are none; with all problems.
-    """
+    """Return the outcome that plain values describe."""
     if isinstance(tree, dict):
         if tree.get("kind") != KIND:
             raise TuningError(f"{where}: this is no outcome of tuning; `couler tune -o` writes one")
@@ -269,12 +172,6 @@ def make_outcome(tree: object, where: str) -> Outcome:
 
 
 def read_outcome(path: Path) -> Outcome:
-    """Read what `couler tune -o` wrote.
-
-    Raises
-    ------
-    TuningError
-        The file cannot be read, or is no outcome; with all problems.
-    """
+    """Read what `couler tune -o` wrote."""
     text = read_text(path, "outcome of tuning", _MOST_BYTES)
     return make_outcome(parse_yaml(text, str(path)), str(path))

@@ -16,22 +16,7 @@ _MOST_BYTES = 1 << 24
 
 
 def read_parameters(path: Path) -> dict[str, object]:
-    """Return parameters by name, with the types that the file has.
-
-    Parameters
-    ----------
-    path
-        A table in YAML or JSON, or an outcome of tuning, of which the chosen ones are taken.
-
-    Raises
-    ------
-    ParameterError
-        The file cannot be read, is no such table, or a value has no JSON form.
-
-    Notes
-    -----
-    Texts are `PlainText`: the text "5" is no number, though it looks like one.
-    """
+    """Return parameters by name, with the types that the file has."""
     try:
         tree = parse_yaml(read_text(path, "file of parameters", _MOST_BYTES), str(path))
         if isinstance(tree, dict) and tree.get("kind") == KIND:

@@ -46,15 +46,7 @@ class ProposedSettings(BaseModel):
 
 @dataclass
 class Proposals:
-    """What was proposed.
-
-    Attributes
-    ----------
-    settings
-        Those of the space that are new.
-    refused
-        The others, each with its reason.
-    """
+    """What was proposed."""
 
     settings: list[dict[str, t.Any]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -70,28 +62,7 @@ def ask_for_settings(
     temperature: float | None = None,
     seed: int | None = None,
 ) -> Proposals:
-    """Ask for new settings, and again where some are out of the space, a few times at most.
-
-    Parameters
-    ----------
-    model
-        Proposes.
-    prompt
-        Asks for `count` settings.
-    space
-        What they have to be in.
-    count
-        How many are wanted; fewer may come, and further ones are left.
-    known
-        Settings that are not new, as `key_of` tells them.
-    temperature, seed
-        As for `LanguageModel.ask_for`.
-
-    Raises
-    ------
-    LanguageModelError, ModelBudgetError
-        As `LanguageModel.ask_for`; an answer without the form counts as one without settings.
-    """
+    """Ask for new settings, and again where some are out of the space, a few times at most."""
     found = Proposals()
     taken = set(known)
     for _ in range(_TRIES):

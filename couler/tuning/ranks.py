@@ -7,22 +7,7 @@ from collections.abc import Sequence
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Return Spearman's rank correlation; None where one of them is constant.
-
-    Parameters
-    ----------
-    one, other
-        Values of the same things, n of each. Equal values share the mean of their ranks.
-
-    Notes
-    -----
-    Pearson's correlation of the ranks. O(n log n).
-
-    Examples
-    --------
-    >>> spearman([0.1, 0.5, 0.9], [1, 2, 3]), spearman([0.1, 0.5, 0.9], [3, 2, 1])
-    (1.0, -1.0)
-    """
+    """Return Spearman's rank correlation; None where one of them is constant."""
     ranks, others = _ranks(one), _ranks(other)
     mean = (len(one) + 1) / 2
     products = math.fsum((a - mean) * (b - mean) for a, b in zip(ranks, others, strict=True))

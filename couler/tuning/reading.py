@@ -37,13 +37,7 @@ class Sheet(BaseModel):
 
 
 def read_text(path: Path, what: str, most_bytes: int = MOST_BYTES) -> str:
-    """Return the text of a file.
-
-    Raises
-    ------
-    TuningError
-        It cannot be read, is too large, or is no UTF-8.
-    """
+    """Return the text of a file."""
     try:
         with path.open("rb") as file:
             data = file.read(most_bytes + 1)
@@ -58,19 +52,7 @@ def read_text(path: Path, what: str, most_bytes: int = MOST_BYTES) -> str:
 
 
 def parse_yaml(text: str, where: str) -> object:
-    """Return what a text of YAML or JSON says.
-
-    Raises
-    ------
-    TuningError
-        It is no YAML; it uses aliases, with which a small file can stand for a huge one; it nests
-        too deeply; or a key is there twice, of which one would be lost.
-
-    Examples
-    --------
-    >>> parse_yaml("{low: 1e-4, name: '1e-4'}", "space")
-    {'low': 0.0001, 'name': '1e-4'}
-    """
+    """Return what a text of YAML or JSON says."""
     import yaml
 
     try:
@@ -141,24 +123,12 @@ def _place(where: str, mark: t.Any) -> str:
 
 
 def parse_sheet(model: type[M], text: str, where: str) -> M:
-    """Return what a text of YAML describes.
-
-    Raises
-    ------
-    TuningError
-        With all problems of the text.
-    """
+    """Return what a text of YAML describes."""
     return make_sheet(model, parse_yaml(text, where), where)
 
 
 def make_sheet(model: type[M], given: object, where: str) -> M:
-    """Return what plain values describe.
-
-    Raises
-    ------
-    TuningError
-        With all problems of the values.
-    """
+    """Return what plain values describe."""
     if not isinstance(given, dict):
         known = ", ".join(model.model_fields)
         what = "it is empty, and" if given is None else f"{given!r:.60} is"

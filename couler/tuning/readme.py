@@ -1,9 +1,5 @@
-"""Cards that are drawn from READMEs as Hugging Face has them: YAML front matter and a text.
-
-References
-----------
-https://huggingface.co/docs/hub/datasets-cards and https://huggingface.co/docs/hub/model-cards
-"""
+"""Cards that are drawn from READMEs as Hugging Face has them: YAML front matter and a text."""
+# https://huggingface.co/docs/hub/datasets-cards and https://huggingface.co/docs/hub/model-cards
 
 from __future__ import annotations
 
@@ -59,21 +55,7 @@ class Drawn(t.NamedTuple):
 
 
 def data_card_of_readme(path: Path, *, metric: str | None = None) -> Drawn:
-    """Return the data card that a README tells of.
-
-    Parameters
-    ----------
-    path
-        The README.
-    metric
-        What models are judged by; by default the first known one of the front matter, else
-        accuracy for classes.
-
-    Raises
-    ------
-    TuningError
-        It cannot be read, has no front matter, or tells too little.
-    """
+    """Return the data card that a README tells of."""
     fields, text = _parts(path)
     info = _first_table(fields.get("dataset_info"))
     labels = _labels(info)
@@ -94,13 +76,7 @@ def data_card_of_readme(path: Path, *, metric: str | None = None) -> Drawn:
 
 
 def model_card_of_readme(path: Path) -> Drawn:
-    """Return the model card that a README tells of.
-
-    Raises
-    ------
-    TuningError
-        It cannot be read, or has no front matter.
-    """
+    """Return the model card that a README tells of."""
     fields, text = _parts(path)
     title = re.search(r"^#\s+(.+)$", text, re.M)
     name = fields.get("model_name") or (title[1] if title else None) or path.resolve().parent.name

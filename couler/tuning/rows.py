@@ -35,22 +35,7 @@ class TrainingRows(t.NamedTuple):
 
 
 def rows_of(data: DataCard, home: Path | None) -> TrainingRows:
-    """Return where the rows of a card are.
-
-    Parameters
-    ----------
-    data
-        The card.
-    home
-        Folder of Couler's own files, where rows of npz files are put as CSV; None for the usual.
-
-    Raises
-    ------
-    TuningError
-        The card names no data, or they cannot be read.
-    ConfigurationError
-        scikit-learn is not installed.
-    """
+    """Return where the rows of a card are."""
     source = data.data
     if source is None:
         raise TuningError(

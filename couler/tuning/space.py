@@ -35,31 +35,7 @@ Setting: t.TypeAlias = Mapping[str, t.Any]
 
 
 class Parameter(Sheet):
-    """The values that a hyperparameter can have: a list of them, or a range.
-
-    Attributes
-    ----------
-    values
-        All of them; numbers, texts, truths or lists of those.
-    type
-        Of a range: `int`, or `float`, which is the default.
-    low, high
-        The range, with its ends.
-    log
-        Whether a range is even in the logarithm.
-    steps
-        How many values of a range a grid has.
-    default
-        The value where nothing is chosen.
-    when
-        By the name of another one, the values that it has to have for this one to be there.
-
-    Examples
-    --------
-    >>> rate = Parameter(low=0.01, high=0.5, log=True)
-    >>> rate.problem(5.0), [round(one, 4) for one in rate.grid()]
-    ('is 5.0; it is from 0.01 to 0.5', [0.01, 0.0707, 0.5])
-    """
+    """The values that a hyperparameter can have: a list of them, or a range."""
 
     values: t.Annotated[tuple[Json, ...], Field(min_length=1, max_length=1000)] | None = None
     type: t.Literal["int", "float"] | None = None
@@ -163,30 +139,7 @@ class Parameter(Sheet):
 
 
 class SearchSpace(Sheet):
-    """Hyperparameters with their values, and how candidates are found.
-
-    Attributes
-    ----------
-    parameters
-        By name.
-    candidates
-        `given`: those of the list; `grid`: all combinations; `random`: drawn by a seed;
-        `proposed`: by the language model.
-    given
-        Candidates, with a value for each hyperparameter.
-
-    Examples
-    --------
-    >>> space = parse_space('''
-    ... parameters:
-    ...   solver: {values: [adam, sgd], default: adam}
-    ...   momentum: {low: 0.5, high: 0.99, default: 0.9, when: {solver: [sgd]}}
-    ... ''')
-    >>> space.default
-    {'solver': 'adam'}
-    >>> space.problems({"solver": "adm", "momentun": 0.9})
-    ['solver is "adm"; it is one of "adam", "sgd"', 'there is no "momentun". Did you mean "momentum"?']
-    """  # noqa: E501  # what is printed is one line
+    """Hyperparameters with their values, and how candidates are found."""
 
     parameters: dict[str, Parameter]
     candidates: Candidates = "proposed"
@@ -263,13 +216,7 @@ class SearchSpace(Sheet):
         }
 
     def grid(self) -> list[dict[str, t.Any]]:
-        """Return all combinations of the values of grids.
-
-        Raises
-        ------
-        TuningError
-            They are too many.
-        """
+        """Return all combinations of the values of grids."""
         found: dict[str, dict[str, t.Any]] = {}
         for setting in self._combinations([*self.parameters.items()], {}):
             found.setdefault(key_of(setting), setting)
@@ -294,17 +241,7 @@ class SearchSpace(Sheet):
             yield from self._combinations(others, {**begun, name: value})
 
     def draw(self, count: int, chance: random.Random, known: set[str]) -> list[dict[str, t.Any]]:
-        """Return new candidates that are drawn; fewer where the space seems used up.
-
-        Parameters
-        ----------
-        count
-            How many.
-        chance
-            Draws.
-        known
-            Candidates that are not new, as `key_of` tells them.
-        """
+        """Return new candidates that are drawn; fewer where the space seems used up."""
         found: dict[str, dict[str, t.Any]] = {}
         for _ in range(count * _DRAWS):
             if len(found) == count:
@@ -345,13 +282,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def short(value: object) -> str:
-    """Return a value as it is told in a line; of a very long number how long it is.
-
-    Examples
-    --------
-    >>> short(True), short(3.0), short(10**400)
-    ('true', '3.0', 'a number above 1e+300')
-    """
+    """Return a value as it is told in a line; of a very long number how long it is."""
     if isinstance(value, int) and abs(value) > 10**300:  # too large for a float, or to be printed
         return f"a number {'above 1e+300' if value > 0 else 'below -1e+300'}"
     return str(value) if isinstance(value, float) else f"{_shown(value):.60}"
@@ -395,22 +326,10 @@ def _rounded(value: float, low: float, high: float) -> float:
 
 
 def parse_space(text: str, *, where: str = "search space") -> SearchSpace:
-    """Return the search space that a text of YAML describes.
-
-    Raises
-    ------
-    TuningError
-        The text is no search space; with all problems.
-    """
+    """Return the search space that a text of YAML describes."""
     return parse_sheet(SearchSpace, text, where)
 
 
 def read_space(path: Path) -> SearchSpace:
-    """Read a search space.
-
-    Raises
-    ------
-    TuningError
-        The file cannot be read, or is no search space; with all problems.
-    """
+    """Read a search space."""
     return parse_space(read_text(path, "search space"), where=str(path))

@@ -35,26 +35,7 @@ _TRIED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class ValidateOptions:
-    """How candidates are trained.
-
-    Attributes
-    ----------
-    top
-        How many candidates are, the best first by their predicted logs; the default is besides.
-    splits
-        How often each is, every time on another division of the rows.
-    seed
-        Of the first division; the others follow it.
-    test_fraction
-        Share of the rows that is held out.
-    run
-        How the workflow runs.
-
-    Raises
-    ------
-    ValueError
-        There are no candidates or divisions, or the seed is below 0.
-    """
+    """How candidates are trained."""
 
     top: int = 3
     splits: int = 5
@@ -80,38 +61,7 @@ def validate(
     *,
     on_event: Callable[[t.Any], None] | None = None,
 ) -> Outcome:
-    """Train the best candidates and the default, and choose the best by what that came to.
-
-    Parameters
-    ----------
-    outcome
-        What was predicted.
-    data
-        Its card says where the rows are.
-    model
-        Its card says what trains it.
-    options
-        How many, on how many divisions of the rows.
-    on_event
-        Told of what happens to each step.
-
-    Returns
-    -------
-    Outcome
-        With what real training came to; the best by that is chosen, the default if it is.
-
-    Raises
-    ------
-    TuningError
-        A card does not say what training needs, or no candidate could be trained.
-    ConfigurationError
-        scikit-learn is not installed.
-
-    Notes
-    -----
-    Every candidate is trained on the same divisions: repeated random hold-out (Monte Carlo cross
-    validation), whose rows depend on nothing but the seeds.
-    """
+    """Train the best candidates and the default, and choose the best by what that came to."""
     chosen = trials_of(outcome, options.top)
     settings = {one.name: one.parameters for one in chosen}
     found = train_for_real(settings, data, model, options, on_event=on_event)
@@ -133,24 +83,7 @@ def check_trainable(
     space: SearchSpace,
     options: ValidateOptions = ValidateOptions(),
 ) -> None:
-    """Refuse what nothing can be trained of, before anything is predicted and paid.
-
-    Parameters
-    ----------
-    data, model, options
-        As for `validate`.
-    space
-        Its default is trained once, on one division. If it has none, candidates are drawn, and one
-        of a few has to train.
-
-    Raises
-    ------
-    TuningError
-        A card does not say what training needs, the data cannot be read, the estimator has no such
-        hyperparameter, or the training fails.
-    ConfigurationError
-        scikit-learn is not installed.
-    """
+    """Refuse what nothing can be trained of, before anything is predicted and paid."""
     training = _training_of(model)
     _scorer_of(data)
     rows_of(data, options.run.home)
@@ -187,29 +120,7 @@ def train_for_real(
     *,
     on_event: Callable[[t.Any], None] | None = None,
 ) -> dict[str, RealTraining]:
-    """Train settings of hyperparameters in a workflow on this machine.
-
-    Parameters
-    ----------
-    settings
-        By name.
-    data, model, options, on_event
-        As for `validate`.
-
-    Returns
-    -------
-    dict of RealTraining
-        By name. One whose training failed has the reason, and stops no other.
-
-    Raises
-    ------
-    TuningError
-        A card does not say what training needs.
-    ConfigurationError
-        scikit-learn is not installed.
-    KeyboardInterrupt
-        The run was cancelled, by an interrupt or from elsewhere.
-    """
+    """Train settings of hyperparameters in a workflow on this machine."""
     training, scorer = _training_of(model), _scorer_of(data)
     rows = rows_of(data, options.run.home)
     seeds = range(options.seed, options.seed + options.splits)

@@ -1,8 +1,4 @@
-"""Which steps of a scope need not run although what they gave is no longer kept.
-
-That the outputs of a step are remembered, as values and digests without the files, tells the keys
-of those that read them. If all of these need not run either, the step can be passed.
-"""
+"""Which steps of a scope need not run although what they gave is no longer kept."""
 
 from __future__ import annotations
 
@@ -44,19 +40,7 @@ Look: t.TypeAlias = Callable[[Instance, View, int], Found | None]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a scope has come.
-
-    Attributes
-    ----------
-    view
-        What its steps can read: outputs of those that have ended.
-    since
-        As of an end, that of the scope.
-    states, sinces
-        How the steps ended that have ended, and the ordinal of that.
-    runs
-        Names of the steps that run: what they give is not known.
-    """
+    """How far a scope has come."""
 
     view: View
     since: int
@@ -83,21 +67,7 @@ class Verdict(t.Generic[Found]):
 
 
 class Foresight:
-    """Foresees the ends of the steps of one scope.
-
-    Parameters
-    ----------
-    steps
-        Of an acyclic scope.
-    graph
-        Their graph.
-    path
-        Place of the scope.
-    read
-        Names of the steps whose standard output something reads.
-    shown
-        Names of the steps that are read from outside of the scope.
-    """
+    """Foresees the ends of the steps of one scope."""
 
     def __init__(
         self,
@@ -122,27 +92,7 @@ class Foresight:
                 self._readers.get(reference.step, set()).add(step.name)
 
     def foresee(self, progress: Progress, look: Look[Found]) -> Verdict[Found]:
-        """Foresee what need not run.
-
-        Parameters
-        ----------
-        progress
-            How far the scope has come.
-        look
-            Finds what is known of a step whose inputs are known; asked of each step at most once.
-
-        Notes
-        -----
-        First the steps are foreseen in the order of the graph, as if no remembered one had to run:
-        a step is known if all that it waits for has ended or is known, and `look` knows it. Then
-        the remembered ones are struck off that are needed: by a step that is not known or needed
-        itself, or from outside of the scope; and those that nothing reads, which are run for what
-        else they do. What is struck off runs, and may give something else than it did. So what
-        follows it is not known any more, and others may be needed for that, until nothing changes.
-        The steps that are left end as foreseen whatever the others give.
-
-        O(n (n + m)) for n steps and m edges in the worst case, with n calls of `look`.
-        """
+        """Foresee what need not run."""
         ends = self._known(progress, look)
         first = needed = self._needed(ends)
         while needed:

@@ -25,10 +25,7 @@ class Instance:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it has a place in the results; a group that a pass made has none.
-
-        It has one all the same where its steps run more than once, to tell these apart.
-        """
+        """Whether it has a place in the results; a group that a pass made has none."""
         step = self.step
         if not (isinstance(step.action, Group) and step.action.transparent):
             return True
@@ -51,13 +48,7 @@ class Instance:
 
 
 def bind_inputs(step: Step, view: View) -> dict[str, Stored]:
-    """Return the values of a step's inputs; that of an optional one need not be there.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        A value cannot be read.
-    """
+    """Return the values of a step's inputs; that of an optional one need not be there."""
     found: dict[str, Stored] = {}
     for given in step.inputs:
         if given.at is not None:

@@ -21,15 +21,7 @@ from couler.ir.wire import MAX_ITEMS, MAX_LIST_BYTES, check_size, dump_json
 
 
 def foreach_items(foreach: Foreach, view: View) -> tuple[Mapping[str, Stored], ...]:
-    """Return for each instance of a foreach its items by name.
-
-    Raises
-    ------
-    EvaluationError
-        The lists are of different lengths, one is no list, or there are too many items.
-    WireError
-        A text is no JSON.
-    """
+    """Return for each instance of a foreach its items by name."""
     lists = {name: elements(resolve(over, view)) for name, over in foreach.over.items()}
     lengths = {name: len(items) for name, items in lists.items()}
     if len(set(lengths.values())) > 1:
@@ -48,20 +40,7 @@ def foreach_items(foreach: Foreach, view: View) -> tuple[Mapping[str, Stored], .
 
 
 def gather(names: Iterable[str], items: Sequence[Outputs | None]) -> Outputs:
-    """Return the outputs of a foreach: for each output the list of what the items gave.
-
-    Parameters
-    ----------
-    names
-        Names of the outputs of one item.
-    items
-        Outputs of each item in order; None for an item that failed.
-
-    Raises
-    ------
-    WireError
-        A list is too large to travel.
-    """
+    """Return the outputs of a foreach: for each output the list of what the items gave."""
     gathered = {name: gather_one(name, items) for name in names}
     for name, values in gathered.items():
         check_size(_list_text(values), MAX_LIST_BYTES, f'the gathered list "{name}"')

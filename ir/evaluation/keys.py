@@ -33,25 +33,7 @@ def key_texts(
     sources: Mapping[str, str] = NO_CONTENTS,
     content: Content = _location,
 ) -> Iterator[str]:
-    """Yield what an instance reads, in the order that all engines share, for `cache_key`.
-
-    Parameters
-    ----------
-    step
-        The step.
-    view
-        What the instance can read.
-    sources
-        What stands for the inputs that come from outside of the workflow, by name; where one
-        lacks, its location does.
-    content
-        What stands for a file; its location, if the engine does not know its content.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        As `resolve`.
-    """
+    """Yield what an instance reads, in the order that all engines share, for `cache_key`."""
     for text in _action_texts(step):
         yield _text_of_word(text, view, content)
     inputs = bind_inputs(step, view) if step.inputs else {}
@@ -84,13 +66,7 @@ def key_texts(
 
 
 def text_for_key(stored: Stored, content: Content = _location) -> str:
-    """Return the text of a value in a key: of a file what stands for its content.
-
-    Examples
-    --------
-    >>> text_for_key(Single("runs/r1/fit/report.html", "file"))
-    'runs/r1/fit/report.html'
-    """
+    """Return the text of a value in a key: of a file what stands for its content."""
     if isinstance(stored, Single):
         return content(stored.text) if is_file(stored.type) else to_text(stored)
     return dump_json(

@@ -30,16 +30,7 @@ def required(outputs: Iterable[Output]) -> list[str]:
 
 
 def outputs_of(step: Step, *, is_read: bool) -> tuple[Output, ...]:
-    """Return the outputs that a step gives.
-
-    Parameters
-    ----------
-    step
-        The step.
-    is_read
-        Whether something reads its standard output, which need not be declared. Without a
-        reader it is no value, and has no limit.
-    """
+    """Return the outputs that a step gives."""
     declared = step.outputs
     has_stdout = isinstance(step.action, Container | Script | Http)
     if has_stdout and is_read and all(output.name != STDOUT for output in declared):
@@ -48,15 +39,7 @@ def outputs_of(step: Step, *, is_read: bool) -> tuple[Output, ...]:
 
 
 def read_results(steps: Iterable[Step], others: Iterable[Value | None]) -> frozenset[str]:
-    """Return the names of the steps whose `result` is read.
-
-    Parameters
-    ----------
-    steps
-        The steps of a scope.
-    others
-        What else reads them: outputs of the group or workflow, exit handlers.
-    """
+    """Return the names of the steps whose `result` is read."""
     read = {
         reference.step for step in steps for reference in references(step) if _is_result(reference)
     }
@@ -110,26 +93,12 @@ def default_of(output: Output) -> Single:
 
 
 def scope_outputs(outputs: Iterable[Output], view: View) -> Outputs:
-    """Return the outputs of a group or of the workflow from what its steps gave.
-
-    Raises
-    ------
-    EvaluationError
-        A value cannot be read and its output has no default, or a part of it does not exist.
-    WireError
-        A value is of the wrong type, or too large to travel.
-    """
+    """Return the outputs of a group or of the workflow from what its steps gave."""
     return {output.name: _scope_output(output, view) for output in outputs}
 
 
 def read_entered(outputs: Iterable[Output], entered: Mapping[str, str]) -> Outputs:
-    """Return the outputs of a step that waited, from what a person entered.
-
-    Raises
-    ------
-    WireError
-        As `check_entered`.
-    """
+    """Return the outputs of a step that waited, from what a person entered."""
     outputs = tuple(outputs)
     check_entered(outputs, entered)
     return {
@@ -141,24 +110,7 @@ def read_entered(outputs: Iterable[Output], entered: Mapping[str, str]) -> Outpu
 
 
 def read_output(content: bytes, output: Output, *, what: str, cut_newline: bool = False) -> Single:
-    """Return an output from the bytes that hold it.
-
-    Parameters
-    ----------
-    content
-        The bytes; what is beyond `KEEP_BYTES` need not be there, but for one byte.
-    output
-        The declaration.
-    what
-        Names the bytes in messages.
-    cut_newline
-        Whether one newline at the end does not count.
-
-    Raises
-    ------
-    WireError
-        It is too large to travel, or no text.
-    """
+    """Return an output from the bytes that hold it."""
     if cut_newline:
         content = content.removesuffix(b"\n")
     if len(content) > MAX_VALUE_BYTES:

@@ -13,13 +13,7 @@ from couler.ir.workflow import Group, Step, Workflow
 
 
 def around(path: StepPath) -> Iterator[StepPath]:
-    """Yield what an instance is in, from the outside in: groups, foreachs, items, loops.
-
-    Examples
-    --------
-    >>> [str(one) for one in around(StepPath.parse("g/m[2]@1"))]
-    ['g', 'g/m', 'g/m[2]']
-    """
+    """Yield what an instance is in, from the outside in: groups, foreachs, items, loops."""
     for depth, part in enumerate(path):
         outer = path[:depth]
         for shape in dict.fromkeys((PathPart(part.name), part._replace(round=None), part)):
@@ -29,15 +23,7 @@ def around(path: StepPath) -> Iterator[StepPath]:
 
 
 def covers(outer: StepPath, path: StepPath) -> bool:
-    """Return whether a path is another one or inside of it; what has no item stands for all.
-
-    Examples
-    --------
-    >>> covers(StepPath.parse("m/fit"), StepPath.parse("m[2]/fit@1"))
-    True
-    >>> covers(StepPath.parse("m[1]"), StepPath.parse("m[2]/fit@1"))
-    False
-    """
+    """Return whether a path is another one or inside of it; what has no item stands for all."""
     return len(path) >= len(outer) and all(
         part.name == wanted.name
         and wanted.item in (None, part.item)
@@ -47,10 +33,7 @@ def covers(outer: StepPath, path: StepPath) -> bool:
 
 
 def shown_steps(workflow: Workflow) -> dict[StepPath, Step | None]:
-    """Return a workflow's steps by their paths as users see them, without items and rounds.
-
-    Exit handlers are among them, as no step.
-    """
+    """Return a workflow's steps by their paths as users see them, without items and rounds."""
     found: dict[StepPath, Step | None] = dict(_steps_below(workflow.steps, StepPath()))
     for handler in workflow.exit_handlers:
         path = StepPath((PathPart(HANDLER_PREFIX + handler.name),))
@@ -72,22 +55,7 @@ def _steps_below(steps: Iterable[Step], path: StepPath) -> Iterator[tuple[StepPa
 def find_places(
     workflow: Workflow, text: str, source_map: SourceMap = NO_CHANGE
 ) -> tuple[StepPath, ...]:
-    """Return the paths of what a user names: a path, or the name of steps at any depth.
-
-    Parameters
-    ----------
-    workflow
-        What runs.
-    text
-        What the user has written. A path in the run goes before one in the program.
-    source_map
-        Where the steps of the program are.
-
-    Raises
-    ------
-    StepNotFoundError
-        There is no such step; the message names the nearest, or why it is not in the run.
-    """
+    """Return the paths of what a user names: a path, or the name of steps at any depth."""
     paths = tuple(shown_steps(workflow))
     asked = _asked(text)
     if asked and without_places(asked) in paths:
@@ -102,18 +70,7 @@ def find_places(
 
 
 def find_place(workflow: Workflow, text: str, source_map: SourceMap) -> str:
-    """Return the path in the run of what a user gives the path of.
-
-    Returns
-    -------
-    str
-        The text itself, where it is a path in the run, or none of a step of the program.
-
-    Raises
-    ------
-    StepNotFoundError
-        The step of the program is none of the run, or several; the message says why, or names them.
-    """
+    """Return the path in the run of what a user gives the path of."""
     if not source_map or without_places(_asked(text)) in shown_steps(workflow):
         return text
     if text in source_map.removed:
@@ -128,14 +85,7 @@ def find_place(workflow: Workflow, text: str, source_map: SourceMap) -> str:
 
 
 def refuse_unknown(workflow: Workflow, text: str, source_map: SourceMap = NO_CHANGE) -> None:
-    """Refuse what is no path of a step of a workflow.
-
-    Raises
-    ------
-    StepNotFoundError
-        The message names the nearest, or the paths of steps of that name, or why a step of the
-        program is not in the run.
-    """
+    """Refuse what is no path of a step of a workflow."""
     paths = tuple(shown_steps(workflow))
     if without_places(_asked(text)) in paths:
         return

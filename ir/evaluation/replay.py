@@ -1,9 +1,4 @@
-"""What taking up a run would do: which steps are taken over, which run, and why.
-
-It walks the workflow as an engine does, with the outputs that are recorded or cached. What runs is
-taken to succeed, with outputs that are not known yet: a condition that reads them is taken to hold,
-and what else reads them runs. Exit handlers are planned for a run that succeeds.
-"""
+"""What taking up a run would do: which steps are taken over, which run, and why."""
 
 from __future__ import annotations
 
@@ -36,21 +31,7 @@ Verdict: t.TypeAlias = t.Literal["reused", "cached", "runs", "skipped", "omitted
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """What taking up a run would do with a step that runs something.
-
-    Attributes
-    ----------
-    path
-        Place of the instance; of the whole where its items or rounds are not known yet.
-    verdict
-        What would become of it.
-    reason
-        Why, in words; None for what is taken over from an earlier session of the run, unless its
-        files are no longer kept.
-    is_decided_anew
-        Whether it waits for something that runs: what is recorded of it holds no more, even if it
-        is skipped or omitted again.
-    """
+    """What taking up a run would do with a step that runs something."""
 
     path: str
     verdict: Verdict
@@ -60,19 +41,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is known of an instance that runs something.
-
-    Attributes
-    ----------
-    verdict
-        What would become of it.
-    state, outputs, since
-        How it ended, unless it runs.
-    reason
-        Why it runs; None if that is for what it waits for.
-    cache
-        What the cache says of it; None if it was not asked.
-    """
+    """What is known of an instance that runs something."""
 
     verdict: t.Literal["reused", "cached", "runs"]
     state: State = "succeeded"
@@ -86,39 +55,13 @@ class Known(t.Protocol):
     """Finds what need not run."""
 
     def find(self, instance: Instance, view: View, *, since: int) -> Finding:
-        """Return what is known of an instance that runs something.
-
-        Parameters
-        ----------
-        instance
-            The instance.
-        view
-            What it reads.
-        since
-            As of an end: `RUNS` where something that it waits for runs, and else the latest of
-            those ends.
-
-        Raises
-        ------
-        ConditionError, EvaluationError, WireError
-            Its values cannot be evaluated.
-        """
+        """Return what is known of an instance that runs something."""
         ...
 
     def foresee(
         self, instance: Instance, foresight: Foresight, progress: Progress
     ) -> Finding | None:
-        """Return how an instance ends that is found to run, if it need not for all that read it.
-
-        Parameters
-        ----------
-        instance
-            The instance.
-        foresight
-            Of its scope.
-        progress
-            What becomes of the steps before it.
-        """
+        """Return how an instance ends that is found to run, if it need not for all that read it."""
         ...
 
 
@@ -130,21 +73,7 @@ def plan_replay(
     read: Collection[str],
     all_handlers: bool = False,
 ) -> tuple[PlannedStep, ...]:
-    """Return what taking up a run would do with each step, in the order in which they could run.
-
-    Parameters
-    ----------
-    workflow
-        The workflow, which may have changed since; without defaults.
-    view
-        Facts and parameters of the run.
-    known
-        Finds what need not run, as it does for the run.
-    read
-        Names of the steps of the workflow whose standard output something reads.
-    all_handlers
-        Whether all exit handlers run if anything does, be it in one of them alone.
-    """
+    """Return what taking up a run would do with each step, in the order in which they could run."""
     planner = _Planner(known)
     shown = shown_steps(workflow)
     ends = planner.walk_scope(workflow.steps, StepPath(), _Around(view), read=read, shown=shown)
@@ -183,19 +112,7 @@ class _Expected:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What holds for everything in a scope.
-
-    Attributes
-    ----------
-    view, since
-        As of the interpreter's `Around`.
-    why
-        Why nothing in it is taken over from earlier, where `since` is `RUNS`.
-    is_sure
-        Whether all conditions that it stands under are known.
-    foresee
-        Foresees the end of a step of the scope that would run.
-    """
+    """What holds for everything in a scope."""
 
     view: View
     since: int = 0

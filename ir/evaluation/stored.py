@@ -10,13 +10,7 @@ from couler.ir.wire import ValueType
 
 
 def write_outputs(outputs: Outputs) -> dict[str, Json]:
-    """Return outputs as the database holds them.
-
-    Examples
-    --------
-    >>> write_outputs({"n": Single("1", "int")})
-    {'n': {'text': '1', 'type': 'int'}}
-    """
+    """Return outputs as the database holds them."""
     return {
         name: [_write_item(item) for item in stored.items]
         if isinstance(stored, Gathered)
@@ -26,18 +20,7 @@ def write_outputs(outputs: Outputs) -> dict[str, Json]:
 
 
 def read_outputs(tree: Mapping[str, Json]) -> Outputs:
-    """Return outputs from what the database holds.
-
-    Raises
-    ------
-    ValueError
-        Another version wrote them in another way.
-
-    Examples
-    --------
-    >>> read_outputs({"n": {"text": "1", "type": "int"}})
-    {'n': Single(text='1', type='int')}
-    """
+    """Return outputs from what the database holds."""
     return {
         name: Gathered(tuple(None if item is None else _read_item(item) for item in stored))
         if isinstance(stored, list)

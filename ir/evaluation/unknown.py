@@ -42,16 +42,7 @@ class Unknown(Single):
 
     @classmethod
     def of(cls, type_: ValueType, token: str = "") -> t.Self:
-        """Return an unknown value of a declared type.
-
-        Parameters
-        ----------
-        type_
-            The type.
-        token
-            What the value is, if it is there and only nobody told it here: equal tokens, equal
-            values.
-        """
+        """Return an unknown value of a declared type."""
         return cls(token, type_)
 
     @property
@@ -66,10 +57,7 @@ class Unknown(Single):
 
 
 def with_tokens(view: View) -> View:
-    """Return a view in which unknown values that are there are known by their tokens.
-
-    What is made of it serves to compare, and is no value of the run.
-    """
+    """Return a view in which unknown values that are there are known by their tokens."""
 
     def known(outputs: Mapping[str, Stored]) -> dict[str, Stored]:
         return {name: _token_of(stored) for name, stored in outputs.items()}
@@ -101,13 +89,7 @@ def unknown_outputs(outputs: Iterable[Output]) -> Outputs:
 
 
 def bind_known(inputs: Iterable[Input], view: View) -> Mapping[str, Stored]:
-    """Return what a group is given, as far as it is known.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        As `bind_input`.
-    """
+    """Return what a group is given, as far as it is known."""
     bound: dict[str, Stored] = {}
     for given in inputs:
         try:
@@ -118,13 +100,7 @@ def bind_known(inputs: Iterable[Input], view: View) -> Mapping[str, Stored]:
 
 
 def known_outputs(outputs: Iterable[Output], view: View) -> Outputs:
-    """Return the outputs of a scope, as far as they are known.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        As `scope_outputs`.
-    """
+    """Return the outputs of a scope, as far as they are known."""
     known: dict[str, Stored] = {}
     for output in outputs:
         try:
@@ -135,13 +111,7 @@ def known_outputs(outputs: Iterable[Output], view: View) -> Outputs:
 
 
 def gather_known(outputs: Iterable[Output], items: Sequence[Outputs]) -> Outputs:
-    """Return the lists that the items of a foreach give, each item as far as it is known.
-
-    Raises
-    ------
-    WireError
-        As `gather`.
-    """
+    """Return the lists that the items of a foreach give, each item as far as it is known."""
     known: dict[str, Stored] = {}
     for output in outputs:
         try:

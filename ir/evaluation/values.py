@@ -1,8 +1,4 @@
-"""What the values of the IR stand for in a run (docs/semantics.md, sections 6 and 9).
-
-Outputs are kept as the text that travels, with its declared type, and are decoded where they
-are read: what a process wrote reaches the next one unchanged, as it does on a cluster.
-"""
+"""What the values of the IR stand for in a run (docs/semantics.md, sections 6 and 9)."""
 
 from __future__ import annotations
 
@@ -76,23 +72,7 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a step can read.
-
-    Attributes
-    ----------
-    run
-        Facts of the run.
-    parameters
-        Parameters of the workflow or, inside a group, the inputs of its step.
-    steps
-        Outputs of the steps of the scope that have ended; those that cannot be read are absent.
-    items
-        The items of the step's foreach by name.
-    round
-        Outputs of the previous round of the step's loop; None in the first round.
-    own
-        Facts of an HTTP response, by kind and name.
-    """
+    """What a step can read."""
 
     run: RunFacts
     parameters: Mapping[str, Stored] = field(default_factory=dict)
@@ -103,17 +83,7 @@ class View:
 
 
 def resolve(value: Value, view: View) -> Stored:
-    """Return what a value stands for.
-
-    Raises
-    ------
-    MissingOutputError
-        It reads an output that is not there, and has no default.
-    EvaluationError
-        A part of a JSON value does not exist.
-    WireError
-        A text is not of the type that its producer declared.
-    """
+    """Return what a value stands for."""
     match value:
         case Literal():
             return from_json(value.value)
@@ -143,35 +113,17 @@ def resolve(value: Value, view: View) -> Stored:
 
 
 def resolve_text(text: Text, view: View) -> str:
-    """Return the text that reaches a process for a text or a value of the IR.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        As `resolve`.
-    """
+    """Return the text that reaches a process for a text or a value of the IR."""
     return text if isinstance(text, str) else to_text(resolve(text, view))
 
 
 def holds(condition: Condition, view: View) -> bool:
-    """Return whether a condition holds on what a step can read.
-
-    Raises
-    ------
-    ConditionError, EvaluationError, WireError
-        A value cannot be compared, or cannot be read.
-    """
+    """Return whether a condition holds on what a step can read."""
     return evaluate(condition, lambda value: to_json(resolve(value, view)))
 
 
 def bind_input(given: Input, view: View) -> Stored:
-    """Return the value of a declared input as its step reads it.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        As `resolve`; also where an input with `many` is given something that is no list.
-    """
+    """Return the value of a declared input as its step reads it."""
     assert given.value is not None, "what lies outside is fetched, not evaluated"
     stored = resolve(given.value, view)
     if not given.many:
@@ -185,20 +137,7 @@ def bind_input(given: Input, view: View) -> Stored:
 
 
 def elements(stored: Stored) -> tuple[Single | None, ...]:
-    """Return the elements of a list; text is read as JSON first.
-
-    Raises
-    ------
-    EvaluationError
-        The value is no list.
-    WireError
-        The text is no JSON.
-
-    Examples
-    --------
-    >>> elements(Single('["a",1]', "list"))
-    (Single(text='a', type='str'), Single(text='1', type='json'))
-    """
+    """Return the elements of a list; text is read as JSON first."""
     if isinstance(stored, Gathered):
         return stored.items
     value = _structure(to_json(stored))
@@ -215,31 +154,14 @@ def from_json(value: Json) -> Single:
 
 
 def to_json(stored: Stored) -> Json:
-    """Return the JSON value that a stored value stands for.
-
-    Raises
-    ------
-    WireError
-        A text is not of the type that its producer declared.
-    """
+    """Return the JSON value that a stored value stands for."""
     if isinstance(stored, Gathered):
         return tuple(None if item is None else to_json(item) for item in stored.items)
     return decode(stored.text, stored.type)
 
 
 def to_text(stored: Stored) -> str:
-    """Return the text that a process sees of a stored value.
-
-    Raises
-    ------
-    WireError
-        A text is not of the type that its producer declared.
-
-    Examples
-    --------
-    >>> to_text(Single('"a b"', "json")), to_text(Single("1.50", "float"))
-    ('a b', '1.50')
-    """
+    """Return the text that a process sees of a stored value."""
     if isinstance(stored, Gathered):
         return dump_json(to_json(stored))
     if stored.type == "json":
@@ -249,18 +171,7 @@ def to_text(stored: Stored) -> str:
 
 
 def as_type(stored: Stored, value_type: ValueType) -> Single:
-    """Return a stored value as one of another declared type.
-
-    Raises
-    ------
-    WireError
-        A text is not of the type that its producer declared.
-
-    Examples
-    --------
-    >>> as_type(Single("a", "str"), "json"), as_type(Single("1", "int"), "str")
-    (Single(text='"a"', type='json'), Single(text='1', type='str'))
-    """
+    """Return a stored value as one of another declared type."""
     if value_type != "json":
         return Single(to_text(stored), value_type)
     if isinstance(stored, Gathered):
@@ -270,20 +181,7 @@ def as_type(stored: Stored, value_type: ValueType) -> Single:
 
 
 def pick(value: Json, path: tuple[str | int, ...]) -> Json:
-    """Return a part of a JSON value by keys and indexes; text is read as JSON first.
-
-    Raises
-    ------
-    EvaluationError
-        There is no such part.
-    WireError
-        The text is no JSON.
-
-    Examples
-    --------
-    >>> pick('{"scores": [3, 5]}', ("scores", 1))
-    5
-    """
+    """Return a part of a JSON value by keys and indexes; text is read as JSON first."""
     part = _structure(value)
     for key in path:
         is_there = (

@@ -43,30 +43,7 @@ __all__ = ["verify"]
 
 
 def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
-    """Return all problems of a workflow that no engine could mend, in program order.
-
-    Errors are certain problems; what is only likely to be one is a warning.
-
-    Parameters
-    ----------
-    workflow
-        Any workflow, with n steps, m edges and v values.
-
-    Notes
-    -----
-    O(n + m + v), but for conditions: those with k comparisons take O(2**min(k, 8)).
-
-    Examples
-    --------
-    >>> from couler.ir.values import StepRef
-    >>> from couler.ir.workflow import Container, Step, Workflow
-    >>> show = Container(image="alpine", command=("echo",), args=(StepRef(step="trian"),))
-    >>> train = Container(image="alpine", command=("true",))
-    >>> steps = (Step(name="train", action=train), Step(name="show", action=show))
-    >>> [problem] = verify(Workflow(name="w", steps=steps))
-    >>> problem.code, problem.step, problem.message[-21:]
-    ('CLR160', 'show', 'Did you mean "train"?')
-    """
+    """Return all problems of a workflow that no engine could mend, in program order."""
     report = Report()
     check_settings(workflow, report)
     parameters = {p.name: Kind(p.type) for p in workflow.parameters}

@@ -28,26 +28,14 @@ _UNKNOWN = "*"
 
 
 def has_password(address: str) -> bool:
-    """Return whether an address has a password, or a token in place of the user.
-
-    Examples
-    --------
-    >>> has_password("https://ada:secret@example.org/a"), has_password("ssh://git@example.org/a")
-    (True, False)
-    """
+    """Return whether an address has a password, or a token in place of the user."""
     return any(
         ":" in user.group(1) or _TOKEN.match(user.group(1)) for user in _USER_INFO.finditer(address)
     )
 
 
 def without_password(address: str) -> str:
-    """Return an address to be shown, without what stands before the host.
-
-    Examples
-    --------
-    >>> without_password("https://ada:secret@example.org/a")
-    'https://...@example.org/a'
-    """
+    """Return an address to be shown, without what stands before the host."""
     return _USER_INFO.sub("...@", address)
 
 

@@ -186,15 +186,7 @@ def _check_logs(reader: Reader, logs: LogSettings) -> None:
 
 
 def check_optional_reads(view: ScopeView, outputs: Iterable[Output]) -> None:
-    """Check that files which need not be there are read by inputs that can do without.
-
-    Parameters
-    ----------
-    view
-        Of a scope.
-    outputs
-        What the scope gives out.
-    """
+    """Check that files which need not be there are read by inputs that can do without."""
     optional = {
         (step.name, output.name)
         for step in view.all_steps

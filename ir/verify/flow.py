@@ -22,13 +22,7 @@ _ONE_OF_SEVERAL = "may have failed when this step runs: it is one of several alt
 
 
 def check_dependencies(reader: Reader, step: Step) -> Mapping[str, str]:
-    """Check what a step depends on.
-
-    Returns
-    -------
-    Mapping of str to str
-        The steps that may have failed when this one runs, each with the reason in words.
-    """
+    """Check what a step depends on."""
     view = reader.view
     position = view.position
     own = position[step.name]
@@ -164,11 +158,7 @@ def check_outputs(view: ScopeView, outputs: tuple[Output, ...]) -> None:
 
 
 def _may_have_failed(view: ScopeView) -> Mapping[str, str]:
-    """Return the steps that may have failed, or not run, although the scope succeeded.
-
-    A step that fails brings the scope down if a leaf can be reached from it by dependencies on
-    success alone.
-    """
+    """Return the steps that may have failed, or not run, although the scope succeeded."""
     loose = {(step.name, target) for step in view.all_steps for target in _loosely_awaited(step)}
     if not loose:
         return _STRICT

@@ -56,10 +56,7 @@ def check_location(location: Location, field: str, add: Add) -> None:
 
 
 def address_problems(location: Location) -> Iterator[str]:
-    """Yield what is wrong with the texts of an address, of those that are known.
-
-    An engine asks again when all of them are: a value must not lead where a text may not.
-    """
+    """Yield what is wrong with the texts of an address, of those that are known."""
     match location:
         case S3Location() | OssLocation() | GcsLocation() | PluginLocation():
             yield from _key(location.key)

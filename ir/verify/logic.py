@@ -1,9 +1,4 @@
-"""What can be known of conditions before a run: the results that they can have.
-
-A condition is taken apart into facts (comparisons, failures of steps). All ways in which the
-facts can be true or false are tried, and those left out that no value can bring about, such as
-`x == 1` and `x == 2`. What cannot be shown to be impossible counts as possible.
-"""
+"""What can be known of conditions before a run: the results that they can have."""
 
 from __future__ import annotations
 
@@ -42,24 +37,7 @@ class _Comparison:
 
 
 class Logic:
-    """Formulas over one set of facts.
-
-    Parameters
-    ----------
-    domains
-        The values that a parameter can have, where they are limited.
-
-    Examples
-    --------
-    >>> from couler.ir.values import Literal, StepRef
-    >>> def is_(value):
-    ...     return Compare(left=StepRef(step="a"), op="==", right=Literal(value=value))
-    >>> logic = Logic({})
-    >>> logic.results(logic.formula(And(items=(is_("x"), is_("y")))))
-    frozenset({False})
-    >>> sorted(logic.results(logic.formula(And(items=(is_(1), is_("1.0"))))))
-    [False, True]
-    """
+    """Formulas over one set of facts."""
 
     def __init__(self, domains: Mapping[str, tuple[object, ...]]) -> None:
         self._domains = domains

@@ -1,8 +1,4 @@
-"""Rules for objects that are written as Kubernetes writes them: their fields, and what these hold.
-
-The descriptions are those of Kubernetes' API; tests compare them with the schemas of Argo's
-resources, in which the same objects stand.
-"""
+"""Rules for objects that are written as Kubernetes writes them: their fields and values."""
 
 from __future__ import annotations
 
@@ -231,10 +227,7 @@ _NAMED = ("containers", "initContainers", "ephemeralContainers", "volumes")
 
 
 def check_patch(given: Mapping[str, t.Any], what: str, add: Add) -> None:
-    """Check a patch of the specification of a pod.
-
-    A field that is not known here and looks like no other may be one of a newer Kubernetes.
-    """
+    """Check a patch of the specification of a pod."""
     for name, value in given.items():
         shape = _POD_FIELDS.get(name)
         if shape is None:
@@ -259,19 +252,7 @@ def _tell_of_near(name: str, known: Iterable[str], what: str, add: Add) -> None:
 
 
 def check_fields(given: object, shape: Shape, what: str, add: Add) -> None:
-    """Check that an object of Kubernetes has its fields, and in them what they hold.
-
-    Parameters
-    ----------
-    given
-        What is to be checked, as JSON.
-    shape
-        What Kubernetes takes.
-    what
-        The field that it stands in, for messages.
-    add
-        Takes the problems.
-    """
+    """Check that an object of Kubernetes has its fields, and in them what they hold."""
     match shape:
         case Object():
             _check_object(given, shape, what, add)

@@ -86,10 +86,7 @@ def _run(name: str | None) -> str:
 def _check_circle(
     view: ScopeView, part_of: Mapping[str, _Part], order: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Report one circle of parts that stand beside each other.
-
-    A step without such a part counts as one by itself.
-    """
+    """Report one circle of parts that stand beside each other."""
     nodes: dict[str, _Part] = {name: part_of.get(name, ("step", name)) for name in order}
     edges: dict[str, dict[str, None]] = {}
     labels: dict[_Part, str] = {}

@@ -108,11 +108,7 @@ def _address(location: Location) -> tuple[tuple[object, ...], Text] | None:
 
 
 def _text_of(text: Text, step: Step) -> tuple[str, bool] | None:
-    """Return a text with its values in it as JSON, and whether they are those of one scope.
-
-    None if it cannot be compared: a value of each round differs, and so do those of items unless
-    they are known to be items of the same list.
-    """
+    """Return a text with its values in it as JSON, and whether they are those of one scope."""
     words: list[str] = []
     is_scoped = False
     for part in text.parts if isinstance(text, Template) else (text,):
@@ -146,11 +142,7 @@ def _lists_of(value: Value, step: Step) -> list[Value] | None:
 
 
 def check_places(workflow: Workflow, report: Report) -> None:
-    """Report places at which files take each other's place, or are read before they are there.
-
-    Takes time linear in steps and, but for places that many share, in places. Of a place that very
-    many share, those that stand far apart in the program are not compared.
-    """
+    """Report places at which files take each other's place, or are read before they are there."""
     by_place: dict[Place, list[Use]] = {}
     reads = []
     order = _Order(workflow)

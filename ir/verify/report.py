@@ -20,13 +20,7 @@ MAX_HINTS = 20
 
 
 class Report:
-    """The problems found so far; the same one is kept once.
-
-    Attributes
-    ----------
-    places
-        What steps take from outside of the workflow and put there, to be compared at the end.
-    """
+    """The problems found so far; the same one is kept once."""
 
     def __init__(self) -> None:
         self.places: list[Use] = []

@@ -1,9 +1,4 @@
-"""Rules for what is read of a resource of the cluster: conditions on its fields, and JSONPaths.
-
-A condition has the form of a selector of labels, of which Kubernetes checks keys and values: parts
-joined by commas, each a path and what its value must be. A path joins names and places in lists by
-points, and knows no filters.
-"""
+"""Rules for what is read of a resource of the cluster: conditions on its fields, and JSONPaths."""
 
 from __future__ import annotations
 
@@ -26,14 +21,7 @@ class _RuleError(ValueError):
 
 
 def condition_problem(condition: str) -> str | None:
-    """Return what is wrong with a condition on the fields of a resource, or None.
-
-    Examples
-    --------
-    >>> condition_problem("status.phase in (Failed, Error),status.active < 1,!status.paused")
-    >>> condition_problem("status.succeeded >= 1")
-    'there is no >=: take > with the whole number before'
-    """
+    """Return what is wrong with a condition on the fields of a resource, or None."""
     try:
         _read_condition(_TOKEN.findall(condition))
     except _RuleError as error:
@@ -118,14 +106,7 @@ def _check_value(value: str) -> None:
 
 
 def json_path_problem(path: str) -> str | None:
-    """Return what is wrong with a JSONPath as kubectl reads it, or None.
-
-    Examples
-    --------
-    >>> json_path_problem('{.status.conditions[?(@.type=="Ready")].status}')
-    >>> json_path_problem(".status.phase")
-    'has no part in braces, so it is plain text. Write {.status.phase}'
-    """
+    """Return what is wrong with a JSONPath as kubectl reads it, or None."""
     try:
         parts = list(_braced(path))
         if not parts:

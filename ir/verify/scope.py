@@ -17,21 +17,7 @@ _NUMBER = re.compile(r"-[0-9]+(?=\W)")
 
 
 class ScopeView:
-    """A scope while it is checked.
-
-    Attributes
-    ----------
-    steps
-        The steps by name; of two with one name the first.
-    parameters
-        What `ParamRef` can read here: the workflow's parameters or the group's inputs.
-    domains
-        The values that a parameter of the workflow is limited to, where it is.
-    outer
-        For an exit handler the steps of the workflow, which its steps may read as well.
-    doubtful
-        Names of the steps that can be skipped: those that have a condition or ask for a failure.
-    """
+    """A scope while it is checked."""
 
     def __init__(
         self,
@@ -113,10 +99,7 @@ class ScopeView:
         severity: Severity = "error",
         position: int | None = None,
     ) -> None:
-        """Report a problem of a step, or of the scope as a whole.
-
-        The position is that of the step in its scope, where another has its name as well.
-        """
+        """Report a problem of a step, or of the scope as a whole."""
         if step is not None:
             self.report.add(
                 code,
@@ -149,10 +132,7 @@ class ScopeView:
 
 
 def _mistake(code: str, step: Step, message: str) -> object:
-    """Return what problems of steps have in common that are one mistake of the program; or None.
-
-    Settings are written once for all calls of a typed function, or in a loop of the program.
-    """
+    """Return what problems of steps have in common that are one mistake of the program; or None."""
     if code == "CLR150":  # the second step of a name has a number
         message = _NUMBER.sub("", message)
     elif not code.startswith("CLR4"):

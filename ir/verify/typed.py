@@ -18,19 +18,7 @@ def check_typed(
     covered: bool = False,
     by_type: bool = False,
 ) -> None:
-    """Check a value that stands where a type is declared.
-
-    Parameters
-    ----------
-    reader
-        Checks the value itself.
-    value, field, covered
-        As for `Reader.kind`.
-    declared, many
-        The type, and whether a list of such files is asked for.
-    by_type
-        The reader uses the type: it is no mere text of the environment.
-    """
+    """Check a value that stands where a type is declared."""
     kind = reader.kind(value, field, covered)
     if many:
         _check_many(reader, kind, field, declared)

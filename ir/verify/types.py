@@ -74,11 +74,7 @@ def common_kind(kinds: t.Iterable[Kind]) -> Kind:
 
 
 def is_certainly_not(kind: Kind, declared: ValueType) -> bool:
-    """Return whether no value of a kind can be read as a declared type.
-
-    Text may read as anything, and anything may be read as text. Files are told apart by
-    `Kind.is_file`.
-    """
+    """Return whether no value of a kind can be read as a declared type."""
     if declared in ("str", "json") or kind in (ANY, TEXT):
         return False
     return kind.family != _FAMILIES.get(declared, declared)

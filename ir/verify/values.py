@@ -46,19 +46,7 @@ _NO_ITEMS: Mapping[str, Kind] = {}
 
 
 class Reader:
-    """Checks values one after another, for the step that `start` names.
-
-    Attributes
-    ----------
-    items
-        Types of the items of the step's foreach, by name.
-    loose
-        Steps that may have failed when this step runs, each with the reason in words.
-    waits_for_later_step
-        Whether some step waits for a step further down: only then can there be a cycle.
-    rounds_read
-        How many reads of a previous round there were.
-    """
+    """Checks values one after another, for the step that `start` names."""
 
     def __init__(self, view: ScopeView) -> None:
         self.view = view
@@ -112,17 +100,7 @@ class Reader:
         )
 
     def kind(self, value: Value, field: str, covered: bool = False) -> Kind:
-        """Check a value and return its type.
-
-        Parameters
-        ----------
-        value
-            What is read.
-        field
-            What reads it, for messages: `args`, `when`, `loop`, `foreach.item`, `inputs.x`.
-        covered
-            Something else stands in where the value has no outputs to read.
-        """
+        """Check a value and return its type."""
         # The usual ones first, by `type`: a model's isinstance is slow where the answer is no.
         if type(value) is StepRef:
             return self._step(value, field, covered)

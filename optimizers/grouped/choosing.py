@@ -31,17 +31,7 @@ _LEAST_GAIN = 1e-9
 
 @dataclass(frozen=True)
 class Choice:
-    """Groups of two steps or more.
-
-    Attributes
-    ----------
-    groups
-        Each its image and its steps, in a topological order.
-    before, after
-        What the costs say of no groups and of these.
-    bound
-        A cost that no grouping is below, which need not keep failures; None if the method has none.
-    """
+    """Groups of two steps or more."""
 
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     before: float
@@ -64,26 +54,7 @@ def choose(
     strict: bool,
     solve: Callable[[Problem, str | None], Solution] = group_operators,
 ) -> Choice:
-    """Return the groups of a scope.
-
-    Parameters
-    ----------
-    given
-        Its problem.
-    graph
-        The scope.
-    read
-        Steps that are read from outside of the scope.
-    method
-        One of `couler.optimizers.grouping.METHODS`; None for the default one.
-    most
-        Most steps in a group; None for any number.
-    strict
-        Whether groups must be closed (`couler.optimizers.grouped.closing`). They are then the
-        largest closed sets within the groups of the method.
-    solve
-        What groups operators by a method.
-    """
+    """Return the groups of a scope."""
     problem = given.problem
     searched = problem
     if method == "planner":  # what it finds is judged with what is lost
@@ -177,11 +148,7 @@ def _deep_first(members: tuple[str, ...], graph: Graph) -> Iterator[str]:
 
 
 def _worth(problem: Problem, sets: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return the sets, of which no two share a step, that cost less as groups than as steps apart.
-
-    What is saved is that of each set by itself; what is lost is no sum over groups, and depends on
-    the sets before.
-    """
+    """The sets, of which no two share a step, that cost less as groups than as steps apart."""
     costs = problem.costs
     befores: dict[int, list[tuple[int, float]]] = {}
     for before, after, weight in problem.pairs:
@@ -233,11 +200,7 @@ def _gains(cases: Sequence[TimedGroups], nodes: Sequence[int], saved: float) -> 
 
 
 def _cases(problem: Problem) -> list[Problem]:
-    """Return a problem as it is, and with no seconds for steps of which these are not known.
-
-    They are taken to run longer than all others. Beside such a step others would have time to run
-    in turn, though it may well be short: what is worth it must be so in both cases.
-    """
+    """Return a problem as it is, and with no seconds for steps of which these are not known."""
     if not problem.costs.per_lost_s or not any(one.is_guess for one in problem.operators):
         return [problem]
     short = (replace(one, seconds=0.0) if one.is_guess else one for one in problem.operators)
@@ -245,10 +208,7 @@ def _cases(problem: Problem) -> list[Problem]:
 
 
 def _runs_guesses_in_turn(problem: Problem, nodes: Sequence[int]) -> bool:
-    """Return whether a step of which no seconds are known may wait for room in its pod.
-
-    Where what is lost is not known, nothing is.
-    """
+    """Return whether a step of which no seconds are known may wait for room in its pod."""
     place = {node: number for number, node in enumerate(nodes)}
     befores = [[place[one] for one in problem.predecessors[node] if one in place] for node in nodes]
     some = [problem.operators[node] for node in nodes]

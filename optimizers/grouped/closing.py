@@ -1,18 +1,4 @@
-"""Sets of steps that can become one step without any run coming to something else.
-
-Such a set is *closed*:
-
-- each step of it waits, directly or through others of it, for all that any of it waits for outside:
-  so none has begun when what is outside fails, as none of the one step has;
-- all steps of it lead to one of it, the *exit*, and what waits for another one of it also waits for
-  the exit to succeed, directly or through others: so whatever fails of it, others are omitted or
-  fail as they would have been without the exit; or nothing outside waits for any of it;
-- nothing but the exit is read from outside of the scope, where nobody waits.
-
-A closed set is convex: what waits for a step of it waits for the exit, and the exit waits for all
-of it. Closed sets never wait for each other in a circle: all of one waits for all that any of it
-waits for outside, so that a circle of sets would be one of steps.
-"""
+"""Sets of steps that can become one step without any run coming to something else."""
 
 from __future__ import annotations
 
@@ -38,38 +24,7 @@ def closed_sets(
     read: frozenset[str],
     apart: frozenset[str] = frozenset(),
 ) -> list[tuple[str, ...]]:
-    """Return disjoint closed sets of two steps or more, each in a topological order.
-
-    Parameters
-    ----------
-    graph
-        The scope.
-    among
-        The steps that may be in a set.
-    read
-        Those that are read from outside of the scope.
-    apart
-        Those of whose end others ask more than that it be a success.
-
-    Notes
-    -----
-    For an exit there is one largest set of steps that lead to it alone; within it, for each set of
-    steps to wait for, one largest closed set: what is no member of it takes others out with it,
-    until nothing changes. First come sets without an exit, and then from the last exit to the first
-    the largest set of each, so that a step is in the set of the latest exit that it can be. Each
-    set to wait for takes the time of the steps behind it, O(n (n + m)) at worst for all of an exit
-    with n steps before it and m edges; where that is much, the first ones are tried.
-
-    Examples
-    --------
-    >>> diamond = Graph({"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "e": ("d",)})
-    >>> closed_sets(diamond, "abcd", frozenset())
-    [('a', 'b', 'c', 'd')]
-    >>> closed_sets(diamond, "abc", frozenset())
-    []
-    >>> closed_sets(Graph({"a": (), "b": ("a",), "c": ("a", "b")}), "ab", frozenset())
-    [('a', 'b')]
-    """
+    """Return disjoint closed sets of two steps or more, each in a topological order."""
     return _Search(graph, among, read, _Below(graph, apart)).run()
 
 
@@ -169,10 +124,7 @@ class _Search:
         return tuple(best)
 
     def _leading_to(self, end: str | None, below: set[str]) -> set[str]:
-        """Return the steps that lead to an exit, and else to what is below it alone.
-
-        Without an exit it is those that lead to the end of the scope.
-        """
+        """Return the steps that lead to an exit, and else to what is below it alone."""
         graph = self.graph
         if end is not None:
             inside, waiting = {end}, [end]

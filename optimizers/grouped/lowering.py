@@ -23,15 +23,7 @@ __all__ = ["Grouped", "definition_bytes", "lower"]
 
 @dataclass(frozen=True)
 class Grouped:
-    """A step that stands for others.
-
-    Attributes
-    ----------
-    step
-        The step.
-    outputs
-        Its outputs, by step and output of those that it stands for.
-    """
+    """A step that stands for others."""
 
     step: Step
     outputs: Mapping[tuple[str, str], str]
@@ -48,25 +40,7 @@ def lower(
     read_outside: Sequence[tuple[str, str]],
     limits: Limits,
 ) -> Grouped:
-    """Return the step that stands for some steps of a scope.
-
-    Parameters
-    ----------
-    name, image
-        Of the step.
-    steps
-        Those that it stands for, in a topological order.
-    after
-        For each of them those of them that it waits for.
-    kinds
-        Of what can be read in the scope.
-    read
-        Names of the steps of the scope whose standard output something reads.
-    read_outside
-        Step and output of what others read of them.
-    limits
-        Of the pod, see `couler.optimizers.grouped.needs.pod_needs`.
-    """
+    """Return the step that stands for some steps of a scope."""
     members = [step.name for step in steps]
     needs = pod_needs(steps, after, limits)
     python = next((one for one in map(program_of, steps) if one in PYTHONS), PYTHONS[0])
@@ -116,17 +90,7 @@ def lower(
 
 
 def definition_bytes(step: Step, befores: Sequence[str], kinds: Kinds) -> int:
-    """Return at most how many bytes a step takes in the script of a group.
-
-    Parameters
-    ----------
-    step
-        One that can share a pod.
-    befores
-        All steps that it waits for.
-    kinds
-        Of what it can read.
-    """
+    """Return at most how many bytes a step takes in the script of a group."""
     alone = PodNeeds(None, None, {}, {step.name: dict.fromkeys(("cpu", "memory", "gpu"), 2.0**40)})
     outputs = outputs_of(step, is_read=True)
     python = program_of(step) or PYTHONS[0]

@@ -42,20 +42,7 @@ def gpus_of(step: Step) -> int:
 
 @dataclass(frozen=True)
 class PodNeeds:
-    """What a pod asks for, and what its steps may take of that at the same time.
-
-    Attributes
-    ----------
-    resources, profile
-        Of the step that stands for the group.
-    room
-        What is shared out among its steps while they run, by name; nothing where all fit.
-    steps
-        How much of that each step takes, by its name.
-    at_once
-        How many run at the same time at most, or `BY_PROCESSORS` where that is known in the pod;
-        None for as many as there is room for.
-    """
+    """What a pod asks for, and what its steps may take of that at the same time."""
 
     resources: Resources | None
     profile: Profile | None
@@ -67,11 +54,7 @@ class PodNeeds:
 def operator_of(
     step: Step, limits: Limits, *, guess_s: float = 0.0, tags: frozenset[str] = frozenset()
 ) -> Operator:
-    """Return a step as what is grouped: what it holds in a pod, and for how long.
-
-    That is what it asks for or, if that is more, its limit. Where its seconds are not known they
-    are `guess_s`.
-    """
+    """Return a step as what is grouped: what it holds in a pod, and for how long."""
     seconds = None if step.profile is None else step.profile.seconds
     cpu, memory = (float(max(_amount(step, field) for field in _fields(one))) for one in _WRITERS)
     return Operator(
@@ -90,32 +73,7 @@ def operator_of(
 def pod_needs(
     steps: Sequence[Step], after: Mapping[str, Sequence[str]], limits: Limits
 ) -> PodNeeds:
-    """Return what the pod of some steps asks for.
-
-    Parameters
-    ----------
-    steps
-        In a topological order.
-    after
-        For each the steps of the group that it waits for.
-    limits
-        Of a pod that is sized by its group.
-
-    Notes
-    -----
-    How much runs at the same time is told by `couler.optimizers.grouping.pods`, as it is to those
-    who choose the groups. A pod asks for what its largest step asks for, of each resource, so that
-    it finds a place where its steps would have. A limit above that, of processors or memory, gives
-    it more of both: what as many steps need as run at the same time by all limits, at most the
-    largest of each line of steps that wait for each other. So nothing is asked for that the other
-    resource keeps from being used. The runner lets no more begin than fit, by what steps ask for
-    or, if that is more, by their limits. So the limit of the container, stated if each step states
-    one, is reached by a step that would have reached its own. A step that asks for no processors
-    takes one, or all where there is less; if no step asks for any, neither does the pod, and the
-    runner looks how many there are.
-    GPUs are given to one step at a time: the most that a step asks for,
-    of which each sees all. Storage is the sum, as files stay.
-    """
+    """Return what the pod of some steps asks for."""
     operators = [operator_of(step, limits) for step in steps]
     number = {step.name: place for place, step in enumerate(steps)}
     lines = chains([[number[name] for name in after[step.name]] for step in steps])
@@ -230,12 +188,7 @@ _LIMITS = {"cpu": "cpu", "memory": "memory_bytes"}
 def _profile(
     steps: Sequence[Step], after: Mapping[str, Sequence[str]], width: int, busy_s: float
 ) -> Profile | None:
-    """Return what is known of all steps of a group together.
-
-    Seconds are at least those of the steps of which they are known. Operations are of one kind of
-    model, as steps of others are in other groups (`couler.optimizers.grouped.sharing.key_of`), and
-    the task is that of which there are most.
-    """
+    """Return what is known of all steps of a group together."""
     known = {step.name: step.profile for step in steps if step.profile is not None}
     took = {name: one.seconds for name, one in known.items() if one.seconds is not None}
     ends: dict[str, float] = {}

@@ -29,20 +29,7 @@ Definition: t.TypeAlias = "str | dict[str, t.Any]"
 
 
 class Reading:
-    """Takes values of steps down, and collects the inputs that these need.
-
-    Parameters
-    ----------
-    members
-        Names of the steps of the group.
-    kinds
-        Of all that can be read in the scope.
-
-    Attributes
-    ----------
-    inputs
-        Those of the group.
-    """
+    """Takes values of steps down, and collects the inputs that these need."""
 
     def __init__(self, members: Collection[str], kinds: Kinds) -> None:
         self._members = members
@@ -62,13 +49,7 @@ class Reading:
         return self._given(given.value, given.type, optional=given.optional, many=given.many)
 
     def value(self, value: Value) -> Definition:
-        """Return a value as the pod reads it.
-
-        Raises
-        ------
-        TypeError
-            It is of a kind that is refused before.
-        """
+        """Return a value as the pod reads it."""
         match value:
             case Literal():
                 return {"literal": value.value}

@@ -1,8 +1,4 @@
-"""One attempt of a step of a group, in its pod (docs/semantics.md, section 10).
-
-It is carried into the pod as it stands here, after `run_values.py`, and uses the standard library
-only, of Python 3.8 or later.
-"""
+"""One attempt of a step of a group, in its pod (docs/semantics.md, section 10)."""
 
 from __future__ import annotations
 
@@ -188,13 +184,7 @@ def send_all(processes: list[subprocess.Popen[bytes]], number: int) -> None:
 
 
 def bind(step: dict[str, Any], outputs: dict[str, dict[str, tuple[str, str]]]) -> dict[str, Any]:
-    """Return the texts of a step, which are the same for each of its attempts.
-
-    Raises
-    ------
-    UnreadableError
-        One of them cannot be worked out.
-    """
+    """Return the texts of a step, which are the same for each of its attempts."""
     texts: dict[str, str] = {}
     hidden: dict[str, str] = {}
     files: dict[str, str | None] = {}
@@ -231,26 +221,7 @@ def attempt(
     running: Running,
     log: Log,
 ) -> dict[str, tuple[str, str]]:
-    """Run the process of a step once and return what it gave, files as the paths where they lie.
-
-    Parameters
-    ----------
-    step
-        Its definition.
-    bound
-        Its texts, as `bind` gives them.
-    folder
-        A new one, of this attempt alone.
-    timeout_s
-        How long it may take; None without end.
-    running, log
-        Where it is told.
-
-    Raises
-    ------
-    AttemptError
-        It ended badly.
-    """
+    """Run the process of a step once and return what it gave, files as the paths where they lie."""
     work = os.path.join(folder, "work")
     os.makedirs(work)
     hidden = ("COULER_INPUT_", "GROUPED_ENV_")
@@ -328,13 +299,7 @@ def group_work() -> str:
 
 
 def put_file(given: dict[str, Any], source: str | None, place: str) -> None:
-    """Put a copy of a file or folder where a step finds it.
-
-    Raises
-    ------
-    AttemptError
-        It is not there, or cannot be put.
-    """
+    """Put a copy of a file or folder where a step finds it."""
     try:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         if given.get("many") and (source is None or not os.path.exists(source)):
@@ -368,13 +333,7 @@ def copy_all(source: str, place: str, copy: Any = shutil.copy2) -> None:
 
 
 def read_outputs(step: dict[str, Any], work: str, stdout: bytes) -> dict[str, tuple[str, str]]:
-    """Return what a process gave: texts with their types, and paths of files.
-
-    Raises
-    ------
-    UnreadableError
-        It did not write what it must, or that cannot travel.
-    """
+    """Return what a process gave: texts with their types, and paths of files."""
     found = {}
     for output in step.get("outputs", ()):
         name, kind, path = output["name"], output["type"], output.get("path")

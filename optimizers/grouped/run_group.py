@@ -1,13 +1,4 @@
-"""Runs the steps of a group in one pod: in their order, side by side where that allows.
-
-It is carried into the pod as it stands here, after `run_values.py` and `run_attempts.py`, and uses
-the standard library only, of Python 3.8 or later.
-
-Each line that a step writes comes out as `NAME | line`, what is told about it as `NAME ! text`. The
-last line is `couler-group: ` and JSON: for each step its state, attempts, exit code, message, and
-when it began and ended. The exit code is 0 if all steps succeeded, else that of the first that
-failed, or 1.
-"""
+"""Runs the steps of a group in one pod: in their order, side by side where that allows."""
 
 from __future__ import annotations
 
@@ -49,10 +40,7 @@ LEAST_PLACES = 2
 
 
 class Room:
-    """What of the pod is free: places, and amounts of what steps need.
-
-    Of those that wait, the first in the order of the group that fits goes on.
-    """
+    """What of the pod is free: places, and amounts of what steps need."""
 
     def __init__(self, places: int | None, amounts: dict[str, float]) -> None:
         self.changed = threading.Condition()
@@ -136,10 +124,7 @@ class Runner:
         return code or int(bool(self.log.fault))
 
     def next_end(self) -> tuple[str, dict[str, Any]]:
-        """Wait for the next step that ends.
-
-        A signal that comes just before this thread begins to wait is heard only when it wakes.
-        """
+        """Wait for the next step that ends."""
         while True:
             with contextlib.suppress(queue.Empty):
                 return self.ended.get(timeout=WAKE_S)

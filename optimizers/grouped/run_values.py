@@ -1,18 +1,4 @@
-"""Values of the steps of a group, worked out in its pod (docs/semantics.md, section 9).
-
-It is carried into the pod as it stands here, before `run_group.py`, and uses the standard library
-only, of Python 3.8 or later. A value is the text that travels and the type that its producer
-declared; the rules are those of `couler.ir.evaluation.values`, with which tests compare them.
-
-In the definition of a group a value is a text as it is, or a dictionary with
-
-- `literal`: a JSON value;
-- `given`: the name of an input of the pod, with its `type`;
-- `step` and `output`: what a step of the group gave;
-- `field` and `path`: a part of a JSON value;
-- `first`: the first of several that can be read;
-- `template`: texts and values, joined.
-"""
+"""Values of the steps of a group, worked out in its pod (docs/semantics.md, section 9)."""
 
 from __future__ import annotations
 
@@ -41,20 +27,7 @@ class MissingError(UnreadableError):
 
 
 def resolve(value: Any, outputs: dict[str, dict[str, tuple[str, str]]]) -> tuple[str, str]:
-    """Return the text and type of a value of a definition.
-
-    Parameters
-    ----------
-    value
-        As the module says.
-    outputs
-        What the steps that have ended well gave: text and type, by step and output.
-
-    Raises
-    ------
-    UnreadableError
-        It cannot be worked out.
-    """
+    """Return the text and type of a value of a definition."""
     if isinstance(value, str):
         return value, "str"
     if "literal" in value:
@@ -89,13 +62,7 @@ def from_json(value: Any) -> tuple[str, str]:
 
 
 def to_json(stored: tuple[str, str]) -> Any:
-    """Return the JSON value that a text of a type stands for.
-
-    Raises
-    ------
-    UnreadableError
-        The text is not of the type.
-    """
+    """Return the JSON value that a text of a type stands for."""
     text, kind = stored
     if kind in TEXTS:
         return text
@@ -132,13 +99,7 @@ def as_type(stored: tuple[str, str], kind: str) -> tuple[str, str]:
 
 
 def check_text(text: str) -> None:
-    """Refuse a text that no process can be given.
-
-    Raises
-    ------
-    UnreadableError
-        It has half a character, which JSON can name.
-    """
+    """Refuse a text that no process can be given."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -146,13 +107,7 @@ def check_text(text: str) -> None:
 
 
 def pick(value: Any, path: list[Any]) -> Any:
-    """Return a part of a JSON value; a text is read as JSON first.
-
-    Raises
-    ------
-    UnreadableError
-        There is no such part.
-    """
+    """Return a part of a JSON value; a text is read as JSON first."""
     part = to_json((value, "json")) if isinstance(value, str) else value
     for key in path:
         is_there = (
@@ -175,13 +130,7 @@ def dump(value: Any) -> str:
 
 
 def read_value(content: bytes, name: str, kind: str) -> tuple[str, str]:
-    """Return an output from the bytes that hold it, less one final newline.
-
-    Raises
-    ------
-    UnreadableError
-        It is too large to travel, or no text.
-    """
+    """Return an output from the bytes that hold it, less one final newline."""
     if content.endswith(b"\n"):
         content = content[:-1]
     if len(content) > MAX_VALUE_BYTES:

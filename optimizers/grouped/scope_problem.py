@@ -25,15 +25,7 @@ GUESSED_S = 60.0
 
 @dataclass(frozen=True)
 class Images:
-    """What images have.
-
-    Attributes
-    ----------
-    declared
-        Tags by image.
-    with_python
-        Images of which it is known otherwise that they have Python: steps run it there.
-    """
+    """What images have."""
 
     declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
     with_python: frozenset[str] = frozenset()
@@ -51,25 +43,7 @@ class Images:
 
 @dataclass(frozen=True)
 class ScopeProblem:
-    """What of a scope the methods are given.
-
-    Attributes
-    ----------
-    problem
-        Operators are called as the steps.
-    images
-        For each image of the problem the image that it stands for.
-    refused
-        Why steps are no part of it.
-    sizes
-        How many bytes each of the others takes in the script of a group at most.
-    script_bytes
-        How many all of a group may take.
-    apart
-        Steps of whose end others ask more than that it be a success.
-    keys
-        What each of the others must have in common with those that it shares a pod with.
-    """
+    """What of a scope the methods are given."""
 
     problem: Problem
     images: Mapping[str, str]
@@ -145,10 +119,7 @@ def scope_problem(
 
 
 def guessed_seconds(steps: Sequence[Step]) -> float:
-    """Return how long steps are taken to run of which that is not known: longer than all others.
-
-    So running them in turn never seems to be worth its while.
-    """
+    """Return how long steps are taken to run of which that is not known: longer than all others."""
     known = [one.profile.seconds or 0.0 for one in steps if one.profile is not None]
     return max(GUESSED_S, sum(known))
 

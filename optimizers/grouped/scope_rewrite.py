@@ -37,30 +37,7 @@ def read_from_outside(workflow: Workflow) -> dict[ScopeKey, frozenset[Read]]:
 
 
 class ScopeRewrite:
-    """The steps of a scope with a step for each group.
-
-    Parameters
-    ----------
-    scope
-        The scope before.
-    groups
-        For each the image and the names of its steps, in a topological order.
-    kinds
-        Of what can be read in the scope.
-    read_stdout
-        Steps whose standard output something reads.
-    read
-        What is read from outside of the scope.
-    limits
-        Of a pod.
-
-    Attributes
-    ----------
-    made
-        The step of each group.
-    steps
-        All steps: that of a group stands where its last step stood.
-    """
+    """The steps of a scope with a step for each group."""
 
     def __init__(
         self,
@@ -155,13 +132,7 @@ class ScopeRewrite:
 
 
 def name_of(members: Sequence[str], taken: Collection[str]) -> str:
-    """Return a name for a group that no step has.
-
-    Examples
-    --------
-    >>> name_of(["load", "clean", "fit"], ["load-to-fit"])
-    'load-to-fit-2'
-    """
+    """Return a name for a group that no step has."""
     start = f"{members[0]}-to-{members[-1]}"
     numbered = (f"{start}-{number}" for number in itertools.count(2))
     return next(name for name in itertools.chain((start,), numbered) if name not in taken)

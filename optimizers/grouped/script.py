@@ -22,19 +22,7 @@ _READ_BY_ENGINES = (("{{", "{\\u007b"), ("$", "\\u0024"))
 
 
 def script_of(group: Mapping[str, t.Any], title: str) -> str:
-    """Return a script of the standard library alone that runs a group.
-
-    Parameters
-    ----------
-    group
-        Its definition, of JSON values (`couler.optimizers.grouped.run_group`).
-    title
-        A line that says what it is.
-
-    Notes
-    -----
-    No text of a step stands in it but in literals, in which nothing is left that engines read.
-    """
+    """Return a script of the standard library alone that runs a group."""
     return (
         f"# {title}\nfrom __future__ import annotations\n\n{_runner()}\n\n"
         f"{DEFINITION} = {literal(group)}\n\nraise SystemExit(run_group({DEFINITION}))\n"
@@ -42,19 +30,7 @@ def script_of(group: Mapping[str, t.Any], title: str) -> str:
 
 
 def literal(value: object, indent: int = 0) -> str:
-    r"""Return a JSON value as a literal of Python, over several lines where one is too short.
-
-    Examples
-    --------
-    >>> print(literal({"words": ["echo", "${HOME} {{x}}"], "script": "a\nb\n"}))
-    {
-     'words': ['echo', '\u0024{HOME} {\u007bx}}'],
-     'script': (
-      'a\n'
-      'b\n'
-     ),
-    }
-    """
+    r"""Return a JSON value as a literal of Python, over several lines where one is too short."""
     inner = " " * (indent + 1)
     if isinstance(value, str):
         lines = value.splitlines(keepends=True)

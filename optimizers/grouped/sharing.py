@@ -74,11 +74,7 @@ class Kinds(t.NamedTuple):
         return cls(parameters, {step.name: output_kinds(step) for step in steps}, frozenset(typed))
 
     def is_certain(self, value: StepRef | ParamRef) -> bool:
-        """Return whether what is read can always be read as one of its type.
-
-        A text always can. That is no matter for single values, which come into the pod of a group
-        as they were written, but for lists of a foreach, whose items an engine has to read.
-        """
+        """Return whether what is read can always be read as one of its type."""
         return self.of_value(value).type == "str" or (
             isinstance(value, StepRef) and value.step in self.typed
         )
@@ -103,18 +99,7 @@ def program_of(step: Step) -> str | None:
 
 
 def key_of(step: Step) -> dict[str, str]:
-    """Return what steps must have in common to share a pod, besides an image.
-
-    It is what belongs to the pod as a whole: the condition on which there is one, where it is
-    placed, its volumes, account and limits of security, labels, and the packages that are installed
-    in it. Of steps that state operations it is the kind of model too, as speeds of machines are
-    those of one kind.
-
-    Returns
-    -------
-    dict of str to str
-        By what it is, in words.
-    """
+    """Return what steps must have in common to share a pod, besides an image."""
     program = program_of(step)
     gpu = None if step.resources is None else step.resources.gpu
     shared = step.model_dump(mode="json", include=set(SHARED))
@@ -134,19 +119,7 @@ def key_of(step: Step) -> dict[str, str]:
 
 
 def why_not(step: Step, kinds: Kinds, apart: frozenset[str], *, strict: bool) -> str | None:
-    """Return why a step cannot share a pod with any other, None if it can.
-
-    Parameters
-    ----------
-    step
-        The step.
-    kinds
-        Of what it can read.
-    apart
-        Steps of whose end others ask more than that it be a success.
-    strict
-        Whether runs in which something fails must come to the same.
-    """
+    """Return why a step cannot share a pod with any other, None if it can."""
     action = step.action
     if not isinstance(action, Container | Script):
         return f"it runs no process of its own: it is of the kind {action.kind}"

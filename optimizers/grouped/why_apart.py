@@ -23,15 +23,7 @@ _NAMED = 3
 
 
 def why_apart(given: ScopeProblem, finds: Finds) -> str | None:
-    """Return why no steps of a scope are put together, None if each cannot share a pod at all.
-
-    Parameters
-    ----------
-    given
-        The problem of the scope.
-    finds
-        What would be put together otherwise.
-    """
+    """Return why no steps of a scope are put together, None if each cannot share a pod at all."""
     problem = given.problem
     if len(problem.operators) < 2:
         return None
@@ -54,17 +46,7 @@ def why_apart(given: ScopeProblem, finds: Finds) -> str | None:
 
 
 def why_alone(given: ScopeProblem, inside: Collection[str], finds: Finds) -> Iterator[str]:
-    """Yield why steps that could share a pod are in no group, where others are.
-
-    Parameters
-    ----------
-    given
-        The problem of the scope.
-    inside
-        The steps that are in groups.
-    finds
-        What would be put together otherwise.
-    """
+    """Yield why steps that could share a pod are in no group, where others are."""
     problem = given.problem
     alone = [one.name for one in problem.operators if one.name not in inside]
     if not alone or len(problem.operators) > _TRIED:

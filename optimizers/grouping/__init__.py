@@ -1,28 +1,5 @@
-"""Putting operators that can share a pod and an image into groups.
-
-A library that knows nothing of workflows. How it is called::
-
-    from couler.optimizers.grouping import Edge, Image, Operator, Problem, group_operators
-
-    problem = Problem(
-        operators=(Operator("load"), Operator("train", frozenset({"torch"}))),
-        images=(Image("plain"), Image("torch", frozenset({"torch"}), setup_s=20.0)),
-        edges=(Edge("load", "train", size_bytes=4096),),
-        costs=CONNECTION,             # what edges and groups cost
-        limits=Limits(cpu=4.0),       # of a pod
-        mode="batch",                 # groups must not wait for each other in a circle
-    )
-    solution = group_operators(problem, "contraction")
-    solution.grouping, solution.cost, solution.bound
-
-`METHODS` are the methods, `violations` and `price` judge a grouping, `simulate` runs it,
-`domain_text` and `problem_text` write the planning task. What is wrong with a problem or a
-grouping is one `GroupingError` that has it all; a missing extra is a `ConfigurationError`.
-
-References
-----------
-Automated Planning for Optimal Data Pipeline Instantiation, arXiv 2503.12626.
-"""
+"""Putting operators that can share a pod and an image into groups."""
+# Automated Planning for Optimal Data Pipeline Instantiation, arXiv 2503.12626.
 
 from couler.optimizers.grouping.methods import METHODS as METHODS
 from couler.optimizers.grouping.methods import GroupingMethod as GroupingMethod

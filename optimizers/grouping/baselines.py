@@ -14,11 +14,7 @@ __all__ = ["NoGroups", "RandomGroups"]
 
 @dataclass(frozen=True, slots=True)
 class NoGroups:
-    """Each operator by itself, in the image that costs least. O(n i) for i images.
-
-    The paper's own baseline without groups is another one: all operators in a single group, whose
-    tags no image has.
-    """
+    """Each operator by itself, in the image that costs least. O(n i) for i images."""
 
     def solve(self, problem: Problem) -> Solution:
         """Return the grouping."""
@@ -27,26 +23,9 @@ class NoGroups:
 
 @dataclass(frozen=True, slots=True)
 class RandomGroups:
-    """The random baseline of the paper.
+    """The random baseline of the paper."""
 
-    An image is drawn of those that can run any operator which is left; a number k is drawn, from 1
-    to how many it can run; k of them, drawn at random, make a group; and so on until none is left.
-    O(n^2 i) at worst.
-
-    Attributes
-    ----------
-    seed
-        Of the generator.
-
-    Notes
-    -----
-    The paper knows no limits: what does not fit into a pod beside those drawn before it stays
-    behind. In batch mode groups that wait for each other are split by level.
-
-    References
-    ----------
-    Automated Planning for Optimal Data Pipeline Instantiation, section 4.3.
-    """
+    # Automated Planning for Optimal Data Pipeline Instantiation, section 4.3.
 
     seed: int = 0
 

@@ -20,13 +20,7 @@ NEAREST = 100
 
 
 class Contracting:
-    """Groups by numbers, all alone or as given; in batch mode they never wait in a circle.
-
-    A topological order of the groups is kept up to date, and looked for paths only between the
-    places of the two groups that are to merge (the dynamic order of Pearce and Kelly, for merging
-    instead of new edges). Merging k groups along e edges tries e times and takes as long as there
-    are groups between: near-linear in graphs whose edges are short, O(e (n + m)) at worst.
-    """
+    """Groups by numbers, all alone or as given; in batch mode they never wait in a circle."""
 
     def __init__(self, problem: Problem, groups: Iterable[Sequence[int]] | None = None) -> None:
         self.problem = problem
@@ -61,13 +55,7 @@ class Contracting:
         return {number: place for place, number in enumerate(order)}
 
     def run(self, draw: random.Random | None = None) -> list[list[int]]:
-        """Merge what can be merged, first what loses no time; return the groups.
-
-        Parameters
-        ----------
-        draw
-            None: what comes first of equals is fixed. Else it is drawn.
-        """
+        """Merge what can be merged, first what loses no time; return the groups."""
         for may_lose in (True,) if self.clock is None else (False, True):
             self.may_lose = may_lose
             self.contract_edges(draw)
@@ -75,10 +63,7 @@ class Contracting:
         return list(self.members.values())
 
     def contract_edges(self, draw: random.Random | None = None) -> None:
-        """Merge the ends of edges, first those with the fewest images in common.
-
-        Of edges with equally many, that one comes first that counts most.
-        """
+        """Merge the ends of edges, first those with the fewest images in common."""
         queue: list[tuple[float, float, float, int, int]] = []
 
         def push(one: int, other: int) -> None:
@@ -113,11 +98,7 @@ class Contracting:
                 push(kept, near)
 
     def merge_others(self, draw: random.Random | None = None) -> None:
-        """Merge groups that share an image and wait for each other at most directly.
-
-        Groups that start about as deep in the graph come first: between others, groups are more
-        likely to get into a circle later. O(k (k + m)) for k groups.
-        """
+        """Merge groups that share an image and wait for each other at most directly."""
         levels = self.problem.levels
         depth = {
             number: sum(levels[node] for node in some) / len(some)
@@ -278,12 +259,7 @@ class Contracting:
 
 
 class GroupClock:
-    """When groups end, kept up to date while they merge.
-
-    Of a merged group all that leads to it and all that it leads to runs as before: no path goes
-    through it twice. So the longest path through it is known before it is made, in the time that
-    its operators and neighbours take to look at. After merging all groups are looked at.
-    """
+    """When groups end, kept up to date while they merge."""
 
     def __init__(self, groups: Contracting) -> None:
         self.groups = groups

@@ -23,29 +23,7 @@ SLOWER = 5
 
 @dataclass(frozen=True, slots=True)
 class ContractedGroups:
-    """The best of several contractions.
-
-    A contraction begins with each operator by itself, and merges the ends of edges, first those
-    with the fewest images in common, and then groups that wait for each other in no way. In batch
-    mode two groups merge only if no path leads from one to the other through a third one: so by
-    induction groups never wait in a circle. Then operators move between groups, and what
-    has become possible is merged. The first contraction is deterministic, the others disturb the
-    order of merging at random. One more begins with the greedy groups, split by level.
-
-    Attributes
-    ----------
-    restarts
-        How many contractions there are, at least 1; None: as many as keep the whole work about
-        proportional to the operators, from 40 for up to 100 to 4 for 1,000; and a fifth of that
-        where lost seconds cost.
-    seed
-        Of the generator.
-
-    Notes
-    -----
-    A contraction is near-linear where edges are short and O(m (n + m)) at worst, and so it always
-    is where lost seconds cost, as each merge then looks at all groups.
-    """
+    """The best of several contractions."""
 
     restarts: int | None = None
     seed: int = 0

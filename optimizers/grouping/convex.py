@@ -8,36 +8,7 @@ from couler.optimizers.grouping.problem import Problem
 
 
 def split_by_level(problem: Problem, groups: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Take groups that wait for each other apart, so that none do; the others stay as they are.
-
-    Parameters
-    ----------
-    problem
-        With n operators and m edges.
-    groups
-        Each operator in one of them.
-
-    Notes
-    -----
-    Within each set of groups that wait for each other, an operator gets the level ::
-
-        L(v) = max over edges (u, v) inside of the set of L(u) + [u and v are in different groups]
-
-    and a group is split into the operators of equal level. No edge leads to a lower level, and
-    those between groups of one level are none, so nothing there waits in a circle; a circle through
-    several sets would have made one set of them. O(n + m).
-
-    Examples
-    --------
-    `a >> b >> c` with `b` apart from the others:
-
-    >>> from couler.optimizers.grouping import Edge, Image, Operator, Problem
-    >>> chain = Problem(
-    ...     tuple(map(Operator, "abc")), (Image("i"),), (Edge("a", "b"), Edge("b", "c"))
-    ... )
-    >>> split_by_level(chain, [[0, 2], [1]])
-    [[0], [1], [2]]
-    """
+    """Take groups that wait for each other apart, so that none do; the others stay as they are."""
     group_of = [0] * len(problem.operators)
     for number, some in enumerate(groups):
         for node in some:

@@ -21,35 +21,7 @@ PER_UNIT = 1000
 
 @dataclass(frozen=True, slots=True)
 class ConvexGroups:
-    """The best grouping of a batch problem, or the best that was found in some time.
-
-    Attributes
-    ----------
-    seconds
-        How long the solver may take. Where it stops early, what it returns depends on the machine.
-    workers
-        How many threads it has.
-
-    Raises
-    ------
-    ConfigurationError
-        The extra `cp` (ortools) is missing.
-    GroupingError
-        The problem is of streaming mode: `milp` solves it, and CP-SAT has a weak bound there.
-
-    Notes
-    -----
-    A label is an image and a position, and stands for one group. Operators get labels; of an edge
-    (u, v), either both ends have one label, or the position of v is higher than that of u. So no
-    groups wait in a circle; and as groups have different positions in a topological order, as many
-    positions as there are groups are enough. There are no more groups than those that cost, with
-    all edges inside, as much as what `contraction` finds: which the solver begins with.
-
-    Lost seconds are in the program as `couler.optimizers.grouping.timing` defines them.
-
-    14 operators take less than a second, 50 seconds; above, expect a better grouping than that of
-    `contraction`, and no proof.
-    """
+    """The best grouping of a batch problem, or the best that was found in some time."""
 
     seconds: float = 60.0
     workers: int = 1
@@ -180,11 +152,7 @@ class _Program:
         self.rounding += problem.costs.per_lost_s * 2 * len(took) / PER_UNIT + 1 / PER_UNIT
 
     def _keep_busy(self, label: tuple[int, int], begin: t.Any, end: t.Any) -> None:
-        """Let a group take as long as `couler.optimizers.grouping.pods.busy_seconds` says.
-
-        A pod that is sized by its group has what its largest operator takes, so that each size is
-        a bound for the groups in which nothing is larger.
-        """
+        """Let a group take as long as `couler.optimizers.grouping.pods.busy_seconds` says."""
         own = {node: places[label] for node, places in enumerate(self.at) if label in places}
         some = {node: self.problem.operators[node] for node in own}
         limits = self.problem.limits

@@ -23,32 +23,9 @@ __all__ = ["GreedyGroups", "greedy_groups"]
 
 @dataclass(frozen=True, slots=True)
 class GreedyGroups:
-    """The better of two greedy groupings by some costs.
+    """The better of two greedy groupings by some costs."""
 
-    One takes again and again the image that runs most of what is left. The other merges the ends of
-    edges, first those with the fewest images in common, and then groups of equal image. In both,
-    operators then move to the groups of their neighbours while that saves anything.
-
-    Attributes
-    ----------
-    costs
-        What is made small: `CONNECTION` or `NODE` of the paper, or None for the costs of the
-        problem. Their units, `per_bytes`, are the problem's.
-
-    Notes
-    -----
-    The paper states what its heuristics weigh, and leaves the search to a planner, that of
-    `couler.optimizers.grouping.planner`. This is the same objective with a quicker search:
-    O(i n^2) at worst for i images and n operators, about a second for 1,000.
-
-    The groups are those of the streaming problem. In batch mode, groups that wait for each other
-    are then split by level, which keeps a valid grouping and little of what was saved:
-    `contraction` looks for groups that never wait.
-
-    References
-    ----------
-    Automated Planning for Optimal Data Pipeline Instantiation, sections 4.1 and 4.2.
-    """
+    # Automated Planning for Optimal Data Pipeline Instantiation, sections 4.1 and 4.2.
 
     costs: Costs | None = None
 

@@ -49,25 +49,7 @@ of a problem."""
 
 
 def grouping_method(name: str, **options: object) -> GroupingMethod:
-    """Return a method by name.
-
-    Parameters
-    ----------
-    name
-        One of `METHODS`.
-    options
-        Fields of its class; `connection` and `node` have none.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no method of that name, or it has no such option.
-
-    Examples
-    --------
-    >>> grouping_method("random", seed=7)
-    RandomGroups(seed=7)
-    """
+    """Return a method by name."""
     if name not in METHODS:
         close = difflib.get_close_matches(name, METHODS, 1)
         hint = f'did you mean "{close[0]}"?' if close else f"choose of {', '.join(METHODS)}"
@@ -82,41 +64,7 @@ def grouping_method(name: str, **options: object) -> GroupingMethod:
 
 
 def group_operators(problem: Problem, method: str | None = None, **options: object) -> Solution:
-    """Group the operators of a problem.
-
-    Parameters
-    ----------
-    problem
-        What is grouped.
-    method
-        One of `METHODS`; None: `greedy` in streaming mode and `contraction` in batch mode, which
-        need no extra.
-    options
-        Of the method.
-
-    Raises
-    ------
-    ConfigurationError
-        The method or an option is unknown, or its extra is missing.
-    GroupingError
-        The method cannot solve such a problem.
-
-    Examples
-    --------
-    >>> from couler.optimizers.grouping import Edge, Image, Operator
-    >>> problem = Problem(
-    ...     operators=(
-    ...         Operator("load"),
-    ...         Operator("clean"),
-    ...         Operator("train", frozenset({"torch"})),
-    ...     ),
-    ...     images=(Image("plain"), Image("torch", frozenset({"torch"}))),
-    ...     edges=(Edge("load", "clean"), Edge("clean", "train")),
-    ... )
-    >>> solution = group_operators(problem)
-    >>> solution.cost, solution.grouping
-    (60.0, (Group(image='torch', operators=('load', 'clean', 'train')),))
-    """
+    """Group the operators of a problem."""
     if method is None:
         method = "greedy" if problem.mode == "streaming" else "contraction"
     return grouping_method(method, **options).solve(problem)

@@ -17,47 +17,10 @@ __all__ = ["OptimalGroups"]
 
 @dataclass(frozen=True, slots=True)
 class OptimalGroups:
-    """The best grouping of a streaming problem, and a bound for a batch problem.
+    """The best grouping of a streaming problem, and a bound for a batch problem."""
 
-    Attributes
-    ----------
-    seconds
-        How long the solver may take; None for as long as it needs. Where it stops early, the best
-        grouping so far and the bound so far are returned, and depend on the machine.
-
-    Raises
-    ------
-    ConfigurationError
-        The extra `opt` (scipy) is missing.
-
-    Notes
-    -----
-    The program, for operators o, edges e = (u, v) and labels l, where a label is an image::
-
-        min  sum_e w_e [ inter - (inter - intra) sum_l s_el ] + sum_l c_l y_l
-        s.t. sum_l x_ol = 1;  x_ol <= y_l;  s_el <= x_ul;  s_el <= x_vl;
-             x, y binary, s in [0, 1]
-
-    Without limits one group for each image is enough: two groups of one image can be merged, which
-    saves a group and never costs an edge. Where memory or GPUs are limited, each image i has
-    several labels, with ``sum_o a_or x_ol <= limit_r y_l`` for each such resource r. Of two groups
-    of one image that is best, no two fit together, so for each two the sum over r of their shares
-    of the limits is above 1; summed over all pairs, there are fewer than
-    ``2 sum_r sum_o a_or / limit_r`` groups. So many labels are enough, and the program stays exact.
-
-    Groups may wait for each other in a circle. For a batch problem the cost of the program is a
-    bound, and its groups are returned if they do not; else they are split by level, and merged
-    again where that makes no circle. Neither are lost seconds in the program: where they cost, the
-    cost without them is a bound.
-
-    Without limits all instances that we tried were solved at the root: 5 ms for 14 operators, a
-    second for 1,000.
-
-    References
-    ----------
-    Automated Planning for Optimal Data Pipeline Instantiation, sections 3 and 4, for the problem;
-    the program is ours.
-    """
+    # Automated Planning for Optimal Data Pipeline Instantiation, sections 3 and 4, for the problem;
+    # the program is ours.
 
     seconds: float | None = None
 

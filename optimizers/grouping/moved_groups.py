@@ -12,22 +12,7 @@ __all__ = ["Groups", "MixedGroups"]
 
 
 class Groups(abc.ABC):
-    """Groups by numbers, of a problem.
-
-    Parameters
-    ----------
-    problem
-        What is grouped.
-    groups
-        Valid for the problem; some may be empty.
-
-    Attributes
-    ----------
-    group_of
-        For each operator its group.
-    members
-        For each group its operators.
-    """
+    """Groups by numbers, of a problem."""
 
     def __init__(self, problem: Problem, groups: Iterable[Sequence[int]]) -> None:
         self.problem = problem
@@ -44,11 +29,7 @@ class Groups(abc.ABC):
         """The seconds that are lost as less runs in parallel; 0 where they cost nothing."""
 
     def move(self, nodes: Sequence[int], group: int) -> bool:
-        """Move operators to a group, unless groups must not be so; whether they did.
-
-        Those that come from other groups stand last in it, in their order; others stay where they
-        are. After a move that was refused all is as before, and there is nothing to take back.
-        """
+        """Move operators to a group, unless groups must not be so; whether they did."""
         self._undo = []
         for node in nodes:
             if self.group_of[node] != group:

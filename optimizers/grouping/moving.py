@@ -18,23 +18,7 @@ many moves that did not save in the end no more are tried."""
 
 
 def move_operators(problem: Problem, groups: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Move operators to the groups of their neighbours until no move saves anything.
-
-    Parameters
-    ----------
-    problem
-        With n operators and m edges.
-    groups
-        Valid for the problem.
-
-    Notes
-    -----
-    A move must keep images and limits and, in batch mode, the groups out of circles, and must save
-    edges, images and lost seconds in sum. At most `MOST_PASSES` over the operators; each takes
-    O(m) and the groups that it looks into, and for each move in batch mode that would save edges,
-    and for each move at all if seconds cost and operators are few, what it changes the order and
-    the ends of: O(n + m) at worst.
-    """
+    """Move operators to the groups of their neighbours until no move saves anything."""
     moving = _Moving(problem, groups)
     for _ in range(MOST_PASSES):
         if not sum(moving.move(node) for node in problem.order):

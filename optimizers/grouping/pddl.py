@@ -1,19 +1,7 @@
-"""A grouping problem as a planning task in PDDL, and a plan as a grouping.
-
-The sequential encoding: a counter of steps goes through the operators in a topological order. At
-its step an operator is put into an image; the steps behind that link its incoming edges, within a
-group or across. So at each step there is little to choose, and a planner that proves its plans does
-so for 14 operators in about a second, which it cannot where operators and links come in any order.
-Images stand for groups: without limits, one group for each image is enough.
-
-No action is called `assign`, which is a word of PDDL 2.1 that parsers stumble over. Objects are
-`o0`, `o1`, ... and `i0`, `i1`, ...; comments say what they stand for.
-
-References
-----------
-Automated Planning for Optimal Data Pipeline Instantiation, sections 4 and 5.2: domain and problem,
-and actions whose costs are those of links and groups. The paper prints neither; these are ours.
-"""
+"""A grouping problem as a planning task in PDDL, and a plan as a grouping."""
+# Automated Planning for Optimal Data Pipeline Instantiation, sections 4 and 5.2: domain and
+# problem, and actions whose costs are those of links and groups. The paper prints neither; these
+# are ours.
 
 from __future__ import annotations
 
@@ -81,20 +69,7 @@ def domain_text() -> str:
 
 
 def problem_text(problem: Problem) -> str:
-    """Return a problem of the domain.
-
-    Raises
-    ------
-    GroupingError
-        Limits of memory or GPUs can be reached, or lost seconds cost: the encoding has neither.
-
-    Notes
-    -----
-    Costs must be whole numbers for some planners. Where they are not, all are multiplied by the
-    least common denominator, which the last comment tells. In batch mode the task is the
-    same, and its plan may have groups that wait in a circle: `grouping_of_plan` splits them.
-    O(i n + m) for i images.
-    """
+    """Return a problem of the domain."""
     wrong = []
     if problem.held:
         wrong.append("limits of memory or GPUs can be reached")
@@ -168,20 +143,7 @@ def whole(value: float, scale: int) -> int:
 
 
 def read_plan(text: str) -> Plan:
-    r"""Read a plan as planners print them: an action in parentheses on each line, `;` for comments.
-
-    A number and a colon before an action, as ENHSP writes, is left out.
-
-    Raises
-    ------
-    GroupingError
-        Some lines are no actions; all are named.
-
-    Examples
-    --------
-    >>> read_plan("; a plan\n0.0: (open-group i1)\n(put-operator t0 t1 o0 i1)\n")
-    (('open-group', 'i1'), ('put-operator', 't0', 't1', 'o0', 'i1'))
-    """
+    r"""Read a plan as planners print it: an action in parentheses a line, `;` for comments."""
     actions, wrong = [], []
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.partition(";")[0].strip()
@@ -198,20 +160,7 @@ def read_plan(text: str) -> Plan:
 
 
 def grouping_of_plan(problem: Problem, plan: Sequence[Sequence[str]]) -> Grouping:
-    """Return the grouping that a plan makes; in batch mode what waits in a circle is split.
-
-    Raises
-    ------
-    GroupingError
-        The plan names what the problem has not, or does not put each operator into one group.
-
-    Examples
-    --------
-    >>> from couler.optimizers.grouping import Image, Operator
-    >>> problem = Problem((Operator("a"),), (Image("python:3.12"),))
-    >>> grouping_of_plan(problem, (("open-group", "i0"), ("put-operator", "t0", "t1", "o0", "i0")))
-    (Group(image='python:3.12', operators=('a',)),)
-    """
+    """Return the grouping that a plan makes; in batch mode what waits in a circle is split."""
     members: dict[int, list[int]] = {}
     wrong = []
     for action in plan:

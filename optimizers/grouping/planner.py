@@ -37,35 +37,9 @@ MISSING = 3
 
 @dataclass(frozen=True, slots=True)
 class PlannedGroups:
-    """The grouping of a plan that ENHSP or Fast Downward makes, through unified-planning.
+    """The grouping of a plan that ENHSP or Fast Downward makes, through unified-planning."""
 
-    Attributes
-    ----------
-    engine
-        One of `ENGINES`. ENHSP is the paper's; `enhsp-opt` proves that its plan is the best.
-    seconds
-        How long it may take; where it has found no plan until then, the greedy groups are returned,
-        without a bound.
-    python
-        The Python that has unified-planning; None for this one.
-
-    Raises
-    ------
-    ConfigurationError
-        unified-planning or the planner is missing, or the engine is unknown.
-    EngineError
-        The planner failed.
-    GroupingError
-        Limits of memory or GPUs can be reached, or lost seconds cost.
-
-    Notes
-    -----
-    ENHSP is under the GPL and needs Java: it is no part of Couler, and runs in another process.
-
-    References
-    ----------
-    Automated Planning for Optimal Data Pipeline Instantiation, section 5.2.
-    """
+    # Automated Planning for Optimal Data Pipeline Instantiation, section 5.2.
 
     engine: str = "enhsp-opt"
     seconds: float = 60.0
@@ -118,31 +92,7 @@ def _is_rounded(problem: Problem) -> bool:
 def run_planner(
     domain: str, problem: str, engine: str, seconds: float, python: str | None = None
 ) -> tuple[Plan, bool] | None:
-    """Solve a planning task in another process.
-
-    Parameters
-    ----------
-    domain, problem
-        In PDDL.
-    engine
-        One of `ENGINES`.
-    seconds
-        After which the process is ended.
-    python
-        The Python that runs it; None for this one.
-
-    Returns
-    -------
-    tuple or None
-        The plan and whether it is proved to be the best; None if there was none in time.
-
-    Raises
-    ------
-    ConfigurationError
-        The engine is unknown, or it, unified-planning or the Python is missing.
-    EngineError
-        The planner failed, or finds that there is no plan.
-    """
+    """Solve a planning task in another process."""
     if engine not in ENGINES:
         raise ConfigurationError(
             f'grouping: there is no planner "{engine}"; choose of {", ".join(ENGINES)}'

@@ -1,11 +1,4 @@
-"""Solves a planning task with unified-planning: run as a program, by a Python that has it.
-
-    python planner_program.py FOLDER ENGINE SECONDS
-
-FOLDER has `domain.pddl` and `problem.pddl`, and is given `plan.json`: `status`, in the words of
-unified-planning, and `plan`, a list of actions with their objects, or null. Exit code 3: something
-is not installed.
-"""
+"""Solves a planning task with unified-planning: run as a program, by a Python that has it."""
 
 import json
 import sys

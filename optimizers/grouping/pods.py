@@ -1,8 +1,4 @@
-"""What a pod has, and how much of its group runs at the same time: one model for all who ask.
-
-The methods weigh by it what is lost as less runs in parallel (`couler.optimizers.grouping.timing`),
-and by it the pass `group` sizes pods and tells how long they take.
-"""
+"""What a pod has, and how much of its group runs at the same time: one model for all who ask."""
 
 from __future__ import annotations
 
@@ -33,26 +29,7 @@ SILENT_AT_ONCE = 2
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a pod has at most; None is no limit.
-
-    Attributes
-    ----------
-    cpu
-        Processors. They are shared: what a group holds waits for a processor, so that this limits
-        how much of it runs at a time, and each operator by itself.
-    memory_bytes, gpus
-        In streaming mode all operators of a group hold theirs at once, and the sum must fit. In
-        batch mode a step starts when there is room for it in its pod, so that each by itself must
-        fit, and what does not fit together runs in turn.
-    steps
-        Operators that run at the same time, in batch mode.
-    sized_by_group
-        In batch mode: a pod has no more than its group asks for. Without limits of processors and
-        memory that is what its largest operator takes, of each; with one of these the other is as
-        much as what fits by it takes. GPUs are given to one operator at a time. One that states no
-        processors takes `SILENT_CPU`; if none of a group states any, `SILENT_AT_ONCE` run at the
-        same time, and of those whose seconds are a guess any number.
-    """
+    """What a pod has at most; None is no limit."""
 
     cpu: float | None = None
     memory_bytes: int | None = None
@@ -66,27 +43,7 @@ NO_LIMITS = Limits()
 
 
 class Pod(t.NamedTuple):
-    """What the pod of a group has; None is as much as all takes that other bounds let run.
-
-    Attributes
-    ----------
-    cpu, memory_bytes, steps
-        Of `Limits`, or by the size of the group.
-    gpus
-        As those; in a pod that is sized by its group, how many operators have GPUs at a time.
-    silent_cpu
-        What an operator takes that states no processors.
-    guessed_cpu
-        The same where its seconds are a guess.
-    is_sized
-        Whether it is sized by its group.
-
-    Examples
-    --------
-    >>> sized = Limits(sized_by_group=True)
-    >>> Pod.of(sized, 8.0, 0).cpu, Pod.of(Limits(memory_bytes=9, sized_by_group=True), 8.0, 2).cpu
-    (8.0, None)
-    """
+    """What the pod of a group has; None is as much as all takes that other bounds let run."""
 
     cpu: float | None
     memory_bytes: float | None
@@ -152,10 +109,7 @@ def busy_seconds(operators: Sequence[Operator], limits: Limits, *, is_batch: boo
 
 
 def fit_at_once(operators: Sequence[Operator], limits: Limits) -> int:
-    """Return how many operators of a pod run at the same time at most, the smallest first.
-
-    Where nothing is said of processors they bound nothing: how many there are is known in the pod.
-    """
+    """Return how many operators of a pod run at the same time at most, the smallest first."""
     pod = Pod.for_operators(operators, limits)
     most = min(len(operators), limits.steps or len(operators))
     with_gpus = sum(one.gpus > 0 for one in operators)
@@ -184,25 +138,7 @@ def ancestors(befores: Sequence[Iterable[int]]) -> list[int]:
 
 
 def chains(befores: Sequence[Iterable[int]]) -> list[list[int]]:
-    """Return operators in lines of which each waits for the one before it, directly or not.
-
-    At most one of each line runs at a time, so that what runs at the same time takes no more than
-    the largest of each line together. There are few lines, and not always as few as can be.
-
-    Parameters
-    ----------
-    befores
-        For each operator, in a topological order, those that it waits for.
-
-    Notes
-    -----
-    O(n m / 64) for n operators and m edges.
-
-    Examples
-    --------
-    >>> chains([(), (0,), (0,), (1, 2), (3,), (3,)])
-    [[0, 1, 5], [2, 3, 4]]
-    """
+    """Return operators in lines of which each waits for the one before it, directly or not."""
     line_of_last: dict[int, list[int]] = {}
     lasts = 0
     found: list[list[int]] = []

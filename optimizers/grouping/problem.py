@@ -34,25 +34,7 @@ Mode: t.TypeAlias = t.Literal["streaming", "batch"]
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A node of the graph.
-
-    Attributes
-    ----------
-    name
-        Unique in its problem.
-    tags
-        What an image must have to run it.
-    cpu
-        Processors that it keeps busy, at least 0.
-    memory_bytes
-        Memory that it takes, at least 0.
-    gpus
-        GPUs that it takes, at least 0.
-    seconds
-        How long it runs by itself (streaming: for each message), at least 0.
-    is_guess
-        Whether nothing is known of its seconds.
-    """
+    """A node of the graph."""
 
     name: str
     tags: frozenset[str] = frozenset()
@@ -65,17 +47,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image of containers.
-
-    Attributes
-    ----------
-    name
-        Unique in its problem.
-    tags
-        What it has.
-    setup_s
-        Seconds until a pod has it, at least 0.
-    """
+    """An image of containers."""
 
     name: str
     tags: frozenset[str] = frozenset()
@@ -84,15 +56,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data that goes from an operator to another one.
-
-    Attributes
-    ----------
-    before, after
-        Names of operators.
-    size_bytes
-        How much it is, at least 0.
-    """
+    """Data that goes from an operator to another one."""
 
     before: str
     after: str
@@ -101,23 +65,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a grouping costs, in a unit of the user's own.
-
-    Attributes
-    ----------
-    intra, inter
-        An edge inside of a group, and one between groups; `0 <= intra <= inter`.
-    group
-        A group, at least 0.
-    per_bytes
-        None: each edge counts once, as in the paper. Else an edge counts once for each so many
-        bytes, as a fraction.
-    per_setup_s
-        A second of setting up the image of a group, at least 0.
-    per_lost_s
-        A second that is lost as less runs in parallel, at least 0: see
-        `couler.optimizers.grouping.timing`.
-    """
+    """What a grouping costs, in a unit of the user's own."""
 
     intra: float = 5.0
     inter: float = 20.0
@@ -155,15 +103,7 @@ reading."""
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Operators that share a pod.
-
-    Attributes
-    ----------
-    image
-        Name of the image.
-    operators
-        Names, in a topological order of the problem.
-    """
+    """Operators that share a pod."""
 
     image: str
     operators: tuple[str, ...]
@@ -175,35 +115,7 @@ Grouping: t.TypeAlias = tuple[Group, ...]
 
 @dataclass(frozen=True)
 class Problem:
-    """n operators in a directed acyclic graph of m edges, and images that can run them.
-
-    Attributes
-    ----------
-    operators, images, edges
-        Names are unique, and each operator has an image with all of its tags.
-    costs
-        What is to be small.
-    limits
-        Of a pod.
-    mode
-        In batch mode a group starts when all groups that it reads from have ended, so that groups
-        must not wait for each other in a circle; in streaming mode they may.
-
-    Raises
-    ------
-    GroupingError
-        All that is wrong with it.
-
-    Examples
-    --------
-    >>> problem = Problem(
-    ...     operators=(Operator("load"), Operator("train", frozenset({"torch"}))),
-    ...     images=(Image("plain"), Image("torch", frozenset({"torch"}))),
-    ...     edges=(Edge("load", "train"),),
-    ... )
-    >>> problem.allowed
-    ((0, 1), (1,))
-    """
+    """n operators in a directed acyclic graph of m edges, and images that can run them."""
 
     operators: tuple[Operator, ...]
     images: tuple[Image, ...]
@@ -367,11 +279,7 @@ class Problem:
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
-        """For each operator the images that can run it and are of use, as bits.
-
-        An image is of no use if another one can run all that it can and costs no more: whatever
-        the grouping, the other can take its place.
-        """
+        """For each operator the images that can run it and are of use, as bits."""
         useful = 0
         for image in self.useful_images:
             useful |= 1 << image
@@ -407,10 +315,7 @@ class Problem:
 
     @cached_property
     def held(self) -> tuple[tuple[tuple[float, ...], float], ...]:
-        """What the operators of a group hold at once: amounts of all operators, and the limit.
-
-        Left out is what never reaches its limit. Nothing is held in batch mode.
-        """
+        """What the operators of a group hold at once: amounts of all operators, and the limit."""
         if self.mode == "batch":
             return ()
         found = []

@@ -1,26 +1,4 @@
-"""A run of grouped operators, event by event.
-
-The model, in both modes:
-
-* Each group has a pod. Setting it up takes `pod_s` and, unless images are there already, the set-up
-  seconds of its image. At most `setups_at_once` are set up at a time, the first of them first.
-* An operator keeps its processors busy for its seconds. Of the operators of a pod that are ready,
-  those start in topological order that the free processors of the pod allow (list scheduling); the
-  limit is that of the problem.
-* What goes along an edge arrives `inside_s`, or between pods `between_s`, after it is sent, plus
-  its bytes by the bandwidth. Nobody waits for a link that others use.
-
-Batch mode. A group is ready when all groups that it reads from have ended, and then gets a pod, the
-first ready first; at most `most_pods` are there at a time. Its inputs from other pods are sent when
-the pod is set up. Steps hold memory and GPUs, too, only while they run, and wait for them as for
-processors. A pod ends with its last step.
-
-Streaming mode. All pods are there from the start to the end, and nothing runs before all are set
-up. Operators without predecessors handle `messages` one after the other; any other operator handles
-a message when it has come from all of its predecessors. Those of earlier messages start first.
-
-Nothing fails, and nodes are not modelled: pods do not compete for processors with each other.
-"""
+"""A run of grouped operators, event by event."""
 
 from __future__ import annotations
 
@@ -39,25 +17,7 @@ EPSILON = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What groups run on.
-
-    Attributes
-    ----------
-    pod_s
-        Seconds until a pod is there, without its image.
-    is_warm
-        Whether images are there already.
-    inside_s, between_s
-        Seconds that data takes along an edge inside of a pod, and between pods.
-    inside_bytes_per_s, between_bytes_per_s
-        Bandwidth of an edge inside of a pod, and between pods.
-    most_pods
-        How many pods there are at a time; None for any number.
-    setups_at_once
-        How many pods are set up at a time; None for any number.
-    messages
-        How many messages go through a streaming problem, at least 1.
-    """
+    """What groups run on."""
 
     pod_s: float = 0.0
     is_warm: bool = False
@@ -102,22 +62,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRun:
-    """What came of a run.
-
-    Attributes
-    ----------
-    total_s
-        Seconds until the last operator has ended.
-    started_s
-        Seconds until the first operator starts. In streaming mode all pods are set up then: the
-        paper's setup time.
-    setup_s
-        Seconds that pods spend being set up, in sum.
-    pods_s
-        Seconds that pods are there, in sum, set-up included.
-    spans
-        When each operator ran, in the order of the problem.
-    """
+    """What came of a run."""
 
     total_s: float
     started_s: float
@@ -132,42 +77,7 @@ class SimulatedRun:
 
 
 def simulate(problem: Problem, grouping: Grouping, platform: Platform) -> SimulatedRun:
-    """Return what a run of a grouping does.
-
-    Parameters
-    ----------
-    problem
-        n operators and m edges, with the seconds of each operator.
-    grouping
-        Valid for the problem.
-    platform
-        What it runs on.
-
-    Raises
-    ------
-    GroupingError
-        The grouping does not solve the problem, there are too few pods for the groups of a
-        streaming problem, or a batch problem is given several messages.
-
-    Notes
-    -----
-    O(k (n + m) log n) for k messages, and at most n more for each start where pods have less than
-    their operators ask for.
-
-    Examples
-    --------
-    >>> from couler.optimizers.grouping import Edge, Group, Image, Operator
-    >>> problem = Problem(
-    ...     operators=(Operator("a", seconds=2.0), Operator("b", seconds=3.0)),
-    ...     images=(Image("i", setup_s=10.0),),
-    ...     edges=(Edge("a", "b"),),
-    ...     mode="batch",
-    ... )
-    >>> one = (Group("i", ("a", "b")),)
-    >>> two = (Group("i", ("a",)), Group("i", ("b",)))
-    >>> [simulate(problem, some, Platform(between_s=1.0)).total_s for some in (one, two)]
-    [15.0, 26.0]
-    """
+    """Return what a run of a grouping does."""
     check(problem, grouping)
     wrong = []
     if problem.mode == "batch" and platform.messages != 1:

@@ -16,19 +16,7 @@ __all__ = ["Price", "Solution", "check", "is_acyclic", "price", "violations"]
 
 
 class Price(t.NamedTuple):
-    """What a grouping costs, in parts.
-
-    Attributes
-    ----------
-    intra, inter
-        Edges inside of groups, and between them.
-    groups
-        Groups, without images.
-    setup
-        Setting up their images.
-    lost
-        What runs less in parallel.
-    """
+    """What a grouping costs, in parts."""
 
     intra: float
     inter: float
@@ -44,17 +32,7 @@ class Price(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What a method found.
-
-    Attributes
-    ----------
-    grouping
-        Valid for its problem.
-    cost
-        By the costs of the problem.
-    bound
-        A cost that no valid grouping is below, as far as the method knows one.
-    """
+    """What a method found."""
 
     grouping: Grouping
     cost: float
@@ -67,20 +45,7 @@ class Solution:
 
 
 def violations(problem: Problem, grouping: Grouping) -> tuple[str, ...]:
-    """Return all that keeps a grouping from solving a problem, one sentence each.
-
-    Each operator must be in exactly one group, in an order that the edges allow, and its image
-    must have the operator's tags; what a group holds must fit into a pod; and in batch mode no
-    groups wait for each other in a circle.
-
-    Examples
-    --------
-    >>> from couler.optimizers.grouping import Image, Operator
-    >>> tag = frozenset({"x"})
-    >>> problem = Problem((Operator("a", tag), Operator("b")), (Image("i", tag),))
-    >>> violations(problem, (Group("i", ("a",)), Group("j", ("a",))))
-    ('group 1: there is no image "j"', 'operator "a" is in 2 groups', 'operator "b" is in no group')
-    """
+    """Return all that keeps a grouping from solving a problem, one sentence each."""
     images = {image.name: image for image in problem.images}
     wrong = []
     for number, group in enumerate(grouping):
@@ -141,13 +106,7 @@ def _out_of_order(problem: Problem, grouping: Grouping) -> list[str]:
 
 
 def check(problem: Problem, grouping: Grouping) -> None:
-    """Raise if a grouping does not solve a problem.
-
-    Raises
-    ------
-    GroupingError
-        With all violations.
-    """
+    """Raise if a grouping does not solve a problem."""
     wrong = violations(problem, grouping)
     if wrong:
         raise GroupingError("the grouping does not solve its problem", wrong)
@@ -159,24 +118,9 @@ def is_acyclic(problem: Problem, grouping: Grouping) -> bool:
 
 
 def price(problem: Problem, grouping: Grouping) -> Price:
-    """Return what a valid grouping costs by the costs of its problem, in O((n + m) log n).
-
-    Notes
-    -----
-    ::
-
-        cost = sum of w_e (intra if both ends of e share a group, else inter) over edges e
-             + group x number of groups + per_setup_s x sum of the set-up seconds of their images
-             + per_lost_s x lost seconds
-
-    with w_e = 1, or the bytes of e by `per_bytes`. The last two terms are ours and 0 unless asked
-    for; lost seconds are defined at `couler.optimizers.grouping.timing`.
-
-    References
-    ----------
-    Automated Planning for Optimal Data Pipeline Instantiation, sections 4.1 and 4.2: weights of
-    communication inside of groups and between them, and a cost of instantiating a group.
-    """
+    """Return what a valid grouping costs by the costs of its problem, in O((n + m) log n)."""
+    # Automated Planning for Optimal Data Pipeline Instantiation, sections 4.1 and 4.2: weights of
+    # communication inside of groups and between them, and a cost of instantiating a group.
     group_of = numbers_of(problem, grouping)
     groups = [[problem.index[name] for name in group.operators] for group in grouping]
     setup = {image.name: image.setup_s for image in problem.images}
@@ -224,11 +168,7 @@ def order_of_groups(problem: Problem, group_of: Sequence[int], count: int) -> li
 
 
 def assemble(problem: Problem, groups: Iterable[tuple[int, Sequence[int]]]) -> Grouping:
-    """Return a grouping of images and operators, given by their numbers.
-
-    Operators are put in the order of the problem, and groups in a topological order; where there is
-    none, in the order of their first operators.
-    """
+    """Return a grouping of images and operators, given by their numbers."""
     made = [(image, sorted(some, key=problem.rank.__getitem__)) for image, some in groups]
     made = sorted((one for one in made if one[1]), key=lambda one: problem.rank[one[1][0]])
     group_of = [0] * len(problem.operators)

@@ -25,28 +25,7 @@ def update_ends(
     *,
     is_back: bool = False,
 ) -> dict[int, float | None]:
-    """Bring the times at which groups end up to date, and return what they were.
-
-    Parameters
-    ----------
-    ends
-        By group; a group ends its seconds after the last of those that it waits for.
-    changed
-        The groups whose seconds are others, or that wait for others.
-    near
-        What each group waits for, and what waits for it.
-    place
-        Of each group in a topological order.
-    seconds
-        How long each group takes.
-    is_back
-        Whether `near` is the other way round: then these are the seconds from the start of each
-        group to the end of all that waits for it.
-
-    Notes
-    -----
-    It looks at the groups of which the end changes, and at those that wait for them.
-    """
+    """Bring the times at which groups end up to date, and return what they were."""
     befores, afters = near
     sign = -1 if is_back else 1
     queue = [(sign * place[number], number) for number in set(changed)]
@@ -72,22 +51,7 @@ def update_ends(
 
 
 class TimedGroups(Groups):
-    """Groups of a problem in batch mode, which must not wait for each other in a circle.
-
-    A topological order is kept as in `couler.optimizers.grouping.contracting`: an operator that
-    moves gives new edges to the group alone to which it goes, so that paths are looked for between
-    the places of what that waits for and of what waits for it. So do ends change behind it alone.
-
-    Examples
-    --------
-    >>> from couler.optimizers.grouping import Costs, Edge, Image, Limits, Operator
-    >>> operators = tuple(Operator(name, cpu=1, seconds=3.0) for name in "abc")
-    >>> edges = (Edge("a", "b"), Edge("b", "c"))
-    >>> problem = Problem(operators, (Image("i"),), edges, Costs(per_lost_s=1), Limits(), "batch")
-    >>> groups = TimedGroups(problem, [[0], [1], [2]])
-    >>> groups.move([2], 0), groups.move([1], 0), groups.lost_s
-    (False, True, 0.0)
-    """
+    """Groups of a problem in batch mode, which must not wait for each other in a circle."""
 
     def __init__(self, problem: Problem, groups: Iterable[Sequence[int]]) -> None:
         super().__init__(problem, groups)

@@ -1,31 +1,5 @@
-"""How long groups take, and what is lost as less runs in parallel: the paper's open problem.
-
-The paper (7) finds that the connection heuristic "does not consider possible parallel executions".
-Here is what its costs lack, defined so that it can be found in O(n + m) and be given to a solver.
-
-Batch mode. A pod runs the steps of its group as the graph and its limits allow: in order if there
-is room for one at a time, in parallel if there is room for several. That takes at least, and is
-taken to be, the longest of
-
-- the longest path within the group, in seconds, and
-- for each resource r that a pod has little of the sum of `seconds x amount of r` over the group, by
-  what the pod has of r: for processors the sequential work by how much of it fits at once. What
-  a pod has is told by `couler.optimizers.grouping.pods`.
-
-(List scheduling takes less than twice as long for one resource, and exactly so long where one step
-fits at a time or all do.) A group starts when all groups that it reads from have ended. What is
-lost is how much later the last group then ends than the longest path of the whole graph.
-
-Streaming mode. Operators start at their first messages, and no group waits for another. What is
-lost is by how much the sequential work of one group, by the processors of its pod, exceeds the
-longest path of the whole graph, for the group where that is most.
-
-Setting up and transfer are not in it: groups and edges cost by themselves.
-
-References
-----------
-Automated Planning for Optimal Data Pipeline Instantiation, sections 6.3 and 7.
-"""
+"""How long groups take, and what is lost as less runs in parallel: the paper's open problem."""
+# Automated Planning for Optimal Data Pipeline Instantiation, sections 6.3 and 7.
 
 from __future__ import annotations
 
@@ -39,15 +13,7 @@ __all__ = ["group_seconds", "longest_path_s", "lost_seconds", "work_seconds"]
 
 
 def work_seconds(problem: Problem, members: Sequence[int]) -> float:
-    """Return for how long operators, by their numbers, keep the scarcest resource of a pod busy.
-
-    Examples
-    --------
-    >>> from couler.optimizers.grouping import Image, Limits, Operator
-    >>> two = (Operator("a", cpu=1, seconds=3), Operator("b", cpu=2, seconds=1))
-    >>> work_seconds(Problem(two, (Image("i"),), limits=Limits(cpu=2)), (0, 1))
-    2.5
-    """
+    """Return for how long operators, by their numbers, keep the scarcest resource of a pod busy."""
     some = [problem.operators[node] for node in members]
     return busy_seconds(some, problem.limits, is_batch=problem.mode == "batch")
 
@@ -78,22 +44,7 @@ def group_seconds(problem: Problem, members: Sequence[int]) -> float:
 def lost_seconds(
     problem: Problem, group_of: Sequence[int], groups: Sequence[Sequence[int]]
 ) -> float:
-    """Return how many seconds a grouping loses, in O((n + m) log n).
-
-    Parameters
-    ----------
-    problem
-        With n operators.
-    group_of
-        For each operator its group.
-    groups
-        For each group its operators; in batch mode none waits for another in a circle.
-
-    Raises
-    ------
-    graphlib.CycleError
-        Groups wait for each other, in batch mode.
-    """
+    """Return how many seconds a grouping loses, in O((n + m) log n)."""
     least = longest_path_s(problem)
     if problem.mode == "streaming":
         most = max((work_seconds(problem, members) for members in groups), default=0.0)

@@ -19,24 +19,7 @@ MOST_CHOICES = 12
 
 @dataclass(frozen=True, slots=True)
 class TreeGroups:
-    """The best grouping where edges make no circle even without their directions.
-
-    Raises
-    ------
-    GroupingError
-        The problem is none of those below; the message says why.
-
-    Notes
-    -----
-    Streaming problems of trees (lines included), without limits of memory and GPUs that groups can
-    reach, and without costs of lost seconds: for each set of images, the best labelling with these
-    from the leaves to the roots, plus what their groups cost; one group for each image is
-    enough (see `OptimalGroups`). Images that some operator needs are in each set. O(2^f n i) for i
-    images of which f are not needed, at most 12.
-
-    Batch problems of one line: groups that do not wait in a circle are stretches of it, so
-    an operator continues the group before it or begins one. O(n i). Lost seconds are always 0.
-    """
+    """The best grouping where edges make no circle even without their directions."""
 
     def solve(self, problem: Problem) -> Solution:
         """Return the grouping, which is proved."""
@@ -171,10 +154,7 @@ class _Rooted:
                         self.order.append(other)
 
     def label(self, images: Sequence[int]) -> tuple[float, dict[int, int]] | None:
-        """Return the least cost of edges with some images, and an image for each operator.
-
-        None if they cannot run all operators.
-        """
+        """Return the least cost of edges with some images, and an image for each operator."""
         costs, infinite = self.problem.costs, math.inf
         masks = self.problem.masks
         # What the subtree of each operator costs, for each image of its own.

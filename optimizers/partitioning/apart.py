@@ -8,30 +8,7 @@ from couler.optimizers.partitioning.model import Partition, TaskGraph
 
 
 def set_apart(graph: TaskGraph, partition: Partition, nodes: AbstractSet[int]) -> Partition:
-    """Return a partition in which each of some nodes is a part by itself.
-
-    What is left of a part is one part still, or several where some of it comes before one of these
-    nodes and some behind it.
-
-    Parameters
-    ----------
-    graph, partition
-        What was put into parts, and how; no parts wait for each other in a circle.
-    nodes
-        Those that are taken out of their parts.
-
-    Notes
-    -----
-    O(n log n + m). The nodes of a part are told apart by the most of those nodes on a path to them
-    within it. Along an edge neither the part nor, in one part, that number falls, and behind one
-    of those nodes it rises: so the quotient has no circle.
-
-    Examples
-    --------
-    >>> graph = TaskGraph(("a", "b", "c", "d"), ((), (0,), (1,), (0,)), {}, (1.0,) * 4)
-    >>> set_apart(graph, Partition((0, 0, 0, 0), 1), {1}).part_of
-    (0, 1, 2, 0)
-    """
+    """Return a partition in which each of some nodes is a part by itself."""
     part_of = partition.part_of
     behind = [0] * len(part_of)
     keys: list[tuple[int, int, int]] = [(0, 0, 0)] * len(part_of)

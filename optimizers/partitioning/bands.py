@@ -1,10 +1,4 @@
-"""Bands: the connected pieces of a range of labels, packed by when they can run.
-
-A band is a range of levels of the graph, or of times. What is connected within a band makes a
-piece. Pieces of one band do not depend on each other, and bands do so only forwards, so that any
-packing of a band's pieces into parts keeps the quotient acyclic. A piece that is over the budget,
-or would make the run late, is cut into narrower bands.
-"""
+"""Bands: the connected pieces of a range of labels, packed by when they can run."""
 
 from __future__ import annotations
 
@@ -37,30 +31,7 @@ class _Piece:
 
 
 class Bands:
-    """Parts from bands, for one way to cut them.
-
-    Parameters
-    ----------
-    blocks, timing
-        What is put into parts.
-    ranges
-        The pieces of bands, and how these are cut.
-    slack
-        By what share of the time at which a part is due it may end late. A piece is left whole, or
-        joins a part, if that is so then, or if they end no later than they would by themselves.
-
-    Attributes
-    ----------
-    part_of
-        The part of each block, numbered in a topological order of the quotient.
-    ends
-        When each part ends, in seconds.
-
-    Notes
-    -----
-    O((n log n + m) d), where bands are cut at most d times, as a rule about log2 of the number of
-    parts.
-    """
+    """Parts from bands, for one way to cut them."""
 
     def __init__(self, blocks: Blocks, timing: Timing, ranges: Ranges, slack: float) -> None:
         self._budget = blocks.budget
@@ -98,10 +69,7 @@ class Bands:
         return _Piece(blocks, cost, start, takes, due, late)
 
     def _pack(self, pieces: list[_Piece]) -> None:
-        """Put pieces that do not depend on each other into new parts, first fit.
-
-        What has to start first comes first, so that the pieces of a part can start together.
-        """
+        """Put pieces that do not depend on each other into new parts, first fit."""
         pieces.sort(key=lambda piece: (piece.due - piece.takes, piece.start, piece.blocks[0]))
         opened: list[_Piece] = []
         made: list[_Piece] = []

@@ -15,35 +15,7 @@ from couler.optimizers.partitioning.model import TaskGraph, over_budget
 
 
 class Blocks:
-    """What is never cut, numbered in a topological order.
-
-    A graph without sets that stay together has a block for each node. Where such sets wait for each
-    other in a circle, or through nodes between them, all of the circle makes one block: no
-    partition without circles can do otherwise.
-
-    Attributes
-    ----------
-    members
-        The nodes of each block, in program order.
-    before, after
-        For each block those that it waits for, all of lower number, and those that wait for it.
-    own
-        Packed cost of each block without what crosses.
-    costs
-        The same with all its crossings, as if no neighbour shared its part. The sum of these over a
-        part, and `Budget.part`, is never below what the part costs.
-    seconds
-        How long the longest path within each block takes.
-
-    Raises
-    ------
-    BudgetError
-        A block is over the budget by itself; the error names its nodes.
-
-    Notes
-    -----
-    O(n log n + m).
-    """
+    """What is never cut, numbered in a topological order."""
 
     def __init__(self, graph: TaskGraph, budget: Budget) -> None:
         self.graph = graph

@@ -10,29 +10,7 @@ from couler.optimizers.partitioning.model import TaskGraph
 
 
 class Budget:
-    """What a part may cost, in each dimension that has a limit.
-
-    A vector of costs is packed into one integer, a field for each dimension, with a guard bit
-    above each field. `a + b` adds all dimensions at once, and `fits` takes one subtraction: the
-    guard bit of a field is borrowed from where the limit is exceeded.
-
-    Parameters
-    ----------
-    graph
-        Whose costs are counted.
-    limits
-        For each dimension what a part may cost at most, at least 1.
-    part_overhead
-        What each part costs by itself.
-    cut_overhead
-        What a value costs that crosses from one part into another: once in the part of the node
-        that gives it, and once in each other part that reads it.
-
-    Raises
-    ------
-    ConfigurationError
-        A limit is below 1, an overhead below 0, or a dimension is none of the graph's costs.
-    """
+    """What a part may cost, in each dimension that has a limit."""
 
     def __init__(
         self,
@@ -88,10 +66,7 @@ class Budget:
         return (self._most - load) & self._guards == self._guards
 
     def shares(self, loads: Sequence[int]) -> list[float]:
-        """Return what share of a part each of several packed costs takes.
-
-        Counted is the dimension in which all of them need most parts.
-        """
+        """Return what share of a part each of several packed costs takes."""
         if not self.names:
             return [0.0] * len(loads)
         total = sum(loads)

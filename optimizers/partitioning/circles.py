@@ -19,10 +19,7 @@ def quotient_edges(
 
 
 def topological_order(before: Sequence[set[int]]) -> list[int]:
-    """Return nodes after those that they wait for, lowest first; what a circle blocks is left out.
-
-    O(n + m), breadth first.
-    """
+    """Nodes after those that they wait for, lowest first; what a circle blocks is left out."""
     after: list[list[int]] = [[] for _ in before]
     for node, befores in enumerate(before):
         for one in befores:
@@ -38,14 +35,7 @@ def topological_order(before: Sequence[set[int]]) -> list[int]:
 
 
 def strong_components(before: Sequence[set[int]]) -> list[int]:
-    """Return for each node a number of its strongly connected component, 0 and up.
-
-    Notes
-    -----
-    Tarjan's algorithm with a stack of its own, as long chains are deeper than Python's. O(n + m).
-    Components are numbered in a topological order of the graph between them, as a component is
-    complete when all that it waits for are.
-    """
+    """Return for each node a number of its strongly connected component, 0 and up."""
     low = [-1] * len(before)
     component = [-1] * len(before)
     open_nodes: list[int] = []

@@ -1,8 +1,4 @@
-"""Where a range of blocks that is too large for a part is cut.
-
-A cutting labels blocks so that labels rise along edges: cut between labels, the lower range
-never depends on the upper one.
-"""
+"""Where a range of blocks that is too large for a part is cut."""
 
 from __future__ import annotations
 
@@ -33,28 +29,12 @@ class Cutting(t.Protocol):
         ...
 
     def cuts(self, among: Sequence[int], low: int, high: int) -> list[int]:
-        """Return labels, `low < label < high`, each the first of a new range; at least one.
-
-        `among` has connected blocks of labels `low` to `high - 1`, which are at least two labels.
-        O(n log n + m) of them.
-        """
+        """Return labels, `low < label < high`, each the first of a new range; at least one."""
         ...
 
 
 class ByLevel:
-    """Cuts between levels of the graph: at hubs, and where there are none, in the middle.
-
-    What only a hub connects, such as chains between a step that starts all of them and one that
-    waits for all, falls apart into pieces when the hub is cut off.
-
-    Parameters
-    ----------
-    blocks, timing
-        What is cut.
-    is_balanced
-        The middle is that of the costs of the levels and leaves as few parts half full as it can;
-        else it is that of the number of levels.
-    """
+    """Cuts between levels of the graph: at hubs, and where there are none, in the middle."""
 
     def __init__(self, blocks: Blocks, timing: Timing, *, is_balanced: bool) -> None:
         self.label = timing.level
@@ -96,11 +76,7 @@ class ByLevel:
 
 
 class ByWeight:
-    """Cuts between levels of the graph where little crosses for how much smaller the pieces get.
-
-    It finds the neck of a graph that no hub makes: many small pieces of a few levels each, whose
-    ends are gathered by one block after the other.
-    """
+    """Cuts between levels of the graph where little crosses for how much smaller the pieces get."""
 
     def __init__(self, blocks: Blocks, timing: Timing) -> None:
         self.label = timing.level
@@ -170,10 +146,7 @@ class ByWeight:
 
 
 class ByTime:
-    """Cuts between the times at which blocks end, where that delays the longest path least.
-
-    Blocks that run at such a time are all cut off from what ends before it, and wait.
-    """
+    """Cuts between the times at which blocks end, where that delays the longest path least."""
 
     def __init__(self, blocks: Blocks, timing: Timing) -> None:
         self.label = timing.rank
@@ -194,15 +167,7 @@ class ByTime:
 
 
 def _most_even(upto: Sequence[float], late: Sequence[float]) -> int:
-    """Return the index after which to cut, of all but the last.
-
-    Parameters
-    ----------
-    upto
-        What all up to each index take, in parts.
-    late
-        What a cut after each index costs, in seconds.
-    """
+    """Return the index after which to cut, of all but the last."""
     total = upto[-1] or 1.0
     best = (len(upto) - 2) // 2
     least: tuple[float, ...] = (math.inf,)

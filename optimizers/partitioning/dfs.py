@@ -12,24 +12,9 @@ from couler.optimizers.partitioning.model import over_budget
 
 
 def walked(blocks: Blocks) -> list[list[int]]:
-    """Return parts as the paper makes them; they can wait for each other in a circle.
-
-    Notes
-    -----
-    From each node that is not visited yet, in program order, a walk goes on to the first node that
-    waits for it and is not visited. Nodes are put into a candidate in the order of the walk; one
-    that no longer fits begins the next. O(n + m).
-
-    Where the paper can be read in several ways: whether all fits into one part is asked once,
-    before the walk, as the answer is all of the workflow; the last candidate, which is never handed
-    out, is a part; a budget is a limit for each dimension, not the sum of bytes, steps and pods;
-    and a part may reach the limit, where the paper's stays below it.
-
-    References
-    ----------
-    X. Wang et al.: Couler: Unified Machine Learning Workflow Optimization in Cloud,
-    arXiv:2403.07608 (2024), section IV-B, algorithm 3.
-    """
+    """Return parts as the paper makes them; they can wait for each other in a circle."""
+    # X. Wang et al.: Couler: Unified Machine Learning Workflow Optimization in Cloud,
+    # arXiv:2403.07608 (2024), section IV-B, algorithm 3.
     budget, costs, after = blocks.budget, blocks.costs, blocks.after
     count = len(costs)
     seen = [False] * count
@@ -54,13 +39,7 @@ def walked(blocks: Blocks) -> list[list[int]]:
 
 
 def by_walk(blocks: Blocks) -> list[list[int]]:
-    """Return the paper's parts with those of each circle made one, in a topological order.
-
-    Raises
-    ------
-    BudgetError
-        A circle is over the budget; the error names its nodes.
-    """
+    """Return the paper's parts with those of each circle made one, in a topological order."""
     budget = blocks.budget
     parts = walked(blocks)
     part_of = [0] * len(blocks.before)

@@ -13,14 +13,7 @@ from couler.optimizers.partitioning.starting import start_times
 
 
 def quotient(graph: TaskGraph, partition: Partition) -> tuple[tuple[int, ...], ...]:
-    """Return for each part the other parts that it waits for, in O(n + m).
-
-    Examples
-    --------
-    >>> graph = TaskGraph(("a", "b", "c"), ((), (0,), (0, 1)), {}, (1.0, 1.0, 1.0))
-    >>> quotient(graph, Partition((0, 0, 1), 2))
-    ((), (0,))
-    """
+    """Return for each part the other parts that it waits for, in O(n + m)."""
     before = quotient_edges(graph.predecessors, partition.part_of, partition.count)
     return tuple(tuple(sorted(befores)) for befores in before)
 
@@ -54,15 +47,7 @@ def loads(
     part_overhead: Mapping[str, int] | None = None,
     cut_overhead: Mapping[str, int] | None = None,
 ) -> dict[str, tuple[int, ...]]:
-    """Return for each dimension what each part costs, its overheads included; O(n + m).
-
-    Parameters
-    ----------
-    graph, partition
-        What was put into parts, and how.
-    part_overhead, cut_overhead
-        As they were given to `partition`.
-    """
+    """Return for each dimension what each part costs, its overheads included; O(n + m)."""
     # A limit that nothing exceeds: only the sums are asked for.
     limits = {name: sum(cost) + 1 for name, cost in graph.costs.items()}
     budget = Budget(graph, limits, part_overhead or {}, cut_overhead or {})
@@ -77,19 +62,8 @@ def lower_bound(
     *,
     part_overhead: Mapping[str, int] | None = None,
 ) -> int:
-    """Return how many parts any partition within the budget has at least.
-
-    Notes
-    -----
-    The largest, over the dimensions, of the bound L2 for bin packing: for some size k up to half
-    of the room, items larger than the room less k have a bin each, those above half of the room
-    share none with each other, and what the items of k and more have in sum must fit. Edges and
-    crossings are left out, so that the true number can be higher. O(n log n).
-
-    References
-    ----------
-    S. Martello, P. Toth: Knapsack Problems (1990), section 8.3.
-    """
+    """Return how many parts any partition within the budget has at least."""
+    # S. Martello, P. Toth: Knapsack Problems (1990), section 8.3.
     checked = Budget(graph, budget, part_overhead or {}, {})
     most = min(1, len(graph.names))
     for name, limit, overhead in zip(
@@ -118,21 +92,7 @@ def _bins(sizes: list[int], room: int) -> int:
 
 
 def makespan(graph: TaskGraph, partition: Partition) -> float:
-    """Return the seconds of a run in which a part starts when all parts before it are complete.
-
-    Nothing else waits: within a part a node starts when those that it waits for are complete.
-    So a part takes as long as the longest path in it, and the run as long as the longest path
-    between parts (`couler.optimizers.partitioning.starting`).
-
-    Raises
-    ------
-    ValueError
-        Parts wait for each other in a circle.
-
-    Notes
-    -----
-    O(n + m).
-    """
+    """Return the seconds of a run in which a part starts when all parts before it are complete."""
     paths = [(part,) for part in partition.part_of] if partition.count > 1 else None
     starts = start_times(graph.predecessors, graph.seconds, paths)
     ends = (start + takes for start, takes in zip(starts, graph.seconds, strict=True))

@@ -14,32 +14,7 @@ and at most for all parts in sum."""
 
 
 class Merging:
-    """Parts as nodes of their quotient, with the time window of each.
-
-    Edges of the quotient lead from lower numbers to higher ones. A part may join one of lower
-    number if nothing else that it waits for has a higher number than that one, or take it in if
-    nothing else that waits for that one has a lower number than itself: edges then still do.
-
-    Parameters
-    ----------
-    blocks
-        What the parts hold.
-    part_of, count
-        The part of each block, and how many parts there are; numbered in a topological order.
-    makespan
-        When the run may end, in seconds; it may also end when it does now.
-
-    Attributes
-    ----------
-    inside
-        The blocks of each part, and none for a part that went into another.
-    load, takes
-        What each part costs at most, packed, and how long its longest path takes.
-    before, after
-        For each part the other parts that it waits for, or that wait for it, and by how many edges.
-    start, due
-        When all parts before a part have ended, and when it must have ended itself.
-    """
+    """Parts as nodes of their quotient, with the time window of each."""
 
     def __init__(self, blocks: Blocks, part_of: Sequence[int], count: int, makespan: float) -> None:
         self._blocks = blocks

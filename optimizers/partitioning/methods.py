@@ -38,44 +38,7 @@ def partition(
     part_overhead: Mapping[str, int] | None = None,
     cut_overhead: Mapping[str, int] | None = None,
 ) -> Partition:
-    """Put each node into one part, so that parts keep a budget and wait for none in a circle.
-
-    Parameters
-    ----------
-    graph
-        n nodes and m edges.
-    budget
-        For some of the dimensions of `graph.costs` what a part may cost at most.
-    method
-        `bands` cuts between levels of the graph and keeps connected pieces whole: few cut edges,
-        and nearly the makespan of the whole graph. `levels` and `order` fill parts along one
-        topological order, breadth first or depth first. `dfs` is the method of the Couler paper,
-        with parts that wait for each other in a circle made one.
-    slack
-        By what share of the makespan of the whole graph the parts of `bands` may delay a run in
-        which each part waits for all before it, at least 0: the less, the more parts.
-    most_parts
-        More parts than this are refused. Where `bands` needs more, it tries with four times the
-        slack, and then makes those of `levels`.
-    part_overhead, cut_overhead
-        For some dimensions what a part costs by itself, and what a value that crosses costs in
-        the part that gives it and in each part that reads it. Both count against the budget.
-
-    Raises
-    ------
-    BudgetError
-        A node, or nodes that must stay together, are over the budget by themselves, there would
-        be too many parts, or parts of `dfs` that wait for each other do not fit into one.
-    ConfigurationError
-        The method is unknown, or the budget is of a dimension that the graph has no costs of.
-
-    Examples
-    --------
-    >>> chains = ((), (), (0,), (1,), (2,), (3,))
-    >>> graph = TaskGraph(tuple("abcdef"), chains, {"steps": (1,) * 6}, (1.0,) * 6)
-    >>> partition(graph, {"steps": 3}).part_of
-    (0, 1, 0, 1, 0, 1)
-    """
+    """Put each node into one part, so that parts keep a budget and wait for none in a circle."""
     if method not in METHODS:
         close = difflib.get_close_matches(method, METHODS, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"choose of {', '.join(METHODS)}"
@@ -103,20 +66,7 @@ def paper_partition(
     part_overhead: Mapping[str, int] | None = None,
     cut_overhead: Mapping[str, int] | None = None,
 ) -> Partition:
-    """Put nodes into parts as the Couler paper does, circles and all; to compare with.
-
-    Parameters and errors are those of `partition`. Parts are numbered as they are made, which is
-    no topological order if parts wait for each other in a circle: see `is_acyclic`.
-
-    Examples
-    --------
-    The diamond `a >> [b, c] >> d`, where the walk takes `a`, `b`, `d` before `c`:
-
-    >>> diamond = ((), (0,), (0,), (1, 2))
-    >>> graph = TaskGraph(tuple("abcd"), diamond, {"steps": (1,) * 4}, (1.0,) * 4)
-    >>> paper_partition(graph, {"steps": 3}).part_of
-    (0, 0, 1, 0)
-    """
+    """Put nodes into parts as the Couler paper does, circles and all; to compare with."""
     limits = Budget(graph, budget, part_overhead or {}, cut_overhead or {})
     blocks = Blocks(graph, limits)
     return _whole(blocks) or Partition(*_spread(blocks, walked(_checked(blocks))))

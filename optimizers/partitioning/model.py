@@ -11,36 +11,7 @@ from couler.errors import BudgetError
 
 @dataclass(frozen=True)
 class TaskGraph:
-    """A directed acyclic graph of n nodes, `0` to `n - 1`, in program order.
-
-    Attributes
-    ----------
-    names
-        What errors call the nodes.
-    predecessors
-        For each node those that it waits for, in any order; program order need not be
-        topological.
-    costs
-        For each dimension of a budget (such as `steps`, `bytes`, `pods`) the cost of each node,
-        at least 0.
-    seconds
-        How long each node runs, at least 0.
-    edge_bytes
-        Data that travels along an edge `(before, after)`, in bytes; 0 where it is missing.
-    together
-        Sets of nodes that must share a part. Sets that overlap make one set.
-
-    Raises
-    ------
-    ValueError
-        Lengths differ, a number is negative, an edge leads to no node, or the graph has a cycle.
-
-    Examples
-    --------
-    >>> graph = TaskGraph(("a", "b", "c"), ((), (0,), (0,)), {"steps": (1, 1, 1)}, (1.0, 2.0, 3.0))
-    >>> graph.successors, graph.order
-    (((1, 2), (), ()), (0, 1, 2))
-    """
+    """A directed acyclic graph of n nodes, `0` to `n - 1`, in program order."""
 
     names: tuple[str, ...]
     predecessors: tuple[tuple[int, ...], ...]
@@ -102,16 +73,7 @@ class TaskGraph:
 
 @dataclass(frozen=True)
 class Partition:
-    """A part for each node.
-
-    Attributes
-    ----------
-    part_of
-        For each node its part, `0` to `count - 1`. Parts are numbered in a topological order: no
-        edge leads from a part to one of a lower number.
-    count
-        How many parts there are; none of them is empty.
-    """
+    """A part for each node."""
 
     part_of: tuple[int, ...]
     count: int

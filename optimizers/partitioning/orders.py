@@ -8,11 +8,7 @@ from couler.optimizers.partitioning.blocks import Blocks
 
 
 def depth_first(blocks: Blocks) -> list[int]:
-    """Return a topological order that follows a chain to its end before the next, in O(n + m).
-
-    Kahn's algorithm with a stack: what has become ready last comes next, so that neighbours in
-    the graph are near each other in the order.
-    """
+    """Return a topological order that follows a chain to its end before the next, in O(n + m)."""
     waiting = [len(befores) for befores in blocks.before]
     ready = [block for block in range(len(waiting) - 1, -1, -1) if not waiting[block]]
     order = []

@@ -15,18 +15,7 @@ _Key: t.TypeAlias = tuple[tuple[int, ...], int, int]
 
 
 class Ranges:
-    """What a way to cut makes of ranges of labels, whatever the slack is.
-
-    Each answer is worked out once. Bands with little slack and with much begin with the same wide
-    ranges, and part ways only where a piece fits, and would make a run late.
-
-    Parameters
-    ----------
-    blocks
-        What is put into parts.
-    cutting
-        How ranges are cut.
-    """
+    """What a way to cut makes of ranges of labels, whatever the slack is."""
 
     def __init__(self, blocks: Blocks, cutting: Cutting) -> None:
         self._blocks = blocks
@@ -44,10 +33,7 @@ class Ranges:
     def pieces(
         self, among: Sequence[int], low: int, high: int
     ) -> Sequence[tuple[list[int], int | None]]:
-        """Return the weakly connected pieces of a range, each with its packed cost.
-
-        The cost is None for a piece that is over the budget.
-        """
+        """Return the weakly connected pieces of a range, each with its packed cost."""
         key = tuple(among), low, high
         if key not in self._pieces:
             budget = self._blocks.budget

@@ -12,20 +12,10 @@ PASSES = 4
 
 
 class Refining:
-    """Moves of single blocks, as in the method of Fiduccia and Mattheyses, that keep an order.
+    """Moves of single blocks, as in the method of Fiduccia and Mattheyses, that keep an order."""
 
-    Parts are numbered in a topological order. A block may go to any part between the highest that
-    it reads from and the lowest that reads from it: the numbering stays one. Of these, only the two
-    ends hold neighbours of it, so that only they are tried.
-
-    Parts keep the times at which they start. A block goes where it can start with its part and ends
-    before parts that wait for that part start, so that no move makes the run longer.
-
-    References
-    ----------
-    J. Herrmann et al.: Multilevel algorithms for acyclic partitioning of directed acyclic graphs,
-    SIAM J. Sci. Comput. 41(4) (2019), section 4.3.
-    """
+    # J. Herrmann et al.: Multilevel algorithms for acyclic partitioning of directed acyclic graphs,
+    # SIAM J. Sci. Comput. 41(4) (2019), section 4.3.
 
     def __init__(self, blocks: Blocks, parts: Sequence[Sequence[int]], makespan: float) -> None:
         self.part_of = [0] * len(blocks.before)

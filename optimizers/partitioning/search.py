@@ -26,29 +26,7 @@ ROUNDS, ROUNDS_LARGE = 4, 2
 
 
 def by_bands(blocks: Blocks, slack: float = SLACK) -> list[list[int]]:
-    """Return parts in a topological order of their quotient.
-
-    Parameters
-    ----------
-    blocks
-        What is put into parts.
-    slack
-        By what share of the makespan of the whole graph the parts may delay a run, at least 0.
-
-    Notes
-    -----
-    Bands are cut in three ways, in four if the graph is small, with some slacks of time, and made
-    into parts. Of those that keep the slack, the ones with the least loss, or all if the graph is
-    small, are merged and refined; the least loss then decides. The loss is the share of what is cut
-    of all edges and their bytes, plus the share of parts beyond those that the costs need, plus
-    eight times the share by which the run is delayed: a hundredth of the makespan weighs as much as
-    a twelfth of the parts.
-
-    The slack is never exceeded. By induction over the bands: a block is due so long before those
-    behind it as they take, so if all parts before it end late by at most a share of the time at
-    which they are due, then so would the block by itself; and pieces are left whole or put together
-    only where that stays so. Merging and refining keep the end of the run.
-    """
+    """Return parts in a topological order of their quotient."""
     timing = Timing(blocks)
     count = len(blocks.before)
     cuttings: tuple[Cutting, ...] = (

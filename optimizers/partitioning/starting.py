@@ -1,7 +1,4 @@
-"""When nodes start, where parts start and end as a whole: the one model of time of all that asks.
-
-Estimates of workflows, what `split` says of itself, `makespan` and the benchmark take it from here.
-"""
+"""When nodes start, where parts start and end as a whole: the one model of time."""
 
 from __future__ import annotations
 
@@ -13,50 +10,9 @@ def start_times(
     seconds: Sequence[float],
     paths: Sequence[Sequence[Hashable]] | None = None,
 ) -> list[float]:
-    """Return when each node starts on any number of workers, in seconds from the start of a run.
-
-    Parameters
-    ----------
-    predecessors
-        For each node those that it waits for.
-    seconds
-        How long each node runs, at least 0.
-    paths
-        For each node the parts that it is in, the outermost first; none for one in no part. Parts
-        of one name in different parts are different ones. None where parts hold nothing back.
-
-    Raises
-    ------
-    ValueError
-        Nodes, or parts, wait for each other in a circle.
-
-    Notes
-    -----
-    A node takes `end(v) = start(v) + seconds(v)`, and without parts
-    `start(v) = max(end(u) for u before v)`. A part starts when all that it waits for has ended, and
-    ends with the last of its nodes:
-
-    - an edge from u to v is one from P to Q, where P is the outermost part around u that v is not
-      in, or u itself, and Q the same for v: `start(Q) >= end(P)`;
-    - `start(x) >= start(P)` and `end(P) >= end(x)` for each node or part x in P.
-
-    The longest path through the starts and ends of nodes and parts gives all times, in O(n d + m d)
-    for m edges and parts d deep.
-
-    References
-    ----------
-    Argo Workflows, the DAG template: a task starts when all tasks that it depends on have ended,
-    and a task that calls a DAG ends with the last task of that.
-
-    Examples
-    --------
-    `c` waits for `a` alone, but its part waits for the part that `b` is in as well:
-
-    >>> start_times([(), (), (0,)], [2.0, 5.0, 1.0], [("p",), ("p",), ("q",)])
-    [0.0, 0.0, 5.0]
-    >>> start_times([(), (), (0,)], [2.0, 5.0, 1.0])
-    [0.0, 0.0, 2.0]
-    """
+    """Return when each node starts on any number of workers, in seconds from the start of a run."""
+    # Argo Workflows, the DAG template: a task starts when all tasks that it depends on have ended,
+    # and a task that calls a DAG ends with the last task of that.
     count = len(seconds)
     before = [list(befores) for befores in predecessors]
     if paths is not None and any(paths):
@@ -83,10 +39,7 @@ def start_times(
 
 
 def _with_parts(before: list[list[int]], paths: Sequence[Sequence[Hashable]]) -> list[list[int]]:
-    """Return what the starts and ends of parts wait for; edges across parts then lead there.
-
-    The start of the part of number k is the node `n + 2 k`, its end the one after that.
-    """
+    """Return what the starts and ends of parts wait for; edges across parts then lead there."""
     count = len(before)
     parts: list[list[int]] = []
     number: dict[tuple[Hashable, ...], int] = {}

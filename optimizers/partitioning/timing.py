@@ -9,21 +9,7 @@ from couler.optimizers.partitioning.orders import levels_of
 
 
 class Timing:
-    """Times of blocks on any number of workers, in seconds from the start of a run; O(n log n + m).
-
-    Attributes
-    ----------
-    level
-        For each block how many stand on the longest path before it.
-    rank
-        For each block its place in the order by earliest end, which is a topological one.
-    end
-        When each block ends at the earliest.
-    due
-        When each block must have ended, so that the run ends at `makespan`.
-    makespan
-        How long the longest path takes.
-    """
+    """Times of blocks on any number of workers, in seconds from the start; O(n log n + m)."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
@@ -47,10 +33,7 @@ class Timing:
     def window(
         self, piece: Sequence[int], part_of: Sequence[int], ends: Sequence[float]
     ) -> tuple[float, float, float]:
-        """Return when the parts before a piece have ended, how long it takes, and its due end.
-
-        Parts of all blocks before the piece are known, as are their `ends`. O(n + m) of the piece.
-        """
+        """Return when the parts before a piece have ended, how long it takes, and its due end."""
         before, after, seconds = self._blocks.before, self._blocks.after, self._blocks.seconds
         if len(piece) == 1:
             block = piece[0]

@@ -135,10 +135,7 @@ def _is_known(value: Value, view: View) -> bool:
 
 
 def _declared(scope: Scope) -> dict[str, bool]:
-    """Return the steps of a scope, each with whether it declares its standard output.
-
-    Where it does not, that is a value, with a limit, only because something reads it.
-    """
+    """Return the steps of a scope, each with whether it declares its standard output."""
     return {
         step.name: any(output.name == STDOUT for output in step.outputs) for step in scope.steps
     }
@@ -186,26 +183,14 @@ def _makes_output(value: Value, step: Step, declared: Mapping[str, bool]) -> boo
 
 
 class _Folder:
-    """Folds one condition.
-
-    Parameters
-    ----------
-    known
-        What is known before the run.
-    may_go
-        Tells whether a part that is never evaluated can be left out.
-    """
+    """Folds one condition."""
 
     def __init__(self, known: View, may_go: Callable[[Condition], bool]) -> None:
         self._known = known
         self._may_go = may_go
 
     def fold_all(self, condition: Condition) -> Condition | t.Literal[True]:
-        """Fold a condition under which a step stands: what is always false stays a condition.
-
-        Of an `and` only what is always true goes, whatever the rest is: that all parts hold is
-        what makes the reads of other steps under the same conditions safe.
-        """
+        """Fold a condition under which a step stands: what is always false stays a condition."""
         if isinstance(condition, And):
             parts = [self.fold_all(item) for item in condition.items]
             kept = tuple(part for part in parts if part is not True)

@@ -114,15 +114,7 @@ class RelaxProgramOrder:
 
 
 class _Relaxed:
-    """Works out, for one scope, what of the order of the program stays.
-
-    Parameters
-    ----------
-    steps
-        The steps of the scope.
-    is_barrier
-        Tells whether the order around a step stays.
-    """
+    """Works out, for one scope, what of the order of the program stays."""
 
     def __init__(self, steps: tuple[Step, ...], is_barrier: t.Callable[[Step], bool]) -> None:
         self._steps = {step.name: step for step in steps}

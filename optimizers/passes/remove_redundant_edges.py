@@ -196,19 +196,7 @@ def _bypassed(
     order: Sequence[str],
     level_of: Mapping[str, int],
 ) -> Iterator[tuple[str, str]]:
-    """Yield those of the wanted edges, as step and predecessor, that a longer path goes round.
-
-    Parameters
-    ----------
-    wanted
-        For each step the predecessors in question.
-    befores
-        For each step all its predecessors.
-    order
-        The steps by their levels.
-    level_of
-        A number for each step that is above those of its predecessors.
-    """
+    """Yield those of the wanted edges, as step and predecessor, that a longer path goes round."""
     starts = sorted({name for some in wanted.values() for name in some}, key=level_of.__getitem__)
     for first in range(0, len(starts), _AT_ONCE):
         block = starts[first : first + _AT_ONCE]

@@ -108,19 +108,7 @@ class ReportDeadSteps:
         *,
         shows_leaves: bool,
     ) -> Iterator[str]:
-        """Yield the paths of the dead steps of a scope, and of those inside that live.
-
-        Parameters
-        ----------
-        scope
-            The scope.
-        wanted
-            Those of the outputs that it gives which something reads.
-        read
-            What reads its steps from elsewhere.
-        shows_leaves
-            Whether what its last steps give, or that they end well, counts by itself.
-        """
+        """Yield the paths of the dead steps of a scope, and of those inside that live."""
         by_name = {step.name: step for step in scope.steps}
         used = [*read, *(one for output in wanted for one in output_references(output.value))]
         leaves = Graph.of(scope.steps).leaves if shows_leaves else ()

@@ -269,10 +269,7 @@ def _filled(one: _Held, field: str, index: int, items: dict[_TextPlace, ItemRef]
 
 
 def _name(names: list[str], taken: set[str]) -> str:
-    """Return a name for steps of these names that no step has: what they begin with, or longer.
-
-    A name of the program keeps its meaning so: its step is an item, not all of them.
-    """
+    """Return a name for steps of these names that no step has: what they begin with, or longer."""
     same = itertools.takewhile(lambda letters: len({*letters}) == 1, zip(*names, strict=False))
     start = "".join(letters[0] for letters in same).rstrip("0123456789").rstrip("-_") or names[0]
     numbered = (f"{start}-calls-{number}" for number in itertools.count(2))
@@ -283,17 +280,7 @@ def _name(names: list[str], taken: set[str]) -> str:
 def _replaced(
     steps: tuple[Step, ...], made: Mapping[str, Step], names: Mapping[str, str]
 ) -> tuple[Step, ...]:
-    """Return the steps of a scope with each foreach in the place of the first of its calls.
-
-    Parameters
-    ----------
-    steps
-        Those before.
-    made
-        The foreaches, by the names of their first calls.
-    names
-        For each call the name of its foreach.
-    """
+    """Return the steps of a scope with each foreach in the place of the first of its calls."""
 
     def waits(step: Step) -> Step:
         if not any(isinstance(entry, str) and entry in names for entry in step.depends_on):

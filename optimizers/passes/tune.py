@@ -204,10 +204,7 @@ def _slots(step: Step) -> _Slots:
 
 
 def _open_kinds(step: Step) -> tuple[str, ...]:
-    """Return the kinds of parameters that a training program of the zoo takes, whatever they are.
-
-    Such a program calls `parameters(KIND)`, which reads all inputs that begin with the kind.
-    """
+    """The kinds of parameters that a training program of the zoo takes, whatever they are."""
     action = step.action
     if not isinstance(action, Script) or "def parameters(kind" not in action.source:
         return ()

@@ -14,28 +14,7 @@ _Json: t.TypeAlias = Mapping[str, t.Any]
 
 
 def affinity_obstacle(affinity: _Json, *, machines: int) -> str | None:
-    """Return why a step with an affinity cannot be bound to machines; None if it can.
-
-    Parameters
-    ----------
-    affinity
-        As Kubernetes writes it; empty for none.
-    machines
-        How many machines that can run the step it would be bound to.
-
-    Notes
-    -----
-    What is merely preferred speaks against nothing. What is required narrows the machines in a way
-    that planning does not look at, so that none might be left. Pods that must stay apart from
-    others find another machine where there are two.
-
-    Examples
-    --------
-    >>> apart = {"podAntiAffinity": {_REQUIRED: [{"topologyKey": "kubernetes.io/hostname"}]}}
-    >>> affinity_obstacle(apart, machines=2)
-    >>> affinity_obstacle(apart, machines=1)
-    'its pods must stay apart from others, and where it would run there is one machine alone'
-    """
+    """Return why a step with an affinity cannot be bound to machines; None if it can."""
     if _part(affinity, "nodeAffinity").get(_REQUIRED):
         return "it has an affinity already, which requires machines"
     if _part(affinity, "podAffinity").get(_REQUIRED):
@@ -49,25 +28,7 @@ def affinity_obstacle(affinity: _Json, *, machines: int) -> str | None:
 
 
 def merged_affinity(own: _Json, made: _Json) -> dict[str, t.Any]:
-    """Return an affinity of a step with the terms for nodes that were chosen.
-
-    Parameters
-    ----------
-    own
-        What it had; without required terms for nodes.
-    made
-        A node affinity, or nothing.
-
-    Examples
-    --------
-    >>> own = {"nodeAffinity": {_PREFERRED: ["zone a"]}, "podAntiAffinity": {_PREFERRED: ["db"]}}
-    >>> made = {"nodeAffinity": {_REQUIRED: "group", _PREFERRED: ["c1"]}}
-    >>> merged = merged_affinity(own, made)
-    >>> merged["nodeAffinity"][_PREFERRED], merged["nodeAffinity"][_REQUIRED]
-    (['zone a', 'c1'], 'group')
-    >>> sorted(merged)
-    ['nodeAffinity', 'podAntiAffinity']
-    """
+    """Return an affinity of a step with the terms for nodes that were chosen."""
     if not made:
         return dict(own)
     node = _part(own, "nodeAffinity")

@@ -13,13 +13,7 @@ __all__ = ["Peers", "peers_of"]
 
 
 class Peers(tuple[ClusterNode, ...]):
-    """Machines that do for each other, in the order of the cluster.
-
-    Examples
-    --------
-    >>> print(Peers([ClusterNode("a", 4, 8), ClusterNode("b", 4, 8), ClusterNode("c", 4, 8)]))
-    a and 2 like it
-    """
+    """Machines that do for each other, in the order of the cluster."""
 
     __slots__ = ()
 
@@ -31,21 +25,7 @@ class Peers(tuple[ClusterNode, ...]):
 
 
 def peers_of(cluster: Cluster) -> Mapping[str, Peers]:
-    """Return the machines that do for each machine, by its name, itself among them.
-
-    They are those of its group. Of machines without a group they are the others without one that
-    are alike: of the same instance type, architecture, GPUs, taints and price, of about the same
-    processors and memory, without labels of different groups, and without a speed of their own in
-    the description of the cluster. Speeds that earlier runs have shown tell no machines apart: each
-    live one has one sooner or later.
-
-    Examples
-    --------
-    >>> nodes = [ClusterNode("a", 4, 2**34), ClusterNode("b", 3.99, 2**34 - 4096),
-    ...          ClusterNode("c", 64, 2**38)]
-    >>> {name: str(peers) for name, peers in peers_of(Cluster(tuple(nodes))).items()}
-    {'a': 'a and 1 like it', 'b': 'a and 1 like it', 'c': 'c'}
-    """
+    """Return the machines that do for each machine, by its name, itself among them."""
     named = {speed.group for speed in cluster.speeds}
     found: dict[object, list[ClusterNode]] = {}
     for node in cluster.nodes:

@@ -16,25 +16,7 @@ _LEAST_BYTES = 16 * 2**20
 
 
 def doubts_of(cluster: Cluster, used: Collection[str] = ()) -> Iterator[str]:
-    """Yield what is doubted: kinds of models that nobody knows, and memory without a unit.
-
-    Parameters
-    ----------
-    cluster
-        Its machines and their `speeds`.
-    used
-        Kinds of models that steps of a workflow state.
-
-    Examples
-    --------
-    >>> from couler.cluster.model import ClusterNode, Speed
-    >>> nodes = (ClusterNode("a", 4, 16),)
-    >>> for told in doubts_of(Cluster(nodes, speeds=(Speed(1e9, model="random-forst"),))):
-    ...     print(told)
-    Memory is in bytes without a unit: a has 16 bytes. Did you mean 16Gi?
-    Speeds are stated for "random-forst", which is no known kind of model. Did you mean \
-"random-forest"?
-    """
+    """Yield what is doubted: kinds of models that nobody knows, and memory without a unit."""
     small: dict[int, list[str]] = {}
     for node in cluster.nodes:
         if node.memory_bytes < _LEAST_BYTES:

@@ -39,24 +39,7 @@ class Hold(t.NamedTuple):
 
 
 class Compiled:
-    """What is to be placed, and where that can be.
-
-    Tasks are numbered so that those of a pipeline stand together, each after those that it reads
-    from. All times are in seconds.
-
-    Parameters
-    ----------
-    pipelines
-        Checked ones.
-    state
-        What is known.
-    margin
-        Memory over data, see `refusal`.
-
-    Notes
-    -----
-    O(n c + m) for n tasks, m edges and c classes of nodes.
-    """
+    """What is to be placed, and where that can be."""
 
     def __init__(self, pipelines: Sequence[Pipeline], state: ClusterState, margin: float) -> None:
         self.nodes = state.cluster.nodes
@@ -168,10 +151,7 @@ class Compiled:
         return [Hold(free, node, _WHOLE) for node, free in enumerate(self.free) if free > self.now]
 
     def _shared_holds(self, state: ClusterState) -> list[Hold]:
-        """Return what fixed tasks that still run hold, and what others do until nodes are free.
-
-        Of a node that is not free and of which nothing tells what is taken, all is.
-        """
+        """Return what fixed tasks that still run hold, and what others do until nodes are free."""
         found = []
         held = [[0.0] * 4 for _ in self.nodes]
         until = [self.now] * len(self.nodes)
@@ -251,13 +231,7 @@ def _thrift(node: ClusterNode) -> Thrift:
 
 
 def next_poll(time: float, poll_s: float) -> float:
-    """Return the first multiple of a period that is not before a time.
-
-    Examples
-    --------
-    >>> next_poll(10.2, 5.0), next_poll(10.0, 5.0), next_poll(10.2, 0.0)
-    (15.0, 10.0, 10.2)
-    """
+    """Return the first multiple of a period that is not before a time."""
     if poll_s <= 0:
         return time
     # Sums of seconds are off by less than this: a node that is free at a poll is found then.
@@ -265,10 +239,6 @@ def next_poll(time: float, poll_s: float) -> float:
 
 
 def _takes(task: Task, node: ClusterNode, state: ClusterState) -> float:
-    """Return how long a task computes on a node.
-
-    Speeds are checked for nodes that can run it. Where `margin` lets others seem so, nothing need
-    be known of them: nobody places it there.
-    """
+    """Return how long a task computes on a node."""
     found = state.speeds.known_seconds(task, node)
     return _LONGEST_S if found is None else min(_LONGEST_S, found)

@@ -1,7 +1,4 @@
-"""The best plan of a small workload, by constraint programming: a yardstick, not a strategy.
-
-Needs the extra `cp`, which brings ortools: `pip install 'couler[cp]'`.
-"""
+"""The best plan of a small workload, by constraint programming: a yardstick, not a strategy."""
 
 from __future__ import annotations
 
@@ -27,20 +24,7 @@ _TICKS = 10
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """What the solver found.
-
-    Attributes
-    ----------
-    value
-        Of the best plan that it found, in seconds: the time from now to the last end, or the mean
-        waiting; infinity if it found none.
-    bound
-        No plan is below this.
-    is_optimal
-        Whether nothing lies between the two but rounding.
-    nodes
-        The node of each task in that plan.
-    """
+    """What the solver found."""
 
     value: float
     bound: float
@@ -57,40 +41,7 @@ def best_plan(
     limit_s: float = 30.0,
     workers: int = 1,
 ) -> Best:
-    """Return the best plan, and what none can be better than.
-
-    Parameters
-    ----------
-    pipelines
-        All of them there; none of their tasks may be fixed.
-    state
-        What is known. Its rules say whether pipelines start as wholes, then at polls, or tasks by
-        themselves; nodes run one task at a time.
-    objective
-        Whether the last end is to be early, or waiting short. Waiting is the start of pipelines:
-        where tasks start by themselves, a bound of it only.
-    memory_margin
-        As for strategies.
-    limit_s
-        How long the solver may take.
-    workers
-        Threads of the solver.
-
-    Raises
-    ------
-    ConfigurationError
-        The extra `cp` (ortools) is missing.
-    UnplaceableError
-        No node can run some tasks.
-
-    Notes
-    -----
-    An interval for each task and node, of which one is present; no two that are present on a node
-    overlap. Where pipelines start as wholes, an interval for each pipeline and node, from the start
-    of the pipeline to the end of its last task there, in their stead; that tasks of
-    one such pipeline do not overlap on a node is left out, which matters to none that is a chain.
-    Moving data is part of a task's interval, a transfer for each input from another node.
-    """
+    """Return the best plan, and what none can be better than."""
     try:
         cp_model: t.Any = importlib.import_module("ortools.sat.python.cp_model")
     except ImportError as error:

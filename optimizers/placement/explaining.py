@@ -33,22 +33,7 @@ def explain(
     *,
     tells_cost: bool = False,
 ) -> tuple[Choice, ...]:
-    """Return the choice of each task.
-
-    The second node is the best of those of other groups, or of other classes where nodes have no
-    group, each the one with the fewest seconds of tasks; it is of its own group only if nothing
-    else can run the task. In small workloads the task is tried there, and what that would change of
-    the end and of waiting is told; in large ones its seconds are compared.
-
-    Parameters
-    ----------
-    evaluation, plan, outcome, score
-        The workload, the plan, what it comes to, and what that is worth.
-    order
-        The tasks of which choices are wanted.
-    tells_cost
-        Whether it is told as well what would change of the cost.
-    """
+    """Return the choice of each task."""
     model = evaluation.model
     seconds = {task: model.duration(task, plan.nodes[task], plan.nodes) for task in order}
     busy = _Busy(evaluation, plan, outcome, seconds)

@@ -19,15 +19,7 @@ GPU_GAIN = 1.5
 
 @dataclass(slots=True)
 class Plan:
-    """The node of each task, and what goes first.
-
-    Attributes
-    ----------
-    nodes
-        By task.
-    priority
-        Of pipelines where these start as wholes, else of tasks; the least number goes first.
-    """
+    """The node of each task, and what goes first."""
 
     nodes: list[int]
     priority: list[float]
@@ -55,30 +47,8 @@ class _Affinity:
 
 
 def list_tasks(model: Compiled, order: Sequence[int], *, cheapest: bool = False) -> Plan:
-    """Return where each task ends first, task by task, with insertion (HEFT).
-
-    Where it ends at the same time, it goes to the machine of the least price that is known, then to
-    the smallest one.
-
-    Parameters
-    ----------
-    model
-        Tasks and nodes.
-    order
-        All tasks that are to be placed, each after those that it reads from.
-    cheapest
-        Whether it goes where it costs least instead, of equals where it ends first.
-
-    Notes
-    -----
-    Of each class of nodes, three kinds are looked at: the one that is free first, those that hold
-    inputs, and the earliest gaps; where nodes are shared, those that have room first, and those
-    that hold inputs. O((n + m) c log n) for n tasks, m edges and c classes.
-
-    References
-    ----------
-    H. Topcuoglu, S. Hariri, M.-Y. Wu (2002), section 4.2.
-    """
+    """Return where each task ends first, task by task, with insertion (HEFT)."""
+    # H. Topcuoglu, S. Hariri, M.-Y. Wu (2002), section 4.2.
     nodes = model.initial_nodes()
     ends = list(model.fixed_end)
     starts = [0.0] * len(nodes)
@@ -115,26 +85,7 @@ def list_tasks(model: Compiled, order: Sequence[int], *, cheapest: bool = False)
 def list_pipelines(
     model: Compiled, order: Sequence[int], means: Sequence[float], *, cheapest: bool = False
 ) -> Plan:
-    """Return where each pipeline ends first, pipeline by pipeline, if it starts as a whole.
-
-    Its longest task goes to the node of some class that is free first, and the others to the same
-    node, or to that of a second class, be it all of them or those that are faster there.
-
-    Parameters
-    ----------
-    model
-        Tasks and nodes.
-    order
-        The pipelines.
-    means
-        The mean seconds of each task.
-    cheapest
-        Whether it goes where it costs least instead, of equals where it ends first.
-
-    Notes
-    -----
-    O(n c^2) for n tasks and c classes.
-    """
+    """Return where each pipeline ends first, pipeline by pipeline, if it starts as a whole."""
     nodes = model.initial_nodes()
     free = FreeNodes(model)
     affinity = _Affinity(model)

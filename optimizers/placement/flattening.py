@@ -1,24 +1,4 @@
-"""The steps of a workflow that run something, with what they wait for, whatever groups are around.
-
-Each item of a foreach is a task of its own, up to a number of tasks for a step; where there are
-more items, each task stands for several, which it runs one after another. A loop counts as one
-round, and a foreach of a number of items that is not known before the run as one item. A step
-inside of groups that are foreachs has as many tasks as items of all of them together, those of one
-item of the outer group side by side.
-
-What limits how many tasks run at once:
-
-* `max_parallel` of a foreach: item i waits for item i - `max_parallel`, of a group as a whole.
-  Inside of a foreach the limits of all its items that can run at once are added up.
-* `max_parallel` of the workflow counts the tasks of all steps, that of a group those of the steps
-  that lie in it directly; inside of a foreach it is added up as above. Steps of one mutex run one
-  at a time. Which one goes first is decided before the run (`parallelism.lane_edges`), so that all
-  may end later than where whatever is ready goes next.
-* A foreach of groups with a mutex runs item by item.
-
-What is not looked at: semaphores, whose limits the engine knows alone; the mutex of a group against
-other steps; locks of the workflow; limits of exit handlers and hooks.
-"""
+"""The steps of a workflow that run something, with what they wait for, across groups."""
 
 from __future__ import annotations
 
@@ -45,20 +25,7 @@ _FEW = 64
 
 
 class Level(t.NamedTuple):
-    """A foreach around a step, or its own.
-
-    Attributes
-    ----------
-    items
-        How many items it has, at least 1.
-    turns
-        How often as many items as its `max_parallel` lets run at once are run.
-    lag
-        Each of its items, those of all that is around it counted through, waits for the item of so
-        many less; None where they wait for none.
-    is_group
-        Whether it is one of groups.
-    """
+    """A foreach around a step, or its own."""
 
     items: int
     turns: int
@@ -68,21 +35,7 @@ class Level(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FlatStep:
-    """A step that runs something.
-
-    Attributes
-    ----------
-    path
-        Where it is.
-    step
-        The step.
-    copies
-        How many tasks stand for it.
-    items
-        How many items each of them stands for, on the mean.
-    levels
-        The foreachs around it, the outermost first, and its own, if it is one.
-    """
+    """A step that runs something."""
 
     path: str
     step: Step
@@ -99,17 +52,7 @@ class FlatStep:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Tasks of no length, for which others wait in place of all that these wait for.
-
-    Attributes
-    ----------
-    path
-        A name that no step has.
-    copies
-        How many tasks.
-    output_bytes
-        What each hands on of what it reads.
-    """
+    """Tasks of no length, for which others wait in place of all that these wait for."""
 
     path: str
     copies: int
@@ -117,21 +60,7 @@ class Join:
 
 
 class Link(t.NamedTuple):
-    """One step or join waits for another.
-
-    Attributes
-    ----------
-    before, after
-        Their paths.
-    reads
-        Whether it reads what the other one made.
-    blocks
-        The tasks of both are cut into so many blocks of equal length, at most as many as either
-        has tasks. Each task waits for the other's tasks of the block of the same number: for all
-        where there is one block, for one where there are as many blocks as tasks.
-    lag
-        It is not the block of the same number, but of one less by this.
-    """
+    """One step or join waits for another."""
 
     before: str
     after: str
@@ -148,19 +77,7 @@ class Limit(t.NamedTuple):
 
 
 class Flat(t.NamedTuple):
-    """A workflow without its groups.
-
-    Attributes
-    ----------
-    steps
-        What runs something, in the order of the workflow.
-    joins
-        What is waited for in place of many.
-    links
-        What waits for what.
-    limits
-        What cannot run at once.
-    """
+    """A workflow without its groups."""
 
     steps: list[FlatStep]
     joins: list[Join]
@@ -169,38 +86,7 @@ class Flat(t.NamedTuple):
 
 
 def flatten(workflow: Workflow, most_copies: Callable[[Step], int] | None = None) -> Flat:
-    """Return the steps that run something, pauses left out, and what they wait for.
-
-    Parameters
-    ----------
-    workflow
-        Verified, and without defaults. Hooks and exit handlers wait for nothing here.
-    most_copies
-        How many tasks may stand for a step; `MOST_COPIES` if it is None.
-
-    Notes
-    -----
-    Where a group waits for another, each step inside that waits for nothing else waits for each
-    step of the other that nothing inside waits for. What a pause is waited for is left out: its
-    readers wait for what it waits for. Where that would be more than 64 pairs of tasks, and more
-    than there are tasks, all of the one side are waited for by a join, and the join by the others.
-    What is read is read by the join and from the join, so that data may be moved twice.
-
-    O(c + m) for c tasks and m edges of the workflow, and so are the pairs of tasks that are linked.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container
-    >>> step = lambda name, *after, **more: Step(name=name, depends_on=after, **{
-    ...     "action": Container(image="busybox"), **more})
-    >>> inner = Group(steps=(step("a"), step("b", "a")))
-    >>> flat = flatten(Workflow(name="w", steps=(
-    ...     step("load"), step("fit", "load", action=inner), step("report", "fit"))))
-    >>> [one.path for one in flat.steps]
-    ['load', 'fit/a', 'fit/b', 'report']
-    >>> [(link.before, link.after) for link in flat.links]
-    [('fit/a', 'fit/b'), ('load', 'fit/a'), ('fit/b', 'report')]
-    """
+    """Return the steps that run something, pauses left out, and what they wait for."""
     found = _Flattening(most_copies or (lambda _: MOST_COPIES))
     for number, scope in enumerate(scopes(workflow)):
         if scope.owner is None:
@@ -239,10 +125,7 @@ class _Flattening:
         """What all tasks of a step or join make."""
 
     def add_scope(self, scope: Scope, around: float, wide: int, levels: tuple[Level, ...]) -> _Ends:
-        """Add the steps of a scope, and return its ends.
-
-        There are so many of it all around, of which so many can run at once, by foreachs.
-        """
+        """Add the steps of a scope, and return its ends."""
         counts = item_counts(scope.steps)
         ends: dict[str, _Ends] = {}
         for step in scope.steps:
@@ -353,10 +236,7 @@ class _Flattening:
     def _through_pauses(
         self, scope: Scope, ends: dict[str, _Ends]
     ) -> Mapping[str, Mapping[str, None]]:
-        """Return what runs something for which each step waits, through pauses.
-
-        A pause between many and many is a join.
-        """
+        """Return what runs something for which each step waits, through pauses."""
         names = [step.name for step in scope.steps]
         places = {name: place for place, name in enumerate(names)}
         waits = [

@@ -17,19 +17,7 @@ _GAPS_LOOKED_AT = 16
 
 
 class Offer(t.NamedTuple):
-    """Where and when a task could run.
-
-    Attributes
-    ----------
-    node
-        Its number.
-    end, begin
-        When the task would end and begin.
-    place
-        The gap between tasks that it would fill; -1 for none.
-    seconds
-        How long it would take, reading its inputs included.
-    """
+    """Where and when a task could run."""
 
     node: int
     end: float
@@ -39,13 +27,7 @@ class Offer(t.NamedTuple):
 
 
 class FreeNodes:
-    """When nodes become free: the first of a class in O(log n), and gaps before that.
-
-    Attributes
-    ----------
-    free
-        When each node is free for good.
-    """
+    """When nodes become free: the first of a class in O(log n), and gaps before that."""
 
     def __init__(self, model: Compiled) -> None:
         self.free = list(model.free)
@@ -67,21 +49,7 @@ class FreeNodes:
         moving: float,
         holders: Mapping[int, float],
     ) -> list[Offer]:
-        """Return where in a class of nodes a task could run.
-
-        Parameters
-        ----------
-        number
-            Of the class.
-        task
-            Which task it is; here all take a node as a whole.
-        ready
-            From when on it can run.
-        seconds, moving
-            How long it computes, and how long it reads its inputs from other nodes.
-        holders
-            Nodes of the class that hold inputs, and how long it reads the others there.
-        """
+        """Return where in a class of nodes a task could run."""
         found = []
         for node, moved in ((self.first(number), moving), *holders.items()):
             begin = max(self.free[node], ready)
@@ -118,10 +86,7 @@ class FreeNodes:
         return found
 
     def gap(self, number: int, ready: float, seconds: float) -> tuple[float, int, int]:
-        """Return when a task could start in a gap of a class, on which node, and in which gap.
-
-        The start is infinite if it fits in none of those that are looked at.
-        """
+        """Return when a task could start in a gap of a class, on which node, and in which gap."""
         gaps = self._gaps[number]
         best = (math.inf, -1, -1)
         at = bisect.bisect_left(gaps, (ready + seconds,))

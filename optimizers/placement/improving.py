@@ -73,29 +73,7 @@ def improve(
     seed: int,
     heat: tuple[float, float] = SEARCHING,
 ) -> tuple[Plan, float]:
-    """Return the best plan that is found from a first one, and its score.
-
-    Parameters
-    ----------
-    evaluation
-        Of the workload.
-    plan
-        The first plan; it is kept as it is.
-    score
-        What is to become less.
-    evaluations
-        How many changes are tried.
-    seed
-        Of what is tried.
-    heat
-        By how much of its score a plan may become worse in one change, at first and at last.
-
-    Notes
-    -----
-    Simulated annealing: a task, or all of a pipeline, goes to another node, or two change places in
-    the order. What is worse is taken with a chance that falls. The work is bounded by the number of
-    evaluations, each near linear in the tasks, not by time, so that equal inputs have equal plans.
-    """
+    """Return the best plan that is found from a first one, and its score."""
     moves = _Moves(evaluation, seed)
     outcome = evaluation.outcome(plan)
     now = best = score(outcome)
@@ -125,30 +103,7 @@ def improve(
 
 
 def polish(evaluation: Evaluation, plan: Plan, score: Score, *, visits: int) -> Plan:
-    """Return a plan that no other node of any one task makes better.
-
-    Nor is there a node on which all is as good, and which is cheaper or, where prices are equal or
-    not known, smaller.
-
-    Parameters
-    ----------
-    evaluation
-        Of the workload.
-    plan
-        The first plan; it is kept as it is.
-    score
-        What is to become less.
-    visits
-        How many tasks all evaluations may look at together. Where that is not enough to try each
-        task on each node once, it is tried on the two of each class that have least to do; where it
-        is not enough for these either, the plan stays as it is. It may also end before nothing
-        better is left.
-
-    Notes
-    -----
-    Task after task goes to the best of its nodes, until none has a better one. Nothing is drawn. Of
-    nodes that are alike and have nothing to do, one is tried.
-    """
+    """Return a plan that no other node of any one task makes better."""
     tasks = [task for inside in evaluation.model.members for task in inside]
     found = plan.copy()
     if len(tasks) ** 2 > visits:

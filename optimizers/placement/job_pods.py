@@ -1,8 +1,4 @@
-"""The pods that the resource of a job makes: what each asks of a machine, and how many there are.
-
-They are made by the operator of the job (or by Kubernetes), and not by the engine of the workflow,
-so a step has no say in where they run but through the manifest of the resource.
-"""
+"""The pods that the resource of a job makes: what each requests, and how many there are."""
 
 from __future__ import annotations
 
@@ -41,22 +37,7 @@ _MAKING = frozenset({"create", "apply", "replace"})
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Pods of one type.
-
-    Attributes
-    ----------
-    type
-        As the resource calls it, such as `Worker`.
-    count
-        How many of them run at once.
-    task
-        What each needs of a machine; its name and its seconds mean nothing.
-    unread
-        What it asks for besides and clusters do not tell of, or what is known only when it runs.
-    own_tolerations
-        What it tolerates by its manifest. The task tolerates taints of GPUs besides if it asks for
-        some, as clusters may let such pods.
-    """
+    """Pods of one type."""
 
     type: str
     count: int
@@ -67,41 +48,14 @@ class Replicas:
 
 @dataclass(frozen=True, slots=True)
 class JobPods:
-    """The pods of a job.
-
-    Attributes
-    ----------
-    replicas
-        Those of each type; none where they are not known.
-    unknown
-        Why they are not known; empty where they are.
-    """
+    """The pods of a job."""
 
     replicas: tuple[Replicas, ...] = ()
     unknown: str = ""
 
 
 def pods_of_job(job: Job, gpu_keys: Sequence[str] = ()) -> JobPods:
-    """Return the pods that a job makes.
-
-    Parameters
-    ----------
-    job
-        Its resource, and what is done with that.
-    gpu_keys
-        Names of GPUs of the cluster.
-
-    Examples
-    --------
-    >>> pod = {"containers": [{"resources": {"limits": {"cpu": "4", "nvidia.com/gpu": 2}}}]}
-    >>> spec = {"Worker": {"replicas": 3, "template": {"spec": pod}}}
-    >>> job = Job(manifest={"kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": spec}})
-    >>> [found] = pods_of_job(job).replicas
-    >>> found.type, found.count, found.task.cpu, found.task.gpus
-    ('Worker', 3, 4.0, 2)
-    >>> pods_of_job(Job(manifest={"kind": "RayJob"})).unknown
-    'the pods that a resource of the kind RayJob makes are not known'
-    """
+    """Return the pods that a job makes."""
     if job.action not in _MAKING:
         return JobPods(unknown=f"it makes no pods that are known, but runs kubectl {job.action}")
     if job.manifest_from is not None:
@@ -117,25 +71,7 @@ def pods_of_job(job: Job, gpu_keys: Sequence[str] = ()) -> JobPods:
 def with_replicas(
     pipeline: Pipeline, replicas: Mapping[str, Sequence[Replicas]]
 ) -> tuple[Pipeline, dict[str, tuple[str, str]]]:
-    """Return a pipeline in which the pods of jobs are tasks, beside those that wait for them.
-
-    Parameters
-    ----------
-    pipeline
-        Each job is one task that needs no room.
-    replicas
-        The pods of jobs, by the names of their tasks.
-
-    Returns
-    -------
-    tuple of (Pipeline, dict)
-        The pipeline, and for each task of a replica the task of the job and the type. Such a task
-        takes as long as that of the job did, which then takes no time and waits for all of them.
-
-    Notes
-    -----
-    O(n + m + r) for n tasks, m edges and r replicas; of one job at most `MOST_REPLICAS` are tasks.
-    """
+    """Return a pipeline in which the pods of jobs are tasks, beside those that wait for them."""
     if not replicas:
         return pipeline, {}
     begins = {name: f"{name} (before its pods)" for name in replicas}

@@ -16,13 +16,7 @@ _MOST_TRIED = 10_000
 
 
 def job_reason(pods: JobPods, cluster: Cluster) -> str:
-    """Say that a job is not placed, why, and where its pods would fit.
-
-    Examples
-    --------
-    >>> job_reason(JobPods(unknown="its resource is in a file"), Cluster(()))
-    'It is not placed, nor checked: its resource is in a file.'
-    """
+    """Say that a job is not placed, why, and where its pods would fit."""
     if pods.unknown:
         return f"It is not placed, nor checked: {pods.unknown}."
     fits = [(one, _groups(one, cluster.nodes)) for one in pods.replicas]
@@ -46,21 +40,7 @@ def job_reason(pods: JobPods, cluster: Cluster) -> str:
 
 
 def have_room_at_once(replicas: Sequence[Replicas], nodes: Sequence[ClusterNode]) -> bool:
-    """Return whether all pods of a job are found room at once on machines on which nothing runs.
-
-    Notes
-    -----
-    First fit, of the types those first that few machines can run. Of pods of one type that is
-    exact; of several, room that there is can be missed. O(r n) for r pods and n machines.
-
-    Examples
-    --------
-    >>> from couler.optimizers.placement.problem import Task
-    >>> node = ClusterNode("n", cpu=4, memory_bytes=2**30)
-    >>> [have_room_at_once([Replicas("Worker", count, Task("w", cpu=2))], [node])
-    ...  for count in (2, 3)]
-    [True, False]
-    """
+    """Return whether all pods of a job are found room at once on machines on which nothing runs."""
     if sum(one.count for one in replicas) > _MOST_TRIED:
         return True
     left = [

@@ -26,48 +26,7 @@ def learn_speeds(
     gpu_models: Collection[str] = (),
     least: int = 1,
 ) -> Learned:
-    """Return the speeds that earlier runs have shown, of the machines of a cluster.
-
-    Parameters
-    ----------
-    timed
-        What ran.
-    cluster
-        The machines, with the labels that they have in any cluster (`Selectors.labelled`).
-    models
-        The kinds of models that are asked for; None for all.
-    gpu_models
-        Kinds that use a GPU: what ran of these without, on a machine with GPUs, tells nothing.
-    least
-        So many measurements a rate needs, at least 1.
-
-    Notes
-    -----
-    What ran on a machine that the cluster names counts for the group of that, or for the machine
-    itself if it has no group or a speed is stated for it by its name. What ran on another one, or
-    nobody knows where, counts for the group of all machines that its selectors choose in the
-    cluster, if that is one; what ran here without being named counts for nothing, as selectors had
-    no part in it. What takes no longer than a pod takes to start tells nothing either: that is
-    taken off the seconds of engines elsewhere, as `Speeds.start_s` is added to what is expected.
-
-    O(n k) for n measurements and k machines at worst; placements that are equal are looked up once.
-
-    Examples
-    --------
-    >>> gib = 2**30
-    >>> cluster = Cluster((ClusterNode("c1", 4, 16 * gib, "low", labels={"team": "low"}),
-    ...                    ClusterNode("c2", 4, 16 * gib, "low", labels={"team": "low"}),
-    ...                    ClusterNode("big", 64, 256 * gib, labels={"team": "big"})))
-    >>> chosen = Placement(node_selector={"team": "low"})
-    >>> ran = [Timed("random-forest", 1e10, 5.0, "big", Placement()),
-    ...        Timed("random-forest", 1e10, 10.0, "c1", Placement()),
-    ...        Timed("random-forest", 1e10, 40.0, "ip-10-0-0-7", chosen),
-    ...        Timed("random-forest", 1e10, 1.0, "my-laptop", None)]
-    >>> for (model, place), rate in learn_speeds(ran, cluster).items():
-    ...     print(f"{model} on {place}: {rate.ops_per_s:.3g}/s ({rate.source})")
-    random-forest on big: 2e+09/s (median of 1 run)
-    random-forest on low: 6.25e+08/s (median of 2 runs)
-    """
+    """Return the speeds that earlier runs have shown, of the machines of a cluster."""
     groups = _Groups(cluster, gpu_models)
     found = [
         Measurement(one.operations, place, one.model, _seconds(one, cluster))
@@ -79,15 +38,7 @@ def learn_speeds(
 
 
 def place_of(node: ClusterNode, named: Collection[str]) -> str:
-    """Return by what a speed of a machine is known: its group, or its own name.
-
-    Parameters
-    ----------
-    node
-        The machine.
-    named
-        What speeds are stated for: a machine among them counts by itself.
-    """
+    """Return by what a speed of a machine is known: its group, or its own name."""
     return node.group if node.group and node.name not in named else node.name
 
 
@@ -156,10 +107,7 @@ def _meets(term: Mapping[str, t.Any], node: ClusterNode) -> bool | None:
 
 
 def _has(expression: Mapping[str, t.Any], labels: Mapping[str, str]) -> bool | None:
-    """Return whether labels are as an expression wants them.
-
-    What a cluster file does not state of a machine it may have: that it has it not is not known.
-    """
+    """Return whether labels are as an expression wants them."""
     value = labels.get(expression["key"])
     match expression["operator"]:
         case "In":

@@ -23,31 +23,7 @@ def node_classes(
     speeds: Speeds,
     margin: float = 1.0,
 ) -> list[list[int]]:
-    """Return the numbers of nodes, those together that no task can tell apart.
-
-    Nodes are alike if the same tasks can run on them and take as long there: they have the same
-    group, architecture, GPUs, taints, pods and price, the same of the labels that tasks select, no
-    speed of their own, and processors and memory for the same tasks. Beside that they have about
-    the same processors and memory, within some percent: what live nodes of one kind have differs by
-    a few KiB.
-
-    Parameters
-    ----------
-    nodes, pipelines, speeds
-        What there is, what is to run on it, and how fast.
-    margin
-        Memory over data, see `refusal`.
-
-    Notes
-    -----
-    O((n + k) log n) for n tasks and k nodes.
-
-    Examples
-    --------
-    >>> nodes = [ClusterNode(name, cpu=4, memory_bytes=8, group="low") for name in "abc"]
-    >>> node_classes(nodes, [], Speeds({("", "low"): 1.0, ("RF", "b"): 2.0}))
-    [[0, 2], [1]]
-    """
+    """Return the numbers of nodes, those together that no task can tell apart."""
     named = {place for _, place in speeds.rates}
     labels: set[tuple[str, str]] = set()
     cpus: set[float] = set()
@@ -82,13 +58,6 @@ def node_classes(
 
 
 def size_of(node: ClusterNode) -> tuple[int, int]:
-    """Return how large the processors and the memory of a node are, about.
-
-    Examples
-    --------
-    >>> small, same = ClusterNode("a", 4, 2**34), ClusterNode("b", 3.92, 2**34 - 4096)
-    >>> size_of(small) == size_of(same), size_of(small) == size_of(ClusterNode("c", 8, 2**34))
-    (True, False)
-    """
+    """Return how large the processors and the memory of a node are, about."""
     cpu, memory = (round(_SIZES * math.log2(one)) for one in (node.cpu, node.memory_bytes))
     return cpu, memory

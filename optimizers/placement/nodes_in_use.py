@@ -36,17 +36,7 @@ class _Node:
 
 
 class NodesInUse:
-    """Nodes, and what has them: a task each, or as many as fit.
-
-    Parameters
-    ----------
-    nodes
-        All nodes.
-    tasks
-        All tasks, by their numbers.
-    rules
-        How nodes are shared.
-    """
+    """Nodes, and what has them: a task each, or as many as fit."""
 
     def __init__(self, nodes: Sequence[ClusterNode], tasks: Sequence[Task], rules: Rules) -> None:
         self._names = [node.name for node in nodes]
@@ -96,10 +86,7 @@ class NodesInUse:
         }
 
     def take_all(self, pipeline: int, tasks: Sequence[tuple[int, int]]) -> bool:
-        """Hold the nodes of a pipeline's tasks if all have room, and return whether they do.
-
-        As a pipeline runs one task at a time on a node, it holds the most that any one asks for.
-        """
+        """Hold the nodes of a pipeline's tasks if all have room, and return whether they do."""
         wanted: dict[int, _Amount] = {}
         for task, node in tasks:
             wanted[node] = _larger(wanted.get(node, _NOTHING), self._amount(task, node))

@@ -23,20 +23,7 @@ USUAL_OPERATIONS_PER_S = 1e9
 
 
 def most_copies(step: Step, cluster: Cluster) -> int:
-    """Return how many tasks may stand for a step: as many as have room at once, 64 to 512.
-
-    A step that requests no processors is taken to use one, or all of a machine that has less. Where
-    there is room for more than 512, the time that a foreach of more items takes is an upper bound.
-
-    Examples
-    --------
-    >>> from couler.ir.policies import Resources
-    >>> from couler.ir.workflow import Container
-    >>> cluster = Cluster(tuple(ClusterNode(f"n{i}", 16, 2**34) for i in range(20)))
-    >>> step = Step(name="fit", action=Container(image="busybox"), resources=Resources(cpu="1500m"))
-    >>> most_copies(step, cluster)
-    200
-    """
+    """Return how many tasks may stand for a step: as many as have room at once, 64 to 512."""
     needs = needs_of(step)
 
     def room(node: ClusterNode) -> float:
@@ -50,32 +37,7 @@ def most_copies(step: Step, cluster: Cluster) -> int:
 
 
 def lane_edges(pipeline: Pipeline, limits: Sequence[tuple[Sequence[str], int]]) -> Iterator[Edge]:
-    """Yield edges by which of some tasks no more than a number run at once.
-
-    Tasks take turns in the order in which they could start if nothing were limited. Each waits for
-    the last one of the lane, of so many as can run at once, that would be free first. That is sound
-    and never a circle, but it decides which one goes first before the run, so that all may end
-    later than where whatever is ready goes next.
-
-    Parameters
-    ----------
-    pipeline
-        All tasks.
-    limits
-        Names of tasks, and how many of these can run at once, at least 1.
-
-    Notes
-    -----
-    O(n log n + m) for n tasks and m edges, for each limit O(k log k) for its k tasks.
-
-    Examples
-    --------
-    >>> tasks = [Task("a", seconds={"": 9.0}), *(Task(name, seconds={"": 3.0}) for name in "bcd")]
-    >>> for edge in lane_edges(Pipeline("p", tuple(tasks)), [("abcd", 2)]):
-    ...     print(edge.source, edge.target)
-    b c
-    c d
-    """
+    """Yield edges by which of some tasks no more than a number run at once."""
     if not limits:
         return
     starts = _starts(pipeline)

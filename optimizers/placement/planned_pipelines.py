@@ -13,24 +13,7 @@ __all__ = ["Course", "Outcome", "course_of", "run_pipelines"]
 
 
 class Outcome(t.NamedTuple):
-    """What a plan comes to.
-
-    Attributes
-    ----------
-    end
-        When the last task ends.
-    waiting
-        The sum, over pipelines, of the seconds from their arrival on in which none of their tasks
-        runs.
-    cost
-        US dollars for the time that nodes are held.
-    starts
-        When each pipeline, or each task, starts.
-    last
-        The pipeline that ends last; -1 if there is none.
-    order
-        Tasks in the order in which they start, where they do so by themselves.
-    """
+    """What a plan comes to."""
 
     end: float
     waiting: float
@@ -42,19 +25,7 @@ class Outcome(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A pipeline from its start on.
-
-    Attributes
-    ----------
-    holds
-        Each node that it needs, and after how many seconds it needs it no more.
-    seconds
-        How long it takes.
-    cost
-        US dollars for what it holds.
-    begins
-        After how many seconds each of its tasks starts, in their order.
-    """
+    """A pipeline from its start on."""
 
     holds: tuple[tuple[int, float], ...]
     seconds: float
@@ -68,26 +39,7 @@ def course_of(
     nodes: Sequence[int],
     order: Sequence[int] | None = None,
 ) -> Course:
-    """Return what a pipeline does once all of its nodes are its own.
-
-    Parameters
-    ----------
-    model
-        Tasks and nodes.
-    pipeline
-        Its number.
-    nodes
-        The node of each task.
-    order
-        Its tasks in the order in which a node takes them; that of their numbers if it is None.
-
-    Notes
-    -----
-    A node runs one task of the pipeline at a time. Some task runs at any time until the last has
-    ended, as each starts when another one ends or at the start.
-
-    O(n + m) for its n tasks and m edges.
-    """
+    """Return what a pipeline does once all of its nodes are its own."""
     ends: dict[int, float] = {}
     holds: dict[int, float] = {}
     begins: list[float] = []
@@ -105,23 +57,7 @@ def course_of(
 
 
 def run_pipelines(model: Compiled, order: Sequence[int], courses: Sequence[Course]) -> Outcome:
-    """Return what comes of pipelines that start when all of their nodes are free.
-
-    Parameters
-    ----------
-    model
-        Tasks, nodes, and when these are free at first.
-    order
-        Pipelines in the order in which they are looked through.
-    courses
-        What each pipeline does, by its number.
-
-    Notes
-    -----
-    When nodes become free, only pipelines that wait for them are looked at, and no more of them
-    once the node is taken again: near O(k log k) for k pipelines that need few nodes each, and
-    O(k^2) at worst.
-    """
+    """Return what comes of pipelines that start when all of their nodes are free."""
     return _Waiting(model, order, courses).run()
 
 

@@ -16,25 +16,7 @@ _NOTHING: Amount = (0.0, 0.0, 0.0, 0.0)
 
 
 def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) -> Outcome:
-    """Return what comes of tasks that start once their inputs are there and their node has room.
-
-    Parameters
-    ----------
-    model
-        Tasks, nodes, and when these are free at first.
-    nodes
-        The node of each task.
-    priority
-        Of those that wait for a node and fit on it, the task with the least number is next.
-
-    Notes
-    -----
-    The cost is that of the time in which nodes run anything.
-
-    O((n + m) s log n) for n tasks, m edges and s shapes (`Compiled.shapes`), of which there is one
-    where nodes run one task at a time. Of tasks that ask for alike but not equal amounts, it is
-    only seen whether the first fits.
-    """
+    """Return what comes of tasks that start once their inputs are there and their node has room."""
     starts = [-1.0] * len(nodes)
     order: list[int] = []
     waits = [0] * len(nodes)

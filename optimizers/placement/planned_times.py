@@ -19,41 +19,7 @@ __all__ = ["planned_times"]
 def planned_times(
     workload: Workload, report: Report, pod_start_s: float = 0.0
 ) -> dict[str, StepTime]:
-    """Return how long steps take on the machines of a plan, waiting for room apart.
-
-    Parameters
-    ----------
-    workload, report
-        What was placed, and how.
-    pod_start_s
-        What of the time of each task the start of its pod takes, in seconds.
-
-    Returns
-    -------
-    dict of str to StepTime
-        By the path of the step; those whose times are a guess are not in it, nor those of exit
-        handlers, which the plan takes to need none.
-
-    Notes
-    -----
-    Reading from other machines and starting a pod are in it, as they are in the plan, which also
-    says which tasks wait for each other: *chains* of them. A step takes its longest chain. Within a
-    group with a foreach it takes the mean over the items of a chain of the group, the longest of
-    these and all alike, for whichever step it is: so no path through the group is longer than the
-    longest of the plan. `path_s` is that over the turns of all foreachs, by which the estimates
-    multiply it. O(n) for n tasks, at each level.
-
-    Examples
-    --------
-    >>> from couler.ir.workflow import Container, Step
-    >>> from couler.optimizers.placement.problem import Pipeline
-    >>> from couler.optimizers.placement.report import TaskSpan
-    >>> step = Step(name="fit", action=Container(image="busybox"))
-    >>> workload = Workload(Pipeline("w", ()), {"fit": step}, {"fit": "fit"}, {})
-    >>> report = Report((), (TaskSpan("w", "fit", "node-1", 5.0, 9.0),))
-    >>> planned_times(workload, report)
-    {'fit': StepTime(path_s=4.0, mean_s=4.0, start_s=0.0)}
-    """
+    """Return how long steps take on the machines of a plan, waiting for room apart."""
     found: dict[str, StepTime] = {}
     for path, seconds in _seconds_of_tasks(workload, report).items():
         if path in workload.guessed or path.startswith(HANDLER_PREFIX):

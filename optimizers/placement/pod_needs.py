@@ -29,21 +29,7 @@ OS_LABEL = "kubernetes.io/os"
 
 @dataclass(frozen=True, slots=True)
 class PodNeeds:
-    """What all containers of a pod ask for together.
-
-    Attributes
-    ----------
-    cpu
-        Processors.
-    memory_bytes
-        Memory.
-    gpus
-        How many GPUs; 0 for none.
-    gpu_type, gpu_resource
-        The only type, and the name that Kubernetes has for them; None for any.
-    others
-        Names of what else it asks for that clusters do not tell of.
-    """
+    """What all containers of a pod ask for together."""
 
     cpu: float = 0.0
     memory_bytes: int = 0
@@ -54,37 +40,9 @@ class PodNeeds:
 
 
 def needs_of(step: Step, settings: PodSettings | None = None) -> PodNeeds:
-    """Return what the pod of a step asks for.
-
-    Parameters
-    ----------
-    step
-        A step that runs in a pod.
-    settings
-        What the workflow says of all its pods.
-
-    Notes
-    -----
-    Of each resource it is the sum over the containers, or what one of the containers before them
-    asks for if that is more [1]_; what is stated for the pod as a whole goes before that. Where a
-    container has a limit and no request, the limit is the request.
-
-    References
-    ----------
-    .. [1] Kubernetes documentation, "Init Containers", section "Resource sharing within
-       containers".
-
-    Examples
-    --------
-    >>> from couler.ir.pods import PodContainer
-    >>> def other(cpu):
-    ...     return PodContainer(name="x", image="x", resources=Resources(cpu=cpu))
-    >>> step = Step(name="a", action=Container(image="x"),
-    ...             resources=Resources(cpu="1", memory_limit="2Gi"),
-    ...             sidecars=(other("500m"),), init_containers=(other("4"),))
-    >>> needs_of(step).cpu, needs_of(step).memory_bytes
-    (4.0, 2147483648)
-    """
+    """Return what the pod of a step asks for."""
+    # .. [1] Kubernetes documentation, "Init Containers", section "Resource sharing within
+    # containers".
     main: list[Resources | None] = [step.resources]
     if isinstance(step.action, ContainerSet):
         main = [one.resources for one in step.action.containers]
@@ -111,10 +69,7 @@ def needs_of(step: Step, settings: PodSettings | None = None) -> PodNeeds:
 
 
 def effective_placement(step: Step, settings: PodSettings | None = None) -> Placement:
-    """Return where the pod of a step may run: what the step says stands before all pods' settings.
-
-    Engines put them together so, field by field.
-    """
+    """Where the pod of a step may run: what the step says stands before all pods' settings."""
     own = step.placement or Placement()
     if settings is None:
         return own

@@ -32,43 +32,7 @@ TaskKey: t.TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A step, as far as choosing a machine for it needs to know.
-
-    Attributes
-    ----------
-    name
-        Unique in its pipeline.
-    kind
-        What it does.
-    model
-        The kind of model that it trains or evaluates, as `RF`; empty for none.
-    operations
-        How many it performs, at least 0; `Speeds` says how long they take.
-    memory_bytes
-        What the data that it loads take of memory.
-    seconds
-        How long it takes, where that is known better than by its operations: by the name of a node
-        or of a group, or for all others under the empty name.
-    cpu
-        Processors that it requests, or is taken to use.
-    gpus
-        GPUs that it requests; a task can be faster on a node with GPUs without requesting any.
-    gpu_type
-        The only type of GPU that it can use; None for any.
-    gpu_resource
-        The only name of GPUs in Kubernetes that it can use; None for any.
-    architecture
-        The only one that it can run on, as `amd64`; None for any.
-    selector
-        Labels that its node must have.
-    tolerations
-        Of taints of nodes.
-    assumes_cpu
-        Whether `cpu` is assumed, as the task requests none: a node with less can run it too, and
-        nothing else beside it.
-    is_pod
-        Whether it is one of the pods of its node.
-    """
+    """A step, as far as choosing a machine for it needs to know."""
 
     name: str
     kind: TaskKind = "other"
@@ -89,15 +53,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A task reads what another one of its pipeline made.
-
-    Attributes
-    ----------
-    source, target
-        Names of the two tasks.
-    size_bytes
-        What is moved if they run on different nodes.
-    """
+    """A task reads what another one of its pipeline made."""
 
     source: str
     target: str
@@ -106,19 +62,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Tasks that are submitted together.
-
-    Attributes
-    ----------
-    name
-        Unique among all pipelines.
-    tasks
-        In any order; of tasks that may run in either order, the first is placed first.
-    edges
-        Between the tasks; without a circle.
-    arrival_s
-        When it is submitted, in seconds, at least 0.
-    """
+    """Tasks that are submitted together."""
 
     name: str
     tasks: tuple[Task, ...]
@@ -134,24 +78,7 @@ class Pipeline:
         arrival_s: float = 0.0,
         moved_bytes: Sequence[int] = (),
     ) -> Pipeline:
-        """Return a pipeline whose tasks run one after the other.
-
-        Parameters
-        ----------
-        name
-            Of the pipeline.
-        tasks
-            In their order.
-        arrival_s
-            When it is submitted.
-        moved_bytes
-            What is moved between each task and the next; nothing if it is empty.
-
-        Examples
-        --------
-        >>> Pipeline.chain("fit", [Task("prepare"), Task("train")], moved_bytes=[10]).edges
-        (Edge(source='prepare', target='train', size_bytes=10),)
-        """
+        """Return a pipeline whose tasks run one after the other."""
         tasks = tuple(tasks)
         sizes = moved_bytes or [0] * (len(tasks) - 1)
         edges = (
@@ -168,21 +95,7 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Why a task goes to its node.
-
-    Attributes
-    ----------
-    pipeline, task
-        Which task it is.
-    node
-        Where it goes.
-    why
-        The reason, in words.
-    second
-        The node that would have been next; None if there was no other.
-    why_not_second
-        What spoke against that one; empty if there was no other.
-    """
+    """Why a task goes to its node."""
 
     pipeline: str
     task: str
@@ -200,18 +113,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Where tasks go, and in which order they should start.
-
-    Attributes
-    ----------
-    nodes
-        The node of each task.
-    order
-        All tasks, each after those that it reads from. Where pipelines start as wholes, they do in
-        the order of their first tasks.
-    choices
-        The reasons, in the same order.
-    """
+    """Where tasks go, and in which order they should start."""
 
     nodes: Mapping[TaskKey, str]
     order: tuple[TaskKey, ...]
@@ -224,19 +126,7 @@ class Assignment:
 
 
 def topological_order(pipeline: Pipeline) -> tuple[int, ...]:
-    """Return the positions of tasks, each after those it reads from, and else as they stand.
-
-    Raises
-    ------
-    PlacementError
-        An edge names no task, or tasks wait for each other in a circle.
-
-    Examples
-    --------
-    >>> edges = (Edge("a", "c"), Edge("b", "c"))
-    >>> topological_order(Pipeline("p", (Task("c"), Task("b"), Task("a")), edges))
-    (1, 2, 0)
-    """
+    """Return the positions of tasks, each after those it reads from, and else as they stand."""
     place = {task.name: number for number, task in enumerate(pipeline.tasks)}
     after: list[list[int]] = [[] for _ in pipeline.tasks]
     waits = [0] * len(pipeline.tasks)
@@ -261,14 +151,7 @@ def topological_order(pipeline: Pipeline) -> tuple[int, ...]:
 
 
 def check_pipelines(pipelines: Sequence[Pipeline]) -> None:
-    """Refuse pipelines that cannot be meant.
-
-    Raises
-    ------
-    PlacementError
-        Names are used twice, edges name no task, tasks wait in a circle, or amounts are none; all
-        problems are told at once.
-    """
+    """Refuse pipelines that cannot be meant."""
     problems: list[str] = []
     names: set[str] = set()
     for pipeline in pipelines:

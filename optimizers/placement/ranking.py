@@ -24,21 +24,9 @@ def mean_seconds(model: Compiled) -> list[float]:
 
 
 def upward_ranks(model: Compiled, means: list[float]) -> list[float]:
-    r"""Return the upward rank of each task, in seconds.
-
-    .. math:: rank(t) = \bar w(t) + \max_{u \text{ after } t} (\bar c(t, u) + rank(u))
-
-    with the mean seconds of t over nodes, and the seconds of moving data from t to u.
-
-    Notes
-    -----
-    O(n + m).
-
-    References
-    ----------
-    H. Topcuoglu, S. Hariri, M.-Y. Wu: Performance-effective and low-complexity task scheduling for
-    heterogeneous computing, IEEE Trans. Parallel Distrib. Syst. 13(3) (2002), Eq. 6 (HEFT).
-    """
+    r"""Return the upward rank of each task, in seconds."""
+    # H. Topcuoglu, S. Hariri, M.-Y. Wu: Performance-effective and low-complexity task scheduling
+    # for heterogeneous computing, IEEE Trans. Parallel Distrib. Syst. 13(3) (2002), Eq. 6 (HEFT).
     ranks = list(means)
     for task in range(len(ranks) - 1, -1, -1):  # numbers are a topological order
         for source, moved in model.before[task]:

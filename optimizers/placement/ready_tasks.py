@@ -10,22 +10,7 @@ __all__ = ["ReadyTasks"]
 
 
 class ReadyTasks:
-    """Tasks that could start if their nodes had room, by node, in the order in which they should.
-
-    Whether a task has room changes only where something ended, or where it has just become ready:
-    only those nodes are looked at. O(k log k) for k tasks that wait for a node each time.
-
-    Examples
-    --------
-    >>> ready = ReadyTasks()
-    >>> ready.arrange([(7, 1), (5, 2), (6, 1)], lambda task: task != 6)
-    >>> ready.start(lambda task, node: task == 7)
-    [7]
-    >>> ready.add(6)
-    >>> ready.free(1)
-    >>> ready.start(lambda task, node: True)
-    [6]
-    """
+    """Tasks that could start if their nodes had room, by node, in start order."""
 
     def __init__(self) -> None:
         self._places: dict[int, tuple[int, int]] = {}
@@ -53,10 +38,7 @@ class ReadyTasks:
         self._touched.add(node)
 
     def start(self, begin: Callable[[int, int], bool]) -> Sequence[int]:
-        """Start what has room, in the order of all nodes together; return it.
-
-        `begin` starts a task on a node if there is room, and says whether it did.
-        """
+        """Start what has room, in the order of all nodes together; return it."""
         touched = [node for node in self._touched if node in self._waiting]
         self._touched = set()
         started = []

@@ -18,46 +18,15 @@ _STRATEGIES: PluginKind[PlacementStrategy] = PluginKind(
 
 
 def strategy_names() -> tuple[str, ...]:
-    """Return the names of the installed strategies, sorted; none is loaded.
-
-    Raises
-    ------
-    ConfigurationError
-        Two installed distributions bring a strategy of the same name.
-    """
+    """Return the names of the installed strategies, sorted; none is loaded."""
     return _STRATEGIES.names()
 
 
 def read_strategy(text: str) -> PlacementStrategy:
-    """Load the strategy that a text names, with the options that it gives.
-
-    Parameters
-    ----------
-    text
-        Such as `kubernetes` or `upward-rank{objective=cost}`, see `couler.options.text`.
-
-    Raises
-    ------
-    EngineOptionError
-        The text is no strategy, none of that name is installed, it has no such option, or a value
-        is of another type than the option.
-    ConfigurationError
-        The strategy's distribution is broken, or two bring that name.
-
-    Examples
-    --------
-    >>> read_strategy("fcfs-random{seed=7}")
-    FirstComeRandom(seed=7, memory_margin=2.0)
-    """
+    """Load the strategy that a text names, with the options that it gives."""
     return _STRATEGIES.read(text)
 
 
 def default_strategy() -> PlacementStrategy:
-    """Load the strategy that places where none is chosen, without looking at other plugins.
-
-    Raises
-    ------
-    ConfigurationError
-        Couler's own distribution is broken.
-    """
+    """Load the strategy that places where none is chosen, without looking at other plugins."""
     return _STRATEGIES.built_in(DEFAULT_STRATEGY)

@@ -25,18 +25,7 @@ class TaskSpan:
 
 @dataclass(frozen=True, slots=True)
 class PipelineTimes:
-    """A pipeline, in seconds.
-
-    Attributes
-    ----------
-    name
-        Of the pipeline.
-    arrival_s, start_s, end_s
-        When it was submitted, its first task started, and its last one ended.
-    waiting_s
-        How long it was there and none of its tasks ran: of a pipeline that starts as a whole, the
-        time from its submission to its start, as in the paper.
-    """
+    """A pipeline, in seconds."""
 
     name: str
     arrival_s: float
@@ -47,17 +36,7 @@ class PipelineTimes:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run did.
-
-    Attributes
-    ----------
-    pipelines
-        In the order in which they were submitted.
-    spans
-        Tasks in the order in which they started.
-    choices
-        The last one of each task, in the same order.
-    """
+    """What a run did."""
 
     pipelines: tuple[PipelineTimes, ...]
     spans: tuple[TaskSpan, ...]
@@ -95,10 +74,7 @@ class Report:
         return {node: _covered(some) for node, some in spans.items()}
 
     def cost_usd(self, cluster: Cluster) -> float | None:
-        """Return US dollars for the time that nodes have a task; None if a price is not known.
-
-        Nodes cost as long as anything runs on them, however much of them that takes.
-        """
+        """Return US dollars for the time that nodes have a task; None if a price is not known."""
         prices = {node.name: node.price_usd_per_h for node in cluster.nodes}
         costs = [
             None if (price := prices[node]) is None else price * seconds / 3600
@@ -115,13 +91,7 @@ class Report:
 
 
 def _covered(spans: Sequence[tuple[float, float]]) -> float:
-    """Return the length of a union of spans.
-
-    Examples
-    --------
-    >>> _covered([(0.0, 2.0), (1.0, 3.0), (5.0, 6.0)])
-    4.0
-    """
+    """Return the length of a union of spans."""
     total, until = 0.0, float("-inf")
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, until))
@@ -130,13 +100,7 @@ def _covered(spans: Sequence[tuple[float, float]]) -> float:
 
 
 def _steps(spans: Iterable[tuple[float, float]]) -> tuple[tuple[float, int], ...]:
-    """Return how many spans there are from each time on.
-
-    Examples
-    --------
-    >>> _steps([(0.0, 2.0), (1.0, 2.0)])
-    ((0.0, 1), (1.0, 2), (2.0, 0))
-    """
+    """Return how many spans there are from each time on."""
     changes: dict[float, int] = {}
     for begin, end in spans:
         changes[begin] = changes.get(begin, 0) + 1

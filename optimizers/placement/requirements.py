@@ -30,22 +30,7 @@ _MIB = 2**20
 
 
 def refusal(task: Task, node: ClusterNode, margin: float = MEMORY_MARGIN) -> str | None:
-    """Return why a node, be it empty, cannot run a task; None if it can.
-
-    Parameters
-    ----------
-    task, node
-        Which task, and where.
-    margin
-        The memory of the node must be above so many times the data. If it is 1, the data is what is
-        asked for, and as much will do.
-
-    Examples
-    --------
-    >>> node = ClusterNode("small", cpu=2, memory_bytes=4 * 2**30)
-    >>> refusal(Task("load", memory_bytes=2 * 2**30), node)
-    'has 4,096 MiB of memory, not more than the 4,096 MiB that are needed'
-    """
+    """Return why a node, be it empty, cannot run a task; None if it can."""
     if task.architecture is not None and task.architecture != node.architecture:
         return f"is {node.architecture}, not {task.architecture}"
     if not fits_memory(task, node, margin):
@@ -86,12 +71,8 @@ def is_exact(margin: float) -> bool:
 
 
 def tolerates(tolerations: Collection[Toleration], taint: Taint) -> bool:
-    """Return whether one of some tolerations covers a taint, by the rules of Kubernetes.
-
-    References
-    ----------
-    Kubernetes documentation, "Taints and Tolerations".
-    """
+    """Return whether one of some tolerations covers a taint, by the rules of Kubernetes."""
+    # Kubernetes documentation, "Taints and Tolerations".
     return any(
         (one.key is None or one.key == taint.key)
         and (one.effect is None or one.effect == taint.effect)
@@ -138,26 +119,7 @@ def check_placeable(
     *,
     without: t.Container[TaskKey] = (),
 ) -> None:
-    """Refuse tasks that no node can run.
-
-    Parameters
-    ----------
-    pipelines, nodes
-        What there is to run, and where.
-    margin
-        As for `refusal`.
-    without
-        Tasks that need no node any more.
-
-    Raises
-    ------
-    UnplaceableError
-        All such tasks, each with the reason of every node.
-
-    Notes
-    -----
-    O(s n) for n nodes and s different shapes of tasks, at worst; a node that can ends a search.
-    """
+    """Refuse tasks that no node can run."""
     reasons: dict[tuple[object, ...], tuple[tuple[str, str], ...]] = {}
     found: list[Unplaceable] = []
     for pipeline in pipelines:

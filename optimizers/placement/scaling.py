@@ -1,9 +1,4 @@
-"""Stated speeds in the unit of those that earlier runs have shown.
-
-The operations of a step are an estimate, often of the worst case, so that operations over seconds
-of runs are in a unit of their own, for each kind of model. A speed that is stated is not in that
-unit: beside one that was shown, it would make machines look faster or slower than they are.
-"""
+"""Stated speeds in the unit of those that earlier runs have shown."""
 
 from __future__ import annotations
 
@@ -40,30 +35,7 @@ def stated_rates(cluster: Cluster) -> dict[tuple[str, str], float]:
 
 
 def scaled_speeds(cluster: Cluster, learned: Learned) -> tuple[Scaled, ...]:
-    """Return the speeds of kinds of models that some groups have shown, of the other groups.
-
-    Parameters
-    ----------
-    cluster
-        The machines, and what is stated of them.
-    learned
-        What earlier runs have shown.
-
-    Notes
-    -----
-    For each kind of model, what is stated for a group that has shown nothing is multiplied by the
-    median of `learned / stated` over the groups that have shown something and of which something is
-    stated too, be it for the kind or for all kinds. O(n k) for n machines and k kinds.
-
-    Examples
-    --------
-    >>> from couler.cluster.model import ClusterNode, Speed
-    >>> from couler.operations.throughput import Rate
-    >>> nodes = tuple(ClusterNode(name, 4, 2**34, name) for name in ("low", "high"))
-    >>> cluster = Cluster(nodes, speeds=(Speed(1e9), Speed(4e9, "high")))
-    >>> scaled_speeds(cluster, {("forest", "low"): Rate(1e10, 3)})
-    (Scaled(model='forest', place='high', stated=4000000000.0, factor=10.0),)
-    """
+    """Return the speeds of kinds of models that some groups have shown, of the other groups."""
     if not learned or not cluster.speeds:
         return ()
     speeds = Speeds(stated_rates(cluster))
@@ -91,11 +63,7 @@ def scaled_speeds(cluster: Cluster, learned: Learned) -> tuple[Scaled, ...]:
 
 
 def speeds_of(cluster: Cluster, learned: Learned | None = None) -> Speeds:
-    """Return what earlier runs and a cluster say of its speeds; nothing else is made up.
-
-    Where only some groups have shown a speed of a kind of model, those that are stated for the
-    others are scaled (`scaled_speeds`).
-    """
+    """Return what earlier runs and a cluster say of its speeds; nothing else is made up."""
     learned = learned or {}
     rates = stated_rates(cluster)
     scaled = scaled_speeds(cluster, learned)

@@ -38,15 +38,7 @@ _IDENTITY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is put into a pod.
-
-    Attributes
-    ----------
-    labels
-        Its node selector.
-    affinity
-        Its affinity, as Kubernetes writes it; empty for none.
-    """
+    """What is put into a pod."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
     affinity: Affinity = field(default_factory=dict)
@@ -58,21 +50,7 @@ class Selection:
 
 
 class Selectors:
-    """Finds what selects nodes of a cluster.
-
-    Parameters
-    ----------
-    cluster
-        The nodes. Each has the label `kubernetes.io/arch` of its architecture, stated or not.
-    group_label
-        The label whose value is the group of a node, stated for the nodes or not; empty where there
-        is no such label but those that are stated.
-
-    Raises
-    ------
-    EngineOptionError
-        The label of groups is no key of a label.
-    """
+    """Finds what selects nodes of a cluster."""
 
     def __init__(self, cluster: Cluster, group_label: str = "") -> None:
         if group_label:
@@ -102,40 +80,7 @@ class Selectors:
         self._groups = [key for key in self._keys if key in groups]
 
     def select(self, names: Collection[str]) -> Selection | None:
-        """Return what selects some nodes and no others; None if nothing does.
-
-        The first of these that there is:
-
-        1. One label that they alone have, as a node selector; several values of one label, each of
-           which some of them alone have, as a required node affinity.
-        2. The name of one node.
-        3. Several labels that only they have all of, or values of several; terms of which each
-           selects some of them alone.
-        4. Their names in the cluster. Nodes of pools have none, as their numbers are made up.
-        5. What tells machines apart as names do, such as the number of an instance.
-
-        The label of groups and then `couler.io/group` go before others, be it with several values,
-        and others in the order of their keys. That a node does not have a label selects nothing, as
-        not all need be stated.
-
-        Notes
-        -----
-        O(n k) operations on sets of nodes, for n nodes that are wanted and k labels of each.
-
-        Examples
-        --------
-        >>> low = [ClusterNode(f"low-{i}", 4, 2**34, "low", "low", labels={"zone": "a"})
-        ...        for i in (1, 2)]
-        >>> big = ClusterNode("big", 64, 2**38, "gpu", labels={"zone": "b"})
-        >>> selectors = Selectors(Cluster((*low, big)))
-        >>> selectors.select(["low-1", "low-2"]).labels
-        {'zone': 'a'}
-        >>> selectors.select(["low-1"]) is None
-        True
-        >>> other = ClusterNode("other", 4, 2**34, "spare")
-        >>> print(Selectors(Cluster((*low, big, other)), "team").select(["low-1", "big", "low-2"]))
-        team in gpu, low
-        """
+        """Return what selects some nodes and no others; None if nothing does."""
         there = set(names)
         wanted = [name for name in self._nodes if name in there]
         if len(wanted) == len(self._nodes):
@@ -238,15 +183,7 @@ class Selectors:
         return Selection(affinity=_required(found))
 
     def _least(self, having: Mapping[str, int], target: int) -> list[str]:
-        """Return keys that all together select nothing else, with none to spare; none if none do.
-
-        Parameters
-        ----------
-        having
-            The nodes that each key selects, those first that are preferred.
-        target
-            Where nothing but this may be selected.
-        """
+        """Keys that all together select nothing else, with none to spare; none if none do."""
         all_nodes = (1 << len(self._nodes)) - 1
         so_far = [all_nodes]
         for some in having.values():
@@ -293,17 +230,7 @@ class Selectors:
 def tolerations_for(
     nodes: Sequence[ClusterNode], own: Sequence[Toleration], may: Collection[str]
 ) -> tuple[Toleration, ...]:
-    """Return what a pod has to tolerate besides, to run on any of some nodes.
-
-    Parameters
-    ----------
-    nodes
-        Where it may run.
-    own
-        What it tolerates anyway.
-    may
-        Keys of taints that may be tolerated for it.
-    """
+    """Return what a pod has to tolerate besides, to run on any of some nodes."""
     made: dict[tuple[str, str, str], Toleration] = {}
     for taint in (taint for node in nodes for taint in node.taints):
         if taint.key in may and not tolerates(own, taint):

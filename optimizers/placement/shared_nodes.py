@@ -22,13 +22,7 @@ _NOTHING: Amount = (0.0, 0.0, 0.0, 0.0)
 
 
 class SharedNodes:
-    """What is planned for nodes that run as many tasks as fit on them.
-
-    Of each node it is kept what is used from each change to the next. From some time on a node has
-    room for a task for good, and that time only moves on as more is planned: a heap of each class
-    of nodes and shape of tasks has the first, O(log n) for n nodes, beside what is looked through
-    of the changes of a few nodes.
-    """
+    """What is planned for nodes that run as many tasks as fit on them."""
 
     def __init__(self, model: Compiled) -> None:
         self._model = model

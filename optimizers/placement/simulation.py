@@ -1,25 +1,4 @@
-"""A run of pipelines under a strategy, event by event.
-
-The model:
-
-* Pipelines arrive. From the first one on they are collected for a window, then the strategy places
-  all of them; the next to arrive opens the next window. A strategy that replans is asked for all
-  that has not started as well.
-* Where pipelines start as wholes, one starts when all of its nodes are free, and has each of them
-  until no later task of it needs that node. Waiting pipelines are looked through in order when a
-  window closes and, once nodes were freed, at the next poll; any that can start does, also past
-  others that cannot. Inside a pipeline, a task starts when what it reads from has ended and no
-  other task of the pipeline runs on its node.
-* Where tasks start by themselves, one starts when what it reads from has ended and its node is
-  free; of those that wait for a node, the first in the order of the strategy goes first.
-* A task takes its operations over the throughput of its model on its node, or its own seconds; on
-  its node it first reads its inputs from other nodes, one after the other, at the bandwidth between
-  nodes. Nodes run one task at a time, or as many as fit (`Rules.sharing`).
-* Strategies are told expected speeds; what happens goes by actual ones, which are the same if
-  nothing else is said. Nothing fails, and placing takes no time.
-
-Whatever happens at one time happens in this order: arrivals, ends, windows, polls.
-"""
+"""A run of pipelines under a strategy, event by event."""
 
 from __future__ import annotations
 
@@ -56,28 +35,7 @@ def simulate(
     *,
     actual: Speeds | None = None,
 ) -> Report:
-    """Return what a run does.
-
-    Parameters
-    ----------
-    pipelines
-        In the order in which they are submitted, of those that arrive at the same time.
-    cluster
-        The nodes.
-    strategy
-        Places the pipelines.
-    speeds
-        What the strategy expects.
-    rules
-        When tasks start; those of the paper if it is None.
-    actual
-        What is true of speeds; what is expected if it is None.
-
-    Raises
-    ------
-    PlacementError
-        Pipelines or speeds are wrong, no node can run some tasks, or the strategy left some out.
-    """
+    """Return what a run does."""
     actual = actual or speeds
     check_pipelines(pipelines)
     check_speeds(speeds, pipelines, cluster.nodes)

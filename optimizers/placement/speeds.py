@@ -15,39 +15,7 @@ __all__ = ["Speeds", "check_speeds"]
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """Throughput of models on nodes, and the bandwidth between nodes.
-
-    Attributes
-    ----------
-    rates
-        Operations per second (above 0), by the kind of model and the name of a node or of a group.
-        An empty name stands for every model or every node.
-    bandwidth_bytes_per_s
-        Between any two nodes, above 0.
-    latency_s
-        What each transfer takes beside.
-    start_s
-        What each task takes beside, as starting a container does; but for those that say that they
-        take no time at all.
-
-    Notes
-    -----
-    A task takes its own `seconds`, of its node before those of the group before those of all; and
-    if it has none for the node, its operations over the rate of its model. A rate of the model goes
-    before one of all models, and of these one of the node before one of its group before one of
-    all nodes.
-
-    Examples
-    --------
-    >>> speeds = Speeds({("RF", "medium"): 2e8, ("", ""): 1e8})
-    >>> node = ClusterNode("m1", cpu=4, memory_bytes=8 * 2**30, group="medium")
-    >>> speeds.seconds(Task("train", model="RF", operations=1e9), node)
-    5.0
-    >>> speeds.seconds(Task("train", model="DT", operations=1e9), node)
-    10.0
-    >>> speeds.seconds(Task("train", model="DT", seconds={"medium": 3.0}), node)
-    3.0
-    """
+    """Throughput of models on nodes, and the bandwidth between nodes."""
 
     rates: Mapping[tuple[str, str], float] = field(default_factory=dict)
     bandwidth_bytes_per_s: float = 125e6
@@ -55,13 +23,7 @@ class Speeds:
     start_s: float = 0.0
 
     def seconds(self, task: Task, node: ClusterNode) -> float:
-        """Return how long a task computes on a node.
-
-        Raises
-        ------
-        PlacementError
-            Nothing says how fast the node is.
-        """
+        """Return how long a task computes on a node."""
         found = self.known_seconds(task, node)
         if found is None:
             raise PlacementError("speeds are missing:", [_missing(task, node)])
@@ -96,17 +58,7 @@ class Speeds:
 def check_speeds(
     speeds: Speeds, pipelines: Sequence[Pipeline], nodes: Iterable[ClusterNode]
 ) -> None:
-    """Refuse speeds that are none, or that are missing for a model and a node that can run it.
-
-    Raises
-    ------
-    PlacementError
-        All problems at once.
-
-    Notes
-    -----
-    O(k n + t) for k kinds of models, n nodes and t tasks where no speed is missing.
-    """
+    """Refuse speeds that are none, or that are missing for a model and a node that can run it."""
     problems = [
         f"the rate of {model or 'all models'} on {place or 'all nodes'} must be above 0, not {rate}"
         for (model, place), rate in speeds.rates.items()

@@ -102,19 +102,7 @@ class TaskMaker:
     def _with_operations(
         self, task: Task, operations: float, path: str, others: Sequence[Task] = ()
     ) -> Task:
-        """Return a task that takes as long as its operations do, if the speeds for that are known.
-
-        Parameters
-        ----------
-        task
-            The task, which takes its seconds.
-        operations
-            What it computes.
-        path
-            Where its step is.
-        others
-            What may become of the task.
-        """
+        """A task that takes as long as its operations do, if the speeds for that are known."""
         if not operations:
             return task
         if "" not in self._stated and task.model not in self._stated:
@@ -173,17 +161,7 @@ class TaskMaker:
 def _unlike(
     cluster: Cluster, named: Collection[str], selected: Collection[tuple[str, str]]
 ) -> tuple[ClusterNode, ...]:
-    """Return nodes for all: for each other one there is one as fast that can run what that can.
-
-    Parameters
-    ----------
-    cluster
-        All nodes.
-    named
-        Those that have speeds of their own, among other names.
-    selected
-        The labels that steps select.
-    """
+    """Return nodes for all: for each other one there is one as fast that can run what that can."""
     alike: dict[object, list[ClusterNode]] = {}
     for node in cluster.nodes:
         name = node.name if node.name in named else ""

@@ -24,10 +24,7 @@ _ROUNDS = "Of its rounds one is counted."
 
 
 def counted_in_part(workflow: Workflow) -> dict[str, str]:
-    """Return, by the paths of steps of which less is counted than may run, what is counted.
-
-    O(n) for n steps.
-    """
+    """Return, by the paths of steps of which less is counted than may run, what is counted."""
     around: dict[ScopeKey, str] = {}
     found: dict[str, str] = {}
     for scope in scopes(workflow):
@@ -73,21 +70,7 @@ def tell_guesses(context: PassContext, workload: Workload) -> None:
 def machine_cost(
     workload: Workload, report: Report, cluster: Cluster, in_part: Collection[str]
 ) -> Figure | None:
-    """Return what machines cost while they run any of a workload, in US dollars.
-
-    Parameters
-    ----------
-    workload, report, cluster
-        What was placed, and where.
-    in_part
-        The paths of steps of which less is counted than may run: the cost is a lower bound then.
-
-    Returns
-    -------
-    Figure or None
-        None if the price of a machine that is used is not known. The figure has no value if it is
-        not known of some step how long it takes.
-    """
+    """Return what machines cost while they run any of a workload, in US dollars."""
     cost = report.cost_usd(cluster)
     if cost is None:
         return None

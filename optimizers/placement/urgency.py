@@ -15,33 +15,14 @@ _SLACK_SHARE = 1e-3
 
 
 class Urgency(t.NamedTuple):
-    """How urgent a step is.
-
-    Attributes
-    ----------
-    tail_s
-        Seconds of the longest path from its start to the end, itself included.
-    is_critical
-        Whether all would end later if it started later.
-    """
+    """How urgent a step is."""
 
     tail_s: float
     is_critical: bool
 
 
 def urgencies(workload: Workload, report: Report) -> dict[str, Urgency]:
-    """Return how urgent each step is, by its path: of a foreach, the most urgent item.
-
-    Parameters
-    ----------
-    workload, report
-        What is placed, and how it goes by the plan.
-
-    Notes
-    -----
-    The tail is the upward rank of HEFT on the machines that were chosen, without what moving data
-    takes. O(n + m) for n tasks and m edges.
-    """
+    """Return how urgent each step is, by its path: of a foreach, the most urgent item."""
     after: defaultdict[str, list[str]] = defaultdict(list)
     for edge in workload.pipeline.edges:
         after[edge.source].append(edge.target)

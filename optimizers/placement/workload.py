@@ -24,34 +24,7 @@ __all__ = ["Workload", "workload_of"]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is placed.
-
-    Attributes
-    ----------
-    pipeline
-        The tasks: a step's own path, or its path and a number for each task of a foreach.
-    steps
-        The steps of the tasks by their paths, in the order of the workflow.
-    step_of
-        The path of the step of each task. Those of steps that are done have none, nor have joins:
-        tasks of no length, each waited for in place of many others.
-    gpu_steps
-        The steps that get a GPU, though they request none, and the name of GPUs that they get.
-    items
-        How many items the tasks of a foreach stand for, by its path, where they are fewer.
-    unlearned
-        The steps of whose model something was learned that is not used, as of these groups nothing
-        is known.
-    jobs
-        The pods of the steps that create a resource, by the paths of the steps.
-    replica_of
-        The task of the step and the type of the pod of each task that is the pod of a job. Such
-        tasks have no `step_of`; the task of the step itself waits for them.
-    guessed
-        The seconds of one item that are taken of steps of which nobody knows them, by their paths.
-    levels
-        The foreachs around steps, and their own, by their paths.
-    """
+    """What is placed."""
 
     pipeline: Pipeline
     steps: Mapping[str, Step]
@@ -74,42 +47,7 @@ def workload_of(
     learned: Learned | None = None,
     done: Collection[str] = (),
 ) -> Workload:
-    """Return the tasks of a workflow.
-
-    Parameters
-    ----------
-    workflow
-        Verified, and without defaults.
-    cluster
-        The machines, and what is stated of their speeds.
-    gpu_models
-        Kinds of models that use a GPU: a step of one that requests none gets one if some machine
-        with GPUs that can run it then is faster than all others.
-    tolerate
-        Keys of taints that all steps tolerate.
-    learned
-        Speeds that earlier runs have shown, which go before those that are stated.
-    done
-        Paths of steps that have ended and do not run again: they take no time and need no machine.
-
-    Notes
-    -----
-    A task needs what its pod requests (`needs_of`), and the memory of its profile if that is more.
-    Of a step that requests no processors it is taken to use `SILENT_CPU`. A task that stands for
-    several items of a foreach takes as long as these one after another.
-
-    Operations are divided by the speed of a machine where speeds are stated for the step's kind of
-    model, or for all kinds; or where speeds of its kind are learned, and of each machine that can
-    run it one is learned or stated. Else its seconds stand for any machine; where they are not
-    known, operations over 1e9. A step of which neither is known takes as long as the others on the
-    mean, or one second if nobody knows any. Each pod of a job takes as long as the job, and its
-    room besides (`pods_of_job`). Steps of exit handlers take no time here, as most of them run only
-    after all else; hooks are left out, and other steps that run in no pod take their time but need
-    nothing.
-
-    Steps that use GPUs tolerate taints whose keys are the names of GPUs of the cluster, as
-    Kubernetes lets them.
-    """
+    """Return the tasks of a workflow."""
     flat, joins, links, limits = flatten(workflow, lambda step: most_copies(step, cluster))
     flat = [one for one in flat if not _is_hook(one.path)]
     known = [seconds for one in flat if (seconds := known_seconds(one.step)) is not None]
@@ -205,10 +143,7 @@ def _shares(one: FlatStep) -> list[float]:
 def _edges(
     link: Link, by_path: Mapping[str, FlatStep | Join], done: Collection[str]
 ) -> Iterator[Edge]:
-    """Yield the edges between the tasks of two steps; each task reads all that it waits for.
-
-    What a step has made that is done lies in the store, as far from one machine as from another.
-    """
+    """Yield the edges between the tasks of two steps; each task reads all that it waits for."""
     before, after = by_path[link.before], by_path[link.after]
     size = round(before.output_bytes) if link.reads and link.before not in done else 0
     sources, targets = _blocks(_names(before), link.blocks), _blocks(_names(after), link.blocks)

@@ -38,29 +38,7 @@ _Bound: t.TypeAlias = tuple[str, ...]
 
 
 class PlacementWriter:
-    """Writes what was chosen into the steps.
-
-    Parameters
-    ----------
-    cluster, selectors
-        The machines, and what selects them.
-    workload, report
-        What was placed, and where and why.
-    bind
-        To what steps are bound: the group of a machine (of one without, those that are like it), or
-        the machine alone.
-    tolerate
-        Keys of taints that steps may be made to tolerate, beside those of GPUs.
-    urgent_class
-        The priority class of critical steps; none if it is empty.
-
-    Attributes
-    ----------
-    reasons
-        Why each step is where it is, by its path.
-    has_order
-        Whether steps have a priority.
-    """
+    """Writes what was chosen into the steps."""
 
     def __init__(
         self,
@@ -111,20 +89,7 @@ class PlacementWriter:
         self._indistinct: dict[str, list[tuple[str, Step]]] = {}
 
     def write(self, workflow: Workflow, *, with_order: bool = True) -> Workflow:
-        """Return a workflow with placements.
-
-        Parameters
-        ----------
-        workflow
-            The workflow.
-        with_order
-            Whether steps get a priority, the seconds that are left from their start to the end.
-
-        Raises
-        ------
-        InvalidWorkflowError
-            Nothing tells the machines of some steps from others.
-        """
+        """Return a workflow with placements."""
         self._settings = workflow.pod
         self.reasons, self.has_order = {}, with_order
         self._counts, self._indistinct = Counter(), {}

@@ -1,8 +1,4 @@
-"""What a run exchanges with places outside of it.
-
-A file that comes from outside is put into the store before a process gets it, so that its content
-is known: it is a part of the key of what the step does.
-"""
+"""What a run exchanges with places outside of it."""
 
 from __future__ import annotations
 
@@ -43,23 +39,7 @@ SCRATCH = "exchange"
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Fetches files from locations and puts files there.
-
-    All of it may take long: an engine calls it in threads.
-
-    Parameters
-    ----------
-    store
-        Where fetched files go.
-    repository
-        Address of the repository of this machine, for locations that are but a key.
-    entries
-        The secrets of this machine.
-    scratch
-        Folder for files on their way.
-    environ
-        The environment of the programs that it calls.
-    """
+    """Fetches files from locations and puts files there."""
 
     store: ObjectStore
     repository: str
@@ -68,26 +48,7 @@ class Exchange:
     environ: Mapping[str, str]
 
     def fetch(self, given: Input, location: Location, stop: Stop) -> Fetched:
-        """Put what an input takes from outside into the store.
-
-        Parameters
-        ----------
-        given
-            The input.
-        location
-            Where it is, with its texts known.
-        stop
-            Ends programs that fetch.
-
-        Raises
-        ------
-        ArtifactError
-            It is not there, not of the declared type, or cannot be fetched.
-        ConfigurationError
-            A secret or a package is missing.
-        OSError
-            This machine's disk does not take it.
-        """
+        """Put what an input takes from outside into the store."""
         with self._transfer.folder() as folder:
             target = folder / name_of(location)
             try:
@@ -166,13 +127,7 @@ def has_targets(step: Step) -> bool:
 
 
 def bind_sources(step: Step, view: View) -> Locations:
-    """Return where the inputs of a step are, outside of the workflow.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        A text cannot be read.
-    """
+    """Return where the inputs of a step are, outside of the workflow."""
     return {
         given.name: bind_location(given.at, view) for given in step.inputs if given.at is not None
     }

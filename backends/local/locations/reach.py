@@ -40,22 +40,7 @@ def _has_module(name: str) -> bool:
 def require_reach(
     workflow: Workflow, entries: Entries, has_module: Callable[[str], bool] = _has_module
 ) -> None:
-    """Refuse to start a workflow whose files this machine cannot fetch or put.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    entries
-        The secrets and variables of this machine.
-    has_module
-        Tells whether a module of Python is installed.
-
-    Raises
-    ------
-    ConfigurationError
-        A package, a program or a credential is missing; the message ends in what to do.
-    """
+    """Refuse to start a workflow whose files this machine cannot fetch or put."""
     missing: dict[str, str] = {}
     for path, step in steps_by_path(workflow):
         for location in locations(step):

@@ -11,21 +11,7 @@ from couler.backends.local.runtimes.host import HostRuntime
 
 
 def make_runtime(name: RuntimeName, environ: Mapping[str, str]) -> Runtime:
-    """Return a runtime by its name.
-
-    Parameters
-    ----------
-    name
-        The name.
-    environ
-        Its settings, those of containers among them (`ContainerRuntime.from_environ`), and the
-        PATH on which processes of this machine are looked for.
-
-    Raises
-    ------
-    ConfigurationError
-        A setting of containers cannot be read.
-    """
+    """Return a runtime by its name."""
     if name == "process":
         return HostRuntime(environ)
     return ContainerRuntime.from_environ(name, environ)

@@ -1,16 +1,4 @@
-"""What a runtime is: the way in which the attempts of steps become processes of this machine.
-
-The engine makes a `Job` for each attempt and asks the runtime of the run, in this order:
-
-1. `prepare`: the folders that the attempt needs exist.
-2. `place` and `seen`: where the engine puts the files of inputs, and what the process is told.
-3. `launch`: what to spawn, as the leader of a process group of its own.
-4. after the end of that process: `reason`, whether the step's program ran at all; and, if it
-   ended well, `collect`, after which the files of outputs lie where `place` says.
-5. `end`, however the attempt ended: nothing of it runs any more.
-
-All of them may block, those of container runtimes for seconds.
-"""
+"""What a runtime is: the way in which the attempts of steps become processes of this machine."""
 
 from __future__ import annotations
 
@@ -35,37 +23,7 @@ class CannotStartError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One attempt of a container or script step.
-
-    Attributes
-    ----------
-    run_id
-        The run; `Runtime.end_orphans` finds by it what a dead engine has left.
-    name
-        Name of the attempt, `[a-z0-9][a-z0-9-]*`, unique on the machine.
-    step
-        The step, whose values are given to `Runtime.launch`.
-    folder
-        The attempt's own folder, absolute, which exists; everything is put below it.
-    is_bare
-        Whether that is the work folder itself, as nothing but what the process writes is put
-        there.
-    volumes
-        The volumes of the workflow, by name.
-    inherited
-        The environment of the engine, which processes of the machine inherit.
-    gpus
-        The numbers or names of the devices that the step has been given.
-    shared
-        The folder of the attempt whose volumes it sees, for another container of its pod; None
-        for its own.
-    mirrored
-        The work folder of that attempt, where the container shares it.
-    host_network, host_aliases
-        What pods of the workflow and of the step are told of networks, for runtimes with images.
-    work
-        The folder that the process knows as `COULER_WORK`.
-    """
+    """One attempt of a container or script step."""
 
     run_id: str
     name: str
@@ -92,13 +50,7 @@ class Job:
 
     @property
     def action(self) -> Container | Script:
-        """What the step runs.
-
-        Raises
-        ------
-        TypeError
-            It is a step of another kind.
-        """
+        """What the step runs."""
         if not isinstance(self.step.action, Container | Script):
             raise TypeError(f"a step of the kind {self.step.action.kind} is no process")
         return self.step.action
@@ -131,32 +83,15 @@ class Runtime(t.Protocol):
         ...
 
     def check(self, workflow: Workflow) -> Iterator[Diagnostic]:
-        """Yield what cannot run, before anything does.
-
-        Raises
-        ------
-        ConfigurationError
-            The runtime itself cannot be used.
-        """
+        """Yield what cannot run, before anything does."""
         ...
 
     def is_bare(self, step: Step) -> bool:
-        """Return whether attempts of a step need no files but those in their work folders.
-
-        To make and to remove a second folder costs as much as to start a process.
-        """
+        """Return whether attempts of a step need no files but those in their work folders."""
         ...
 
     def prepare(self, job: Job) -> None:
-        """Make the folders that an attempt needs, `job.work` among them.
-
-        Raises
-        ------
-        CannotStartError
-            The attempt cannot start.
-        OSError
-            They cannot be made.
-        """
+        """Make the folders that an attempt needs, `job.work` among them."""
         ...
 
     def place(self, job: Job, path: str) -> Path:
@@ -168,63 +103,21 @@ class Runtime(t.Protocol):
         ...
 
     def launch(self, job: Job, words: Sequence[str], environ: Mapping[str, str]) -> Launch:
-        """Return what to spawn.
-
-        Parameters
-        ----------
-        job
-            The attempt, whose inputs have been put in their places.
-        words
-            Command and arguments of a container step, evaluated; empty for a script.
-        environ
-            What the step declares: its `env` and `env_from` evaluated, `COULER_INPUT_*`.
-
-        Raises
-        ------
-        CannotStartError
-            The attempt cannot start: its working directory does not exist, say.
-        OSError
-            A file that the attempt needs cannot be written.
-        """
+        """Return what to spawn."""
         ...
 
     def reason(self, job: Job, exit_code: int) -> str | None:
-        """Return why the step's program did not run, although what was spawned did.
-
-        None if it ran: then the exit code is its own.
-        """
+        """Return why the step's program did not run, although what was spawned did."""
         ...
 
     def collect(self, job: Job) -> None:
-        """Bring the files of outputs to their places, after a good end.
-
-        An output that the process did not write is none of its concern.
-
-        Raises
-        ------
-        EngineError, OSError
-            They cannot be brought.
-        """
+        """Bring the files of outputs to their places, after a good end."""
         ...
 
     def end(self, job: Job) -> None:
-        """End what is left of an attempt whose process has ended or was killed.
-
-        Raises
-        ------
-        EngineError
-            It cannot be ended.
-        """
+        """End what is left of an attempt whose process has ended or was killed."""
         ...
 
     def end_orphans(self, run_id: str) -> int:
-        """End what a dead engine has left of a run, and return how many attempts that were.
-
-        Processes of the machine are not meant, which the engine itself finds.
-
-        Raises
-        ------
-        EngineError
-            It cannot be found or ended.
-        """
+        """End what a dead engine has left of a run, and return how many attempts that were."""
         ...

@@ -1,10 +1,4 @@
-"""Containers of podman or docker, made from the images of the steps.
-
-The work folder of an attempt is mounted where Argo has it. Files of inputs at absolute paths are
-mounted there; those of outputs are copied out of the container after its end, so that a process
-can write wherever the image allows it. Values of environment variables are kept out of arguments,
-which every user of a machine can read.
-"""
+"""Containers of podman or docker, made from the images of the steps."""
 
 from __future__ import annotations
 
@@ -60,23 +54,7 @@ _PULL = {"Always": "always", "IfNotPresent": "missing", "Never": "never"}
 
 @dataclass(frozen=True, slots=True)
 class ContainerRuntime:
-    """Runs steps in containers.
-
-    Attributes
-    ----------
-    name
-        The tool.
-    command
-        How it is called: the program and options that stand before its verb.
-    run_args
-        Further arguments of `run`, before those of the step: a network, limits of users.
-    user
-        Who runs in the containers: `image` for the user of the image, a user (`1000:1000`), or
-        `auto` for the image's, except where files would then belong to root (docker used by
-        somebody else): there the user of the engine.
-    has_init
-        Whether an init process passes signals on to the program.
-    """
+    """Runs steps in containers."""
 
     name: Tool
     command: tuple[str, ...]
@@ -86,28 +64,7 @@ class ContainerRuntime:
 
     @classmethod
     def from_environ(cls, tool: Tool, environ: Mapping[str, str]) -> ContainerRuntime:
-        """Return the runtime as the environment sets it up.
-
-        Parameters
-        ----------
-        tool
-            The tool.
-        environ
-            `COULER_PODMAN` is the command (`podman --runtime runc`), `COULER_PODMAN_ARGS` has
-            further arguments of `podman run`; for docker the names are those with DOCKER.
-            `COULER_CONTAINER_USER` is the user.
-
-        Raises
-        ------
-        ConfigurationError
-            A setting cannot be split into words.
-
-        Examples
-        --------
-        >>> runtime = ContainerRuntime.from_environ("docker", {"COULER_DOCKER": "docker -c far"})
-        >>> runtime.command, runtime.user
-        (('docker', '-c', 'far'), 'auto')
-        """
+        """Return the runtime as the environment sets it up."""
         variable = f"COULER_{tool.upper()}"
         # Without the program podman refuses `--init`; elsewhere than on Linux it runs in a machine
         # of its own, which has it.
@@ -121,13 +78,7 @@ class ContainerRuntime:
         )
 
     def check(self, workflow: Workflow) -> Iterator[Diagnostic]:
-        """Yield a diagnostic for each path that no container has.
-
-        Raises
-        ------
-        ConfigurationError
-            The tool is not installed, or does not answer.
-        """
+        """Yield a diagnostic for each path that no container has."""
         if any(isinstance(step.action, Container | Script) for step in all_steps(workflow)):
             self._probe()
         for scope in scopes(workflow):
@@ -140,15 +91,7 @@ class ContainerRuntime:
         return False
 
     def prepare(self, job: Job) -> None:
-        """Make the folders of an attempt, which every user of an image can write.
-
-        Raises
-        ------
-        CannotStartError
-            A folder of the machine that the step mounts does not exist.
-        OSError
-            They cannot be made.
-        """
+        """Make the folders of an attempt, which every user of an image can write."""
         job.work.mkdir(exist_ok=True)
         job.work.chmod(0o777)
         make_volumes(job)
@@ -178,15 +121,7 @@ class ContainerRuntime:
         return path if inner is None else os.path.normpath(f"{WORK_DIR}/{inner}")
 
     def launch(self, job: Job, words: Sequence[str], environ: Mapping[str, str]) -> Launch:
-        """Return the client that runs the container of an attempt.
-
-        Raises
-        ------
-        CannotStartError
-            A path has characters that the tool cannot be given.
-        OSError
-            A file that the attempt needs cannot be written.
-        """
+        """Return the client that runs the container of an attempt."""
         declared = {"COULER_WORK": WORK_DIR, **environ}
         by_name = {name: text for name, text in declared.items() if not _is_clients(name, job)}
         run = [*self.command, "run", *self.run_args]
@@ -222,15 +157,7 @@ class ContainerRuntime:
         return f'{self.name} cannot start a container of the image "{job.action.image}"{because}'
 
     def collect(self, job: Job) -> None:
-        """Copy the outputs at absolute paths out of the container.
-
-        Raises
-        ------
-        EngineError
-            One that is there cannot be copied, or is of another user and stays so.
-        OSError
-            The folder for them cannot be made.
-        """
+        """Copy the outputs at absolute paths out of the container."""
         inputs = [given.path for given in job.step.inputs if given.path is not None]
         outputs = [output.path for output in job.step.outputs if output.path is not None]
         for path in outputs:
@@ -248,24 +175,12 @@ class ContainerRuntime:
             )
 
     def end(self, job: Job) -> None:
-        """Remove the container, with all that runs in it.
-
-        Raises
-        ------
-        EngineError
-            It cannot be removed.
-        """
+        """Remove the container, with all that runs in it."""
         self._remove([job.name])
         self._own_again(job)  # so that the folder can be removed; if not, it stays
 
     def end_orphans(self, run_id: str) -> int:
-        """Remove the containers of a run and return how many there were.
-
-        Raises
-        ------
-        EngineError
-            They cannot be found, or one cannot be removed.
-        """
+        """Remove the containers of a run and return how many there were."""
         try:
             done = self._call("ps", "--all", "--quiet", "--filter", f"label={RUN_LABEL}={run_id}")
         except OSError as error:
@@ -320,10 +235,7 @@ class ContainerRuntime:
             raise EngineError(f"{self.name} cannot copy {path}: {done.stderr.strip()}")
 
     def _own_again(self, job: Job) -> str | None:
-        """Take back files that users of images have left, which the engine cannot read or remove.
-
-        Return why that did not work, if it did not.
-        """
+        """Take over files left by users of images, which the engine cannot read or remove."""
         own = os.getuid()
         if own == 0 or not _has_others(job.folder, own):
             return None

@@ -1,22 +1,4 @@
-"""Run a program that sees files of its own at some paths: ``python enter.py SPEC.json -- WORDS``.
-
-The program takes the place of this one, so that its signals, its exit code and the resources that
-it used are those of the process that was spawned. It sees the files of the machine, except at the
-paths that the spec names, and runs as the user who started it.
-
-The spec is an object with
-
-- ``root``: a folder, with what is at the paths of ``private``, each below its own path
-- ``private``: paths at which the files of the machine are not seen; what the program writes in the
-  folders around them comes to lie in ``root``
-- ``binds``: ``[source, path, read only]`` each, folders of the machine at other paths
-- ``directory``: where the program runs
-- ``refused``: a file for the reason why the program cannot be started: the number of the error
-  of the program itself, or a text; it stays empty, or is not there, if the program runs
-
-All paths are absolute and without symbolic links. This is a program of its own, without imports
-from the rest, so that it starts fast.
-"""
+"""Run a program that has files of its own at some paths: ``python enter.py SPEC.json -- WORDS``."""
 
 from __future__ import annotations
 

@@ -40,13 +40,7 @@ PYTHON = frozenset({"python", "python3"})
 
 @dataclass(frozen=True)
 class HostRuntime:
-    """Runs steps as processes of this machine, with the environment of the engine.
-
-    Attributes
-    ----------
-    environ
-        The environment that processes inherit, whose PATH tells where programs are.
-    """
+    """Runs steps as processes of this machine, with the environment of the engine."""
 
     environ: Mapping[str, str]
     name: str = "process"
@@ -72,16 +66,7 @@ class HostRuntime:
         return isinstance(step.action, Container) and not namespaces.needs_view(step)
 
     def prepare(self, job: Job) -> None:
-        """Make the folders of an attempt.
-
-        Raises
-        ------
-        CannotStartError
-            A folder of the machine that the step mounts does not exist, or the step would not
-            see the folder of its own attempt any more.
-        OSError
-            They cannot be made.
-        """
+        """Make the folders of an attempt."""
         if job.is_bare:
             return
         job.work.mkdir(exist_ok=True)
@@ -102,15 +87,7 @@ class HostRuntime:
         return path if inner is None else str(self.place(job, inner))
 
     def launch(self, job: Job, words: Sequence[str], environ: Mapping[str, str]) -> Launch:
-        """Return the process of an attempt.
-
-        Raises
-        ------
-        CannotStartError
-            The working directory does not exist.
-        OSError
-            A file that the attempt needs cannot be written.
-        """
+        """Return the process of an attempt."""
         self._make_directory(job)
         if job.step.inputs or job.step.outputs:
             words = tuple(self._moved(word, job) for word in words)

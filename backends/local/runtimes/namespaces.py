@@ -1,9 +1,4 @@
-"""Files at absolute paths for processes of the machine, through a user and a mount namespace.
-
-A step that declares `/data/model` neither finds nor changes the machine's own `/data/model`: the
-folder `root` of the attempt holds what lies at such paths, and `enter.py` shows it to the process
-in the place of the machine's.
-"""
+"""Files at absolute paths for processes of the machine, through a user and a mount namespace."""
 
 from __future__ import annotations
 
@@ -77,16 +72,7 @@ def is_own(job: Job, path: str) -> bool:
 
 
 def prepare(job: Job) -> None:
-    """Make the folders around what a step declares.
-
-    Raises
-    ------
-    CannotStartError
-        A folder of the machine that the step mounts does not exist, or the step would not see
-        the folder of its own attempt any more.
-    OSError
-        They cannot be made.
-    """
+    """Make the folders around what a step declares."""
     for one in mounted(job):
         if not one.source.exists():
             raise CannotStartError(f"{one.source}, which it mounts at {one.path}, does not exist")
@@ -102,13 +88,7 @@ def prepare(job: Job) -> None:
 
 
 def wrap(job: Job, words: Sequence[str], directory: Path) -> tuple[str, ...]:
-    """Return the words that run a program with the files of its step.
-
-    Raises
-    ------
-    OSError
-        The specification of the namespace cannot be written.
-    """
+    """Return the words that run a program with the files of its step."""
     binds = [(str(one.source), without_links(one.path), one.read_only) for one in mounted(job)]
     _write_spec(job.folder, _private(job), binds, str(directory))
     return (*_LAUNCHER, str(job.folder / "spec.json"), "--", *words)

@@ -29,15 +29,7 @@ class Mounted(t.NamedTuple):
 
 @functools.lru_cache(maxsize=1024)  # an attempt asks several times for the same few
 def inside_work(path: str) -> str | None:
-    """Return a declared path as relative to the work folder, None if it leads out of that.
-
-    Examples
-    --------
-    >>> inside_work("model.bin"), inside_work("/tmp/couler/model.bin")
-    ('model.bin', 'model.bin')
-    >>> inside_work("/data/model.bin"), inside_work("../model.bin")
-    (None, None)
-    """
+    """Return a declared path as relative to the work folder, None if it leads out of that."""
     if path == WORK_DIR:
         return "."
     parts = PurePosixPath(path.removeprefix(f"{WORK_DIR}/"))
@@ -61,10 +53,7 @@ def absolute_paths(step: Step) -> tuple[str, ...]:
 
 
 def volume_source(volume: Volume, folder: Path) -> Path | None:
-    """Return what stands for a volume on this machine, None for one that it cannot have.
-
-    A folder holds those that are made for the attempt.
-    """
+    """Return what stands for a volume on this machine, None for one that it cannot have."""
     match volume:
         case EmptyVolume() | EphemeralVolume():
             return folder / volume.name
@@ -88,13 +77,7 @@ def mounted(job: Job) -> tuple[Mounted, ...]:
 
 
 def make_volumes(job: Job) -> None:
-    """Make the folders of the empty volumes that a step sees.
-
-    Raises
-    ------
-    OSError
-        They cannot be made.
-    """
+    """Make the folders of the empty volumes that a step sees."""
     own = job.volumes_folder
     for one in mounted(job):
         if one.source.is_relative_to(own):
@@ -102,13 +85,7 @@ def make_volumes(job: Job) -> None:
 
 
 def below(path: str, folder: str) -> str | None:
-    """Return an absolute path as relative to a folder, None if it is not in it.
-
-    Examples
-    --------
-    >>> below("/data/in/x", "/data"), below("/data", "/data"), below("/database", "/data")
-    ('in/x', '.', None)
-    """
+    """Return an absolute path as relative to a folder, None if it is not in it."""
     if not PurePosixPath(path).is_relative_to(folder):
         return None
     return str(PurePosixPath(path).relative_to(folder))
@@ -128,15 +105,7 @@ def without_links(path: str) -> str:
 def refuse_paths(
     step: Step, path: str, refuse_absolute: Callable[[str], str | None]
 ) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each path of a step at which nothing can lie.
-
-    Parameters
-    ----------
-    step, path
-        The step and its path in the workflow.
-    refuse_absolute
-        Tells why an absolute path cannot be had, None if it can.
-    """
+    """Yield a diagnostic for each path of a step at which nothing can lie."""
     places = [(f'"{name}"', where) for name, where in declared_paths(step)]
     places += [(f'the volume "{mount.volume}"', mount.path) for mount in step.mounts]
     for what, where in places:

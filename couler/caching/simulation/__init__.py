@@ -1,7 +1,4 @@
-"""What a policy of caching brings, by simulation of a run.
-
-The model is stated at `couler.caching.simulation.engine`.
-"""
+"""What a policy of caching brings, by simulation of a run."""
 
 from couler.caching.simulation.comparison import Comparison, compare
 from couler.caching.simulation.engine import simulate

@@ -1,25 +1,4 @@
-"""A run of steps over a cache, event by event.
-
-The model:
-
-* Steps are those of an `ArtifactGraph`. A step is ready when all that it waits for has ended. Ready
-  steps wait in a queue, first those that were ready first, of equals the one of the lower number,
-  and each of w workers takes the next one (list scheduling, as the local engine does).
-* A worker has a step from its start to its end: it reads the step's inputs one after the other,
-  computes for the step's seconds, and writes its outputs one after the other.
-* An input that the cache holds when the step starts is a hit, and read from the cache. Any other is
-  a miss. It is read from the remote store, or made again: the worker runs the job that makes it,
-  for which it needs that job's inputs in the same way, so that remaking cascades up to what is held
-  or comes from outside. What a worker had to get for a step it gets once. The cache is told of each
-  artifact that is read from it, for the step or for what is made again.
-* What was missed and what was made again on the way is offered to the cache when the inputs are
-  there, outputs when the step has computed. What the cache takes is written to it, and the worker
-  waits for that. Where misses are read again, the outputs are written to the remote store too.
-* Stores have latencies and bandwidths, the same for each reader however many there are.
-
-Nothing fails, and nothing is left in the cache from before. The cache is asked at the times of the
-run, with what has happened until then.
-"""
+"""A run of steps over a cache, event by event."""
 
 from __future__ import annotations
 
@@ -56,22 +35,7 @@ class Cache(t.Protocol):
 
 
 def simulate(graph: ArtifactGraph, cache: Cache, machine: Machine) -> Report:
-    """Return what a run of a graph does over a cache.
-
-    Parameters
-    ----------
-    graph
-        With the true seconds of the jobs, and the sizes of the artifacts.
-    cache
-        Empty; it is changed.
-    machine
-        Workers and stores.
-
-    Notes
-    -----
-    O((n + r) log n) for n jobs and r reads, beside what the cache takes; where misses are made
-    again, each miss takes up to the number of its ancestors.
-    """
+    """Return what a run of a graph does over a cache."""
     return _Run(graph, cache, machine).report()
 
 
@@ -154,11 +118,7 @@ class _Run:
         self._at(at, _READ, job)
 
     def _fetching(self, job: int) -> tuple[list[tuple[int, Phase, float]], list[int], list[int]]:
-        """Return the work of having all inputs of a job, what is held of it, and what is fetched.
-
-        Each once, in the order in which they are needed. What is run again may give what is held,
-        too; that counts as read from the cache, as a hit does.
-        """
+        """The work of having all inputs of a job, what is held of it, and what is fetched."""
         graph, machine = self._graph, self._machine
         work: list[tuple[int, Phase, float]] = []
         held: dict[int, None] = {}

@@ -15,39 +15,7 @@ from couler.caching.simulation.machine import Machine
 
 
 class GovernedCache:
-    """What a policy keeps, of what it can know while a run is under way.
-
-    Parameters
-    ----------
-    graph
-        The run, with the true seconds of the jobs.
-    capacity_bytes
-        What the cache may hold.
-    policy
-        Decides.
-    machine
-        What the run has to work with; the policy is told what a miss costs there.
-    told_seconds
-        How long the policy is told that each job takes; None if it is not told, and all jobs take
-        equally long for it.
-
-    Examples
-    --------
-    >>> from couler.caching.policies.lru import LeastRecentlyUsed
-    >>> from couler.caching.simulation import Storage, simulate
-    >>> graph = ArtifactGraph(
-    ...     jobs=("load", "fit", "test"), artifacts=("data", "model"), producer=(0, 1),
-    ...     readers=((1, 2), (2,)), size_bytes=(1000, 10), seconds=(5.0, 60.0, 1.0),
-    ... )
-    >>> machine = Machine(workers=1, remote=Storage(0.5, 100.0), waits=False)
-    >>> for capacity in (10, 1000, 1010):
-    ...     cache = GovernedCache(graph, capacity, LeastRecentlyUsed(), machine)
-    ...     report = simulate(graph, cache, machine)
-    ...     print(report.hits, report.read_s)
-    1 21.0
-    2 10.5
-    3 0.0
-    """
+    """What a policy keeps, of what it can know while a run is under way."""
 
     def __init__(
         self,

@@ -11,26 +11,7 @@ Misses: t.TypeAlias = t.Literal["reread", "recompute"]
 
 @dataclass(frozen=True)
 class Storage:
-    """How fast a store is, for each of the steps that use it; they do not slow each other down.
-
-    Attributes
-    ----------
-    latency_s
-        Seconds before each artifact that is read or written, at least 0.
-    read_bytes_per_s, write_bytes_per_s
-        Bandwidths, above 0; infinity takes no time.
-
-    Raises
-    ------
-    ValueError
-        A number is out of its range.
-
-    Examples
-    --------
-    >>> store = Storage(latency_s=0.5, read_bytes_per_s=100e6, write_bytes_per_s=50e6)
-    >>> store.read_s(200_000_000), store.write_s(200_000_000)
-    (2.5, 4.5)
-    """
+    """How fast a store is, for each of the steps that use it; they do not slow each other down."""
 
     latency_s: float = 0.0
     read_bytes_per_s: float = math.inf
@@ -55,30 +36,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class Machine:
-    """Workers and stores.
-
-    Attributes
-    ----------
-    workers
-        How many steps run at a time, at least 1.
-    remote
-        Where artifacts are that the cache does not hold.
-    cache
-        The store whose size is limited.
-    misses
-        `reread`: the remote store has all artifacts, and what the cache does not hold is read from
-        there. `recompute`: it has only what comes from outside; anything else that the cache does
-        not hold is made again.
-    waits
-        Whether reads and writes take a step's time. If not they are counted but hold nothing up:
-        then steps run at the same times under every policy, so that policies are compared on one
-        sequence of reads, of which the best is known.
-
-    Raises
-    ------
-    ValueError
-        There are no workers, or `misses` is neither.
-    """
+    """Workers and stores."""
 
     workers: int = 8
     remote: Storage = Storage(0.5, 100e6, 100e6)

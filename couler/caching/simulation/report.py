@@ -12,17 +12,7 @@ Phase: t.TypeAlias = t.Literal["read", "remake", "compute", "write"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a step did for some time.
-
-    Attributes
-    ----------
-    job
-        Whose program it is: while a step has an input made again, the job that makes it.
-    phase
-        `read` and `write` use no processor; `remake` and `compute` do.
-    start_s, end_s
-        Seconds from the start of the run.
-    """
+    """What a step did for some time."""
 
     job: int
     phase: Phase
@@ -32,26 +22,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Report:
-    """What a simulated run did.
-
-    Attributes
-    ----------
-    seconds
-        From the start of the run to its end.
-    reads, hits
-        How many inputs steps read, and how many of these the cache held.
-    read_s
-        Seconds that steps took to have their inputs: reading, and making them again.
-    write_s
-        Seconds that steps took to write, to either store.
-    peak_bytes, mean_bytes
-        What the cache held at most, and on the mean over the time of the run.
-    steps
-        Starts and ends in their order: `(job, False)` is a start, `(job, True)` an end. At a start
-        a job reads its inputs, at its end its outputs are there.
-    spans
-        What each step did when; what takes no time is left out.
-    """
+    """What a simulated run did."""
 
     seconds: float
     reads: int
@@ -70,29 +41,7 @@ class Report:
 
 
 def usage(spans: Iterable[Span], amounts: Sequence[float]) -> list[tuple[float, float]]:
-    """Return how much of a resource is in use, as a step function of time.
-
-    Parameters
-    ----------
-    spans
-        Of a report.
-    amounts
-        What each job uses while it computes, such as cores.
-
-    Returns
-    -------
-    list of (float, float)
-        From each time in seconds on, so much is in use; times grow.
-
-    Notes
-    -----
-    O(n log n) for n spans.
-
-    Examples
-    --------
-    >>> usage([Span(0, "read", 0, 1), Span(0, "compute", 1, 5), Span(1, "compute", 2, 5)], [2, 4])
-    [(1, 2), (2, 6), (5, 0)]
-    """
+    """Return how much of a resource is in use, as a step function of time."""
     changes: dict[float, float] = {}
     for span in spans:
         if span.phase in ("compute", "remake") and amounts[span.job]:

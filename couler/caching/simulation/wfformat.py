@@ -1,13 +1,5 @@
-"""Workflows in WfFormat 1.5, the JSON form of WfCommons: what ran, how long, and with which files.
-
-Read are `workflow.specification.tasks` (id, parents, children, inputFiles, outputFiles),
-`workflow.specification.files` (id, sizeInBytes) and `workflow.execution.tasks` (id,
-runtimeInSeconds, coreCount); what else a document has is left alone.
-
-References
-----------
-https://wfcommons.org/format
-"""
+"""Workflows in WfFormat 1.5, the JSON form of WfCommons: what ran, how long, with which files."""
+# https://wfcommons.org/format
 
 from __future__ import annotations
 
@@ -72,28 +64,12 @@ class _Document(_Camel):
 
 
 def is_wfformat(tree: object) -> bool:
-    """Return whether a JSON tree is meant to be WfFormat, be it well formed or not.
-
-    Examples
-    --------
-    >>> is_wfformat({"name": "w", "schemaVersion": "1.5", "workflow": {}})
-    True
-    >>> is_wfformat({"ir_version": "1", "name": "w", "steps": []})
-    False
-    """
+    """Return whether a JSON tree is meant to be WfFormat, be it well formed or not."""
     return isinstance(tree, dict) and "workflow" in tree
 
 
 def read_wfformat(path: Path) -> ArtifactGraph:
-    """Return the tasks and files of a WfFormat file, plain or packed with gzip (`.gz`).
-
-    Raises
-    ------
-    SerializationError
-        The file is no WfFormat, or what it says cannot be; the message names it.
-    OSError
-        It cannot be read.
-    """
+    """Return the tasks and files of a WfFormat file, plain or packed with gzip (`.gz`)."""
     raw = path.read_bytes()
     try:
         tree = json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
@@ -103,31 +79,7 @@ def read_wfformat(path: Path) -> ArtifactGraph:
 
 
 def parse_wfformat(tree: object, *, file: str = "<tree>") -> ArtifactGraph:
-    """Return the tasks and files of a WfFormat document.
-
-    Every file that a task reads or writes is an artifact, those that no task writes have no
-    producer. A task waits for its parents, whether it reads of them or not. Resources are
-    core-seconds, of one core where `coreCount` is missing. Where a size is missing it is 0, and so
-    is a run time below 0.
-
-    Raises
-    ------
-    SerializationError
-        The document is no WfFormat, names a task that it has not, or two of one name; two tasks
-        write the same file, or tasks wait for each other.
-
-    Examples
-    --------
-    >>> tasks = [{"id": "load", "outputFiles": ["table"]}, {"id": "fit", "inputFiles": ["table"]}]
-    >>> ran = [{"id": "load", "runtimeInSeconds": 3}, {"id": "fit", "runtimeInSeconds": 20}]
-    >>> files = [{"id": "table", "sizeInBytes": 1000}]
-    >>> graph = parse_wfformat(
-    ...     {"workflow": {"specification": {"tasks": tasks, "files": files},
-    ...                   "execution": {"tasks": ran}}}
-    ... )
-    >>> graph.jobs, graph.artifacts, graph.readers, graph.size_bytes, graph.seconds
-    (('load', 'fit'), ('table',), ((1,),), (1000,), (3.0, 20.0))
-    """
+    """Return the tasks and files of a WfFormat document."""
     try:
         document = _Document.model_validate(tree)
         return _graph(document.workflow.specification, document.workflow.execution)

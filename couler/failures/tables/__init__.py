@@ -1,8 +1,4 @@
-"""The table of failures. A failure is the first row that fits, so the narrower row stands first.
-
-What engines and the kubelet say of an end comes before what the process wrote in its log, and
-that before what a bare status, reason or exit code may stand for.
-"""
+"""The table of failures. A failure is the first row that fits, so the narrower row stands first."""
 
 from __future__ import annotations
 

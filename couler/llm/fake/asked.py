@@ -14,19 +14,7 @@ _TOKENS_OF_A_MESSAGE = 4
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as the server has read it.
-
-    Attributes
-    ----------
-    body
-        All fields of it.
-    messages
-        Roles and texts.
-    prompt, version
-        Of the prompt, from the first line of its system message; None without one.
-    authorization
-        The header of that name.
-    """
+    """A request as the server has read it."""
 
     body: Json
     messages: tuple[tuple[str, str], ...]
@@ -36,13 +24,7 @@ class Asked:
 
     @classmethod
     def of(cls, body: Json, authorization: str | None) -> t.Self:
-        """Read a request.
-
-        Raises
-        ------
-        ValueError
-            It is no request for a chat completion; says why.
-        """
+        """Read a request."""
         if not isinstance(body, dict):
             raise ValueError("the body must be a JSON object")
         messages = body.get("messages")
@@ -123,17 +105,7 @@ class Asked:
 
 
 def advise(asked: Asked, script: Script, used: list[int]) -> str:
-    """Return what to add to a script that has no rule for a request.
-
-    Parameters
-    ----------
-    asked
-        The request.
-    script
-        The script.
-    used
-        How often each rule was used.
-    """
+    """Return what to add to a script that has no rule for a request."""
     spent = [
         f"rule {number} is used up (times: {rule.times})"
         for number, rule in enumerate(script.rules, start=1)

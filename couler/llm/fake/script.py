@@ -38,23 +38,7 @@ class _Part(BaseModel):
 
 
 class When(_Part):
-    """What requests a rule is for: all that is stated must hold.
-
-    Attributes
-    ----------
-    prompt, version
-        Name and version of the prompt, from the first line of the system message.
-    contains
-        Texts that all occur in the messages, in any of them.
-    last
-        Texts that all occur in the last message.
-    turn
-        One more than there are answers in the dialogue so far.
-    schema_name
-        What the form is called that is asked for by a schema; in scripts, `schema`.
-    temperature, seed
-        As sent.
-    """
+    """What requests a rule is for: all that is stated must hold."""
 
     prompt: str | None = None
     version: t.Annotated[str, BeforeValidator(str)] | None = None
@@ -67,19 +51,7 @@ class When(_Part):
 
 
 class Said(_Part):
-    """What a rule answers: one of a text, a value as JSON, and a file.
-
-    Attributes
-    ----------
-    text
-        As it is.
-    json_value
-        A value, written as JSON; in scripts, `json`.
-    file
-        A file, whose path starts at the folder of the script.
-    fence
-        The language of a fenced block that is put around it.
-    """
+    """What a rule answers: one of a text, a value as JSON, and a file."""
 
     text: str | None = None
     json_value: JsonValue = Field(default=None, alias="json")
@@ -120,35 +92,7 @@ StructuredRefusal: t.TypeAlias = t.Literal["refuse", "object"]
 
 
 class Rule(_Part):
-    """An answer or a fault, and what requests it is for.
-
-    Attributes
-    ----------
-    when
-        What requests; without it, all.
-    times
-        How many requests; afterwards the next rule is looked for that fits.
-    reply
-        What is answered.
-    status, message, code, retry_after
-        A refusal with that status of HTTP, and its `Retry-After` in seconds.
-    rubbish
-        An answer that is none: `json` is broken JSON, `html` a page, `schema` JSON of another form,
-        `choices` a completion without any choice.
-    cut
-        The connection is closed in the middle of the answer.
-    structured
-        Requests that ask for a form are refused: with `refuse` all of them, with `object` those
-        with a schema. It is for no others.
-    refusal
-        The model says that it does not answer.
-    slow
-        Seconds before anything is sent.
-    finish_reason
-        Why the answer ends.
-    usage
-        The tokens that are stated; `none` for no count.
-    """
+    """An answer or a fault, and what requests it is for."""
 
     when: When = When()
     times: int | None = Field(default=None, ge=1)
@@ -181,19 +125,7 @@ class Rule(_Part):
 
 
 class Script(_Part):
-    """What a scripted server answers.
-
-    Attributes
-    ----------
-    rules
-        The first that fits a request, and has not been used up, answers it.
-    model
-        What the server lists as its model.
-    structured
-        As in a rule, for all requests.
-    folder
-        Where paths of files start; not part of a script's text.
-    """
+    """What a scripted server answers."""
 
     rules: tuple[Rule, ...]
     model: str = "scripted"
@@ -202,20 +134,7 @@ class Script(_Part):
 
 
 def read_script(source: Source, folder: Path | None = None) -> Script:
-    """Return a script.
-
-    Parameters
-    ----------
-    source
-        A file, an object of the form of `Script`, or a list of rules.
-    folder
-        Where paths of files start; that of the file, else the working directory.
-
-    Raises
-    ------
-    ConfigurationError
-        It cannot be read, is no script, or names a file that is not there.
-    """
+    """Return a script."""
     if isinstance(source, Script):
         return source
     where = "the script"

@@ -28,17 +28,7 @@ _RUBBISH = {
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and what was done with it.
-
-    Attributes
-    ----------
-    asked
-        The request.
-    rule
-        The number of the rule that answered it, from 1; None for none.
-    status
-        Of the response.
-    """
+    """A request and what was done with it."""
 
     asked: Asked
     rule: int | None
@@ -56,37 +46,7 @@ class _Response:
 
 
 class ScriptedServer:
-    """A server on 127.0.0.1 that answers requests for chat completions from a script.
-
-    Parameters
-    ----------
-    script
-        A file of YAML, an object of its form, or a list of rules; see `Script`.
-    port
-        Where it listens; 0 for any free one.
-    folder
-        Where the paths of files in the script start; that of the script file, else the working
-        directory.
-    on_request
-        Is called with each exchange, in the thread that answers it.
-
-    Raises
-    ------
-    ConfigurationError
-        The script is none.
-
-    Notes
-    -----
-    It counts tokens by a rule of its own: one for each four bytes of UTF-8 of a text, rounded up,
-    and four more for each message of a prompt. An answer that is longer than `max_tokens` is cut
-    there, with the reason `length`.
-
-    Examples
-    --------
-    >>> with ScriptedServer([{"reply": "Yes."}]) as server:
-    ...     server.base_url.startswith("http://127.0.0.1:")
-    True
-    """
+    """A server on 127.0.0.1 that answers requests for chat completions from a script."""
 
     def __init__(
         self,
@@ -114,13 +74,7 @@ class ScriptedServer:
         self.close()
 
     def start(self) -> None:
-        """Begin to listen.
-
-        Raises
-        ------
-        OSError
-            The port is taken.
-        """
+        """Begin to listen."""
         self._http = _Http(("127.0.0.1", self._port), _Handler)
         self._http.scripted = self
         # Short waits: to close must not take half a second for each of many tests.
@@ -224,12 +178,8 @@ class ScriptedServer:
 
 
 def _completion(asked: Asked, rule: Rule, folder: Path) -> Json:
-    """Return a chat completion.
-
-    References
-    ----------
-    https://platform.openai.com/docs/api-reference/chat/object
-    """
+    """Return a chat completion."""
+    # https://platform.openai.com/docs/api-reference/chat/object
     text: str | None = "" if rule.reply is None else rule.reply.read(folder)
     reason = rule.finish_reason
     if rule.refusal is not None:

@@ -1,10 +1,4 @@
-"""How the tables came to be: one revision a file in `versions`, written by hand.
-
-A new revision imports `op` of Alembic, names the one before it, and becomes `HEAD`; tests hold
-`HEAD` the last one, and its outcome equal to `couler.state.tables`. A new database of SQLite is
-made by `new.sql`, what all revisions come to, which `make goldens` writes: that takes a tenth of
-the time and no Alembic.
-"""
+"""How the tables came to be: one revision a file in `versions`, written by hand."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Bring a database to the revision of this program.
-
-Alembic does it, without its usual `alembic.ini` and `env.py`: the database is already open, and
-whatever collects modules could not import an `env.py`.
-"""
+"""Bring a database to the revision of this program."""
 
 from __future__ import annotations
 
@@ -25,20 +21,7 @@ def open_scripts() -> ScriptDirectory:
 
 
 def upgrade(connection: sa.Connection, place: str) -> None:
-    """Run the revisions that a database lacks, in the transaction of a connection.
-
-    Parameters
-    ----------
-    connection
-        In a transaction that no other process can write beside.
-    place
-        The database, for messages.
-
-    Raises
-    ------
-    StateError
-        The database has a revision that this program does not know.
-    """
+    """Run the revisions that a database lacks, in the transaction of a connection."""
     scripts = open_scripts()
     context = MigrationContext.configure(connection)
     current = context.get_current_revision()

@@ -13,22 +13,7 @@ __all__ = ["PREPROCESSING_GROUPS", "TABLE_4", "GroupRule", "rule_of"]
 
 @dataclass(frozen=True, slots=True)
 class GroupRule:
-    """Models that some groups run in a kind of task.
-
-    Attributes
-    ----------
-    models
-        Kinds of models.
-    kind
-        Kind of the task.
-    groups
-        Groups of nodes.
-    architectures
-        Of those nodes.
-    sort_by
-        Fields of nodes by which they are sorted, the least first, before the least loaded is taken;
-        only the published code does so.
-    """
+    """Models that some groups run in a kind of task."""
 
     models: tuple[str, ...]
     kind: TaskKind
@@ -64,13 +49,7 @@ PREPROCESSING_GROUPS = ("low", "medium", "high-cpu")
 
 
 def rule_of(rules: Iterable[GroupRule], task: Task) -> GroupRule | None:
-    """Return the first rule for the model and the kind of a task; None if there is none.
-
-    Examples
-    --------
-    >>> rule_of(TABLE_4, Task("train", kind="training", model="RF")).groups
-    ('medium', 'high-cpu')
-    """
+    """Return the first rule for the model and the kind of a task; None if there is none."""
     for rule in rules:
         if rule.kind == task.kind and task.model in rule.models:
             return rule

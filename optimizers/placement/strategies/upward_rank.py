@@ -166,10 +166,7 @@ class UpwardRank:
     def _spread(
         self, model: Compiled, pipelines: Sequence[Pipeline], state: ClusterState
     ) -> list[Plan]:
-        """Return what Kubernetes would do, if nothing runs yet and to find it out takes not long.
-
-        It looks at all nodes for each task that waits, each time that one ends.
-        """
+        """What Kubernetes would do, if nothing runs yet and to find it out takes not long."""
         visits = len(model.keys) ** 2 * (len(model.nodes) + _SPREAD_ASKING)
         if model.holds or state.fixed or visits > _SPREAD_VISITS:
             return []

@@ -607,10 +607,7 @@ def labels(rows: list[Any]) -> list[dict[str, str]]:
 def gather(
     ti: Any, place: str, name: str, rows: Any, default: str | None = None
 ) -> list[str | None] | None:
-    """Return what all items of a step gave as an output, None for those that failed.
-
-    The place is a mapped task, or has a * for the numbers.
-    """
+    """Return what all items of a step gave as an output, None for those that failed."""
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
         return None
@@ -678,10 +675,7 @@ def parsed(value: str) -> Any:
 def process(
     command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
-
-    The containers beside it end with it.
-    """
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(
@@ -763,10 +757,7 @@ def process_with_files(
     beside: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by FILES, which takes files and keeps them.
-
-    What is kept without a location is where `place` says.
-    """
+    """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
     kept_at = [[] if line[4:] else [f"{{{{ place(ti, '{line[2]}') }}}}"] for line in after]
     told = [*before, *([*line, *at] for line, at in zip(after, kept_at, strict=True))]
     words = [word for line in told for word in (str(len(line)), *map(word_of, line))]
@@ -811,11 +802,7 @@ def with_cache(
     files: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
-    """Have the wrapper of a process run by CACHE, which takes the outputs of an entry instead.
-
-    The entry is in a folder, its key the digest of those of the step and of each text that it
-    reads. The files are those among the outputs, as TYPE:NAME.
-    """
+    """Have the wrapper of a process run by CACHE, which takes the outputs of an entry instead."""
     words = [folder, "".join(digests), "" if max_age_s is None else str(max_age_s), *files]
     cached = {
         **fields,

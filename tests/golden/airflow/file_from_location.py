@@ -407,10 +407,7 @@ def labels(rows: list[Any]) -> list[dict[str, str]]:
 def gather(
     ti: Any, place: str, name: str, rows: Any, default: str | None = None
 ) -> list[str | None] | None:
-    """Return what all items of a step gave as an output, None for those that failed.
-
-    The place is a mapped task, or has a * for the numbers.
-    """
+    """Return what all items of a step gave as an output, None for those that failed."""
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
         return None
@@ -448,10 +445,7 @@ def json_or_none(value: Any) -> str | None:
 def process(
     command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
-
-    The containers beside it end with it.
-    """
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(
@@ -533,10 +527,7 @@ def process_with_files(
     beside: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by FILES, which takes files and keeps them.
-
-    What is kept without a location is where `place` says.
-    """
+    """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
     kept_at = [[] if line[4:] else [f"{{{{ place(ti, '{line[2]}') }}}}"] for line in after]
     told = [*before, *([*line, *at] for line, at in zip(after, kept_at, strict=True))]
     words = [word for line in told for word in (str(len(line)), *map(word_of, line))]

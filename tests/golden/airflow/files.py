@@ -399,10 +399,7 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
 def process(
     command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
-
-    The containers beside it end with it.
-    """
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(
@@ -430,10 +427,7 @@ def process_with_files(
     beside: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by FILES, which takes files and keeps them.
-
-    What is kept without a location is where `place` says.
-    """
+    """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
     kept_at = [[] if line[4:] else [f"{{{{ place(ti, '{line[2]}') }}}}"] for line in after]
     told = [*before, *([*line, *at] for line, at in zip(after, kept_at, strict=True))]
     words = [word for line in told for word in (str(len(line)), *map(word_of, line))]

@@ -187,11 +187,7 @@ def open_gate(*needs: Any, ti: Any) -> None:
 
 
 def ended_so(ti: Any, way: str, step: str, leaves: list[str], first: str = "") -> bool:
-    """Return whether a step ended in a way: its own task, or those with which it ends.
-
-    What could not start has not failed, also if its last task has: that tells what comes after it.
-    The first is the task of the step that all others wait for, which can stand beside it.
-    """
+    """Return whether a step ended in a way: its own task, or those with which it ends."""
     if way == "completion":
         return True
     states, tasks = states_near(ti), ti.task.dag.task_dict
@@ -215,10 +211,7 @@ def is_gate(task: Any) -> bool:
 def process(
     command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
-
-    The containers beside it end with it.
-    """
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(
@@ -296,10 +289,7 @@ def near(ti: Any, place: str) -> str:
 
 
 def states_near(ti: Any) -> dict[str, set[Any]]:
-    """Return the states of each task; in the items of a group around this task, of its own item.
-
-    Airflow calls item 1 of `a` in its states `a_1`, as a task of that name: these are asked apart.
-    """
+    """Return the states of each task; in the items of a group around this task, of its own item."""
     tasks, found = ti.task.dag.task_dict, dict[str, set[Any]]()
     group, alike = ti.task.get_closest_mapped_task_group(), namesakes(tasks)
     for only in (None, *alike):

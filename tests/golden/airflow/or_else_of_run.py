@@ -199,10 +199,7 @@ def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
 def process(
     command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
-
-    The containers beside it end with it.
-    """
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(

@@ -407,10 +407,7 @@ def labels(rows: list[Any]) -> list[dict[str, str]]:
 def gather(
     ti: Any, place: str, name: str, rows: Any, default: str | None = None
 ) -> list[str | None] | None:
-    """Return what all items of a step gave as an output, None for those that failed.
-
-    The place is a mapped task, or has a * for the numbers.
-    """
+    """Return what all items of a step gave as an output, None for those that failed."""
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
         return None
@@ -499,11 +496,7 @@ def open_gate(*needs: Any, ti: Any) -> None:
 
 
 def ended_so(ti: Any, way: str, step: str, leaves: list[str], first: str = "") -> bool:
-    """Return whether a step ended in a way: its own task, or those with which it ends.
-
-    What could not start has not failed, also if its last task has: that tells what comes after it.
-    The first is the task of the step that all others wait for, which can stand beside it.
-    """
+    """Return whether a step ended in a way: its own task, or those with which it ends."""
     if way == "completion":
         return True
     states, tasks = states_near(ti), ti.task.dag.task_dict
@@ -527,10 +520,7 @@ def is_gate(task: Any) -> bool:
 def process(
     command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
-
-    The containers beside it end with it.
-    """
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(
@@ -645,10 +635,7 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
 
 
 def states_near(ti: Any) -> dict[str, set[Any]]:
-    """Return the states of each task; in the items of a group around this task, of its own item.
-
-    Airflow calls item 1 of `a` in its states `a_1`, as a task of that name: these are asked apart.
-    """
+    """Return the states of each task; in the items of a group around this task, of its own item."""
     tasks, found = ti.task.dag.task_dict, dict[str, set[Any]]()
     group, alike = ti.task.get_closest_mapped_task_group(), namesakes(tasks)
     for only in (None, *alike):
@@ -695,10 +682,7 @@ def run_within(
 
 
 def wait_for_all(dag: Any) -> None:
-    """Have each task that runs after any end wait for all before it.
-
-    Airflow ends what stands below a failure at once, while others before it still run.
-    """
+    """Have each task that runs after any end wait for all before it."""
     for task in dag.tasks:
         if runs_after_any_end(task):
             before: set[str] = set()
@@ -736,10 +720,7 @@ def process_with_files(
     beside: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by FILES, which takes files and keeps them.
-
-    What is kept without a location is where `place` says.
-    """
+    """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
     kept_at = [[] if line[4:] else [f"{{{{ place(ti, '{line[2]}') }}}}"] for line in after]
     told = [*before, *([*line, *at] for line, at in zip(after, kept_at, strict=True))]
     words = [word for line in told for word in (str(len(line)), *map(word_of, line))]

@@ -188,11 +188,7 @@ def open_gate(*needs: Any, ti: Any) -> None:
 
 
 def ended_so(ti: Any, way: str, step: str, leaves: list[str], first: str = "") -> bool:
-    """Return whether a step ended in a way: its own task, or those with which it ends.
-
-    What could not start has not failed, also if its last task has: that tells what comes after it.
-    The first is the task of the step that all others wait for, which can stand beside it.
-    """
+    """Return whether a step ended in a way: its own task, or those with which it ends."""
     if way == "completion":
         return True
     states, tasks = states_near(ti), ti.task.dag.task_dict
@@ -216,10 +212,7 @@ def is_gate(task: Any) -> bool:
 def process(
     command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
-
-    The containers beside it end with it.
-    """
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(
@@ -284,11 +277,7 @@ def retry_if(
     exit_codes: list[int] | None = None,
     passing: list[str | int] | None = None,
 ) -> Any:
-    """Return what allows a retry after failures of one kind, with certain exit codes, or passing.
-
-    A failure ran and ended badly, or too late; an error is all else. Functions of the worker tell a
-    failure by RuntimeError.
-    """
+    """What allows a retry after failures of one kind, with certain exit codes, or passing."""
 
     def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
         pod = getattr(context["ti"].task, "remote_pod", None)
@@ -308,12 +297,7 @@ def retry_if(
 
 
 def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bool:
-    """Return whether an error is one of the known: by why the pod ended, a status or its class.
-
-    What cleans up after an error fails as well, so all errors before count too. A sidecar that has
-    ended before the file of outputs is read tells that its pod was ended from outside: the pod as
-    it was read last does not tell it then.
-    """
+    """Return whether an error is one of the known: by why the pod ended, a status or its class."""
     told: set[Any] = {pod and pod.status.reason}
     cause: BaseException | None = exception
     while cause:
@@ -326,11 +310,7 @@ def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bo
 
 
 def end_of(pod: Any) -> tuple[str, int | None]:
-    """Return how a pod has failed, and the exit code of its process if that has.
-
-    Words of PROCESS are told from an end of the process by the termination message, and a container
-    that could not start by its reason: any exit code can be that of a process.
-    """
+    """Return how a pod has failed, and the exit code of its process if that has."""
     if pod is None or pod.status.reason:  # which is why the pod was ended from outside
         is_late = pod is not None and pod.status.reason == "DeadlineExceeded"
         return "failure" if is_late else "error", None
@@ -364,10 +344,7 @@ def near(ti: Any, place: str) -> str:
 
 
 def states_near(ti: Any) -> dict[str, set[Any]]:
-    """Return the states of each task; in the items of a group around this task, of its own item.
-
-    Airflow calls item 1 of `a` in its states `a_1`, as a task of that name: these are asked apart.
-    """
+    """Return the states of each task; in the items of a group around this task, of its own item."""
     tasks, found = ti.task.dag.task_dict, dict[str, set[Any]]()
     group, alike = ti.task.get_closest_mapped_task_group(), namesakes(tasks)
     for only in (None, *alike):
@@ -414,10 +391,7 @@ def run_within(
 
 
 def wait_for_all(dag: Any) -> None:
-    """Have each task that runs after any end wait for all before it.
-
-    Airflow ends what stands below a failure at once, while others before it still run.
-    """
+    """Have each task that runs after any end wait for all before it."""
     for task in dag.tasks:
         if runs_after_any_end(task):
             before: set[str] = set()

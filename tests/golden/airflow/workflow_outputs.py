@@ -192,10 +192,7 @@ def labels(rows: list[Any]) -> list[dict[str, str]]:
 def gather(
     ti: Any, place: str, name: str, rows: Any, default: str | None = None
 ) -> list[str | None] | None:
-    """Return what all items of a step gave as an output, None for those that failed.
-
-    The place is a mapped task, or has a * for the numbers.
-    """
+    """Return what all items of a step gave as an output, None for those that failed."""
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
         return None
@@ -312,10 +309,7 @@ def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
 def process(
     command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
-
-    The containers beside it end with it.
-    """
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(

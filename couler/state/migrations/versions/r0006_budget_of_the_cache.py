@@ -21,11 +21,7 @@ _INSTANCE = re.compile(r"\[\d+\]|@\d+")
 
 
 def upgrade() -> None:
-    """Make the tables, and fill them with what is known of earlier runs.
-
-    A directory of an earlier run is held by its list alone: what is in it is known to the store
-    (revision 0007).
-    """
+    """Make the tables, and fill them with what is known of earlier runs."""
     _make()
     connection = op.get_bind()
     _place_entries(connection)

@@ -1,7 +1,4 @@
-"""What may be deleted: directories of earlier runs are needed whole, and sessions tell they live.
-
-Runs of earlier versions need what is in their directories, which only the store can tell.
-"""
+"""What may be deleted: directories of earlier runs are needed whole; sessions have heartbeats."""
 
 from __future__ import annotations
 
@@ -21,11 +18,7 @@ _DIRECTORY = re.compile(r"([0-9a-f]{64})/[^/]+/")
 
 
 def upgrade() -> None:
-    """Make them, and note the directories that runs hold: of these they hold the lists alone.
-
-    What a run of this version holds is held whole, and held again when its directories are looked
-    at: that changes nothing. What a run has left to the cache it does not hold any more.
-    """
+    """Make them, and note the directories that runs hold: of these they hold the lists alone."""
     op.add_column("sessions", sa.Column("seen", _TIME))
     op.create_table(
         "run_directories",

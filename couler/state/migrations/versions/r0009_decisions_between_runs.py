@@ -1,7 +1,4 @@
-"""What the cache decided is known between runs as well, and counted when its run is deleted.
-
-What was decided in runs that were deleted before is not known any more.
-"""
+"""What the cache decided is known between runs as well, and counted when its run is deleted."""
 
 from __future__ import annotations
 
