@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing as t
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,9 +59,9 @@ def add_order_features(step: Step, around: Enclosed, add: Add) -> None:
     """Add the features of what a step waits for."""
     plain = True
     for entry in step.depends_on:
-        if entry.__class__ is not str:
+        if not isinstance(entry, str):
             plain = False
-            _add_dependency_features(t.cast("Dependency | AnyOf", entry), add)
+            _add_dependency_features(entry, add)
     if not plain and _reads_late(step, around):
         add(Feature.FOREACH_READ_ON_COMPLETION)
 

@@ -68,7 +68,7 @@ def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
         if parameter.config is not None and parameter.default is None:
             yield "config map", parameter.config.config_map, parameter.config.key
     for step in all_steps(workflow):
-        if step.gives(_REFERRING) or step.action.__class__ is not Container:
+        if step.gives(_REFERRING) or not isinstance(step.action, Container):
             yield from _of_step(step)
     for lock in workflow.locks:
         yield from _of_lock(lock)

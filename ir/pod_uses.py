@@ -124,7 +124,7 @@ def add_run_features(runs: RunSettings, add: Add) -> None:
 
 def add_process_features(step: Step, add: Add) -> None:
     """Add the features of the pod in which a step runs: all its containers, and its place."""
-    if not (step.gives(_OF_PROCESS) or step.action.__class__ is ContainerSet):
+    if not (step.gives(_OF_PROCESS) or isinstance(step.action, ContainerSet)):
         return
     if step.resources is not None:
         _add_resource_features(step.resources, add)

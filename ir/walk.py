@@ -166,7 +166,7 @@ def _container_values(step: Step) -> Iterator[tuple[str, Text]]:
 
 def pod_containers(step: Step) -> tuple[PodContainer, ...]:
     """Return the containers before and beside that of a step, and those of a container set."""
-    own = step.action.containers if step.action.__class__ is ContainerSet else ()
+    own = step.action.containers if isinstance(step.action, ContainerSet) else ()
     return (*step.init_containers, *step.sidecars, *own)
 
 
@@ -206,7 +206,7 @@ def locations(step: Step) -> Iterator[Location]:
             yield output.at
     if step.logs is not None and step.logs.at is not None:
         yield step.logs.at
-    if step.action.__class__ is ListFiles:
+    if isinstance(step.action, ListFiles):
         yield step.action.at
 
 
@@ -232,7 +232,7 @@ def read_values(step: Step) -> list[Value]:
     """Return the values of `step_values` without the plain texts and the fields."""
     found = own_values(step)
     action = step.action
-    if action.__class__ is Job and action.local is not None:
+    if isinstance(action, Job) and action.local is not None:
         found += _values_of(_form_values(action.local))
     return found
 
@@ -240,10 +240,10 @@ def read_values(step: Step) -> list[Value]:
 def own_values(step: Step) -> list[Value]:
     """Return the values that a step reads itself: those of `read_values` but for its local form."""
     found: list[Text] = []
-    if step.gives(_READ_BESIDE_ACTION) or step.action.__class__ is ContainerSet:
+    if step.gives(_READ_BESIDE_ACTION) or isinstance(step.action, ContainerSet):
         found += _values_beside_action(step)
     action = step.action
-    if action.__class__ is Container:
+    if isinstance(action, Container):
         found += action.command
         found += action.args
     elif isinstance(action, Http):

@@ -77,7 +77,7 @@ _WITH_LIMITS = frozenset(("inputs", "outputs", "logs", "sidecars", "retry", "eng
 
 def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:
     action = step.action
-    if action.__class__ is Container:
+    if isinstance(action, Container):
         if way_of_arguments(action.args) == "none":
             yield _too_large(f'step "{path}": the arguments', path, step)
     else:

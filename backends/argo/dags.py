@@ -246,7 +246,7 @@ class Scopes:
             if task.get("withParam") == NO_ITEMS:  # Argo evaluates what no item will read
                 parameters = [{**given, "value": ""} for given in parameters]
             arguments["parameters"] = parameters
-        if step.action.__class__ is TemplateCall:
+        if isinstance(step.action, TemplateCall):
             artifacts = [
                 {"name": given.name, "s3": {"key": _argument(given, step, renderer)}}
                 for given in step.inputs
@@ -254,7 +254,7 @@ class Scopes:
             ]
             if artifacts:
                 arguments["artifacts"] = artifacts
-        elif step.action.__class__ is not Group:
+        elif not isinstance(step.action, Group):
             instead = list(self._without_files(step, renderer))
             if instead:
                 arguments["artifacts"] = instead
@@ -278,13 +278,13 @@ class Scopes:
         return is_folder(given) and no_files.can_be_empty(given.value, view, inherited)
 
     def _template_of(self, step: Step) -> Tree:
-        if step.action.__class__ is not Group:
+        if not isinstance(step.action, Group):
             return self._leaves.template_of(step)
         names = self._group_names if step.loop is None else self._loop_names
         return {"template": names[id(step)]}
 
     def _arguments(self, step: Step, renderer: Renderer) -> list[Tree]:
-        if step.action.__class__ is not Group:
+        if not isinstance(step.action, Group):
             parameters = [
                 {"name": hole.name, "value": _argument(hole, step, renderer)}
                 for hole in self._leaves.arguments(step)

@@ -123,7 +123,7 @@ class Leaves:
 
     def add(self, step: Step, view: ScopeView, *, gathers: bool = False) -> None:
         """Take in a step."""
-        if step.action.__class__ is TemplateCall:  # its template is elsewhere
+        if isinstance(step.action, TemplateCall):  # its template is elsewhere
             return
         holes = holes_of(step)
         key = shape_key(step, hostile_texts(holes), gathers, self._options.volumes)
@@ -161,13 +161,13 @@ class Leaves:
 
     def template_of(self, step: Step) -> Tree:
         """Return the field of a task that names a step's template."""
-        if step.action.__class__ is TemplateCall:
+        if isinstance(step.action, TemplateCall):
             return {"templateRef": template_reference(step.action)}
         return {"template": self._of_step[id(step)][0].final().name}
 
     def arguments(self, step: Step) -> list[Hole]:
         """Return the places of a step's template that its task must fill."""
-        if step.action.__class__ is TemplateCall:
+        if isinstance(step.action, TemplateCall):
             values = [given for given in step.inputs if not is_file(given.type)]
             return [hole for given in values for hole in _holes_of_input(given, given.name)]
         shape, holes = self._of_step[id(step)]
@@ -194,7 +194,7 @@ def hostile_texts(holes: list[Hole]) -> tuple[tuple[int, str], ...]:
 
 
 def _plain_text(text: Text) -> str | None:
-    if text.__class__ is Literal:
+    if isinstance(text, Literal):
         text = text.value
     return text if isinstance(text, str) else None
 
@@ -218,7 +218,7 @@ def holes_of(step: Step) -> list[Hole]:
     """Return the places for text in a step's template, in a fixed order."""
     action = step.action
     holes: list[Hole] = []
-    if action.__class__ is Container:
+    if isinstance(action, Container):
         holes = [Hole(f"arg_{index}", word) for index, word in enumerate(action.args)]
         if not all_plain(action.command):
             holes = [
@@ -240,7 +240,7 @@ def holes_of(step: Step) -> list[Hole]:
     elif isinstance(action, Job):
         named = dict(zip(value_names(action), action.values, strict=True))
         holes += [Hole(name, given.value, given.type) for name, given in named.items()]
-    if step.gives(_WITH_HOLES) or action.__class__ is ContainerSet:
+    if step.gives(_WITH_HOLES) or isinstance(action, ContainerSet):
         holes += _holes_beside_action(step)
     return holes
 

@@ -49,7 +49,7 @@ from couler.ir.walk import explicit_dependencies
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Step
 
-_WITH_TEXTS: frozenset[type] = frozenset({Field, FirstOf, OrElse, Range, RoundRef, Template})
+_WITH_TEXTS = (Field, FirstOf, OrElse, Range, RoundRef, Template)
 """Values that can hold texts of the user's in them; a literal is one itself."""
 
 TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
@@ -80,7 +80,7 @@ class Renderer:
             return value
         if isinstance(value, Literal):
             return wire_text(value.value) if want != "json" else json_text(value.value)
-        if value.__class__ in _WITH_TEXTS and (hostile := tag_in(value)) is not None:
+        if isinstance(value, _WITH_TEXTS) and (hostile := tag_in(value)) is not None:
             return hostile  # which the check finds and refuses
         if isinstance(value, Template) and not _ends_in_brace(value):
             return Tagged(

@@ -196,7 +196,7 @@ def can_be_skipped(step: Step) -> bool:
 
 def may_be_unmade(producer: Step, reader: Step | None) -> bool:
     """Return whether Argo may have no text for an output with a default, when a step reads it."""
-    is_group = producer.action.__class__ is Group
+    is_group = isinstance(producer.action, Group)
     return is_group or reader is None or producer.name in told_apart(reader)
 
 

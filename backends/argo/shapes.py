@@ -24,7 +24,7 @@ def shape_key(
     """Return what all steps have in common that can share a template."""
     action = step.action
     what: t.Any = action
-    if action.__class__ is Container:
+    if isinstance(action, Container):
         way = way_of_arguments(action.args)
         what = (action.image, _fixed_words(action.command), len(action.args), way)
     elif isinstance(action, Script):
@@ -43,7 +43,7 @@ def shape_key(
             (given.path, given.type, name) for given, name in zip(action.values, names, strict=True)
         )
         what = (action.model_copy(update={"values": ()}), places)
-    special = step.gives(_SETTINGS) or action.__class__ is ContainerSet
+    special = step.gives(_SETTINGS) or isinstance(action, ContainerSet)
     settings = _settings_key(step, volumes) if special else _NO_SETTINGS
     return (what, hostile, gathers, settings)
 

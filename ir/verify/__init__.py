@@ -179,7 +179,7 @@ def _check_content(reader: Reader, step: Step) -> None:
     if step.inputs or step.outputs or step.logs is not None:
         check_files(reader, step)
     check_action(reader, step)
-    if step.gives(OF_POD) or step.action.__class__ is ContainerSet:
+    if step.gives(OF_POD) or isinstance(step.action, ContainerSet):
         check_step_pod(reader, step)
     if step.mounts or step.inputs:
         check_paths(view, step)

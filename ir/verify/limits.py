@@ -63,7 +63,7 @@ def check_words(view: ScopeView, step: Step) -> None:
     words = (*action.command, *action.args) if isinstance(action, Container) else ()
     if len(words) + len(step.env) + len(step.inputs) >= _FEW:
         _check_together(view, step, words, step.env, step.inputs, "its arguments and variables")
-    if step.gives(_WITH_CONTAINERS) or action.__class__ is ContainerSet:
+    if step.gives(_WITH_CONTAINERS) or isinstance(action, ContainerSet):
         for one in pod_containers(step):
             what = f'the arguments and variables of its container "{one.name}"'
             inputs = step.inputs if one.name == MAIN else ()

@@ -54,7 +54,7 @@ class ScopeView:
             if step.when is not None:
                 self.doubtful.add(name)
             for entry in step.depends_on:
-                if entry.__class__ is not str and _asks_for_failure(entry):
+                if not isinstance(entry, str) and _asks_for_failure(entry):
                     self.doubtful.add(name)
         self._outputs: dict[str, Mapping[str, Kind]] = {}
         self._reasons: dict[str, frozenset[Reason]] = {}

@@ -38,15 +38,15 @@ LIST = Kind("list")
 
 _FAMILIES: dict[ValueType, str] = {"int": "number", "float": "number"}
 
-_WITH_STDOUT: frozenset[type] = frozenset((Container, Script, Http))
+_WITH_STDOUT = (Container, Script, Http)
 _STDOUT_ONLY = {STDOUT: TEXT}
 _NONE: dict[str, Kind] = {}
 
 
 def output_kinds(step: Step, *, each: bool = False) -> t.Mapping[str, Kind]:
     """Return the outputs that a step has for its readers, or `each` item of it for itself."""
-    has_stdout = step.action.__class__ in _WITH_STDOUT and not step.daemon
-    if step.action.__class__ is ContainerSet:
+    has_stdout = isinstance(step.action, _WITH_STDOUT) and not step.daemon
+    if isinstance(step.action, ContainerSet):
         has_stdout = has_main(step.action)
     many = step.foreach is not None and not each
     if not step.outputs and not many:
