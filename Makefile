@@ -78,18 +78,19 @@ test: $(STAMP) ## Tests that need no network
 
 .PHONY: test-slow
 test-slow: argo-oracle containers postgresql ## Slow tests, some of which install packages; then argo-lint
-	$(PYTEST) -n auto --dist worksteal -m "slow and not (airflow or cluster or llm)" --manifests=build/manifests/test-slow
+	$(PYTEST) -n auto --dist worksteal -m "slow and not (airflow or cluster or llm or nightly)" --manifests=build/manifests/test-slow
 	@$(MAKE) --no-print-directory argo-lint
 	@if $(MAKE) --no-print-directory -j2 airflow airflow-old; then $(MAKE) --no-print-directory test-airflow; \
 	else echo "Airflow cannot be installed here: its tests are left out"; fi
 
 .PHONY: test-airflow
 test-airflow: $(STAMP) containers postgresql airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
-	$(PYTEST) -n 2 --dist worksteal -m "airflow and not by_hand"
+	$(PYTEST) -n 2 --dist worksteal -m "airflow and not nightly"
 
-.PHONY: airflow-thousand
-airflow-thousand: $(STAMP) airflow ## Run 1,000 steps in parts here and under Airflow with a pod each (about ten minutes)
-	$(BIN)/python -m pytest -n0 -m by_hand
+.PHONY: nightly
+nightly: argo-oracle containers postgresql airflow airflow-old ## Tests that take longer than CI has time for
+	$(PYTEST) -n 2 --dist worksteal -m nightly --manifests=build/manifests/nightly
+	@$(MAKE) --no-print-directory argo-lint seeded-faults
 
 .PHONY: airflow-table
 airflow-table: $(STAMP) containers airflow ## Run the corpus here and under Airflow, write the page of the table and print it
@@ -167,7 +168,7 @@ seeded-faults: $(STAMP) ## Seed 100 faults into the product: the default tests m
 
 .PHONY: goldens
 goldens: $(STAMP) ## Write the golden files anew; read the diff before you commit it
-	$(BIN)/python -m pytest -m "golden and not (airflow or cluster or llm)" --update-goldens
+	$(BIN)/python -m pytest -m "golden and not (airflow or cluster or llm or nightly)" --update-goldens
 
 .PHONY: argo-coverage
 argo-coverage: $(STAMP) ## Print which fields of Argo's API are not reached, and write the page

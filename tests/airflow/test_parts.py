@@ -92,7 +92,7 @@ def test_a_split_workflow_with_data_across_parts(
     assert len(done.pods) == 40
 
 
-@pytest.mark.by_hand
+@pytest.mark.nightly
 @pytest.mark.timeout(3600)
 def test_a_thousand_steps_with_data_across_parts(airflow: Worker, tmp_path: Path) -> None:
     workflow = split_layers(1000, 20, 100)
