@@ -103,8 +103,8 @@ def _compare(policy: CachePolicy, chance: random.Random) -> None:
     cache = BudgetedCache(capacity, policy, known)
     plain = PlainCache(capacity, policy, plain_known)
     whats = chance.choices(
-        ("offer", "access", "start", "pin", "unpin", "drop", "resize"),
-        weights=(8, 4, 2, 1, 1, 1, 1),
+        ("offer", "access", "start"),
+        weights=(8, 4, 2),
         k=60 if graph.artifacts else 0,
     )
     for what in whats:
@@ -114,24 +114,16 @@ def _compare(policy: CachePolicy, chance: random.Random) -> None:
             happened = chance.choice(("start", "end"))
             cache.refresh(getattr(known, happened)(job))
             getattr(plain_known, happened)(job)
-        elif what == "resize":
-            to = chance.randint(5, 30)
-            assert cache.resize(to) == plain.resize(to)
         elif what == "offer":
             verdict = cache.offer(key)
             assert (verdict.admitted, verdict.evicted) == plain.offer(key)
             assert verdict.admitted == (not verdict.reason)
-        elif what in ("access", "drop"):
-            assert getattr(cache, what)(key) == getattr(plain, what)(key)
-        elif what == "pin" and key in plain.kept:
-            cache.pin(key)
-            plain.pin(key)
-        elif what == "unpin" and key in plain.kept and plain.counts[key].pins:
-            assert cache.unpin(key) == plain.unpin(key)
+        else:
+            assert cache.access(key) == plain.access(key)
         assert set(cache) == set(plain.kept)
         assert cache.used_bytes == plain.used_bytes
         assert cache.age == plain.age
-        assert cache.used_bytes <= max(cache.capacity_bytes, plain.pinned_bytes)
+        assert cache.used_bytes <= cache.capacity_bytes
         for one in graph.artifacts:
             assert known.cost_s(one) == plain_known.cost_s(one)
             assert known.distance(one) == plain_known.distance(one)
@@ -196,29 +188,6 @@ def test_what_is_larger_than_the_cache_is_refused() -> None:
     assert set(cache) == {"first"}
 
 
-def test_what_is_pinned_stays() -> None:
-    cache = cache_of(100, LeastRecentlyUsed(), a=60, b=40, c=41, d=40)
-    cache.offer("a")
-    cache.offer("b")
-    cache.pin("a")
-    cache.pin("a")
-    assert cache.offer("c").reason == "takes 41 bytes, and what is pinned leaves 40"
-    assert cache.offer("d").evicted == ("b",)
-    assert cache.unpin("a") == ()
-    assert cache.resize(50) == ("d",)
-    assert cache.used_bytes == 60
-    assert cache.unpin("a") == ("a",)
-    with pytest.raises(KeyError):
-        cache.pin("a")
-
-
-def test_pins_are_counted() -> None:
-    cache = cache_of(100, LeastRecentlyUsed(), a=60)
-    cache.offer("a")
-    with pytest.raises(ValueError, match="'a' is not pinned"):
-        cache.unpin("a")
-
-
 def test_an_offer_of_what_is_kept_is_no_use_of_it() -> None:
     cache = cache_of(100, LeastRecentlyUsed(), a=50, b=50, c=50)
     cache.offer("a")
@@ -230,7 +199,6 @@ def test_an_offer_of_what_is_kept_is_no_use_of_it() -> None:
 def test_all_keeps_what_was_first() -> None:
     cache = cache_of(100, KeepAll(), a=50, b=40, c=50, d=10)
     assert [cache.offer(key).admitted for key in "abcd"] == [True, True, False, True]
-    assert cache.resize(60) == ("b",)  # with it gone there is room for d
 
 
 def test_none_keeps_nothing() -> None:
@@ -263,5 +231,3 @@ def test_a_worth_must_be_a_number() -> None:
 def test_a_capacity_is_not_negative() -> None:
     with pytest.raises(ValueError, match="a cache of -1 bytes"):
         cache_of(-1, KeepAll(), a=1)
-    with pytest.raises(ValueError, match="a cache of -2 bytes"):
-        cache_of(1, KeepAll(), a=1).resize(-2)

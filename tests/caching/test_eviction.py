@@ -46,13 +46,6 @@ Shrink: t.TypeAlias = Callable[[Path, Sequence[int], int], str]
 """Returns what goes of artifacts of such sizes, to bring them under a budget."""
 
 
-def in_memory(folder: Path, sizes: Sequence[int], budget: int) -> str:
-    cache = cache_of(sum(sizes), sizes)
-    for name in "abcdefgh"[: len(sizes)]:
-        assert cache.offer(name).admitted
-    return "".join(cache.resize(budget))
-
-
 def cache_of(capacity: int, sizes: Sequence[int]) -> BudgetedCache:
     count = len(sizes)
     graph = ArtifactGraph(
@@ -121,7 +114,7 @@ def of_a_cluster(folder: Path, sizes: Sequence[int], budget: int) -> str:
     return "".join(one.entry.key for one in report.removed)
 
 
-@pytest.mark.parametrize("shrink", [in_memory, in_the_database, of_a_cluster])
+@pytest.mark.parametrize("shrink", [in_the_database, of_a_cluster])
 @pytest.mark.parametrize(
     ("sizes", "budget", "gone"),
     [

@@ -1,4 +1,4 @@
-"""Equations 1 to 6 of the paper against numbers worked by hand, in both readings."""
+"""Equations 3 to 6 of the paper against numbers worked by hand, in both readings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import (
-    ImportanceFactor,
     Moment,
     Reading,
     caching_cost,
@@ -23,7 +22,6 @@ from couler.caching.importance import (
     reconstruction_cost,
     reuse_value,
 )
-from couler.caching.metrics import workflow_memory, workflow_time
 from tests.support.artifact_graphs import artifact_graphs, drawn, moments
 
 READINGS: tuple[Reading, ...] = ("paper", "repaired")
@@ -58,30 +56,6 @@ def both(
         equation(graph, moment, graph.number[name], reading=reading, **more) for reading in READINGS
     )
     return printed, repaired
-
-
-# Equations 1 and 2 ------------------------------------------------------------------------------
-
-
-def test_time_is_the_critical_path() -> None:
-    # a to 2; b to 5 and c to 9 beside it; d to 10.
-    assert workflow_time(DIAMOND) == 10.0
-    assert workflow_time(drawn("> a > x", "> b >", waits={"b": "a"})) == 2.0
-    assert workflow_time(ArtifactGraph((), (), (), (), (), ())) == 0.0
-
-
-def test_memory_is_the_most_of_jobs_that_run_at_the_same_time() -> None:
-    # b runs from 2 to 5 and c from 2 to 9: 60 together, more than d alone.
-    assert workflow_memory(DIAMOND, (10, 25, 35, 50)) == 60.0
-    assert workflow_memory(DIAMOND, (10, 25, 35, 70)) == 70.0
-    # One that ends makes room for the next, and a job of no time runs beside none.
-    assert workflow_memory(CHAIN, (4, 4, 4, 4)) == 4.0
-    assert workflow_memory(drawn("> a >", "> b >", seconds={"a": 0.0}), (9, 4)) == 9.0
-
-
-def test_memory_of_other_jobs_is_refused() -> None:
-    with pytest.raises(ValueError, match="memory_bytes: 1 values for 4 jobs"):
-        workflow_memory(CHAIN, (1,))
 
 
 # Equation 3 -------------------------------------------------------------------------------------
@@ -250,25 +224,6 @@ def test_penalty_rises_as_printed_the_smaller_an_artifact_is_and_vanishes_for_by
     # Repaired, what takes more of the cache is worth less.
     assert importance(0.0, 0.0, 0.0) == 0.0
     assert importance(1.0, 1.0, 0.9) < importance(1.0, 1.0, 0.1)
-
-
-def test_score_is_made_of_the_equations() -> None:
-    # y of the diamond: b of two edges away: edge a-b. Printed L = 10 + 4, F = 0 as d reads it.
-    number = DIAMOND.number["y"]
-    printed = ImportanceFactor(reading="paper").score(DIAMOND, Moment(), number, 10)
-    assert printed == (14.0, 0.0, 1.0, 1.5 * math.log(15) - math.exp(-1))
-    # Repaired L = 10 + 20 + 4, F = 2, V = 1/10.
-    repaired = ImportanceFactor().score(DIAMOND, Moment(), number, 10)
-    assert repaired[:3] == (34.0, 2.0, 0.1)
-    assert repaired.importance == pytest.approx(1.5 * math.log(35) + 4 - (1 - math.exp(-0.1)))
-
-
-def test_what_is_no_reading_is_refused() -> None:
-    wrong: t.Any = "printed"
-    with pytest.raises(ValueError, match="'printed' is no reading; there are: paper, repaired"):
-        reconstruction_cost(CHAIN, Moment(), 0, reading=wrong)
-    with pytest.raises(ValueError, match="layers is -1"):
-        reuse_value(CHAIN, Moment(), 0, layers=-1)
 
 
 # the equations as sums over all pairs of jobs ----------------------------------------------------

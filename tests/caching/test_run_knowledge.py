@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import typing as t
 
@@ -10,8 +9,6 @@ import pytest
 
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import Reading
-from couler.caching.progress import RunProgress
-from couler.caching.restoring import RestoringCosts
 from couler.caching.run_knowledge import RunKnowledge
 from couler.caching.schedule import RunSchedule, start_order
 from tests.support.caching import (
@@ -32,25 +29,6 @@ def chain() -> ArtifactGraph:
         size_bytes=(10, 10, 10, 10),
         seconds=(30.0, 20.0, 100.0),
     )
-
-
-def test_what_is_made_again_takes_all_that_is_not_kept() -> None:
-    costs = RestoringCosts(chain())
-    assert [costs.cost_s(artifact) for artifact in range(4)] == [0.0, 30.0, 50.0, 150.0]
-    assert costs.keep(2) == [3]
-    assert costs.cost_s(3) == 100.0
-    assert costs.keep(1) == [2]
-    assert costs.cost_s(2) == 20.0
-    assert costs.give_up(2) == [3]
-    assert costs.cost_s(3) == 120.0
-
-
-def test_reading_a_copy_is_cheaper_than_a_long_way() -> None:
-    costs = RestoringCosts(chain(), read_s=(1.0, math.inf, 2.0, 1000.0))
-    assert [costs.cost_s(artifact) for artifact in range(4)] == [1.0, 31.0, 2.0, 102.0]
-    assert costs.keep(1) == []  # rows are read in 2 seconds, and made in 20
-    assert costs.keep(0) == [1]
-    assert costs.cost_s(1) == 30.0
 
 
 def facts(known: RunKnowledge | PlainKnowledge, key: str, asks: bool) -> tuple[float, ...]:
@@ -98,25 +76,6 @@ def test_all_changes_are_told(max_jobs: int, asks: bool) -> None:
                 assert facts(known, one, asks) == after[one], seed
                 assert known.distance(one) == plain.distance(one), seed
             before = after
-
-
-def test_one_job_that_reads_many_artifacts_is_not_read_anew_for_each() -> None:
-    count = 4000
-    graph = ArtifactGraph(
-        jobs=(*(f"part{part}" for part in range(count)), "merge"),
-        artifacts=(*(f"x{part}" for part in range(count)), "all"),
-        producer=tuple(range(count + 1)),
-        readers=(*((count,) for _ in range(count)), ()),
-        size_bytes=(1,) * (count + 1),
-        seconds=(*(float(part % 3) for part in range(count)), 1.0),
-    )
-    costs = RestoringCosts(graph)
-    for artifact in range(count - 1):
-        costs.keep(artifact)
-    assert costs.cost_s(count) == 1.0 + (count - 1) % 3
-    for artifact in range(0, count, 2):
-        costs.give_up(artifact)
-    assert costs.cost_s(count) == 3.0
 
 
 def test_distances_are_those_of_a_schedule_of_what_has_happened() -> None:
@@ -226,16 +185,3 @@ def test_a_job_starts_once() -> None:
     assert known.end(0) == ()
     assert known.readers_left("raw") == 0
     assert known.distance("raw") is None
-
-
-def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(ValueError, match="each job once"):
-        RunProgress(chain(), order=(0, 1, 1))
-    with pytest.raises(ValueError, match="read_s: 1 values for 4 artifacts"):
-        RestoringCosts(chain(), read_s=(1.0,))
-    with pytest.raises(ValueError, match="read_s: table takes -1"):
-        RestoringCosts(chain(), read_s=(1.0, -1.0, 1.0, 1.0))
-    with pytest.raises(ValueError, match="layers is -1"):
-        RunKnowledge(chain(), layers=-1)
-    with pytest.raises(ValueError, match="read_s: raw comes from outside"):
-        RestoringCosts(chain(), read_s=(math.inf, 1.0, 1.0, 1.0))

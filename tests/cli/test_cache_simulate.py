@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -218,50 +217,6 @@ def test_wrong_arguments_are_refused(couler: Callable, arguments: list[str], pro
     told = couler("cache", "simulate", *arguments)
     assert (told.code, told.out) == (2, "")
     assert problem in told.err
-
-
-@pytest.mark.parametrize("format_", ["text", "json"])
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (('"seconds": 60', '"seconds": 1e308'), "its steps take more than 10^12 seconds together"),
-        (('"output_bytes": 50', f'"output_bytes": {10**18}'), "take more than 1EB, 10^18 bytes"),
-        (('"output_bytes": 50', f'"output_bytes": {"9" * 400}'), "take more than 1EB"),
-    ],
-)
-def test_figures_that_cannot_be_told_are_refused_before_anything_is(
-    couler: Callable, folder: Path, change: tuple[str, str], problem: str, format_: str
-) -> None:
-    (folder / "large.py").write_text(SWEEP.replace(*change))
-    words = ("cache", "simulate", "sweep.py", "large.py", "--format", format_)
-    told = couler(*words)
-    assert (told.code, told.out) == (2, "")
-    assert "large.py: its " in told.err
-    assert problem in told.err
-
-
-@pytest.mark.parametrize("misses", ["reread", "recompute"])
-def test_the_largest_figures_can_be_told(couler: Callable, folder: Path, misses: str) -> None:
-    text = SWEEP.replace('"seconds": 60', '"seconds": 3e11').replace(
-        '"output_bytes": 50', f'"output_bytes": {3 * 10**17}'
-    )
-    (folder / "large.py").write_text(text)
-    most = ("--remote-latency", "31536000", "--cache-latency", "31536000", "--workers", "1000000")
-    slow = ("--remote-bandwidth", "1B", "--cache-bandwidth", "1B", "--cache-size", "1EB")
-    words = ("cache", "simulate", "large.py", "--misses", misses, *most, *slow)
-    told = couler(*words, "--cache-size", "10%")
-    assert (told.code, told.err) == (0, "")
-    assert not re.search("inf|nan", told.out)
-    assert couler(*words, "--format", "json").json["schema_version"] == 1
-
-
-def test_a_budget_of_the_settings_that_cannot_be_told_is_refused(
-    couler: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COULER_CACHE_BUDGET", "9" * 400)
-    told = couler("cache", "simulate", "sweep.py")
-    assert (told.code, told.out) == (3, "")
-    assert "COULER_CACHE_BUDGET" in told.err
 
 
 MAPPED = SWEEP.replace("[2, 4, 8]", "wf.params.depths").replace(

@@ -98,13 +98,6 @@ def test_what_fits_its_budget_asks_no_policy(couler: Callable, program: str) -> 
     assert couler("cache", "gc", "--cache-budget", "9kB", "--cache-policy", "guess").code == 0
 
 
-def test_a_simulation_ends_with_it(couler: Callable, program: str) -> None:
-    told = couler("cache", "simulate", program, "--cache-size", "700", "--policy", "guess")
-    assert told.code == 3
-    assert "the cache policy Guess: worth failed for 'one.result'" in told.err
-    assert "Traceback" not in told.err
-
-
 ENDS = POLICY.replace('return {}["guess"]', "raise SystemExit(7)")
 SAYS_MORE = POLICY.replace('return {}["guess"]', r'raise RuntimeError("boom\n  second line")')
 
@@ -148,8 +141,6 @@ INIT_FAILS = (
         ("cache", "ls", "--worth", "--cache-policy"),
         ("cache", "gc", "--cache-policy"),
         ("cache", "sync", "prod", "--policy"),
-        ("cache", "simulate", "w.py", "--policy"),
-        ("cache", "simulate", "w.py"),
     ],
 )
 def test_a_policy_that_cannot_be_used_is_a_matter_of_what_is_installed(

@@ -146,7 +146,6 @@ class Counted:
     last_used: int
     uses: int = 1
     credit: float = 0.0
-    pins: int = 0
 
 
 @dataclass
@@ -181,10 +180,6 @@ class PlainCache:
     def used_bytes(self) -> int:
         return sum(map(self.outlook.size_bytes, self.kept))
 
-    @property
-    def pinned_bytes(self) -> int:
-        return sum(self.outlook.size_bytes(key) for key in self.kept if self.counts[key].pins)
-
     def offer(self, key: str) -> tuple[bool, tuple[str, ...]]:
         if key in self.kept:
             return True, ()
@@ -194,8 +189,6 @@ class PlainCache:
         self.clock += 1
         self.counts[key] = Counted(self.offers, self.clock)
         if self.policy.admit(key, self) is not None:
-            return False, ()
-        if self.outlook.size_bytes(key) + self.pinned_bytes > self.capacity_bytes:
             return False, ()
         self.counts[key].credit = self.policy.on_access(key, self)
         before = list(self.kept)
@@ -224,23 +217,6 @@ class PlainCache:
         self.counts[key].credit = self.policy.on_access(key, self)
         return True
 
-    def drop(self, key: str) -> bool:
-        if key not in self.kept:
-            return False
-        self._give_up(key)
-        return True
-
-    def resize(self, capacity_bytes: int) -> tuple[str, ...]:
-        self.capacity_bytes = capacity_bytes
-        return self._aged(self._evicted())
-
-    def pin(self, key: str) -> None:
-        self.counts[key].pins += 1
-
-    def unpin(self, key: str) -> tuple[str, ...]:
-        self.counts[key].pins -= 1
-        return self._aged(self._evicted())
-
     def _keep(self, key: str) -> None:
         self.kept.append(key)
         self.outlook.keep(key)
@@ -249,16 +225,10 @@ class PlainCache:
         self.kept.remove(key)
         self.outlook.give_up(key)
 
-    def _evicted(
-        self, newcomer: str | None = None, *, is_running: bool = True
-    ) -> list[tuple[str, float]]:
+    def _evicted(self, newcomer: str, *, is_running: bool) -> list[tuple[str, float]]:
         evicted: list[tuple[str, float]] = []
-        while self.used_bytes > max(self.capacity_bytes, self.pinned_bytes):
-            free = [
-                key
-                for key in self.kept
-                if not self.counts[key].pins and (is_running or key != newcomer)
-            ]
+        while self.used_bytes > self.capacity_bytes:
+            free = [key for key in self.kept if is_running or key != newcomer]
             ranked = [(self.policy.worth(key, self), self.last_used(key), key) for key in free]
             worth, _, key = min(ranked)
             evicted.append((key, worth))
@@ -266,7 +236,7 @@ class PlainCache:
         if newcomer not in [key for key, _ in evicted]:
             for one in evicted[::-1]:
                 size = self.outlook.size_bytes(one[0])
-                if self.used_bytes + size <= max(self.capacity_bytes, self.pinned_bytes):
+                if self.used_bytes + size <= self.capacity_bytes:
                     self._keep(one[0])
                     evicted.remove(one)
         return evicted
