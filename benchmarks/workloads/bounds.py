@@ -20,8 +20,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import coo_array
 
+from benchmarks.cache_simulation import Machine
 from couler.caching.graph import ArtifactGraph
-from couler.caching.simulation import Machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from couler.caching.simulation import Report, usage
+from benchmarks.cache_simulation import Report, usage
 from workloads import scenarios
 from workloads.caching_runs import DEFAULT, Key, Row
 

@@ -7,11 +7,11 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchmarks.cache_simulation import GovernedCache, Machine, Report, Storage, simulate
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.none import KeepNone
 from couler.caching.policy import CachePolicy
 from couler.caching.registry import read_policy
-from couler.caching.simulation import GovernedCache, Machine, Report, Storage, simulate
 from couler.optimizers.artifact_graph import artifact_graph
 from workloads import bounds, scenarios
 from workloads.clairvoyant import Belady

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from benchmarks.cache_simulation import Machine
 from couler.caching import eviction
 from couler.caching.graph import ArtifactGraph
-from couler.caching.simulation import Machine
 from workloads.caching_runs import DEFAULT, REMOTE, SHARES, WORKERS, cases, contenders, run
 
 LEFT_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)

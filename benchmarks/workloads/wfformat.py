@@ -1,4 +1,4 @@
-"""Folders of workflows in WfFormat, see `couler.caching.simulation.wfformat`.
+"""Folders of workflows in WfFormat, see `benchmarks.cache_simulation.wfformat`.
 
 In a `TaskGraph` a file that several tasks read counts on the edge to each of them, in an
 `ArtifactGraph` it is one artifact.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.cache_simulation.wfformat import read_wfformat
 from couler.caching.graph import ArtifactGraph
-from couler.caching.simulation.wfformat import read_wfformat
 from couler.optimizers.partitioning import TaskGraph
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "wfinstances"

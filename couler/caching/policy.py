@@ -4,20 +4,13 @@ A policy is a frozen dataclass whose fields are its options; what it remembers o
 `credit` that the cache keeps for it. So the same policy serves a simulator, which asks in memory,
 and a store on disk, which asks once a step of any of many processes has ended.
 
-When a cache asks what something is worth
------------------------------------------
-A cache that holds n artifacts does not ask n times a decision: it remembers what it was told, and
-asks again for the artifact that is worth least by that. This finds the least if no worth is below
-what was told of it. Between two questions a cache asks anew for
-
-- what is offered or accessed, and
-- what its owner, or its `Outlook`, says has changed: `BudgetedCache.refresh`.
-
-Three things change without anyone saying so: `distance` falls as steps start, `age` rises, and as
-others are given up, `cost_s`, `reconstruction` and `reuse` rise. A policy whose worths do not
-fall by that, and look at nothing else that changes unsaid, says so by an attribute,
-`worths_only_rise = True`. Of a policy that does not, all worths are asked anew for each
-eviction: right as well, but n times as much work.
+Worths that only rise
+---------------------
+The simulator in benchmarks remembers what it was told and asks again for the artifact that is worth
+least by that. This finds the least if no worth is below what was told of it. As steps start,
+`distance` falls; as others are given up, `cost_s`, `reconstruction` and `reuse` rise; `age` rises.
+A policy whose worths do not fall by that says so by an attribute, `worths_only_rise = True`. Of one
+that does not, all worths are asked for at each eviction.
 
 What a newcomer is compared with
 --------------------------------

@@ -13,7 +13,7 @@ from couler.budget.cleaning import Cleaned, clean_cache
 from couler.budget.courses import Latest, latest_course
 from couler.budget.held import Held, measure_held
 from couler.budget.judging import Budget, Judge
-from couler.cli import _cache_simulate, _cache_sync
+from couler.cli import _cache_sync
 from couler.cli._budget import AskedBudget, budget_options
 from couler.cli._duration import DurationType
 from couler.cli._format import aligned, bytes_text, minute_text, seconds_text, time_text
@@ -420,5 +420,4 @@ def _echo_json(tree: dict[str, object]) -> None:
     click.echo(json.dumps(told, ensure_ascii=False, indent=2))
 
 
-command.add_command(_cache_simulate.command, "simulate")
 command.add_command(_cache_sync.command, "sync")

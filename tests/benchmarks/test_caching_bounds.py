@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.cache_simulation import Machine, Storage, simulate
 from couler.caching.graph import ArtifactGraph
-from couler.caching.simulation import Machine, Storage, simulate
 
 pytestmark = pytest.mark.checkout
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from couler.caching.cache import BudgetedCache, Verdict
+from benchmarks.cache_simulation.cache import BudgetedCache, Verdict
+from benchmarks.cache_simulation.run_knowledge import RunKnowledge
+from benchmarks.cache_simulation.schedule import RunSchedule, start_order
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.all import KeepAll
 from couler.caching.policies.lru import LeastRecentlyUsed
@@ -17,8 +19,6 @@ from couler.caching.policies.next_use import NextUseDensity
 from couler.caching.policies.none import KeepNone
 from couler.caching.policy import CachePolicy, Knowledge
 from couler.caching.registry import policy_names, read_policy
-from couler.caching.run_knowledge import RunKnowledge
-from couler.caching.schedule import RunSchedule, start_order
 from couler.errors import CachePolicyError
 from tests.support.caching import (
     ForetoldKnowledge,

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
+from benchmarks.cache_simulation import Machine, Storage, compare
+from benchmarks.cache_simulation.comparison import least_read_s
 from couler.caching.graph import ArtifactGraph
 from couler.caching.registry import policy_names, read_policy
-from couler.caching.simulation import Machine, Storage, compare
-from couler.caching.simulation.comparison import least_read_s
 from tests.support.caching import random_graph
 
 REMOTE = Storage(1, 2, 2)

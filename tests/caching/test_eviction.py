@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.cache_simulation.cache import BudgetedCache
+from benchmarks.cache_simulation.run_knowledge import RunKnowledge
 from couler.backends.shared_entries import CacheEntry, CacheView
 from couler.budget.judging import Budget, Judge
-from couler.caching.cache import BudgetedCache
 from couler.caching.eviction import (
     Candidate,
     Shortage,
@@ -33,7 +34,6 @@ from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.caching.policies.next_use import NextUseDensity
 from couler.caching.registry import read_policy
-from couler.caching.run_knowledge import RunKnowledge
 from couler.control.cache_sync import sync_entries
 from couler.state import create_run, open_database
 from couler.state.admission import count_hit, evict_entries, settle_offer

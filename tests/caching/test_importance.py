@@ -10,18 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.caching.graph import ArtifactGraph
-from couler.caching.importance import (
+from benchmarks.cache_simulation.importance import (
     Moment,
-    Reading,
-    caching_cost,
     dependency_weight,
-    importance,
     jobs_that_depend,
     jobs_to_repeat,
     reconstruction_cost,
     reuse_value,
 )
+from couler.caching.graph import ArtifactGraph
+from couler.caching.importance import Reading, caching_cost, importance
 from tests.support.artifact_graphs import artifact_graphs, drawn, moments
 
 READINGS: tuple[Reading, ...] = ("paper", "repaired")

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from couler.caching.cache import BudgetedCache
+from benchmarks.cache_simulation.cache import BudgetedCache
+from benchmarks.cache_simulation.run_knowledge import RunKnowledge
 from couler.caching.graph import ArtifactGraph
 from couler.caching.registry import read_policy
-from couler.caching.run_knowledge import RunKnowledge
 
 # load -> data (100 bytes, read by all three) -> fit -> model (10 bytes) -> test, tell
 GRAPH = ArtifactGraph(

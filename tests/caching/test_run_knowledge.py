@@ -7,10 +7,10 @@ import typing as t
 
 import pytest
 
+from benchmarks.cache_simulation.run_knowledge import RunKnowledge
+from benchmarks.cache_simulation.schedule import RunSchedule, start_order
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import Reading
-from couler.caching.run_knowledge import RunKnowledge
-from couler.caching.schedule import RunSchedule, start_order
 from tests.support.caching import (
     ForetoldKnowledge,
     PlainKnowledge,

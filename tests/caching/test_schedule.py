@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from benchmarks.cache_simulation.schedule import RunSchedule, start_order
 from couler.caching.graph import ArtifactGraph
-from couler.caching.schedule import RunSchedule, start_order
 from tests.support.caching import random_graph
 
 

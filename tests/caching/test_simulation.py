@@ -6,9 +6,17 @@ import math
 
 import pytest
 
+from benchmarks.cache_simulation import (
+    GovernedCache,
+    Machine,
+    Report,
+    Span,
+    Storage,
+    simulate,
+    usage,
+)
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.lru import LeastRecentlyUsed
-from couler.caching.simulation import GovernedCache, Machine, Report, Span, Storage, simulate, usage
 
 REMOTE = Storage(latency_s=1, read_bytes_per_s=10, write_bytes_per_s=5)
 CACHE = Storage(latency_s=0, read_bytes_per_s=100, write_bytes_per_s=50)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.caching.simulation.wfformat import parse_wfformat, read_wfformat
+from benchmarks.cache_simulation.wfformat import parse_wfformat, read_wfformat
 from couler.errors import SerializationError
 
 

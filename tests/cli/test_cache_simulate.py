@@ -1,13 +1,16 @@
-"""`couler cache simulate`: what it reads, prints and refuses."""
+"""The cache simulator: what it reads, prints and refuses."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import typing as t
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from benchmarks.cache_simulation.__main__ import main
 
 RUN = Path(__file__).parents[1] / "benchmarks" / "workflows" / "counts.json"
 
@@ -48,15 +51,42 @@ with couler.Workflow("unsaid") as wf:
 """
 
 
-@pytest.fixture(autouse=True)
-def programs(folder: Path) -> None:
-    (folder / "sweep.py").write_text(SWEEP)
-    (folder / "unsaid.py").write_text(UNSAID)
+class Told(t.NamedTuple):
+    """What the simulator printed, and its exit code."""
+
+    code: object
+    out: str
+    err: str
+
+    @property
+    def json(self) -> t.Any:
+        return json.loads(self.out)
 
 
-def test_a_table_for_each_size_with_the_quickest_first(couler: Callable) -> None:
-    told = couler(
-        *("cache", "simulate", "sweep.py", "--remote-bandwidth", "10B", "--remote-latency", "0"),
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sweep.py").write_text(SWEEP)
+    (tmp_path / "unsaid.py").write_text(UNSAID)
+    return tmp_path
+
+
+@pytest.fixture
+def simulate(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Told]:
+    def call(*arguments: str) -> Told:
+        code: object = 0
+        try:
+            main(arguments)
+        except SystemExit as end:
+            code = end.code
+        return Told(code, *capsys.readouterr())
+
+    return call
+
+
+def test_a_table_for_each_size_with_the_quickest_first(simulate: Callable[..., Told]) -> None:
+    told = simulate(
+        *("sweep.py", "--remote-bandwidth", "10B", "--remote-latency", "0"),
         *("--policy", "none", "--policy", "next-use", "--cache-size", "400B"),
         *("--cache-size", "50%", "--cache-size", "275"),  # the same twice
     )
@@ -75,9 +105,9 @@ def test_a_table_for_each_size_with_the_quickest_first(couler: Callable) -> None
     assert len(second.splitlines()) == 4
 
 
-def test_json_has_the_same(couler: Callable) -> None:
+def test_json_has_the_same(simulate: Callable[..., Told]) -> None:
     options = ("--remote-bandwidth", "10B", "--remote-latency", "0", "--cache-size", "400B")
-    tree = couler("cache", "simulate", "sweep.py", *options, "--format", "json").json
+    tree = simulate("sweep.py", *options, "--format", "json").json
     assert tree["schema_version"] == 1
     (one,) = tree["workflows"]
     assert (one["file"], one["workflow"], one["notes"]) == ("sweep.py", "sweep", [])
@@ -96,10 +126,10 @@ def test_json_has_the_same(couler: Callable) -> None:
     assert (rows["next-use"]["hits"], rows["next-use"]["peak_bytes"]) == (6, 400)
 
 
-def test_misses_workers_and_stores_are_those_asked_for(couler: Callable) -> None:
+def test_misses_workers_and_stores_are_those_asked_for(simulate: Callable[..., Told]) -> None:
     def of(*options: str) -> dict[str, float]:
         told = ("--policy", "none", "--cache-size", "1B", "--format", "json")
-        (one,) = couler("cache", "simulate", "sweep.py", *told, *options).json["workflows"]
+        (one,) = simulate("sweep.py", *told, *options).json["workflows"]
         return one["without_cache"] | {"least_read_s": one["least_read_s"]}
 
     # Each fit has load made again, 30 s; the best one has that and all three fits.
@@ -110,42 +140,34 @@ def test_misses_workers_and_stores_are_those_asked_for(couler: Callable) -> None
     assert slow["least_read_s"] == pytest.approx(6 * 0.25 + 3 * 0.04 + 3 * 0.005)
 
 
-def test_the_size_is_the_budget_of_the_settings_or_a_share(
-    couler: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def capacity() -> int:
-        tree = couler("cache", "simulate", "sweep.py", "--format", "json").json
-        return int(tree["workflows"][0]["caches"][0]["capacity_bytes"])
-
-    assert capacity() == 550 // 4
-    monkeypatch.setenv("COULER_CACHE_BUDGET", "123B")
-    assert capacity() == 123
+def test_the_size_is_a_share_by_default(simulate: Callable[..., Told]) -> None:
+    tree = simulate("sweep.py", "--format", "json").json
+    assert tree["workflows"][0]["caches"][0]["capacity_bytes"] == 550 // 4
 
 
 @pytest.mark.parametrize("name", ["counts.json", "counts.json.gz"])
 def test_runs_in_wfformat_are_read_beside_programs(
-    couler: Callable, folder: Path, name: str
+    simulate: Callable[..., Told], folder: Path, name: str
 ) -> None:
     raw = RUN.read_bytes()
     (folder / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
-    told = couler("cache", "simulate", name, "sweep.py", "--policy", "lru")
+    told = simulate(name, "sweep.py", "--policy", "lru")
     assert (told.code, told.err) == (0, "")
     first, second = told.out.split("\n\nsweep: ")
     assert first.startswith("counts: 14 steps read ")
     assert second.startswith("5 steps read 4 artifacts")
 
 
-def test_what_profiles_do_not_say_is_told(couler: Callable) -> None:
-    told = couler("cache", "simulate", "unsaid.py", "--policy", "lru")
+def test_what_profiles_do_not_say_is_told(simulate: Callable[..., Told]) -> None:
+    told = simulate("unsaid.py", "--policy", "lru")
     assert told.code == 0
     assert told.err.splitlines() == [
         "note: unsaid: the profile of load, load-2 has no output_bytes; 1 byte is taken",
         "note: unsaid: the profile of fit, fit-2 has no seconds; the mean of the others is taken",
     ]
-    assert couler("cache", "simulate", "unsaid.py", "-q").err == ""
 
 
-def test_known_times_can_change_what_is_kept(couler: Callable, folder: Path) -> None:
+def test_known_times_can_change_what_is_kept(simulate: Callable[..., Told], folder: Path) -> None:
     """A slow step of two that become ready together: only run times say which reader is next."""
     tasks = [
         {"id": "make", "outputFiles": ["x", "y"]},
@@ -169,20 +191,20 @@ def test_known_times_can_change_what_is_kept(couler: Callable, folder: Path) -> 
 
     def held(*options: str) -> int:
         chosen = ("--policy", "next-use", "--cache-size", "1000B", "--workers", "2")
-        told = couler("cache", "simulate", "two.json", *chosen, "--format", "json", *options).json
+        told = simulate("two.json", *chosen, "--format", "json", *options).json
         return int(told["workflows"][0]["caches"][0]["policies"][0]["peak_bytes"])
 
     assert (held(), held("--known-times")) == (sizes["x"], sizes["y"])
 
 
 def test_a_workflow_in_which_nothing_is_read_has_nothing_to_save(
-    couler: Callable, folder: Path
+    simulate: Callable[..., Told], folder: Path
 ) -> None:
     (folder / "alone.py").write_text(
         'import couler\n@couler.step(profile={"seconds": 1})\ndef one() -> None: ...\n'
         'with couler.Workflow("alone") as wf:\n    one()\n'
     )
-    told = couler("cache", "simulate", "alone.py", "--policy", "lru")
+    told = simulate("alone.py", "--policy", "lru")
     assert told.code == 0
     assert told.out.splitlines()[0] == "alone: 1 step read 0 artifacts of 0 B 0 times"
     assert told.out.splitlines()[-1].split() == ["lru", "1.0", "s", "0.0", "s", "-", "-", *"0B0B"]
@@ -191,31 +213,27 @@ def test_a_workflow_in_which_nothing_is_read_has_nothing_to_save(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ([], "Missing argument 'FILE...'"),
-        (["none.json"], "there is no file none.json"),
-        (["none.json.gz"], "there is no file none.json.gz"),
-        (["sweep.py", "--cache-size", "0%"], '"0%" is no share; it is above 0% and at most 100%'),
-        (["sweep.py", "--cache-size", "101%"], '"101%" is no share'),
-        (["sweep.py", "--cache-size", "some%"], '"some%" is no share'),
-        (["sweep.py", "--cache-size", "some"], '"some" is no size'),
+        ([], "required: FILE"),
+        (["none.json"], "none.json"),
+        (["none.json.gz"], "none.json.gz"),
+        (["sweep.py", "--cache-size", "0%"], "'0%'"),
+        (["sweep.py", "--cache-size", "101%"], "'101%'"),
+        (["sweep.py", "--cache-size", "some%"], "'some%'"),
+        (["sweep.py", "--cache-size", "some"], "'some'"),
         (["sweep.py", "--policy", "lur"], "lru"),
-        (["sweep.py", "--workers", "0"], "--workers"),
+        (["sweep.py", "--workers", "0"], "workers"),
         (["sweep.py", "--misses", "wait"], "--misses"),
-        (["sweep.py", "--remote-latency", "-1"], "--remote-latency"),
-        (["sweep.py", "--remote-latency", "nan"], "--remote-latency"),
-        (["sweep.py", "--remote-latency", "1e308"], "is not in the range 0<=x<=31536000"),
-        (["sweep.py", "--cache-latency", "inf"], "is not in the range 0<=x<=31536000"),
-        (["sweep.py", "--cache-latency", "nan"], "is not in the range 0<=x<=31536000"),
-        (["sweep.py", "--remote-bandwidth", "0"], "from 1B to 1PB (10^15 bytes) a second"),
-        (["sweep.py", "--cache-bandwidth", "1001TB"], "from 1B to 1PB (10^15 bytes) a second"),
-        (["sweep.py", "--cache-bandwidth", "9" * 5000], "from 1B to 1PB (10^15 bytes) a second"),
-        (["sweep.py", "--cache-size", "9" * 5000], "a cache has at most 1EB, 10^18 bytes"),
-        (["sweep.py", "--workers", "1000001"], "is not in the range 1<=x<=1000000"),
+        (["sweep.py", "--remote-latency", "-1"], "latency_s"),
+        (["sweep.py", "--remote-latency", "nan"], "latency_s"),
+        (["sweep.py", "--remote-bandwidth", "0"], "bytes_per_s"),
     ],
 )
-def test_wrong_arguments_are_refused(couler: Callable, arguments: list[str], problem: str) -> None:
-    told = couler("cache", "simulate", *arguments)
-    assert (told.code, told.out) == (2, "")
+def test_wrong_arguments_are_refused(
+    simulate: Callable[..., Told], arguments: list[str], problem: str
+) -> None:
+    told = simulate(*arguments)
+    assert told.code in (1, 2)
+    assert told.out == ""
     assert problem in told.err
 
 
@@ -240,25 +258,27 @@ with couler.Workflow("late", seed=1) as wf:
 
 
 def test_a_map_over_a_parameter_has_the_items_of_its_default_or_of_the_flag(
-    couler: Callable, folder: Path
+    simulate: Callable[..., Told], folder: Path
 ) -> None:
     (folder / "mapped.py").write_text(MAPPED)
     options = ("--policy", "lru", "--cache-size", "400B")
-    plain, told = (couler("cache", "simulate", f, *options) for f in ("sweep.py", "mapped.py"))
+    plain, told = (simulate(f, *options) for f in ("sweep.py", "mapped.py"))
     assert (told.code, told.err, told.out) == (0, "", plain.out)
     for flag in ("-p", "--param"):
-        told = couler("cache", "simulate", "mapped.py", *options, flag, "depths=[1,2,3,4,5]")
+        told = simulate("mapped.py", *options, flag, "depths=[1,2,3,4,5]")
         assert told.out.startswith("sweep: 7 steps read 6 artifacts")
 
 
-def test_items_that_only_a_run_makes_known_are_told_of(couler: Callable, folder: Path) -> None:
+def test_items_that_only_a_run_makes_known_are_told_of(
+    simulate: Callable[..., Told], folder: Path
+) -> None:
     (folder / "late.py").write_text(OVER_AN_OUTPUT)
     (folder / "mapped.py").write_text(MAPPED)
     note = "fit: its items are known only in a run; 1 is taken"
-    told = couler("cache", "simulate", "late.py", "--policy", "lru")
+    told = simulate("late.py", "--policy", "lru")
     assert (told.code, told.err) == (0, f"note: late: {note}\n")
-    words = ("cache", "simulate", "late.py", "mapped.py", "--policy", "lru", "-p", "depths=[1]")
-    late, mapped = couler(*words, "--format", "json").json["workflows"]
+    words = ("late.py", "mapped.py", "--policy", "lru", "-p", "depths=[1]")
+    late, mapped = simulate(*words, "--format", "json").json["workflows"]
     assert (late["notes"], late["steps"]) == ([note], 2)
     assert (mapped["notes"], mapped["steps"]) == ([], 3)
 
@@ -272,16 +292,17 @@ def test_items_that_only_a_run_makes_known_are_told_of(couler: Callable, folder:
     ],
 )
 def test_wrong_parameters_are_refused(
-    couler: Callable, folder: Path, param: str, problem: str
+    simulate: Callable[..., Told], folder: Path, param: str, problem: str
 ) -> None:
     (folder / "mapped.py").write_text(MAPPED)
-    told = couler("cache", "simulate", "mapped.py", "-p", param)
-    assert (told.code, told.out) == (2, "")
+    told = simulate("mapped.py", "-p", param)
+    assert told.code in (1, 2)
+    assert told.out == ""
     assert problem in told.err
 
 
 def test_a_parameter_that_a_run_needs_is_needed_for_no_simulation(
-    couler: Callable, folder: Path
+    simulate: Callable[..., Told], folder: Path
 ) -> None:
     (folder / "needed.yaml").write_text(
         'ir_version: "1"\nname: w\n'
@@ -289,10 +310,10 @@ def test_a_parameter_that_a_run_needs_is_needed_for_no_simulation(
         "steps:\n- name: a\n  action: {kind: container, image: b}\n"
         "  foreach: {over: {one: {kind: param, name: n}}}\n"
     )
-    words = ("cache", "simulate", "needed.yaml", "--policy", "lru")
-    assert "note: w: a: its items are known only in a run; 1 is taken" in couler(*words).err
-    assert "known only in a run" in couler(*words, "-p", "m=3").err
-    assert couler(*words, "-p", "n=[1, 2]").out.startswith("w: 2 steps read")
+    words = ("needed.yaml", "--policy", "lru")
+    assert "note: w: a: its items are known only in a run; 1 is taken" in simulate(*words).err
+    assert "known only in a run" in simulate(*words, "-p", "m=3").err
+    assert simulate(*words, "-p", "n=[1, 2]").out.startswith("w: 2 steps read")
 
 
 @pytest.mark.parametrize(
@@ -300,29 +321,29 @@ def test_a_parameter_that_a_run_needs_is_needed_for_no_simulation(
     [
         ("bad.json", "{", "CLR005"),
         ("bad.json", "[]", "CLR005"),
-        ("bad.json", '{"workflow": {}}', "CLR005"),
-        ("bad.json.gz", "no gzip", "CLR005"),
+        ("bad.json", '{"workflow": {}}', "WfFormat"),
+        ("bad.json.gz", "no gzip", "WfFormat"),
         ("bad.py", "import couler", "CLR002"),
         ("bad.yaml", "name: w", "CLR005"),
     ],
 )
 def test_files_that_are_neither_are_refused_by_name(
-    couler: Callable, folder: Path, name: str, text: str, problem: str
+    simulate: Callable[..., Told], folder: Path, name: str, text: str, problem: str
 ) -> None:
     (folder / name).write_text(text)
-    told = couler("cache", "simulate", "sweep.py", name)
+    told = simulate("sweep.py", name)
     assert (told.code, told.out) == (1, "")
     assert name in told.err
     assert problem in told.err
     assert "Traceback" not in told.err
 
 
-def test_a_workflow_with_mistakes_is_refused(couler: Callable, folder: Path) -> None:
+def test_a_workflow_with_mistakes_is_refused(simulate: Callable[..., Told], folder: Path) -> None:
     (folder / "bad.yaml").write_text(
         'ir_version: "1"\nname: w\nsteps:\n'
         "- {name: a, action: {kind: container, image: b}, depends_on: [c]}\n"
     )
-    told = couler("cache", "simulate", "bad.yaml")
+    told = simulate("bad.yaml")
     assert (told.code, told.out) == (1, "")
     assert 'the workflow "w" is not valid' in told.err
     assert '"c"' in told.err

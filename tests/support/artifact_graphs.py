@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
+from benchmarks.cache_simulation.importance import Moment
 from couler.caching.graph import ArtifactGraph
-from couler.caching.importance import Moment
 
 
 def drawn(

@@ -7,10 +7,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from benchmarks.cache_simulation.importance import Moment, reconstruction_cost, reuse_value
+from benchmarks.cache_simulation.schedule import RunSchedule
 from couler.caching.graph import ArtifactGraph
-from couler.caching.importance import Moment, Reading, reconstruction_cost, reuse_value
+from couler.caching.importance import Reading
 from couler.caching.policy import CachePolicy
-from couler.caching.schedule import RunSchedule
 
 
 def random_graph(chance: random.Random, max_jobs: int = 7) -> ArtifactGraph:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from couler.caching.cache import BudgetedCache
+from benchmarks.cache_simulation.cache import BudgetedCache
+from benchmarks.cache_simulation.machine import Machine
+from benchmarks.cache_simulation.run_knowledge import RunKnowledge
+from benchmarks.cache_simulation.schedule import RunSchedule
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policy import CachePolicy
-from couler.caching.run_knowledge import RunKnowledge
-from couler.caching.schedule import RunSchedule
-from couler.caching.simulation.machine import Machine
 
 
 class GovernedCache:

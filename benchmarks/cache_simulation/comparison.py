@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.cache_simulation.engine import simulate
+from benchmarks.cache_simulation.governed import GovernedCache
+from benchmarks.cache_simulation.machine import Machine
+from benchmarks.cache_simulation.report import Report
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.none import KeepNone
 from couler.caching.policy import CachePolicy
-from couler.caching.simulation.engine import simulate
-from couler.caching.simulation.governed import GovernedCache
-from couler.caching.simulation.machine import Machine
-from couler.caching.simulation.report import Report
 
 __all__ = ["Comparison", "compare", "least_read_s"]
 

@@ -6,9 +6,9 @@ import heapq
 import typing as t
 from collections import deque
 
+from benchmarks.cache_simulation.machine import Machine
+from benchmarks.cache_simulation.report import Phase, Report, Span
 from couler.caching.graph import ArtifactGraph
-from couler.caching.simulation.machine import Machine
-from couler.caching.simulation.report import Phase, Report, Span
 
 
 class Cache(t.Protocol):
