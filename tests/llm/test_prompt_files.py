@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from couler.llm import Prompt, render_prompt
-from couler.llm.prompt_files import title_of
 
 Write = Callable[[str, str], None]
 
@@ -83,11 +82,6 @@ def test_files_of_another_form(write: Write, text: str, what: str) -> None:
 def test_a_prompt_that_is_not_there() -> None:
     with pytest.raises(ValueError, match=r"there is no file prompts/absent\.md\.j2"):
         render_prompt("couler.llm", "absent")
-
-
-def test_the_title_is_only_read_from_the_first_line() -> None:
-    assert title_of("couler prompt: a-b v1.2") == ("a-b", "1.2")
-    assert title_of("You are.\ncouler prompt: a v1") is None
 
 
 def test_a_prompt_goes_on() -> None:
