@@ -53,12 +53,12 @@ from couler.cli._llm import LlmFlags, found_settings
 from couler.cli._session import Session
 from couler.errors import ConfigurationError, CoulerError
 from couler.llm import LlmSettings, open_model
-from couler.llm.fake import ScriptedServer
 from couler.tuning.algorithm4 import TuneOptions, tune
 from couler.tuning.cards import as_data
 from couler.tuning.outcome import ranked
 from couler.tuning.ranks import spearman
 from couler.tuning.space import Parameter, Setting, key_of
+from tests.fakes.llm import ScriptedServer
 
 SCHEMA_VERSION = 1
 DEFAULT, RANDOM, OPTUNA, LLM = "default", "random", "optuna", "llm"

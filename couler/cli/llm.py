@@ -1,10 +1,8 @@
-"""`couler llm`: the endpoint of language models, a scripted one, and the log of calls."""
+"""`couler llm`: the endpoint of language models, and the log of calls."""
 
 from __future__ import annotations
 
 import json
-import sys
-import typing as t
 from pathlib import Path
 
 import click
@@ -17,14 +15,11 @@ from couler.errors import ConfigurationError
 from couler.hidden import escaped
 from couler.stages import SCHEMA_VERSION
 
-if t.TYPE_CHECKING:
-    from couler.llm.fake import Exchange, ScriptedServer
-
 
 @click.group()
 @session_options
 def command() -> None:
-    """Check an endpoint of language models, or imitate one."""
+    """Check an endpoint of language models, and show the log of calls."""
 
 
 @command.command()
@@ -56,51 +51,6 @@ def check(session: Session, llm: LlmFlags, format_: str | None) -> None:
         return
     for line in outcome.lines(found.settings):
         click.echo(line)
-
-
-@command.command()
-@click.argument("script", type=click.Path(dir_okay=False, path_type=Path))
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    metavar="N",
-    help="Where it listens on 127.0.0.1; by default on a free port.",
-)
-@session_options
-@pass_session
-def fake(session: Session, script: Path, program: tuple[str, ...], port: int) -> None:
-    """Answer as a language model does, from a script.
-
-    Prints the variables that make other commands use it, and answers until Ctrl-C. With a
-    COMMAND behind --, runs that with these variables set, and ends as it ends.
-    """
-    from couler.cli._llm_fake import run_beside, started
-
-    def tell(exchange: Exchange) -> None:
-        by = "no rule" if exchange.rule is None else f"rule {exchange.rule}"
-        text = f"{exchange.asked}: {exchange.status} by {by}"
-        (session.detail if program else session.info)(text)
-
-    with started(script, port, tell) as server:
-        if program:
-            raise SystemExit(run_beside(program, server, session.environment))
-        _serve(session, server)
-
-
-def _serve(session: Session, server: ScriptedServer) -> None:
-    import threading
-
-    for name, value in server.environment.items():
-        click.echo(f"export {name}={value}")
-    sys.stdout.flush()
-    session.info("Answering until Ctrl-C")
-    try:
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        count = len(server.exchanges)
-        session.info(f"{count} request{'s' * (count != 1)} answered")
 
 
 @command.command()

@@ -47,12 +47,6 @@ def render_prompt(package: str, name: str, /, **values: object) -> Prompt:
     return Prompt(name, field["version"], tuple(messages))
 
 
-def title_of(system: str) -> tuple[str, str] | None:
-    r"""Return name and version that the first line of a system message states, if it does."""
-    found = re.match(rf"{TITLE}(\S+) v(\S+)(?:\n|$)", system)
-    return (found[1], found[2]) if found else None
-
-
 def _environment(package: str) -> jinja2.Environment:
     import jinja2
 

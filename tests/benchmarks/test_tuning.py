@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from couler.llm import LlmSettings
-from couler.llm.fake import ScriptedServer
 from couler.tuning.algorithm4 import TuneOptions
+from tests.fakes.llm import ScriptedServer
 
 pytestmark = pytest.mark.checkout
 

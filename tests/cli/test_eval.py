@@ -12,7 +12,7 @@ from couler.box import Isolation, isolation
 from couler.evaluation.evaluating import Plan
 from couler.evaluation.items import read_benchmark
 from couler.evaluation.judging import Judge
-from couler.llm.fake import ScriptedServer
+from tests.fakes.llm import ScriptedServer
 from tests.nl_benchmark.scripted import script
 
 FOLDER = Path(__file__).parents[1] / "nl_benchmark"

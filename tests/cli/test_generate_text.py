@@ -16,9 +16,9 @@ import pytest
 
 from couler.cli._generated_files import Destination
 from couler.ir.serialize import read_json
-from couler.llm.fake import ScriptedServer
 from couler.llm.opening import OpenedModel
 from tests.cli.conftest import Outcome
+from tests.fakes.llm import ScriptedServer
 from tests.generation.test_schema_mode import WHOLE as FORM
 
 Couler = Callable[..., Outcome]

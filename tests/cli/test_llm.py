@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from couler.llm.fake import ScriptedServer
 from tests.cli.conftest import CLEAN_ENVIRONMENT, Outcome
+from tests.fakes.llm import ScriptedServer
 
 Couler = Callable[..., Outcome]
 
@@ -313,21 +313,39 @@ def test_settings_of_a_file(
     assert server.requests[0].authorization == f"Bearer {KEY}"
 
 
-def test_a_command_runs_beside_the_scripted_endpoint(couler_process: Couler, folder: Path) -> None:
+Fake: t.TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
+
+FAKE = [sys.executable, "-m", "tests.fakes.llm", "script.yaml"]
+
+
+@pytest.fixture
+def fake(folder: Path) -> Fake:
+    """Call the scripted endpoint as a process of its own."""
     (folder / "script.yaml").write_text(SCRIPT)
-    done = couler_process("llm", "fake", "script.yaml", "--", "couler", "llm", "check")
-    assert (done.code, "it answers: 'fine'" in done.out) == (0, True), done.err
-    failed = couler_process("llm", "fake", "script.yaml", "--", sys.executable, "-c", "exit(7)")
-    assert failed.code == 7
-    absent = couler_process("llm", "fake", "script.yaml", "--", "no-such-program")
-    assert (absent.code, "no-such-program cannot be started" in absent.err) == (3, True)
+
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        environment = {**CLEAN_ENVIRONMENT, "COULER_HOME": str(folder / "home")}
+        return subprocess.run(
+            [*FAKE, *words], env=environment, capture_output=True, text=True, check=False
+        )
+
+    return call
 
 
+@pytest.mark.checkout
+def test_a_command_runs_beside_the_scripted_endpoint(fake: Fake) -> None:
+    done = fake("--", "couler", "llm", "check")
+    assert (done.returncode, "it answers: 'fine'" in done.stdout) == (0, True), done.stderr
+    assert fake("--", sys.executable, "-c", "exit(7)").returncode == 7
+    absent = fake("--", "no-such-program")
+    assert (absent.returncode, "no-such-program" in absent.stderr) == (3, True)
+
+
+@pytest.mark.checkout
 def test_it_answers_until_it_is_interrupted(folder: Path) -> None:
     (folder / "script.yaml").write_text(SCRIPT)
-    command = [sys.executable, "-m", "couler.cli", "llm", "fake", "script.yaml"]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
+        FAKE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
     ) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(3)]
@@ -377,14 +395,16 @@ def test_a_call_is_interrupted(folder: Path) -> None:
     assert json.loads(line)["error"] == "interrupted"
 
 
-def test_a_port_that_is_taken(couler: Couler, folder: Path) -> None:
-    (folder / "script.yaml").write_text(SCRIPT)
+@pytest.mark.checkout
+def test_a_port_that_is_taken(fake: Fake) -> None:
     with ScriptedServer([]) as server:
-        done = couler("llm", "fake", "script.yaml", "--port", str(server.port))
-    assert (done.code, "cannot be listened on" in done.err) == (3, True)
+        done = fake("--port", str(server.port))
+    assert (done.returncode, "Address already in use" in done.stderr) == (3, True)
 
 
-def test_a_script_that_is_none(couler: Couler, folder: Path) -> None:
+@pytest.mark.checkout
+def test_a_script_that_is_none(fake: Fake, folder: Path) -> None:
     (folder / "script.yaml").write_text("rules:\n- {replies: x}\n")
-    done = couler("llm", "fake", "script.yaml")
-    assert (done.code, "rule 1, replies: Extra inputs are not permitted" in done.err) == (3, True)
+    done = fake()
+    assert done.returncode == 3
+    assert "rule 1, replies: Extra inputs are not permitted" in done.stderr

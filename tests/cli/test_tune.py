@@ -15,11 +15,11 @@ import yaml
 from couler.dsl.workflow import Workflow
 from couler.errors import TuningError
 from couler.llm import Prompt
-from couler.llm.fake import ScriptedServer
 from couler.llm.opening import OpenedModel
 from couler.tuning.algorithm4 import as_text
 from couler.tuning.outcome import read_outcome
 from tests.cli.conftest import Outcome
+from tests.fakes.llm import ScriptedServer
 from tests.tuning.conftest import DATA, MODEL, SPACE, log, predicts, proposes
 
 Run = Callable[..., Outcome]

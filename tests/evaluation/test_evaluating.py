@@ -21,8 +21,8 @@ from couler.evaluation.report import report_of
 from couler.evaluation.runner import NoRunner
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import Answer, LlmSettings, Price, Usage, open_model
-from couler.llm.fake import ScriptedServer
 from couler.stages.programs import LoadError, load_program
+from tests.fakes.llm import ScriptedServer
 from tests.nl_benchmark.scripted import script
 
 BENCHMARK = read_benchmark(Path(__file__).parents[1] / "nl_benchmark")

@@ -10,7 +10,7 @@ import pytest
 import couler
 from couler.backends.base import Target
 from couler.errors import ConfigurationError, EngineOptionError
-from couler.llm.fake import ScriptedServer
+from tests.fakes.llm import ScriptedServer
 from tests.generation.replies import Replies, code, critique, plan, whole
 
 ALONE = {"decompose": False, "calibrate": False}

@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from couler.llm import LlmSettings, Message, Prompt, open_model
-from couler.llm.fake import ScriptedServer
 from couler.llm.opening import OpenedModel
+from tests.fakes.llm import ScriptedServer
 from tests.llm.raw_server import Send, Serve, Server
 
 KEY = "sk-secret-of-these-tests-0123456789"

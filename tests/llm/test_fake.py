@@ -16,7 +16,7 @@ from openai.types.chat import ChatCompletion
 from pydantic import BaseModel
 
 from couler.errors import ConfigurationError
-from couler.llm.fake import Rule, Script, ScriptedServer
+from tests.fakes.llm import Rule, Script, ScriptedServer
 from tests.llm.conftest import Task, World
 
 MESSAGES = [

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 import pytest
 
 from couler.llm import LanguageModel, LlmSettings, open_model
-from couler.llm.fake import ScriptedServer
 from couler.tuning.cards import DataCard, ModelCard, as_data, parse_data_card, parse_model_card
 from couler.tuning.space import SearchSpace, parse_space
+from tests.fakes.llm import ScriptedServer
 
 DATA = """
 name: wine

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from couler.llm.counting import likely_tokens
-from couler.llm.fake.asked import Asked, advise
-from couler.llm.fake.script import Counted, Json, Rule, Script, Source, read_script
+from tests.fakes.llm.asked import Asked, advise
+from tests.fakes.llm.script import Counted, Json, Rule, Script, Source, read_script
 
 _LARGEST_BODY = 64 << 20
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass
 
 from couler.llm.counting import likely_tokens
-from couler.llm.fake.script import Json, Rule, Script, StructuredRefusal, When
-from couler.llm.prompt_files import title_of
+from couler.llm.prompt_files import TITLE
+from tests.fakes.llm.script import Json, Rule, Script, StructuredRefusal, When
 
 _TOKENS_OF_A_MESSAGE = 4
 
@@ -35,8 +36,9 @@ class Asked:
         if body.get("stream") or body.get("n", 1) != 1:
             raise ValueError("this server has no streams, and one choice for a request")
         read = tuple(_message(one) for one in messages)
-        title = title_of(read[0][1]) if read[0][0] in ("system", "developer") else None
-        prompt, version = title or (None, None)
+        title = re.match(rf"{TITLE}(\S+) v(\S+)(?:\n|$)", read[0][1])
+        is_named = title is not None and read[0][0] in ("system", "developer")
+        prompt, version = title.groups() if is_named else (None, None)
         return cls(body, read, prompt, version, authorization)
 
     @property
