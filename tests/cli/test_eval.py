@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from couler.box import Isolation, isolation
 from couler.evaluation.evaluating import Plan
 from couler.evaluation.items import read_benchmark
-from couler.evaluation.judging import Judge
 from tests.fakes.llm import ScriptedServer
 from tests.nl_benchmark.scripted import script
 
@@ -124,25 +122,6 @@ def test_is_gone_on_with_within_the_budget(ask, folder):
         (3, 1.0),
     ]
     assert len(server.exchanges) >= 6
-
-
-@needs_box
-def test_an_interrupt_says_how_to_go_on(ask, folder, monkeypatch):
-    chosen = plan("diamond")
-    judge = Judge.judge
-
-    def interrupted(self, item, program):
-        signal.raise_signal(signal.SIGTERM)
-        return judge(self, item, program)
-
-    monkeypatch.setattr(Judge, "judge", interrupted)
-    with ScriptedServer(script(chosen, schedule)) as server:
-        told = ask(server, "--json", "samples.jsonl", "--no-run")
-    assert told.code == 143, told.err
-    assert told.err.endswith(
-        "error: told to end (SIGTERM)\n5 answers are missing. Go on with --resume samples.jsonl\n"
-    )
-    assert len((folder / "samples.jsonl").read_text().splitlines()) == 2
 
 
 def test_without_a_box_nothing_is_asked(ask, folder, monkeypatch):

@@ -1,4 +1,4 @@
-"""Workflows are the same if they mean the same; what is another workflow is told in words."""
+"""Workflows are the same if they mean the same."""
 
 import pytest
 
@@ -154,8 +154,7 @@ def test_a_shell_script_is_a_container_with_a_shell():
     one = made(lambda wf: run("a", "sh", "-c", "echo x"))
     other = made(lambda wf: couler.run_script("a", command="sh", source="echo x", step_name="s"))
     aspects = aspects_for(one)
-    [told, *_] = differences(one, other, aspects)
-    assert "container" in told
+    assert differences(one, other, aspects)
     assert differences(one, other, aspects_for(one, any_kind=True)) == ()
 
 
@@ -176,9 +175,9 @@ def test_parameters_that_only_the_answer_has_count_as_their_defaults():
     one = made(lambda wf: run("a", "x", "7"))
     other = made(lambda wf: run("a", "x", args=[wf.params.n]), n=7)
     assert differences(one, other) == ()
-    assert differences(other, one)[0] == 'the answer has no parameter "n"'
+    assert differences(other, one)
     required = made(lambda wf: run("a", "x", args=[wf.params.n]), n=int)
-    assert "must be given" in differences(one, required)[0]
+    assert differences(one, required)
 
 
 def test_outputs_that_only_the_answer_gives_do_not_count():
@@ -187,7 +186,7 @@ def test_outputs_that_only_the_answer_gives_do_not_count():
         lambda wf: wf.output("best", best(train.partial(data=load()).map(model=list("abc"))))
     )
     assert differences(one, other) == ()
-    assert differences(other, one) == ('the workflow gives no output "best"',)
+    assert differences(other, one)
 
 
 def test_more_care_than_was_asked_for_is_no_fault():
@@ -199,28 +198,25 @@ def test_more_care_than_was_asked_for_is_no_fault():
         assert differences(one, made(lambda wf, dear=dear: run("a", "x", **dear)))
 
 
-def different(one, other, *words, **options):
-    told = differences(made(one), made(other), **options)
-    assert told
-    for word in words:
-        assert word in " | ".join(told), told
+def different(one, other):
+    assert differences(made(one), made(other))
 
 
 def test_another_order():
-    different(first_then_second, lambda wf: [run("a", "x"), run("b", "y")], "waits for", '"x"')
-    different(first_then_second, lambda wf: run("b", "y") >> run("a", "x"), "waits for")
+    different(first_then_second, lambda wf: [run("a", "x"), run("b", "y")])
+    different(first_then_second, lambda wf: run("b", "y") >> run("a", "x"))
 
 
 def test_too_few_branches():
     def two(wf):
         best(train.partial(data=load()).map(model=["tree", "forest"]))
 
-    different(mapped, two, "for each of 3 items", "maps over 2 items", "5 steps")
+    different(mapped, two)
 
     def one(wf):
         best([train("tree", load())])
 
-    different(mapped, one, "for each of 3 items", "maps over nothing")
+    different(mapped, one)
 
 
 def test_one_after_another_is_not_side_by_side():
@@ -232,15 +228,11 @@ def test_one_after_another_is_not_side_by_side():
         first >> second >> third
         best([first, second, third])
 
-    different(mapped, in_a_row, "is of 3 in the reference, of 5 in the answer")
+    different(mapped, in_a_row)
 
 
 def test_a_list_that_is_known_is_not_one_that_is_made():
-    different(
-        lambda wf: tell.map(value=load()),
-        lambda wf: tell.map(value=[1.0, 2.0]),
-        "a list that is not known before",
-    )
+    different(lambda wf: tell.map(value=load()), lambda wf: tell.map(value=[1.0, 2.0]))
 
 
 def test_another_condition():
@@ -251,8 +243,8 @@ def test_another_condition():
         with large.otherwise():
             run("b", "y")
 
-    different(with_otherwise, at_least, "only if <a result> > 5", "<a result> >= 5")
-    different(with_otherwise, lambda wf: load() >> [run("a", "x"), run("b", "y")], "only if")
+    different(with_otherwise, at_least)
+    different(with_otherwise, lambda wf: load() >> [run("a", "x"), run("b", "y")])
 
 
 def test_what_swapped_branches_do():
@@ -267,18 +259,18 @@ def test_what_swapped_branches_do():
 
 
 def test_another_image_or_command():
-    different(lambda wf: run("a", "x"), lambda wf: run("b", "x"), "image a", "image b")
-    different(lambda wf: run("a", "x"), lambda wf: run("a", "y"), "image a, x", "image a, y")
+    different(lambda wf: run("a", "x"), lambda wf: run("b", "x"))
+    different(lambda wf: run("a", "x"), lambda wf: run("a", "y"))
 
 
 def test_another_schedule():
     plan = couler.Schedule
     one = made(first_then_second, schedule=plan("0 3 * * *"))
-    assert "schedule" in differences(one, made(first_then_second))[0]
-    assert "schedule" in differences(made(first_then_second), one)[0]
+    assert differences(one, made(first_then_second))
+    assert differences(made(first_then_second), one)
     assert differences(one, made(first_then_second, schedule=plan("00 03 * * *"))) == ()
     zoned = made(first_then_second, schedule=plan("0 3 * * *", timezone="Europe/Berlin"))
-    assert "Europe/Berlin" in differences(zoned, one)[0]
+    assert differences(zoned, one)
 
 
 def test_handlers():
@@ -289,8 +281,8 @@ def test_handlers():
 
         return body
 
-    different(handled("failure"), handled("any"), "ends in failure")
-    different(handled("failure"), lambda wf: run("a", "x"), "after a run that ends in failure")
+    different(handled("failure"), handled("any"))
+    different(handled("failure"), lambda wf: run("a", "x"))
 
 
 def test_loops():
@@ -302,9 +294,9 @@ def test_loops():
         return body
 
     assert differences(made(loop(0.1, 5)), made(loop(0.1, 5))) == ()
-    different(loop(0.1, 5), loop(0.1, 6), "at most 5 rounds")
-    different(loop(0.1, 5), loop(0.2, 5), "while <a result> > 0.1")
-    different(loop(0.1, 5), lambda wf: best([1.0]), "loop")
+    different(loop(0.1, 5), loop(0.1, 6))
+    different(loop(0.1, 5), loop(0.2, 5))
+    different(loop(0.1, 5), lambda wf: best([1.0]))
 
 
 def test_what_is_carried_through_a_loop():
@@ -325,7 +317,7 @@ def test_dependencies_of_other_kinds():
     def after(kind):
         return lambda wf: kind(run("a", "x")) >> run("b", "y")
 
-    different(after(couler.failure), after(couler.completion), "failure of")
+    different(after(couler.failure), after(couler.completion))
     different(after(couler.completion), first_then_second)
 
 
@@ -355,7 +347,7 @@ def test_whose_failure_it_is():
 
         return body
 
-    different(alarm(0), alarm(1), 'failure of "x"')
+    different(alarm(0), alarm(1))
 
 
 def test_what_a_group_is_retried_with():

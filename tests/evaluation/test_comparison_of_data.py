@@ -315,11 +315,3 @@ def test_the_same(case):
     one, other = map(made, SAME[case])
     assert differences(one, other) == ()
     assert differences(other, one) == ()
-
-
-def test_what_is_told():
-    told_ = differences(made(difference(sub)), made(difference(lambda a, b: sub(b, a))))
-    assert 'the argument "a" of "sub" is used in this way by the reference alone' in told_
-    [other] = differences(*map(made, DIFFERENT["another default"]))
-    assert "the first of" in other
-    assert " and 99" in other
