@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from couler.state import Database, RunRecord, open_database
+from couler.state import Database, RunRecord
 from couler.state.admission import count_pass
 from couler.state.cache import remove_entries, stats_of_cache
 from couler.state.ledger import Uses
@@ -16,7 +15,6 @@ from couler.state.remembered import MOST_LETTERS, Remembered, recall
 from couler.state.tables import cache_gone
 from tests.state.samples import JSON, NOON
 from tests.state.test_admission import A, B, C, offer, rows, settle, uses
-from tests.support.old_databases import make_database
 
 
 @pytest.fixture(autouse=True)
@@ -75,17 +73,3 @@ def test_a_pass_counts_as_a_lookup_of_what_is_remembered(database: Database) -> 
     assert stats_of_cache(database).saved_s == 2.5
     [row] = rows(database, sa.select(cache_gone.c.used).subquery())  # type: ignore[arg-type]  # as a table
     assert row == (2,)
-
-
-def test_a_database_from_before_remembers_nothing(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'couler.db'}"
-    make_database(url, "0007")
-    engine = sa.create_engine(url)
-    names = "key, workflow, path, cost_s, used, superseded, was_kept"
-    with engine.begin() as connection:
-        row = {"key": A}
-        values = ":key, 'train', 'fit', 1.0, 1, 0, true"
-        connection.execute(sa.text(f"INSERT INTO cache_gone ({names}) VALUES ({values})"), row)
-    engine.dispose()
-    with open_database(url) as database:
-        assert recall(database, A) is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -16,13 +15,11 @@ from couler.state import (
     create_run,
     delete_run,
     find_run,
-    open_database,
     source_map_of,
 )
 from couler.state.runs import restore_run
 from couler.state.tables import source_maps
 from tests.state.samples import DIGEST, IR, NOON, RUN
-from tests.support.old_databases import make_database
 
 AddRun = Callable[..., RunRecord]
 
@@ -81,16 +78,6 @@ def test_a_run_that_is_restored_has_its_map_again(database: Database) -> None:
     number = begin(database, "c" * 64, OTHER)
     restore_run(database, before, number)
     assert source_map_of(database, RUN.id) == MAP
-
-
-def test_a_database_of_before_is_brought_up_to_date(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'state.db'}"
-    make_database(url, "0004")
-    with open_database(url) as database:
-        create_run(database, RUN, IR)
-        assert not source_map_of(database, RUN.id)
-        begin(database, DIGEST, MAP)
-        assert source_map_of(database, RUN.id) == MAP
 
 
 def test_it_goes_with_the_run(database: Database) -> None:

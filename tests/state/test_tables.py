@@ -1,16 +1,12 @@
-"""Tables, migrations and statements: equal to one another, and of no database alone."""
+"""Tables and statements are of no database alone."""
 
 from __future__ import annotations
 
-import importlib.resources
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from sqlalchemy.dialects import postgresql, sqlite
 
 from couler.ir.source_map import SourceMap
@@ -33,78 +29,12 @@ from couler.state import (
     workflow_of,
 )
 from couler.state.columns import JsonText, UtcTime
-from couler.state.database import open_database
-from couler.state.migrations import HEAD, NEW
-from couler.state.migrations.upgrade import open_scripts, upgrade
 from couler.state.records import RunStatus
 from couler.state.tables import metadata
 from couler.state.upsert import upsert
 from tests.state.samples import DECISION, IR, NOON, RUN, STEP
 
 DIALECTS = {"sqlite": sqlite.dialect(), "postgresql": postgresql.dialect()}
-
-
-def test_migrations_make_the_tables(database: Database) -> None:
-    with database.read() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-
-
-def test_migrations_make_the_constraints(database: Database, tmp_path: Path) -> None:
-    """Alembic compares neither primary keys nor what a deletion takes with it."""
-    other = sa.create_engine(f"sqlite:///{tmp_path / 'other.db'}")
-    metadata.create_all(other)
-    with database.read() as connection, other.connect() as expected:
-        for table in metadata.tables:
-            seen, wanted = sa.inspect(connection), sa.inspect(expected)
-            assert (
-                seen.get_pk_constraint(table)["constrained_columns"]
-                == (wanted.get_pk_constraint(table)["constrained_columns"])
-            )
-            assert {
-                (key["name"], key["options"].get("ondelete"))
-                for key in seen.get_foreign_keys(table)
-            } == {
-                (key["name"], key["options"].get("ondelete"))
-                for key in wanted.get_foreign_keys(table)
-            }
-    other.dispose()
-
-
-def script_of(connection: sa.Connection) -> str:
-    """Return the statements that make a database of SQLite as it is, and all that it holds."""
-    made = connection.exec_driver_sql(
-        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
-    ).scalars()
-    filled = [
-        f"INSERT INTO {table} VALUES ({', '.join(map(repr, row))})"
-        for table in sa.inspect(connection).get_table_names()
-        for row in connection.exec_driver_sql(f'SELECT * FROM "{table}"')
-    ]
-    return "".join(f"{statement};\n\n" for statement in (*made, *filled)).rstrip("\n") + "\n"
-
-
-@pytest.mark.golden
-def test_a_new_database_is_what_all_revisions_make(
-    golden: Callable[[Path, str], None], tmp_path: Path
-) -> None:
-    migrated = sa.create_engine(f"sqlite:///{tmp_path / 'migrated.db'}")
-    with migrated.begin() as connection:
-        upgrade(connection, "migrated.db")
-        script = script_of(connection).replace("\t", "  ").replace(", \n", ",\n")
-    migrated.dispose()
-    golden(NEW, script)
-    with open_database("sqlite://") as database, database.read() as connection:
-        assert script_of(connection) == script
-
-
-def test_head_is_the_last_revision() -> None:
-    assert open_scripts().get_heads() == [HEAD]
-
-
-def test_revisions_are_files_of_the_package() -> None:
-    versions = importlib.resources.files("couler.state.migrations") / "versions"
-    names = {path.name for path in versions.iterdir() if path.name.startswith("r")}
-    assert len(names) == len(list(open_scripts().walk_revisions()))
 
 
 @pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
