@@ -125,6 +125,7 @@ def fill(database: Database, offers: Sequence[Offer]) -> None:
             "admitted": number,
             "used": number,
             "superseded": (len(offers) - number) // STEPS,
+            "credit": 0.0,
         }
         for number, one in enumerate(offers[1:], 2)
     ]

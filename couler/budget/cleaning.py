@@ -11,7 +11,7 @@ from couler.budget.judging import Judge
 from couler.state.admission import Eviction, evict_chosen, evict_entries, remove_rows
 from couler.state.database import Database
 from couler.state.garbage import GRACE, Collected, collect_garbage
-from couler.state.holds import complete_holds, lock_cache, release_holds, release_runs
+from couler.state.holds import lock_cache, release_holds, release_runs
 from couler.state.ledger import Kept, Ledger, read_ledger
 from couler.state.leftovers import Garbage, list_garbage, sweep_garbage
 from couler.store import ObjectStore
@@ -53,7 +53,6 @@ def clean_cache(
     if judge.is_limited:
         with database.read() as connection:
             choose(read_ledger(connection))
-    complete_holds(database, store)
     collected = collect_garbage(
         database, store, unused_for=unused_for, grace=grace, dry_run=dry_run
     )

@@ -9,7 +9,7 @@ from couler.budget.judging import Judge
 from couler.errors import StoreError
 from couler.state.admission import evict_entries
 from couler.state.database import Database
-from couler.state.holds import complete_holds, release_runs
+from couler.state.holds import release_runs
 from couler.state.ledger import Kept
 from couler.state.leftovers import sweep_garbage
 from couler.state.records import CacheDecision
@@ -20,9 +20,6 @@ def keep_budget(
     database: Database, store: ObjectStore | None, judge: Judge, *, run_id: str | None = None
 ) -> tuple[tuple[Kept, CacheDecision], ...]:
     """Hand over what succeeded runs hold to the cache, enforce its budget, delete the rest."""
-    if store is not None:
-        with suppress(StoreError, OSError):  # the sweep looks at it again
-            complete_holds(database, store)
     release_runs(database)
     evicted = evict_entries(database, judge.shrink, run_id=run_id)
     if store is not None:

@@ -1,4 +1,4 @@
-"""The metadata database: opened, brought up to date, and used in transactions."""
+"""The metadata database: created, opened, and used in transactions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from couler.errors import StateError
 from couler.state.faults import explain_faults, explain_opening
-from couler.state.migrations import HEAD, statements_of_new
+from couler.state.tables import SCHEMA_VERSION, metadata, schema_version
 
 _PATIENCE_S = 30
 """How long to wait for another process that writes. What Couler writes takes milliseconds."""
 
-_MIGRATION_LOCK = 7_236_418_150_011
-"""Key of the advisory lock that makes processes that upgrade a PostgreSQL database wait."""
+_CREATION_LOCK = 7_236_418_150_011
+"""Key of the advisory lock of the process that creates the tables of a PostgreSQL database."""
 
 
 class Database:
@@ -80,7 +80,7 @@ class Database:
 
 
 def open_database(url: str) -> Database:
-    """Open a metadata database; make it if it is new, and upgrade it if it is older."""
+    """Open a metadata database; create its tables if it is new."""
     with explain_opening(url.partition("://")[0]):
         parsed = _parse(url)
     place = _place(parsed)
@@ -96,9 +96,9 @@ def open_database(url: str) -> Database:
     database = Database(engine, place)
     try:
         with database.read() as connection:
-            is_current = _revision(connection) == HEAD
-        if not is_current:
-            _upgrade(database)
+            is_new = _is_new(connection, place)
+        if is_new:
+            _create_tables(database)
     except StateError:
         database.close()
         raise
@@ -174,23 +174,26 @@ def _write_ahead(engine: sa.Engine) -> None:
         raw.close()
 
 
-def _revision(connection: sa.Connection) -> str | None:
-    if not sa.inspect(connection).has_table("alembic_version"):
-        return None
-    revision: str | None = connection.exec_driver_sql(
-        "SELECT version_num FROM alembic_version"
-    ).scalar()
-    return revision
+def _is_new(connection: sa.Connection, place: str) -> bool:
+    """Return whether a database has none of the tables; refuse those of another version."""
+    existing = metadata.tables.keys() & sa.inspect(connection).get_table_names()
+    if not existing:
+        return True
+    version: object = "unknown"
+    if schema_version.name in existing:
+        version = connection.execute(sa.select(schema_version.c.version)).scalar_one()
+    if version == SCHEMA_VERSION:
+        return False
+    raise StateError(
+        f"{place}: the version of its tables is {version}; this Couler reads version "
+        f"{SCHEMA_VERSION}. Use the Couler that created it, or set COULER_HOME to another folder"
+    )
 
 
-def _upgrade(database: Database) -> None:
+def _create_tables(database: Database) -> None:
     with database.write() as connection:
-        if connection.dialect.name == "sqlite" and not sa.inspect(connection).get_table_names():
-            for statement in statements_of_new():
-                connection.exec_driver_sql(statement)
-            return
-        from couler.state.migrations.upgrade import upgrade
-
         if connection.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
-        upgrade(connection, database.place)
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
+        if _is_new(connection, database.place):  # another process may have created them meanwhile
+            metadata.create_all(connection, checkfirst=False)
+            connection.execute(sa.insert(schema_version).values(version=SCHEMA_VERSION))

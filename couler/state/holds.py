@@ -7,15 +7,8 @@ from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
 
-from couler.errors import ArtifactError, StoreError
 from couler.state.database import Database
-from couler.state.tables import (
-    cache_garbage,
-    cache_objects,
-    run_directories,
-    run_objects,
-    runs,
-)
+from couler.state.tables import cache_garbage, cache_objects, run_objects, runs
 from couler.state.upsert import upsert
 
 MANY = 500
@@ -44,45 +37,6 @@ def add_holds(
     if rows:
         update = () if of_cache else ("of_cache",)
         connection.execute(upsert(run_objects, connection.dialect, update=update), rows)
-
-
-class Lists(t.Protocol):
-    """What is asked of an artifact store (`couler.store.ObjectStore`)."""
-
-    def digests(self, text: str) -> tuple[str, ...]:
-        """Return the objects that a reference stands for."""
-
-
-def complete_holds(database: Database, store: Lists) -> None:
-    """Let runs of earlier versions hold all that is in their directories."""
-    table = run_directories.c
-    with database.read() as connection:
-        noted = connection.execute(sa.select(table.run_id, table.reference)).all()
-    for run_id, reference in noted:
-        listed = _listed(store, reference)
-        mine = table.run_id == run_id
-        with database.write() as connection:
-            lock_cache(connection)
-            # Another process may have done it meanwhile, and the run may be gone or released.
-            wanted = sa.delete(run_directories).where(mine, table.reference == reference)
-            if connection.execute(wanted).rowcount == 0 or not listed:
-                continue
-            held = sa.select(run_objects.c.of_cache).where(
-                run_objects.c.run_id == run_id, run_objects.c.digest == listed[0]
-            )
-            of_cache = connection.execute(held).scalar()
-            if of_cache is not None:
-                add_holds(connection, run_id, listed, of_cache=of_cache)
-
-
-def _listed(store: Lists, reference: str) -> tuple[str, ...]:
-    """Return the objects of a directory, its list first; none if that is lost."""
-    try:
-        return store.digests(reference)
-    except StoreError:
-        raise
-    except ArtifactError:
-        return ()
 
 
 def release_runs(database: Database) -> bool:

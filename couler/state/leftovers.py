@@ -9,7 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from couler.state.database import Database
-from couler.state.holds import complete_holds, is_needed, lock_cache, strike_needed
+from couler.state.holds import is_needed, lock_cache, strike_needed
 from couler.state.ownership import owner_of
 from couler.state.tables import cache_garbage, runs, sessions
 
@@ -30,9 +30,6 @@ class Objects(t.Protocol):
     def delete(self, digest: str, *, before: float | None = None) -> bool:
         """Delete an object that was last touched before a time; tell whether it did."""
 
-    def digests(self, text: str) -> tuple[str, ...]:
-        """Return the objects that a reference stands for."""
-
     def size_of(self, digest: str) -> int | None:
         """Return what an object takes in bytes, None if it is not there."""
 
@@ -48,7 +45,6 @@ class Swept(t.NamedTuple):
 
 def sweep_garbage(database: Database, store: Objects, *, host: str) -> Swept:
     """Delete what the cache has given up and nobody needs."""
-    complete_holds(database, store)
     objects = size_bytes = waiting = 0
     last = ""
     while not _is_empty(database, last):

@@ -15,6 +15,15 @@ metadata = sa.MetaData(
     }
 )
 
+SCHEMA_VERSION = 1
+"""Changes with the tables; a database of another version is refused."""
+
+schema_version = sa.Table(
+    "schema_version",
+    metadata,
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+)
+
 DIGEST = sa.String(64)
 
 workflows = sa.Table(
@@ -154,14 +163,14 @@ cache_entries = sa.Table(
     sa.Column("run_id", PathText, nullable=False),
     sa.Column("path", PathText, nullable=False),
     # Of its workflow: the path without items and rounds, which `cache_places` counts by.
-    sa.Column("place", PathText, nullable=False, server_default=""),
+    sa.Column("place", PathText, nullable=False),
     # By `cache_clock`: when it was admitted, and when it was last admitted or hit.
-    sa.Column("admitted", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("used", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("admitted", sa.BigInteger, nullable=False),
+    sa.Column("used", sa.BigInteger, nullable=False),
     # How many others of its path were used since.
-    sa.Column("superseded", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("superseded", sa.Integer, nullable=False),
     # What the policy told of it then.
-    sa.Column("credit", sa.Double, nullable=False, server_default="0"),
+    sa.Column("credit", sa.Double, nullable=False),
     sa.Index(None, "last_used"),
     sa.Index(None, "workflow", "path"),
 )
@@ -181,8 +190,7 @@ cache_decisions = sa.Table(
     metadata,
     # A row has no key of its own: a step is looked up, stored and evicted more than once.
     sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
-    # Null in rows of earlier versions; what is decided between runs is only counted.
-    sa.Column("run_id", PathText, sa.ForeignKey("runs.id", ondelete="CASCADE")),
+    sa.Column("run_id", PathText, sa.ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
     sa.Column("path", PathText, nullable=False),
     sa.Column("key", DIGEST, nullable=False),
     sa.Column("decision", sa.String(16), nullable=False),
@@ -235,8 +243,8 @@ cache_gone = sa.Table(
     sa.Column("used", sa.BigInteger, nullable=False),
     sa.Column("superseded", sa.Integer, nullable=False),
     sa.Column("was_kept", sa.Boolean, nullable=False),
-    # What is remembered of it; null where that is too much, or was not known yet.
-    sa.Column("place", PathText),
+    sa.Column("place", PathText, nullable=False),
+    # What is remembered of it; null where that is too much.
     sa.Column("outputs", JsonText),
     sa.Column("run_id", PathText),
     sa.Column("created", UtcTime),
@@ -258,13 +266,4 @@ run_objects = sa.Table(
     # Whether the cache alone decides of it once the run has succeeded.
     sa.Column("of_cache", sa.Boolean, nullable=False),
     sa.Index(None, "digest"),
-)
-
-run_directories = sa.Table(
-    "run_directories",
-    metadata,
-    # Directories of runs of earlier versions, of which `run_objects` has the lists alone; what is
-    # in them is added by those who have the store (`couler.state.holds.complete_holds`).
-    _run_id(),
-    sa.Column("reference", PathText, primary_key=True),
 )

@@ -180,6 +180,8 @@ def test_a_decision_among_ten_thousand_entries(
             "place": "p",
             "admitted": number,
             "used": number,
+            "superseded": 0,
+            "credit": 0.0,
         }
         for number in range(10_000)
     ]

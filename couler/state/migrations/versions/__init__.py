@@ -1,1 +1,0 @@
-"""Revisions of the tables. A revision that was released is never edited."""
