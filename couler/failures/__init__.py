@@ -6,9 +6,8 @@ from couler.failures.backoff import Backoff
 from couler.failures.decide import Decision, GiveUp, Wait, WatchPolicy, decide
 from couler.failures.explain import explain, headline
 from couler.failures.passing import passing_pattern, passing_reasons, passing_statuses
-from couler.failures.pattern import Failure, Pattern, Sign
+from couler.failures.pattern import PATTERNS, Failure, Pattern, Sign
 from couler.failures.recognise import Match, first_line, recognise
-from couler.failures.tables import PATTERNS
 
 __all__ = [
     "PATTERNS",

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 class Backoff:
     """Waits that grow, up to a cap, each drawn at random."""
 
-    first_s: float
-    factor: float
-    cap_s: float
+    first_s: int | float
+    factor: int | float
+    cap_s: int | float
     tries: int
 
     def __post_init__(self) -> None:

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from couler.failures.tables import PATTERNS, api, argo, pods, storage
+from couler.failures.pattern import GROUPS, PATTERNS, Sign
 
 
 def passing_reasons() -> tuple[str, ...]:
     """Return the reasons of pods that were ended from outside, after which another try helps."""
-    rows = [pattern for pattern in pods.PATTERNS if pattern.helps]
-    found = {
-        reason
-        for pattern in rows
-        for one in pattern.signs
-        if one.text is None
-        for reason in one.reasons
-    }
-    return tuple(sorted(found))
+    signs = _passing_signs("pods")
+    return tuple(sorted({one for sign in signs if sign.text is None for one in sign.reasons}))
 
 
 def passing_statuses() -> tuple[int, ...]:
     """Return the HTTP statuses after which another try helps, whatever the answer says."""
-    rows = [pattern for pattern in api.ANSWERS if pattern.retry == "after a wait"]
-    found = {
-        status
-        for pattern in rows
-        for one in pattern.signs
-        if one.text is None
-        for status in one.http_statuses
-    }
-    return tuple(sorted(found))
+    rows = [pattern for pattern in GROUPS["answers"] if pattern.retry == "after a wait"]
+    signs = [sign for pattern in rows for sign in pattern.signs if sign.text is None]
+    return tuple(sorted({status for sign in signs for status in sign.http_statuses}))
 
 
 def passing_pattern() -> str:
     """Return one expression for the messages of attempts that end so that another try helps."""
     never = [pattern.example.message for pattern in PATTERNS if not pattern.helps]
-    texts = [
-        one.text
-        for table in (pods, argo, storage)
-        for pattern in table.PATTERNS
-        if pattern.helps
-        for one in pattern.signs
-        if one.text is not None
+    told = [
+        sign.text
+        for sign in _passing_signs("pods", "argo", "storage")
+        if sign.text is not None and not any(map(sign.search, never))
     ]
-    told = [text.pattern for text in texts if not any(text.search(message) for message in never)]
     return "(?m)" + "|".join(f"(?:{text})" for text in told).replace(r"\Z", r"\z")
+
+
+def _passing_signs(*groups: str) -> list[Sign]:
+    rows = [pattern for group in groups for pattern in GROUPS[group] if pattern.helps]
+    return [sign for pattern in rows for sign in pattern.signs]

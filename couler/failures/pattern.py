@@ -1,10 +1,14 @@
-"""A recognised failure: by which signs it is known, what it means, what helps."""
+"""The failures that are recognised: their signs, what they mean, and what helps."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 import typing as t
 from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel
 
 from couler.failures.backoff import Backoff
 
@@ -31,15 +35,19 @@ class Failure:
     log: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(BaseModel, frozen=True, extra="forbid"):
     """What a failure is known by: it has all that is stated here."""
 
-    text: re.Pattern[str] | None = None
+    text: str | None = None
+    """A regular expression of lines."""
     reasons: frozenset[str] = frozenset()
     http_statuses: frozenset[int] = frozenset()
     exit_codes: frozenset[int] = frozenset()
     in_log: bool = False
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Search a text for the regular expression."""
+        return None if self.text is None else re.search(self.text, text, re.MULTILINE)
 
     def find(self, failure: Failure) -> str | None:
         """Return the line by which it is known, the empty text if by no text; None if it is not."""
@@ -52,36 +60,14 @@ class Sign:
         if self.text is None:
             return ""
         for text in (failure.message, failure.log if self.in_log else ""):
-            found = self.text.search(text)
+            found = self.search(text)
             if found is not None:
                 return _line_around(text, found.start())
         return None
 
 
-def sign(
-    text: str | None = None,
-    *,
-    reason: str | tuple[str, ...] = (),
-    http: int | tuple[int, ...] = (),
-    exit_code: int | tuple[int, ...] = (),
-    in_log: bool = False,
-) -> Sign:
-    """Return a sign; its regular expression is compiled for lines."""
-    one = Sign(
-        text=None if text is None else re.compile(text, re.MULTILINE),
-        reasons=frozenset((reason,) if isinstance(reason, str) else reason),
-        http_statuses=frozenset((http,) if isinstance(http, int) else http),
-        exit_codes=frozenset((exit_code,) if isinstance(exit_code, int) else exit_code),
-        in_log=in_log,
-    )
-    if one == Sign(in_log=in_log):
-        raise ValueError("a sign states nothing, so it would fit every failure")
-    return one
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A row of the table of failures."""
+class Pattern(BaseModel, frozen=True, extra="forbid"):
+    """A row of `patterns.toml`."""
 
     name: str
     system: System
@@ -89,15 +75,9 @@ class Pattern:
     example: Failure
     means: str
     retry: Helps
-    backoff: Backoff | None
+    backoff: Backoff | None = None
     advice: str
     source: str
-
-    def __post_init__(self) -> None:
-        if (self.retry == "never") != (self.backoff is None):
-            raise ValueError(f"{self.name}: has a back-off if and only if retrying helps")
-        if not self.signs:
-            raise ValueError(f"{self.name}: has no sign")
 
     @property
     def helps(self) -> bool:
@@ -109,3 +89,21 @@ def _line_around(text: str, index: int) -> str:
     start = text.rfind("\n", 0, index) + 1
     end = text.find("\n", index)
     return text[start : end if end >= 0 else len(text)].strip()
+
+
+def _read_table() -> dict[str, tuple[Pattern, ...]]:
+    """Read the rows of `patterns.toml` by their groups."""
+    text = Path(__file__).with_name("patterns.toml").read_text(encoding="utf-8")
+    groups = tomllib.loads(text)
+    backoffs = groups.pop("backoffs") | {None: None}
+    return {
+        group: tuple(Pattern(**row | {"backoff": backoffs[row.get("backoff")]}) for row in rows)
+        for group, rows in groups.items()
+    }
+
+
+GROUPS = _read_table()
+"""All rows by their groups."""
+
+PATTERNS = tuple(pattern for rows in GROUPS.values() for pattern in rows)
+"""All rows, in the order in which they are tried: the first that fits is the failure."""

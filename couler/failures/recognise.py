@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from couler.failures.pattern import ENGINES, Failure, Pattern
-from couler.failures.tables import PATTERNS, POD_REASONS
+from couler.failures.pattern import ENGINES, GROUPS, PATTERNS, Failure, Pattern
 
 MESSAGE_SIZE = 32 * 1024
 """Characters of a message that are looked at: of a longer one its begin and its end, half each."""
@@ -33,6 +32,15 @@ _OF_POD = re.compile(
     r"\A(?:Pod failed before \S{1,63} container starts due to )?([A-Z]\w{3,40})(?::\s|:?\Z)"
 )
 """A reason before the message that belongs to it."""
+
+_POD_REASONS = frozenset(
+    reason
+    for group in ("images", "containers", "scheduling", "pods", "jobs")
+    for pattern in GROUPS[group]
+    for one in pattern.signs
+    for reason in one.reasons
+)
+"""Reasons of pods, containers and jobs, which engines put into their messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,7 @@ def _told_in(message: str) -> tuple[str | None, int | None]:
         reason, code = found[1], None
     else:
         return None, None
-    return reason if reason in POD_REASONS else None, code
+    return reason if reason in _POD_REASONS else None, code
 
 
 def _plain(text: str) -> str:
