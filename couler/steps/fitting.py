@@ -29,7 +29,16 @@ SHARED = ("table.py", "judge.py")
 
 
 class FitOptions(t.TypedDict, total=False):
-    """What every step takes that trains in one process."""
+    """Options of every step that trains in one process.
+
+    Attributes
+    ----------
+    packages
+        What is installed before; by default what is needed, or nothing where an image is given.
+    resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
+    profile, step_name
+        As for `run_container`.
+    """
 
     packages: Sequence[str] | None
     resources: Mapping[str, object] | None

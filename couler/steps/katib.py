@@ -5,35 +5,32 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from couler.dsl.builder import Builder
 from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.jobs import as_text
-from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration, VolumeMount
+from couler.dsl.objects import Duration
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.verify.kubernetes import check_labels
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC
-from couler.steps.pod_checks import reporter
 from couler.steps.pods import (
-    Amount,
-    PodOptions,
-    ResourceForm,
+    JobDraft,
     Tree,
     hyperparameter_words,
     named_inputs,
     pod_template,
+    present,
 )
 from couler.steps.registry import zoo_step
 from couler.steps.training import (
-    JobKind,
-    JobOptions,
+    STATUS,
+    ClusterJobOptions,
     Local,
+    begin_job,
     condition_anywhere,
-    current_builder,
     make_job,
 )
-from couler.steps.training import step_name as name_of
 from couler.steps.tuning import (
     ALGORITHMS,
     BEST,
@@ -53,6 +50,12 @@ _MARK = re.compile(r"\$\{trialParameters\.([^}]*)\}")
 
 _ENDED_KINDS = ("Job", "MPIJob", "MXJob", "PyTorchJob", "TFJob", "TrainJob", "XGBoostJob")
 """Kinds of trials of which Katib knows when they have ended."""
+
+_OF_TRIAL = (
+    *("image", "command", "args", "env", "secret", "resources", "cpu", "memory", "gpu"),
+    *("volume_mounts", "node_selector", "tolerations"),
+)
+"""What only a trial without a template has."""
 
 
 @zoo_step("katib.run", extra="input_")
@@ -77,23 +80,10 @@ def run(
     trial_failure_condition: str | None = None,
     image: str | None = None,
     command: str | Sequence[object] | None = None,
-    args: Sequence[object] = (),
-    env: Mapping[str, object] | None = None,
     secret: str | Sequence[str] | None = None,
-    resources: ResourceForm | None = None,
-    cpu: Amount | None = None,
-    memory: Amount | None = None,
-    gpu: int | Gpu | None = None,
-    volume_mounts: Sequence[VolumeMount] = (),
-    node_selector: Mapping[str, str] | None = None,
-    tolerations: Sequence[Toleration] = (),
-    step_name: str | None = None,
     timeout: Duration | None = None,
-    retry: int | Retry | None = None,
-    cache: bool | Cache | None = None,
     local: Local = False,
-    set_owner_reference: t.Annotated[bool, STATIC] = True,
-    **inputs: object,
+    **options: t.Unpack[ClusterJobOptions],
 ) -> ProcessHandle:
     """Tune hyperparameters: an Experiment of Katib (kubeflow.org/v1beta1).
 
@@ -126,16 +116,16 @@ def run(
         When a trial of `raw_template` has ended, as paths of GJSON such as
         `status.conditions.#(type=="Complete")#|#(status=="True")#`; Katib itself knows it of a Job
         and of the jobs of Kubeflow.
-    image, command, args, env, secret, resources, cpu, memory, gpu, volume_mounts, node_selector, \
-    tolerations
+    image, command, secret
         Of a trial without `raw_template`, as for `pytorch.train`.
-    step_name, timeout, retry, cache
+    timeout
         As for `run_container`.
     local
         What runs on an engine without a cluster: a `LocalForm` or function.
-    set_owner_reference
-        The cluster removes the experiment together with the run.
-    inputs
+    options
+        The other options of `ClusterJobOptions`; those of pods are for a trial without
+        `raw_template`.
+    input_*
         Further arguments of every trial: `input_epochs=3` is `--epochs=3`.
 
     Returns
@@ -165,60 +155,40 @@ def run(
     ...         "example.org/train:1", ["python", "/srv/train.py"],
     ...         args=[couler.text("--lr={}", best.best_lr)], step_name="final")
     """
-    builder = current_builder()
-    name = name_of(builder, "katib-run", step_name)
+    draft = begin_job("katib-run", locals())
+    given, report = draft.given, draft.report
     parameters = [Tuned(one) for one in tuning_params]
     if objective is None:
-        _report(builder, name, 'the argument "objective" is missing', "CLR101")
+        report('the argument "objective" is missing', "CLR101")
         objective = {"type": "maximize", "metric_name": "unknown"}
     if local is True:
-        _report(builder, name, "local=True: what tunes is Katib. Give a couler.LocalForm")
-
-    def report(message: str) -> None:
-        _report(builder, name, message)
-
+        report("local=True: what tunes is Katib. Give a couler.LocalForm")
     right = check_tuned(parameters, algorithm, _outputs((), objective), report)
     check_objective(objective, report)
     check_algorithm("algorithm", algorithm, ALGORITHMS, report)
     check_algorithm("early_stopping", early_stopping, EARLY_STOPPING, report)
-    check_labels(primary_pod_labels or {}, "primary_pod_labels", reporter(builder, name))
+    check_labels(primary_pod_labels or {}, "primary_pod_labels", draft.add)
     check_counts(parallel_trial_count, max_trial_count, max_failed_trial_count, report)
     if early_stopping is None and early_stopping_settings:
-        message = "early_stopping_settings have no effect without early_stopping"
-        _report(builder, name, message, "CLR106")
-    own = {
-        "image": image,
-        "command": command,
-        "args": args,
-        "env": env,
-        "secret": secret,
-        "resources": resources,
-        "cpu": cpu,
-        "memory": memory,
-        "gpu": gpu,
-        "volume_mounts": volume_mounts,
-        "node_selector": node_selector,
-        "tolerations": tolerations,
-    }
+        report("early_stopping_settings have no effect without early_stopping", "CLR106")
     if raw_template is None:
-        told = named_inputs(inputs)
+        told = named_inputs(given)
         for one in parameters:
             if one.name in told:
                 report(f'"{one.name}" is tuned, so input_{one.name} has no place. Remove one')
-        words = [*args, *(one.word for one in parameters)]
-        words += hyperparameter_words(builder, name, told)
-        pods = PodOptions(step=name, **{**own, "args": words})  # type: ignore[arg-type]  # by name
-        trial = _job(builder, pods, primary_container)
+        words = [*(given.get("args") or ()), *(one.word for one in parameters)]
+        words += hyperparameter_words(draft, told)
+        trial = _job(replace(draft, args=words, env=given.get("env") or {}), primary_container)
     else:
-        _report_unused(builder, name, {**own, **inputs})
-        trial = _read_template(builder, name, raw_template, parameters)
+        _report_unused(draft)
+        trial = _read_template(draft, raw_template, parameters)
         ends = trial_success_condition, trial_failure_condition
         if trial.get("kind", "Job") not in _ENDED_KINDS and None in ends:
             message = (
                 f"Katib does not know when a {trial['kind']} has ended. Give "
                 "trial_success_condition and trial_failure_condition"
             )
-            _report(builder, name, message, "CLR101")
+            report(message, "CLR101")
     template = {
         "primaryContainerName": primary_container,
         "primaryPodLabels": primary_pod_labels,
@@ -229,10 +199,10 @@ def run(
     }
     spec = {
         "objective": _objective(objective),
-        "algorithm": _algorithm("algorithm", algorithm, algorithm_settings),
+        "algorithm": _algorithm(algorithm, algorithm_settings),
         "earlyStopping": None
         if early_stopping is None
-        else _algorithm("algorithm", early_stopping, early_stopping_settings),
+        else _algorithm(early_stopping, early_stopping_settings),
         "parallelTrialCount": parallel_trial_count,
         "maxTrialCount": max_trial_count,
         "maxFailedTrialCount": max_failed_trial_count,
@@ -241,46 +211,25 @@ def run(
         "trialTemplate": {key: value for key, value in template.items() if value is not None},
     }
     failures = f"status.trialsFailed > {max(0, max_failed_trial_count)}"
-    kind = JobKind(
-        manifest={
-            "apiVersion": "kubeflow.org/v1beta1",
-            "kind": "Experiment",
-            "spec": {key: value for key, value in spec.items() if value is not None},
-        },
-        success_condition="status.completionTime",
+    return make_job(
+        draft,
+        {"apiVersion": "kubeflow.org/v1beta1", "kind": "Experiment"},
+        {key: value for key, value in spec.items() if value is not None},
         # Trials without metrics count as failed as well, which only the condition tells.
-        failure_condition=f"{failures},{condition_anywhere('Failed')}",
-        outputs=_outputs(parameters, objective),
+        ("status.completionTime", f"{failures},{condition_anywhere('Failed')}"),
+        outputs={**STATUS, **_outputs(parameters, objective)},
         main="best_trial",
     )
-    options = JobOptions(
-        name=name,
-        timeout=timeout,
-        retry=retry,
-        cache=cache,
-        local=local,
-        success_condition=success_condition,
-        failure_condition=failure_condition,
-        set_owner_reference=set_owner_reference,
-    )
-    return make_job(kind, options)
 
 
-def _report(builder: Builder, step: str, message: str, code: str = "CLR105") -> None:
-    builder.report(code, f'step "{step}": {message}', step=step)
-
-
-def _report_unused(builder: Builder, step: str, given: Mapping[str, object]) -> None:
+def _report_unused(draft: JobDraft) -> None:
     """Report what only a trial without a template takes."""
-    names = [key for key, value in given.items() if isinstance(value, Value) or value]
+    inputs = [name for name in draft.given if name.startswith("input_")]
+    names = list(present({name: draft.given.get(name) for name in (*_OF_TRIAL, *inputs)}))
     if names:
         have = "have" if len(names) > 1 else "has"
-        message = f"raw_template is the whole trial, so {_listed(names)} {have} no effect"
-        _report(builder, step, message, "CLR106")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        draft.report(f"raw_template is the whole trial, so {listed} {have} no effect", "CLR106")
 
 
 def _objective(given: Objective) -> Tree:
@@ -292,26 +241,23 @@ def _objective(given: Objective) -> Tree:
     return tree
 
 
-def _algorithm(kind: str, name: object, settings: Mapping[str, object] | None) -> Tree:
-    tree: Tree = {f"{kind}Name": name}
+def _algorithm(name: object, settings: Mapping[str, object] | None) -> Tree:
+    tree: Tree = {"algorithmName": name}
     if settings:
-        tree[f"{kind}Settings"] = [
+        tree["algorithmSettings"] = [
             {"name": key, "value": as_text(value)} for key, value in settings.items()
         ]
     return tree
 
 
-def _job(builder: Builder, pods: PodOptions, container: str) -> Tree:
-    template = pod_template(builder, pods, container)
+def _job(draft: JobDraft, container: str) -> Tree:
+    template = pod_template(draft, container)
     template["spec"]["restartPolicy"] = "Never"
     return {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": template}}
 
 
 def _read_template(
-    builder: Builder,
-    step: str,
-    given: str | Mapping[str, object],
-    parameters: Sequence[Tuned],
+    draft: JobDraft, given: str | Mapping[str, object], parameters: Sequence[Tuned]
 ) -> Tree:
     """Return the resource of a trial; report one that does not use what is tuned."""
     tree: t.Any = given
@@ -327,27 +273,23 @@ def _read_template(
                     "raw_template is a template of Go, which Katib no longer takes; write "
                     "${trialParameters.NAME} where a hyperparameter goes"
                 )
-            builder.report("CLR136", f'step "{step}": {message}', step=step)
+            draft.report(message, "CLR136")
             return {}
     if not isinstance(tree, Mapping):
-        builder.report(
-            "CLR136", f'step "{step}": raw_template must be one object: a resource', step=step
-        )
+        draft.report("raw_template must be one object: a resource", "CLR136")
         return {}
     missing = [key for key in ("apiVersion", "kind") if not tree.get(key)]
     if missing:
-        problem = f'step "{step}": raw_template has no {" and no ".join(missing)}'
-        builder.report("CLR136", problem, step=step)
+        draft.report(f"raw_template has no {' and no '.join(missing)}", "CLR136")
     texts = list(_texts(tree))
     for one in parameters:
         if not any(one.mark in text for text in texts):
-            problem = f'raw_template has no {one.mark}, so "{one.name}" changes nothing'
-            _report(builder, step, problem)
+            draft.report(f'raw_template has no {one.mark}, so "{one.name}" changes nothing')
     known = [one.name for one in parameters]
     for name in dict.fromkeys(found for text in texts for found in _MARK.findall(text)):
         if known and name not in known:
-            problem = f'raw_template uses "{name}", which is not tuned.{did_you_mean(name, known)}'
-            _report(builder, step, problem)
+            hint = did_you_mean(name, known)
+            draft.report(f'raw_template uses "{name}", which is not tuned.{hint}')
     return dict(tree)
 
 

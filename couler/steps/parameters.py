@@ -160,8 +160,11 @@ class Parameters:
         for one in self.signature.parameters.values():
             hint = hints.get(one.name, object)
             if one.kind is one.VAR_KEYWORD and t.get_origin(hint) is t.Unpack:
-                for name, own in t.get_type_hints(t.get_args(hint)[0], include_extras=True).items():
+                [options] = t.get_args(hint)
+                told = {**_descriptions_of_options(options), **told}
+                for name, own in t.get_type_hints(options, include_extras=True).items():
                     self.named[name] = Parameter(name, own, None, told.get(name, ""))
+                self.others = told.get(f"{prefix}*", "")
             elif one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL):
                 self.named[one.name] = Parameter(
                     one.name, hint, one.default, told.get(one.name, "")
@@ -242,13 +245,21 @@ def sections(text: str) -> dict[str, str]:
     return found
 
 
-def _descriptions(text: str) -> Iterator[tuple[str, str]]:
+def _descriptions_of_options(options: type) -> dict[str, str]:
+    """Return what the options of a TypedDict mean, those that it inherits included."""
+    found: dict[str, str] = {}
+    for base in getattr(options, "__orig_bases__", ()):
+        found.update(_descriptions_of_options(base))
+    return {**found, **dict(_descriptions(inspect.getdoc(options) or "", "Attributes"))}
+
+
+def _descriptions(text: str, section: str = "Parameters") -> Iterator[tuple[str, str]]:
     names: list[str] = []
     lines: list[str] = []
-    for line in [*sections(text).get("Parameters", "").splitlines(), "end"]:
+    for line in [*sections(text).get(section, "").splitlines(), "end"]:
         if line.startswith(" ") or not line.strip():
             lines.append(line.strip())
             continue
         for name in names:
             yield name, " ".join(lines).strip()
-        names, lines = [one.strip(" *\\") for one in line.split(",")], []
+        names, lines = [one.strip(" \\").removeprefix("**") for one in line.split(",")], []

@@ -6,7 +6,6 @@ import functools
 import typing as t
 from collections.abc import Sequence
 
-from couler.dsl.builder import Builder
 from couler.dsl.checks import attempt
 from couler.dsl.objects import VolumeMount
 from couler.dsl.pod_options import toleration_of
@@ -29,21 +28,12 @@ from couler.ir.verify.kubernetes import (
 from couler.ir.verify.names import Add
 
 if t.TYPE_CHECKING:
-    from couler.steps.pods import PodOptions
+    from couler.steps.pods import JobDraft
 
 
-def reporter(builder: Builder, step: str) -> Add:
-    """Return what reports problems of a step as verification words them."""
-
-    def add(code: str, problem: str) -> None:
-        builder.report(code, f'step "{step}": {problem}', step=step)
-
-    return add
-
-
-def check_pod(builder: Builder, options: PodOptions, image: object, command: object) -> None:
+def check_pod(draft: JobDraft, image: object, command: object) -> None:
     """Report what Kubernetes would refuse in a pod; what several pods share is told once."""
-    add = reporter(builder, options.step)
+    given, add = draft.given, draft.add
     if isinstance(image, str):
         problem = image_problem(image)
         if problem is not None:
@@ -52,28 +42,22 @@ def check_pod(builder: Builder, options: PodOptions, image: object, command: obj
         problem = command_problem(command)
         if problem is not None:
             add("CLR409", problem)
-    _check_environment(options, add)
-    _check_mounts(builder, options, add)
-    check_labels(options.node_selector or {}, "node_selector", add)
-    for toleration in options.tolerations:
+    for variable, value in draft.env.items():
+        _check_variable(variable, value, add)
+    check_objects(draft, "secret", *draft.secrets)
+    _check_mounts(draft)
+    check_labels(given.get("node_selector") or {}, "node_selector", add)
+    for toleration in given.get("tolerations") or ():
         check_toleration(toleration_of(toleration), add)
-    check_labels(options.pod_labels or {}, "labels", add)
-    check_annotations(options.pod_annotations or {}, add)
+    check_labels(given.get("pod_labels") or {}, "labels", add)
+    check_annotations(given.get("pod_annotations") or {}, add)
 
 
-def check_objects(builder: Builder, step: str, what: str, *names: object) -> None:
+def check_objects(draft: JobDraft, what: str, *names: object) -> None:
     """Report names that no object of a cluster can have."""
     for name in names:
         if isinstance(name, str):  # a value of the workflow is known only when it runs
-            check_object_name(name, what, reporter(builder, step))
-
-
-def _check_environment(options: PodOptions, add: Add) -> None:
-    for variable, value in (options.env or {}).items():
-        _check_variable(variable, value, add)
-    names = options.secret or ()
-    for name in (names,) if isinstance(names, str) else names:
-        check_object_name(name, "secret", add)
+            check_object_name(name, what, draft.add)
 
 
 def is_sound(variable: str, value: object) -> bool:
@@ -91,16 +75,16 @@ def _check_variable(name: str, value: object, add: Add) -> None:
         check_config_key(value, add)
 
 
-def _check_mounts(builder: Builder, options: PodOptions, add: Add) -> None:
+def _check_mounts(draft: JobDraft) -> None:
     taken: dict[str, str] = {}
-    for given in options.volume_mounts:
+    for given in draft.volume_mounts:
         make = functools.partial(_mount, given)
-        mount = attempt(builder, "volume_mounts", make, options.step)
+        mount = attempt(draft.builder, "volume_mounts", make, draft.name)
         if mount is None:
             continue
-        check_mount(mount, taken, add)
-        if mount.volume not in builder.volumes:  # the workflow's own are checked with it
-            check_volume(storage.EmptyVolume(name=mount.volume), add)
+        check_mount(mount, taken, draft.add)
+        if mount.volume not in draft.builder.volumes:  # the workflow's own are checked with it
+            check_volume(storage.EmptyVolume(name=mount.volume), draft.add)
 
 
 def _mount(given: VolumeMount) -> storage.Mount:

@@ -18,6 +18,7 @@ from couler.dsl.jobs import as_text
 from couler.dsl.options import step_fields
 from couler.dsl.pod_options import toleration_of
 from couler.ir import storage
+from couler.ir.base import FrozenDict
 from couler.ir.kubernetes_volumes import volume
 from couler.ir.policies import Resources
 from couler.ir.verify.quantities import check_resources
@@ -30,26 +31,35 @@ ResourceForm: t.TypeAlias = str | Mapping[str, object] | Resources
 """`"cpu=0.5,memory=1024,gpu=1"` (memory in MiB unless it says otherwise), or a dict of amounts."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PodOptions:
-    """What all pods of a job have in common; the replicas' own settings come before."""
+@dataclass(frozen=True)
+class JobDraft:
+    """The step of a job while it is made; its pods have `args` and `env` in common."""
 
-    step: str
-    """Name of the step, for messages."""
-    image: object = None
-    command: object = None
+    builder: Builder
+    name: str
+    given: Mapping[str, t.Any]
+    """The arguments of the function that makes it."""
     args: Sequence[object] = ()
-    env: Mapping[str, object] | None = None
-    secret: str | Sequence[str] | None = None
-    resources: ResourceForm | None = None
-    cpu: Amount | None = None
-    memory: Amount | None = None
-    gpu: int | objects.Gpu | None = None
-    volume_mounts: Sequence[objects.VolumeMount] = ()
-    node_selector: Mapping[str, str] | None = None
-    tolerations: Sequence[objects.Toleration] = ()
-    pod_labels: Mapping[str, str] | None = None
-    pod_annotations: Mapping[str, str] | None = None
+    env: Mapping[str, object] = FrozenDict()
+
+    def report(self, problem: str, code: str = "CLR105") -> None:
+        """Report a problem of the step."""
+        self.builder.report(code, f'step "{self.name}": {problem}', step=self.name)
+
+    def add(self, code: str, problem: str) -> None:
+        """Report a problem that verification has found."""
+        self.report(problem, code)
+
+    @property
+    def secrets(self) -> Sequence[str]:
+        """Names of the secrets whose keys are variables of the environment."""
+        names = self.given.get("secret") or ()
+        return (names,) if isinstance(names, str) else names
+
+    @property
+    def volume_mounts(self) -> Sequence[objects.VolumeMount]:
+        """Where the pods see volumes."""
+        return self.given.get("volume_mounts") or ()
 
 
 def first_given(*values: object) -> object:
@@ -62,9 +72,7 @@ def present(tree: Tree) -> Tree:
     return {key: value for key, value in tree.items() if isinstance(value, Value) or value}
 
 
-def hyperparameter_words(
-    builder: Builder, step: str, *sources: Mapping[str, object]
-) -> list[object]:
+def hyperparameter_words(draft: JobDraft, *sources: Mapping[str, object]) -> list[object]:
     """Return hyperparameters as arguments `--name=value`; report what cannot be one."""
     words: dict[str, object] = {}
     for name, value in (entry for source in sources for entry in source.items()):
@@ -76,29 +84,29 @@ def hyperparameter_words(
         elif not name or re.search(r"[\s=]", name):
             problem = "is no name of an argument"
         if problem is not None:
-            builder.report(
-                "CLR105", f'step "{step}": the hyperparameter "{name}" {problem}', step=step
-            )
+            draft.report(f'the hyperparameter "{name}" {problem}')
         if isinstance(value, Value):
             words[name] = text("--{}={}", name, value)
         else:
-            told = attempt(builder, name, functools.partial(text_of, value), step)
+            told = attempt(draft.builder, name, functools.partial(text_of, value), draft.name)
             words[name] = f"--{name}={told}"
     return list(words.values())
 
 
-def named_inputs(inputs: Mapping[str, object]) -> dict[str, object]:
+def named_inputs(given: Mapping[str, object]) -> dict[str, object]:
     """Return hyperparameters that were given as keywords `input_<name>`, by their names."""
-    return {name.removeprefix("input_"): value for name, value in inputs.items()}
+    prefix = "input_"
+    return {
+        name.removeprefix(prefix): value for name, value in given.items() if name.startswith(prefix)
+    }
 
 
-def environment(builder: Builder, options: PodOptions) -> Tree:
+def environment(draft: JobDraft) -> Tree:
     """Return `env` and `envFrom` of a container."""
-    entries = [_variable(name, value) for name, value in (options.env or {}).items()]
+    entries = [_variable(name, value) for name, value in draft.env.items()]
     sources = []
-    names = options.secret or ()
-    for name in (names,) if isinstance(names, str) else names:
-        known = builder.secrets.get(name)
+    for name in draft.secrets:
+        known = draft.builder.secrets.get(name)
         if known is not None and known.keys:
             entries += [_variable(key, _key_of(known.name, key)) for key in known.keys]
         else:
@@ -106,13 +114,11 @@ def environment(builder: Builder, options: PodOptions) -> Tree:
     return present({"env": entries, "envFrom": sources})
 
 
-def local_environment(builder: Builder, options: PodOptions) -> dict[str, object]:
+def local_environment(draft: JobDraft) -> dict[str, object]:
     """Return the same environment for a process of this machine, keys of secrets included."""
-    given = options.env or {}
-    found = {name: value for name, value in given.items() if is_sound(name, value)}
-    names = options.secret or ()
-    for name in (names,) if isinstance(names, str) else names:
-        known = builder.secrets.get(name)
+    found = {name: value for name, value in draft.env.items() if is_sound(name, value)}
+    for name in draft.secrets:
+        known = draft.builder.secrets.get(name)
         for key in known.keys if known is not None else ():
             found[key] = _key_of(name, key)
     return found
@@ -132,23 +138,19 @@ def _variable(name: str, value: object) -> Tree:
     return {"name": name, "valueFrom": source}
 
 
-def read_resources(builder: Builder, options: PodOptions, own: object = None) -> Resources | None:
+def read_resources(draft: JobDraft, own: object = None) -> Resources | None:
     """Return the resources of a container: its own, or those of all containers."""
-    given: object = own if own is not None else options.resources
+    given: object = own if own is not None else draft.given.get("resources")
     if isinstance(given, str):
         words = given
-        given = attempt(builder, "resources", lambda: _parsed(words), options.step)
+        given = attempt(draft.builder, "resources", lambda: _parsed(words), draft.name)
     fields: dict[str, object] = {"resources": given}
     if own is None:
-        fields.update(cpu=options.cpu, memory=options.memory, gpu=options.gpu)
-    found: Resources | None = step_fields(builder, fields, options.step).get("resources")
+        fields.update({name: draft.given.get(name) for name in ("cpu", "memory", "gpu")})
+    found: Resources | None = step_fields(draft.builder, fields, draft.name).get("resources")
     if found is not None:
-        check_resources(found, lambda code, problem: _report(builder, options, code, problem))
+        check_resources(found, draft.add)
     return found
-
-
-def _report(builder: Builder, options: PodOptions, code: str, problem: str) -> None:
-    builder.report(code, f'step "{options.step}": {problem}', step=options.step)
 
 
 def _parsed(given: str) -> dict[str, str]:
@@ -187,50 +189,45 @@ def resource_tree(wanted: Resources | None) -> Tree:
 
 
 def pod_template(
-    builder: Builder,
-    options: PodOptions,
-    container: str,
-    *,
-    image: object = None,
-    command: object = None,
-    resources: ResourceForm | None = None,
-    takes_args: bool = True,
+    draft: JobDraft, container: str, role: str = "", *, takes_args: bool = True
 ) -> Tree:
-    """Return a pod's template with one container."""
-    main: Tree = {"name": container, "image": image_of(builder, options, image)}
-    args = list(options.args) if takes_args else []
-    wanted_command = first_given(command, options.command)
-    check_pod(builder, options, main["image"], wanted_command)
-    words = pod_command(builder, options, wanted_command, args)
+    """Return a pod's template with one container, with what its role has in place of the job's."""
+    own = {name: draft.given.get(f"{role}_{name}") for name in ("image", "command", "resources")}
+    main: Tree = {"name": container, "image": _image_of(draft, own["image"])}
+    args = list(draft.args) if takes_args else []
+    command = first_given(own["command"], draft.given.get("command"))
+    check_pod(draft, main["image"], command)
+    words = pod_command(draft, command, args)
     if words:
         main["command"] = words
     if args:
         main["args"] = pod_args(args)
-    main.update(environment(builder, options))
-    wanted = read_resources(builder, options, resources)
+    main.update(environment(draft))
+    wanted = read_resources(draft, own["resources"])
     tree = resource_tree(wanted)
     if tree:
         main["resources"] = tree
-    if options.volume_mounts:
-        main["volumeMounts"] = mounts(options)
-    spec: Tree = {"containers": [main], **placement(options, wanted)}
-    volumes = pod_volumes(builder, options)
+    if draft.volume_mounts:
+        main["volumeMounts"] = mounts(draft)
+    spec: Tree = {"containers": [main], **placement(draft, wanted)}
+    volumes = pod_volumes(draft)
     if volumes:
         spec["volumes"] = volumes
-    metadata = {"labels": options.pod_labels, "annotations": options.pod_annotations}
-    told = {name: dict(value) for name, value in metadata.items() if value}
+    told = {
+        name: dict(value)
+        for name in ("labels", "annotations")
+        if (value := draft.given.get(f"pod_{name}"))
+    }
     return {"metadata": told, "spec": spec} if told else {"spec": spec}
 
 
-def pod_command(
-    builder: Builder, options: PodOptions, command: object, args: Sequence[object]
-) -> list[object]:
+def pod_command(draft: JobDraft, command: object, args: Sequence[object]) -> list[object]:
     """Return the command of a container that is given arguments; report one that takes none."""
     try:
         words = command_words(command, args)
     except CommandError as error:
         given = f" There are: {' '.join(map(_shown, args))}." if args else ""
-        _report(builder, options, "CLR105", f"{error}.{given}")
+        draft.report(f"{error}.{given}")
         return []
     return [unexpanded(word) for word in words]
 
@@ -244,26 +241,22 @@ def _shown(word: object) -> str:
     return f"<{word._hint()}>" if isinstance(word, Value) else str(text_of(word))
 
 
-def image_of(builder: Builder, options: PodOptions, own: object = None) -> object:
+def _image_of(draft: JobDraft, own: object) -> object:
     """Return the image of a container; report that there is none."""
-    image = first_given(own, options.image, builder.default_image)
+    image = first_given(own, draft.given.get("image"), draft.builder.default_image)
     if image is None:
-        builder.report(
-            "CLR101",
-            f'step "{options.step}": the argument "image" is missing, and the workflow has no '
-            "default image",
-            step=options.step,
-        )
+        problem = 'the argument "image" is missing, and the workflow has no default image'
+        draft.report(problem, "CLR101")
         return "unknown"
     return image
 
 
-def placement(options: PodOptions, resources: Resources | None) -> Tree:
+def placement(draft: JobDraft, resources: Resources | None) -> Tree:
     """Return the fields of a pod that choose nodes."""
-    selector = dict(options.node_selector or {})
+    selector = dict(draft.given.get("node_selector") or {})
     if resources is not None and resources.gpu is not None and resources.gpu.type is not None:
         selector.setdefault("nvidia.com/gpu.product", resources.gpu.type)
-    tolerations = [_toleration(one) for one in options.tolerations]
+    tolerations = [_toleration(one) for one in draft.given.get("tolerations") or ()]
     return present({"nodeSelector": selector, "tolerations": tolerations})
 
 
@@ -279,9 +272,9 @@ def _toleration(given: objects.Toleration) -> Tree:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def mounts(options: PodOptions) -> list[Tree]:
+def mounts(draft: JobDraft) -> list[Tree]:
     """Return where the container of a pod sees volumes."""
-    return [_mount(one) for one in options.volume_mounts]
+    return [_mount(one) for one in draft.volume_mounts]
 
 
 def _mount(given: objects.VolumeMount) -> Tree:
@@ -293,20 +286,18 @@ def _mount(given: objects.VolumeMount) -> Tree:
     return tree
 
 
-def pod_volumes(builder: Builder, options: PodOptions) -> list[Tree]:
+def pod_volumes(draft: JobDraft) -> list[Tree]:
     """Return the volumes that the mounts of a pod name; report those that a job cannot have."""
     found: list[Tree] = []
-    for name in dict.fromkeys(mount.name for mount in options.volume_mounts):
+    for name in dict.fromkeys(mount.name for mount in draft.volume_mounts):
         if not isinstance(t.cast(object, name), str):
             continue  # told with the other checks of the pod
-        known = builder.volumes.get(name, storage.EmptyVolume(name=name))
+        known = draft.builder.volumes.get(name, storage.EmptyVolume(name=name))
         tree = volume(known)
         if tree is None:
-            builder.report(
-                "CLR105",
-                f'step "{options.step}": the volume "{name}" is made for the pods of the workflow, '
-                "which the pods of a job are not. Name a claim that exists",
-                step=options.step,
+            draft.report(
+                f'the volume "{name}" is made for the pods of the workflow, '
+                "which the pods of a job are not. Name a claim that exists"
             )
         else:
             found.append(tree)

@@ -49,11 +49,8 @@ def train(
     scale
         Whether columns are brought to mean 0 and variance 1 before, by the rows trained on: neural
         networks and support vectors want that. The model that is written does it, too.
-    packages
-        What is installed before; by default what is needed, or nothing where an image is given.
-    resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
-    profile, step_name
-        As for `run_container`.
+    options
+        The other options of `FitOptions`.
 
     Returns
     -------

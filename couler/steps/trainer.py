@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from couler.dsl.builder import Builder
 from couler.dsl.handles import ProcessHandle
-from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration, VolumeMount
+from couler.dsl.objects import Duration
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC
 from couler.steps.pod_checks import check_objects, check_pod
 from couler.steps.pods import (
-    Amount,
-    PodOptions,
-    ResourceForm,
+    JobDraft,
     Tree,
     environment,
-    hyperparameter_words,
     mounts,
-    named_inputs,
     placement,
     pod_args,
     pod_command,
@@ -32,18 +27,15 @@ from couler.steps.pods import (
 from couler.steps.pytorch import ALONE
 from couler.steps.registry import zoo_step
 from couler.steps.training import (
-    JobKind,
-    JobOptions,
     Local,
+    TrainingOptions,
+    begin_training,
     check_least,
     condition_anywhere,
-    current_builder,
     make_job,
     run_policy,
     single_process,
-    with_model_path,
 )
-from couler.steps.training import step_name as name_of
 
 NODE = "node"
 """Name of the training job, and of its container, in the runtimes that come with Trainer."""
@@ -72,25 +64,8 @@ def train(
     pretrained_uri: str | None = None,
     pretrained_secret: str | None = None,
     queue: t.Annotated[str | None, STATIC] = None,
-    args: Sequence[object] = (),
-    env: Mapping[str, object] | None = None,
-    hyperparameters: Mapping[str, object] | None = None,
-    model_path: str | None = None,
-    resources: ResourceForm | None = None,
-    cpu: Amount | None = None,
-    memory: Amount | None = None,
-    gpu: int | Gpu | None = None,
-    volume_mounts: Sequence[VolumeMount] = (),
-    node_selector: Mapping[str, str] | None = None,
-    tolerations: Sequence[Toleration] = (),
-    step_name: str | None = None,
-    retry: int | Retry | None = None,
-    cache: bool | Cache | None = None,
     local: Local = True,
-    success_condition: str | None = None,
-    failure_condition: str | None = None,
-    set_owner_reference: t.Annotated[bool, STATIC] = True,
-    **inputs: object,
+    **options: t.Unpack[TrainingOptions],
 ) -> ProcessHandle:
     """Train by a runtime of the cluster: a TrainJob (trainer.kubeflow.org/v1alpha1).
 
@@ -117,30 +92,13 @@ def train(
         Where a pretrained model is fetched from before, and the secret that opens it.
     queue
         Name of a Kueue queue that admits the job.
-    args
-        Arguments of the command: text, numbers and values of the workflow.
-    env
-        Environment of the nodes: text, values of the workflow, `SecretKey` and `ConfigKey`.
-    hyperparameters
-        Further arguments by name, each given as `--name=value`.
-    model_path
-        Where the program writes the model; it finds it as `$MODEL_PATH`, and the step gives it out
-        as `model_path`.
-    resources, cpu, memory, gpu
-        Of a node: a dict as for `run_container`, a text such as `"cpu=0.5,memory=1024,gpu=1"`, or
-        single amounts.
-    volume_mounts, node_selector, tolerations
-        Of the nodes' pods, as patches of the runtime; Trainer knows them from 2.2 on.
-    step_name, retry, cache
-        As for `run_container`.
     local
         What runs on an engine without a cluster: True for the command alone, if there is one, False
         for nothing, or a `LocalForm` or function.
-    success_condition, failure_condition
-        When the job has ended, in place of what follows from its conditions.
-    set_owner_reference
-        The cluster removes the job together with the run.
-    inputs
+    options
+        The other options of `TrainingOptions`. Volumes and nodes are patches of the runtime, which
+        Trainer knows from 2.2 on.
+    input_*
         Hyperparameters as keywords: `input_batch_size=100` is `--batch_size=100`.
 
     Notes
@@ -172,81 +130,44 @@ def train(
     ...         dataset_uri="hf://tatsu-lab/alpaca",
     ...     )
     """
-    builder = current_builder()
-    name = name_of(builder, "trainer-train", step_name)
-    pods = PodOptions(
-        step=name,
-        image=image,
-        command=command,
-        args=[
-            *args,
-            *hyperparameter_words(builder, name, hyperparameters or {}, named_inputs(inputs)),
-        ],
-        env=with_model_path(builder, name, env, model_path),
-        secret=secret,
-        resources=resources,
-        cpu=cpu,
-        memory=memory,
-        gpu=gpu,
-        volume_mounts=volume_mounts,
-        node_selector=node_selector,
-        tolerations=tolerations,
-    )
-    options = JobOptions(
-        name=name,
-        timeout=timeout,
-        retry=retry,
-        cache=cache,
-        local=local,
-        model_path=model_path,
-        success_condition=success_condition,
-        failure_condition=failure_condition,
-        set_owner_reference=set_owner_reference,
-        labels={} if queue is None else {"kueue.x-k8s.io/queue-name": queue},
-    )
-    check_pod(builder, pods, image, command)
-    check_objects(builder, name, "training runtime", runtime)
-    check_objects(builder, name, "queue", queue)
-    check_objects(builder, name, "secret", dataset_secret, pretrained_secret)
-    check_least(builder, name, 1, num_nodes=num_nodes, procs_per_node=procs_per_node)
+    draft = begin_training("trainer-train", locals())
+    check_pod(draft, image, command)
+    check_objects(draft, "training runtime", runtime)
+    check_objects(draft, "queue", queue)
+    check_objects(draft, "secret", dataset_secret, pretrained_secret)
+    check_least(draft, 1, num_nodes=num_nodes, procs_per_node=procs_per_node)
     if isinstance(dataset_uri, str) and not _URI.fullmatch(dataset_uri):
-        message = (
-            f'step "{name}": dataset_uri: "{dataset_uri}" is no URI; write such as '
-            f"hf://{dataset_uri}, s3://{dataset_uri} or an absolute path"
+        draft.report(
+            f'dataset_uri: "{dataset_uri}" is no URI; write such as hf://{dataset_uri}, '
+            f"s3://{dataset_uri} or an absolute path"
         )
-        builder.report("CLR105", message, step=name)
     reference = {
         "apiGroup": "trainer.kubeflow.org",
         "kind": "TrainingRuntime" if namespaced else "ClusterTrainingRuntime",
         "name": runtime,
     }
+    fetched = {
+        "dataset": _fetched(dataset_uri, dataset_secret),
+        "model": _fetched(pretrained_uri, pretrained_secret),
+    }
     spec: Tree = {
         "runtimeRef": reference,
-        "initializer": present(
-            {
-                "dataset": _fetched(dataset_uri, dataset_secret),
-                "model": _fetched(pretrained_uri, pretrained_secret),
-            }
-        ),
-        "trainer": _trainer(builder, pods, num_nodes, procs_per_node),
-        "runtimePatches": _patches(builder, pods),
-        **run_policy(None, timeout),
+        "initializer": present(fetched),
+        "trainer": _trainer(draft),
+        "runtimePatches": _patches(draft),
+        **run_policy(draft),
     }
     # A queue suspends the job first, which is its first condition and stays in the list.
     last = 0 if queue is None else 1
-    kind = JobKind(
-        manifest={
-            "apiVersion": "trainer.kubeflow.org/v1alpha1",
-            "kind": "TrainJob",
-            "spec": present(spec),
-        },
-        success_condition=f"status.conditions.{last}.type == Complete",
-        failure_condition=condition_anywhere("Failed", 3),
-        status={},
+    return make_job(
+        draft,
+        {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob"},
+        present(spec),
+        (f"status.conditions.{last}.type == Complete", condition_anywhere("Failed", 3)),
         outputs={"reason": Output(name="reason", json_path=_REASON)},
-        local=single_process(builder, pods, command=command, env=ALONE, model_path=model_path),
+        local=single_process(draft, command, ALONE),
+        labels={} if queue is None else {"kueue.x-k8s.io/queue-name": queue},
     )
-    return make_job(kind, options)
 
 
 def _fetched(uri: object, secret: object) -> Tree | None:
@@ -255,37 +176,35 @@ def _fetched(uri: object, secret: object) -> Tree | None:
     return {"storageUri": uri, **({} if secret is None else {"secretRef": {"name": secret}})}
 
 
-def _trainer(builder: Builder, pods: PodOptions, num_nodes: object, procs: object) -> Tree:
-    variables = environment(builder, pods)
+def _trainer(draft: JobDraft) -> Tree:
+    variables = environment(draft)
     for source in variables.get("envFrom", ()):
         secret = source["secretRef"]["name"]
-        builder.report(
-            "CLR105",
-            f'step "{pods.step}": a TrainJob takes single keys of a secret, and those of '
-            f'"{secret}" are not known. Name them by couler.obtain_secret([...], name="{secret}")',
-            step=pods.step,
+        draft.report(
+            f'a TrainJob takes single keys of a secret, and those of "{secret}" are not known. '
+            f'Name them by couler.obtain_secret([...], name="{secret}")'
         )
     return present(
         {
-            "image": pods.image,
-            "command": pod_command(builder, pods, pods.command, pods.args),
-            "args": pod_args(pods.args),
+            "image": draft.given["image"],
+            "command": pod_command(draft, draft.given["command"], draft.args),
+            "args": pod_args(draft.args),
             "env": variables.get("env"),
-            "numNodes": num_nodes,
-            "resourcesPerNode": resource_tree(read_resources(builder, pods)),
-            "numProcPerNode": procs,
+            "numNodes": draft.given["num_nodes"],
+            "resourcesPerNode": resource_tree(read_resources(draft)),
+            "numProcPerNode": draft.given["procs_per_node"],
         }
     )
 
 
-def _patches(builder: Builder, pods: PodOptions) -> list[Tree]:
+def _patches(draft: JobDraft) -> list[Tree]:
     """Return what is changed in the pods of the runtime."""
-    seen = mounts(pods)
+    seen = mounts(draft)
     spec = present(
         {
-            "volumes": pod_volumes(builder, pods),
+            "volumes": pod_volumes(draft),
             "containers": [{"name": NODE, "volumeMounts": seen}] if seen else None,
-            **placement(pods, read_resources(builder, pods)),
+            **placement(draft, read_resources(draft)),
         }
     )
     if not spec:

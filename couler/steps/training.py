@@ -6,17 +6,28 @@ import contextlib
 import math
 import re
 import typing as t
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from typing_extensions import TypedDict
 
 from couler.dsl import objects, units
-from couler.dsl.builder import Builder, current_scope
+from couler.dsl.builder import current_scope
 from couler.dsl.checks import name_step
 from couler.dsl.handles import ProcessHandle
 from couler.dsl.jobs import as_text, offer, run_job
 from couler.ir.workflow import Output
 from couler.steps.commands import CommandError, command_words
-from couler.steps.pods import PodOptions, Tree, local_environment
+from couler.steps.parameters import STATIC
+from couler.steps.pods import (
+    Amount,
+    JobDraft,
+    ResourceForm,
+    Tree,
+    hyperparameter_words,
+    local_environment,
+    named_inputs,
+)
 
 CleanPodPolicy: t.TypeAlias = t.Literal["Running", "All", "None"]
 """Which pods the operator removes when the job has ended."""
@@ -39,69 +50,135 @@ _TELL_NAME = 'printf %s "$JOB_NAME" > job_name; '
 _TELL_PATH = 'printf %s "$MODEL_PATH" > model_path; '
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobOptions:
-    """How a job's step runs, whatever the job is."""
+class ClusterJobOptions(TypedDict, total=False):
+    """Options of every job of the zoo.
 
-    name: str
-    """Of the step."""
-    timeout: objects.Duration | None = None
-    retry: int | objects.Retry | None = None
-    cache: bool | str | objects.Cache | None = None
-    local: Local = True
-    model_path: object = None
-    success_condition: str | None = None
-    failure_condition: str | None = None
-    set_owner_reference: bool = True
-    """The cluster removes the job together with the run."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """Of the job."""
+    Attributes
+    ----------
+    args
+        Arguments of the command: text, numbers and values of the workflow.
+    env
+        Environment of the pods: text, values of the workflow, `SecretKey` and `ConfigKey`.
+    resources, cpu, memory, gpu
+        Of a pod that has none of its own: a dict as for `run_container`, a text such as
+        `"cpu=0.5,memory=1024,gpu=1"`, or single amounts.
+    volume_mounts
+        Where the pods see volumes of the workflow.
+    node_selector, tolerations
+        The nodes that the pods can run on.
+    step_name, retry, cache
+        As for `run_container`.
+    set_owner_reference
+        Whether the cluster removes the job together with the run, as it does by default.
+    """
 
-
-@dataclass(frozen=True, kw_only=True)
-class JobKind:
-    """What is particular to a kind of job."""
-
-    manifest: Tree
-    success_condition: str
-    failure_condition: str
-    status: Mapping[str, Output] = field(default_factory=lambda: STATUS)
-    """The fields of its status that many kinds have."""
-    outputs: Mapping[str, Output] = field(default_factory=dict)
-    main: str | None = None
-    local: objects.LocalForm | None = None
-    """Runs by default in its place on an engine without a cluster."""
-
-
-def step_name(builder: Builder, kind: str, *given: object) -> str:
-    """Return the name of a step: the given one, that of the calling function, or its kind."""
-    return name_step(builder, builder.locate(kind)[0], *given)
+    args: Sequence[object] | None
+    env: Mapping[str, object] | None
+    resources: ResourceForm | None
+    cpu: Amount | None
+    memory: Amount | None
+    gpu: int | objects.Gpu | None
+    volume_mounts: Sequence[objects.VolumeMount] | None
+    node_selector: Mapping[str, str] | None
+    tolerations: Sequence[objects.Toleration] | None
+    step_name: str | None
+    retry: int | objects.Retry | None
+    cache: bool | objects.Cache | None
+    set_owner_reference: t.Annotated[bool | None, STATIC]
 
 
-def make_job(kind: JobKind, options: JobOptions) -> ProcessHandle:
-    """Create a job and wait for its end."""
-    manifest = {**kind.manifest}
-    metadata: Tree = {"generateName": f"{resource_name(options.name)}-"}
-    if options.labels:
-        metadata["labels"] = dict(options.labels)
-    outputs = {**kind.status, **kind.outputs}
-    main = kind.main
-    if options.model_path is not None:
-        metadata["annotations"] = {_ANNOTATION: as_text(options.model_path)}
+class TrainingOptions(ClusterJobOptions, total=False):
+    """Options of every job of the zoo that trains a model.
+
+    Attributes
+    ----------
+    hyperparameters
+        Further arguments by name, each given as `--name=value`.
+    model_path
+        Where the program writes the model; it finds it as `$MODEL_PATH`, and the step gives it out
+        as `model_path`.
+    success_condition, failure_condition
+        When the job has ended, in place of what follows from its status.
+    """
+
+    hyperparameters: Mapping[str, object] | None
+    model_path: str | None
+    success_condition: str | None
+    failure_condition: str | None
+
+
+class ReplicaOptions(TrainingOptions, total=False):
+    """Options of every job of the zoo that has replicas.
+
+    Attributes
+    ----------
+    pod_labels, pod_annotations
+        Of the replicas' pods.
+    """
+
+    pod_labels: Mapping[str, str] | None
+    pod_annotations: Mapping[str, str] | None
+
+
+def begin_job(kind: str, arguments: Mapping[str, t.Any]) -> JobDraft:
+    """Begin the step of a job, by the arguments of the function that makes it."""
+    given = {**arguments, **arguments["options"]}
+    builder = current_scope().builder
+    # The step is called as it is told, as the calling function, or as the kind of job.
+    name = name_step(builder, builder.locate(kind)[0], given.get("step_name"))
+    return JobDraft(builder, name, given)
+
+
+def begin_training(kind: str, arguments: Mapping[str, t.Any]) -> JobDraft:
+    """Begin the step of a job that trains: its pods have hyperparameters and a model's path."""
+    draft = begin_job(kind, arguments)
+    given = draft.given
+    sources = given.get("hyperparameters") or {}, named_inputs(given)
+    args = [*(given.get("args") or ()), *hyperparameter_words(draft, *sources)]
+    env, model_path = dict(given.get("env") or {}), given.get("model_path")
+    if model_path is not None:
+        if MODEL_PATH in env:
+            draft.report(f"both model_path and env say what {MODEL_PATH} is. Remove one")
+        env[MODEL_PATH] = model_path
+    return replace(draft, args=args, env=env)
+
+
+def make_job(
+    draft: JobDraft,
+    head: Mapping[str, str],
+    spec: Tree,
+    ends: tuple[str, str],
+    *,
+    outputs: Mapping[str, Output] = STATUS,
+    main: str | None = None,
+    local: objects.LocalForm | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> ProcessHandle:
+    """Create a job and wait for its end.
+
+    `head` is its apiVersion and kind, `ends` the conditions of its success and its failure, `local`
+    what runs by default in its place on an engine without a cluster.
+    """
+    given = draft.given
+    metadata: Tree = {"generateName": f"{resource_name(draft.name)}-"}
+    if labels:
+        metadata["labels"] = labels
+    if given.get("model_path") is not None:
+        metadata["annotations"] = {_ANNOTATION: as_text(given["model_path"])}
         place = "{.metadata.annotations.couler/model-path}"
-        outputs["model_path"] = Output(name="model_path", json_path=place)
+        outputs = {**outputs, "model_path": Output(name="model_path", json_path=place)}
         main = main or "model_path"
-    head = {key: manifest.pop(key) for key in ("apiVersion", "kind")}
+    wanted = given["local"]
     job = run_job(
-        {**head, "metadata": metadata, **manifest},
-        options.success_condition or kind.success_condition,
-        options.failure_condition or kind.failure_condition,
-        timeout=options.timeout,
-        retry=options.retry,
-        cache=options.cache,
-        step_name=options.name,
-        set_owner_reference=options.set_owner_reference,
-        local=_local_form(kind, options),
+        {**head, "metadata": metadata, "spec": spec},
+        given.get("success_condition") or ends[0],
+        given.get("failure_condition") or ends[1],
+        timeout=given.get("timeout"),
+        retry=given.get("retry"),
+        cache=given.get("cache"),
+        step_name=draft.name,
+        set_owner_reference=given.get("set_owner_reference") is not False,
+        local=local if wanted is True else wanted or None,
     )
     return offer(job, outputs, main)
 
@@ -111,79 +188,46 @@ def condition_anywhere(type_: str, most: int = 6) -> str:
     return ",".join(f"status.conditions.{place}.type == {type_}" for place in range(most))
 
 
-def _local_form(
-    kind: JobKind, options: JobOptions
-) -> objects.LocalForm | Callable[[], object] | None:
-    if options.local is True:
-        return kind.local
-    return None if options.local is False else options.local
-
-
 def single_process(
-    builder: Builder,
-    options: PodOptions,
-    *,
-    command: object,
-    env: Mapping[str, str],
-    model_path: object = None,
+    draft: JobDraft, command: object, env: Mapping[str, str]
 ) -> objects.LocalForm | None:
     """Return a local form that runs a program alone, as the only member of its group."""
     words: list[object] = []
     with contextlib.suppress(CommandError):  # told with the pods' own
-        words = command_words(command, options.args)
+        words = command_words(command, draft.args)
     if not words:
         return None
     script, output = _TELL_NAME, {"job_name": "job_name"}
-    if model_path is not None:
+    if draft.given.get("model_path") is not None:
         script += _TELL_PATH
         output["model_path"] = "model_path"
     return objects.LocalForm(
         command=["sh", "-c", f'{script}exec "$@"', "sh", *words],
-        args=list(options.args),
+        args=list(draft.args),
         output=output,
-        env={**local_environment(builder, options), **env, "JOB_NAME": resource_name(options.step)},
+        env={**local_environment(draft), **env, "JOB_NAME": resource_name(draft.name)},
         working_dir=".",
     )
 
 
-def with_model_path(
-    builder: Builder, step: str, env: Mapping[str, object] | None, model_path: object
-) -> dict[str, object]:
-    """Return an environment that also tells where the model is to be written."""
-    found = dict(env or {})
-    if model_path is None:
-        return found
-    if MODEL_PATH in found:
-        message = f'step "{step}": both model_path and env say what {MODEL_PATH} is. Remove one'
-        builder.report("CLR105", message, step=step)
-    return {**found, MODEL_PATH: model_path}
-
-
-def check_least(builder: Builder, step: str, least: int, **counts: object) -> None:
+def check_least(draft: JobDraft, least: int, **counts: object) -> None:
     """Report counts that are too small; those known only when the workflow runs are not checked."""
     for name, count in counts.items():
         if isinstance(count, int) and count < least:
-            message = f'step "{step}": {name} is {count}; it must be at least {least}'
-            builder.report("CLR105", message, step=step)
+            draft.report(f"{name} is {count}; it must be at least {least}")
 
 
-def run_policy(
-    clean_pod_policy: CleanPodPolicy | None, timeout: objects.Duration | None, **more: object
-) -> Tree:
+def run_policy(draft: JobDraft, **more: object) -> Tree:
     """Return `runPolicy`; the operator ends the job when the step's time is over."""
-    policy: Tree = {"cleanPodPolicy": clean_pod_policy} if clean_pod_policy else {}
+    clean, timeout = draft.given.get("clean_pod_policy"), draft.given.get("timeout")
+    policy: Tree = {"cleanPodPolicy": clean} if clean else {}
     if timeout is not None:
         with contextlib.suppress(ValueError):  # told with the step's other options
             policy["activeDeadlineSeconds"] = math.ceil(units.parse_duration(timeout))
-    return {**policy, **{name: value for name, value in more.items() if value is not None}}
+    return {**policy, **more}
 
 
 def resource_name(step: str) -> str:
     """Return a name that Kubernetes takes, with room for what it and operators append."""
     name = re.sub("[^a-z0-9]+", "-", step.lower()).strip("-")[:40].rstrip("-")
     return name if name[:1].isalpha() else f"job-{name}".rstrip("-")
-
-
-def current_builder() -> Builder:
-    """Return the workflow that the program is building."""
-    return current_scope().builder

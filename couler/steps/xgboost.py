@@ -43,11 +43,8 @@ def train(
     scoring
         What judges the model on the rows held out: a metric of XGBoost, such as `auc`; by default
         the share of right classes, or R squared.
-    packages
-        What is installed before; by default what is needed, or nothing where an image is given.
-    resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
-    profile, step_name
-        As for `run_container`.
+    options
+        The other options of `FitOptions`.
 
     Returns
     -------
