@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import httpx2
-import msgspec
-import yaml
 from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import (
     DEFAULT_KUBECONFIG,
@@ -21,6 +19,7 @@ from lightkube.config.kubeconfig import (
 )
 from lightkube.config.models import User, UserExec
 from lightkube.core.exceptions import ConfigError
+from yaml import YAMLError
 
 from couler.errors import ConfigurationError
 from couler.rest.trust import is_plain
@@ -28,16 +27,7 @@ from couler.rest.trust import is_plain
 _PROGRAM_LIMIT_S = 60.0
 """How long a program may take that gives a token; some ask a person to log in."""
 
-_BROKEN = (
-    ConfigError,
-    AttributeError,
-    KeyError,
-    TypeError,
-    ValueError,
-    yaml.YAMLError,
-    msgspec.MsgspecError,
-)
-"""What lightkube raises where a file is none of Kubernetes' configuration."""
+_THIS_POD = "the account of this pod"
 
 
 def find_config(
@@ -47,7 +37,7 @@ def find_config(
     named = kubeconfig or environment.get("KUBECONFIG")
     is_in_pod = bool(environment.get("KUBERNETES_SERVICE_HOST"))
     if named is None and is_in_pod and Path(SERVICE_ACCOUNT, "token").is_file():
-        return _read("the account of this pod", _of_this_pod, context)
+        return _chosen(_THIS_POD, _of_this_pod(), context)
     names = [named] if kubeconfig else (named or DEFAULT_KUBECONFIG).split(os.pathsep)
     files = [Path(name).expanduser() for name in names if name]
     present = [file for file in files if file.is_file()]
@@ -65,10 +55,6 @@ def find_config(
     return _chosen(str(present[-1]), _load(present[-1]), context)
 
 
-def _of_this_pod() -> KubeConfig:
-    return KubeConfig.from_service_account(SERVICE_ACCOUNT)
-
-
 def _load(file: Path) -> KubeConfig:
     try:
         if not file.read_bytes().strip():
@@ -76,22 +62,21 @@ def _load(file: Path) -> KubeConfig:
         return KubeConfig.from_file(file)
     except OSError as error:
         raise ConfigurationError(f"argo: {file} cannot be read: {error.strerror}") from error
-    except _BROKEN as error:
+    except (ConfigError, AttributeError, KeyError, TypeError, ValueError, YAMLError) as error:
         raise _broken(str(file), error) from error
 
 
-def _read(where: str, read: t.Callable[[], KubeConfig], context: str | None) -> SingleConfig:
+def _of_this_pod() -> KubeConfig:
     try:
-        config = read()
-    except _BROKEN as error:
-        raise _broken(where, error) from error
-    return _chosen(where, config, context)
+        return KubeConfig.from_service_account(SERVICE_ACCOUNT)
+    except (ConfigError, KeyError) as error:
+        raise _broken(_THIS_POD, error) from error
 
 
 def _chosen(where: str, config: KubeConfig, context: str | None) -> SingleConfig:
     try:
         found = config.get(context)
-    except _BROKEN as error:
+    except (ConfigError, KeyError) as error:
         if context is not None and context not in config.contexts:
             known = ", ".join(sorted(config.contexts)) or "none"
             raise ConfigurationError(
@@ -129,7 +114,7 @@ def http_client(
     program = user.exec if user is not None else None
     timeout = httpx2.Timeout(timeout_s, connect=min(10.0, timeout_s))
     if is_plain(config.cluster.server):
-        config = config._replace(cluster=msgspec.structs.replace(config.cluster, insecure=True))
+        config.cluster.insecure = True
     try:
         fields = ConnectionParams(timeout=timeout).httpx_params(config)
     except (ConfigError, OSError, ValueError) as error:
