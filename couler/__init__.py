@@ -134,133 +134,120 @@ __all__ = [
 ]
 
 if _t.TYPE_CHECKING:
-    from couler.argo_submitter import ArgoSubmitter as ArgoSubmitter
-    from couler.dsl._prelude import Directory as Directory
-    from couler.dsl._prelude import File as File
-    from couler.dsl.ancestor import workflow as workflow
-    from couler.dsl.ancestor import workflow_yaml as workflow_yaml
-    from couler.dsl.artifacts import Artifact as Artifact
-    from couler.dsl.artifacts import LocalArtifact as LocalArtifact
-    from couler.dsl.artifacts import create_local_artifact as create_local_artifact
-    from couler.dsl.artifacts import create_parameter_artifact as create_parameter_artifact
-    from couler.dsl.calls import http as http
-    from couler.dsl.calls import suspend as suspend
-    from couler.dsl.cluster import call_template as call_template
-    from couler.dsl.cluster import run_container_set as run_container_set
-    from couler.dsl.cluster import run_plugin as run_plugin
-    from couler.dsl.conditions import Condition as Condition
-    from couler.dsl.conditions import bigger as bigger
-    from couler.dsl.conditions import bigger_equal as bigger_equal
-    from couler.dsl.conditions import equal as equal
-    from couler.dsl.conditions import not_equal as not_equal
-    from couler.dsl.conditions import smaller as smaller
-    from couler.dsl.conditions import smaller_equal as smaller_equal
-    from couler.dsl.control import concurrent as concurrent
-    from couler.dsl.control import first_of as first_of
-    from couler.dsl.control import group as group
-    from couler.dsl.control import or_else as or_else
-    from couler.dsl.control import text as text
-    from couler.dsl.control import when as when
-    from couler.dsl.dag import dag as dag
-    from couler.dsl.dag import set_dependencies as set_dependencies
-    from couler.dsl.edges import any_of as any_of
-    from couler.dsl.edges import chain as chain
-    from couler.dsl.edges import completion as completion
-    from couler.dsl.edges import failure as failure
-    from couler.dsl.handles import Value as Value
-    from couler.dsl.hooks import OnState as OnState
-    from couler.dsl.iteration import map as map
-    from couler.dsl.jobs import Jq as Jq
-    from couler.dsl.jobs import run_job as run_job
-    from couler.dsl.listing import list_files as list_files
-    from couler.dsl.locations import ArtifactoryArtifact as ArtifactoryArtifact
-    from couler.dsl.locations import AzureArtifact as AzureArtifact
-    from couler.dsl.locations import FileRemoval as FileRemoval
-    from couler.dsl.locations import FileSettings as FileSettings
-    from couler.dsl.locations import GcsArtifact as GcsArtifact
-    from couler.dsl.locations import GitArtifact as GitArtifact
-    from couler.dsl.locations import HdfsArtifact as HdfsArtifact
-    from couler.dsl.locations import HttpArtifact as HttpArtifact
-    from couler.dsl.locations import OAuth2 as OAuth2
-    from couler.dsl.locations import OssArtifact as OssArtifact
-    from couler.dsl.locations import PluginArtifact as PluginArtifact
-    from couler.dsl.locations import RawArtifact as RawArtifact
-    from couler.dsl.locations import S3Artifact as S3Artifact
-    from couler.dsl.locations import S3Encryption as S3Encryption
-    from couler.dsl.locations import create_oss_artifact as create_oss_artifact
-    from couler.dsl.locations import create_s3_artifact as create_s3_artifact
-    from couler.dsl.locks import Mutex as Mutex
-    from couler.dsl.locks import Semaphore as Semaphore
-    from couler.dsl.loops import exec_while as exec_while
-    from couler.dsl.loops import loop as loop
-    from couler.dsl.metrics import Counter as Counter
-    from couler.dsl.metrics import Gauge as Gauge
-    from couler.dsl.metrics import Histogram as Histogram
-    from couler.dsl.objects import Cache as Cache
-    from couler.dsl.objects import ConfigVolume as ConfigVolume
-    from couler.dsl.objects import DnsConfig as DnsConfig
-    from couler.dsl.objects import DnsConfigOption as DnsConfigOption
-    from couler.dsl.objects import Gpu as Gpu
-    from couler.dsl.objects import HostVolume as HostVolume
-    from couler.dsl.objects import ImagePullSecret as ImagePullSecret
-    from couler.dsl.objects import LocalForm as LocalForm
-    from couler.dsl.objects import Parameter as Parameter
-    from couler.dsl.objects import Retry as Retry
-    from couler.dsl.objects import Schedule as Schedule
-    from couler.dsl.objects import ScratchVolume as ScratchVolume
-    from couler.dsl.objects import SecretVolume as SecretVolume
-    from couler.dsl.objects import Toleration as Toleration
-    from couler.dsl.objects import Volume as Volume
-    from couler.dsl.objects import VolumeClaimTemplate as VolumeClaimTemplate
-    from couler.dsl.objects import VolumeMount as VolumeMount
-    from couler.dsl.own import own as own
-    from couler.dsl.pods import ContainerSettings as ContainerSettings
-    from couler.dsl.pods import Keep as Keep
-    from couler.dsl.pods import PodContainer as PodContainer
-    from couler.dsl.pods import PodSettings as PodSettings
-    from couler.dsl.pods import Port as Port
-    from couler.dsl.pods import RunSettings as RunSettings
-    from couler.dsl.processes import run_container as run_container
-    from couler.dsl.processes import run_script as run_script
-    from couler.dsl.ranges import sequence as sequence
-    from couler.dsl.secrets import Secret as Secret
-    from couler.dsl.settings import WFStatus as WFStatus
-    from couler.dsl.settings import add_image_pull_secret as add_image_pull_secret
-    from couler.dsl.settings import add_toleration as add_toleration
-    from couler.dsl.settings import config_defaults as config_defaults
-    from couler.dsl.settings import config_workflow as config_workflow
-    from couler.dsl.settings import create_secret as create_secret
-    from couler.dsl.settings import get_secret as get_secret
-    from couler.dsl.settings import get_step_output as get_step_output
-    from couler.dsl.settings import obtain_secret as obtain_secret
-    from couler.dsl.settings import set_dns as set_dns
-    from couler.dsl.settings import set_exit_handler as set_exit_handler
-    from couler.dsl.step import step as step
-    from couler.dsl.step_options import ImagePullPolicy as ImagePullPolicy
-    from couler.dsl.submit import Submitter as Submitter
-    from couler.dsl.submit import run as run
-    from couler.dsl.submit import set_default_submitter as set_default_submitter
-    from couler.dsl.volumes import CsiVolume as CsiVolume
-    from couler.dsl.volumes import EphemeralVolume as EphemeralVolume
-    from couler.dsl.volumes import NfsVolume as NfsVolume
-    from couler.dsl.volumes import ProjectedVolume as ProjectedVolume
-    from couler.dsl.volumes import SourceVolume as SourceVolume
-    from couler.dsl.volumes import add_volume as add_volume
-    from couler.dsl.volumes import create_workflow_volume as create_workflow_volume
-    from couler.dsl.workflow import StepDefaults as StepDefaults
-    from couler.dsl.workflow import Workflow as Workflow
-    from couler.errors import CoulerError as CoulerError
-    from couler.errors import DefinitionError as DefinitionError
-    from couler.generation.from_python import generate as generate
-    from couler.generation.options import GenerateOptions as GenerateOptions
-    from couler.steps.dataset import Dataset as Dataset
-    from couler.submitters import AirflowSubmitter as AirflowSubmitter
-    from couler.submitters import LocalSubmitter as LocalSubmitter
-    from couler.submitters import SubmittedRun as SubmittedRun
-    from couler.submitters import SubmittedSchedule as SubmittedSchedule
+    from couler.argo_submitter import ArgoSubmitter
+    from couler.dsl._prelude import Directory, File
+    from couler.dsl.ancestor import workflow, workflow_yaml
+    from couler.dsl.artifacts import (
+        Artifact,
+        LocalArtifact,
+        create_local_artifact,
+        create_parameter_artifact,
+    )
+    from couler.dsl.calls import http, suspend
+    from couler.dsl.cluster import call_template, run_container_set, run_plugin
+    from couler.dsl.conditions import (
+        Condition,
+        bigger,
+        bigger_equal,
+        equal,
+        not_equal,
+        smaller,
+        smaller_equal,
+    )
+    from couler.dsl.control import concurrent, first_of, group, or_else, text, when
+    from couler.dsl.dag import dag, set_dependencies
+    from couler.dsl.edges import any_of, chain, completion, failure
+    from couler.dsl.handles import Value
+    from couler.dsl.hooks import OnState
+    from couler.dsl.iteration import map
+    from couler.dsl.jobs import Jq, run_job
+    from couler.dsl.listing import list_files
+    from couler.dsl.locations import (
+        ArtifactoryArtifact,
+        AzureArtifact,
+        FileRemoval,
+        FileSettings,
+        GcsArtifact,
+        GitArtifact,
+        HdfsArtifact,
+        HttpArtifact,
+        OAuth2,
+        OssArtifact,
+        PluginArtifact,
+        RawArtifact,
+        S3Artifact,
+        S3Encryption,
+        create_oss_artifact,
+        create_s3_artifact,
+    )
+    from couler.dsl.locks import Mutex, Semaphore
+    from couler.dsl.loops import exec_while, loop
+    from couler.dsl.metrics import Counter, Gauge, Histogram
+    from couler.dsl.objects import (
+        Cache,
+        ConfigVolume,
+        DnsConfig,
+        DnsConfigOption,
+        Gpu,
+        HostVolume,
+        ImagePullSecret,
+        LocalForm,
+        Parameter,
+        Retry,
+        Schedule,
+        ScratchVolume,
+        SecretVolume,
+        Toleration,
+        Volume,
+        VolumeClaimTemplate,
+        VolumeMount,
+    )
+    from couler.dsl.own import own
+    from couler.dsl.pods import (
+        ContainerSettings,
+        Keep,
+        PodContainer,
+        PodSettings,
+        Port,
+        RunSettings,
+    )
+    from couler.dsl.processes import run_container, run_script
+    from couler.dsl.ranges import sequence
+    from couler.dsl.secrets import Secret
+    from couler.dsl.settings import (
+        WFStatus,
+        add_image_pull_secret,
+        add_toleration,
+        config_defaults,
+        config_workflow,
+        create_secret,
+        get_secret,
+        get_step_output,
+        obtain_secret,
+        set_dns,
+        set_exit_handler,
+    )
+    from couler.dsl.step import step
+    from couler.dsl.step_options import ImagePullPolicy
+    from couler.dsl.submit import Submitter, run, set_default_submitter
+    from couler.dsl.volumes import (
+        CsiVolume,
+        EphemeralVolume,
+        NfsVolume,
+        ProjectedVolume,
+        SourceVolume,
+        add_volume,
+        create_workflow_volume,
+    )
+    from couler.dsl.workflow import StepDefaults, Workflow
+    from couler.errors import CoulerError, DefinitionError
+    from couler.generation.from_python import generate
+    from couler.generation.options import GenerateOptions
+    from couler.steps.dataset import Dataset
+    from couler.submitters import AirflowSubmitter, LocalSubmitter, SubmittedRun, SubmittedSchedule
 
 # Public name -> the module that defines it. Type checkers read the same names as
-# `from module import X as X` under TYPE_CHECKING; tests/test_import.py holds the lists equal.
+# `from module import X` under TYPE_CHECKING; tests/test_import.py holds the lists equal.
 _EXPORTS: dict[str, str] = {
     "AirflowSubmitter": "couler.submitters",
     "ArgoSubmitter": "couler.argo_submitter",

@@ -6,11 +6,8 @@ from importlib import import_module as _import_module
 __all__ = ["STATIC", "ZooStep", "get_step", "step_names", "zoo_step"]
 
 if _t.TYPE_CHECKING:
-    from couler.steps.parameters import STATIC as STATIC
-    from couler.steps.registry import ZooStep as ZooStep
-    from couler.steps.registry import get_step as get_step
-    from couler.steps.registry import step_names as step_names
-    from couler.steps.registry import zoo_step as zoo_step
+    from couler.steps.parameters import STATIC
+    from couler.steps.registry import ZooStep, get_step, step_names, zoo_step
 
 _EXPORTS = {
     "STATIC": "couler.steps.parameters",

@@ -22,15 +22,10 @@ if _t.TYPE_CHECKING:
     from couler.tuning.algorithm4 import TuneOptions as TuneOptions
     from couler.tuning.algorithm4 import TuningInterrupted as TuningInterrupted
     from couler.tuning.algorithm4 import tune as tune
-    from couler.tuning.cards import DataCard as DataCard
-    from couler.tuning.cards import ModelCard as ModelCard
-    from couler.tuning.cards import read_data_card as read_data_card
-    from couler.tuning.cards import read_model_card as read_model_card
-    from couler.tuning.outcome import Outcome as Outcome
-    from couler.tuning.outcome import read_outcome as read_outcome
-    from couler.tuning.space import SearchSpace as SearchSpace
-    from couler.tuning.space import read_space as read_space
-    from couler.tuning.validation import validate as validate
+    from couler.tuning.cards import DataCard, ModelCard, read_data_card, read_model_card
+    from couler.tuning.outcome import Outcome, read_outcome
+    from couler.tuning.space import SearchSpace, read_space
+    from couler.tuning.validation import validate
 
 _MODULES = {
     "DataCard": "cards",

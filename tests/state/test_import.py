@@ -36,7 +36,7 @@ def test_every_public_name_is_listed_and_resolves() -> None:
 def test_type_checkers_see_the_names_that_are_loaded_lazily() -> None:
     tree = ast.parse(Path(couler.state.__file__).read_text(encoding="utf-8"))
     seen = {
-        alias.asname: str(node.module).removeprefix("couler.state.")
+        alias.name: str(node.module).removeprefix("couler.state.")
         for block in tree.body
         if isinstance(block, ast.If)
         for node in ast.walk(block)
