@@ -61,60 +61,44 @@ def expected_operations(
 
 def _model_of(estimator: object, hyperparameters: Mapping[str, object] | None) -> Model | None:
     make = _MODELS.get(estimator.rpartition(".")[2]) if isinstance(estimator, str) else None
-    return None if make is None else make(_Given(hyperparameters or {}))
+    if make is None:
+        return None
+    try:
+        return make(_Given(hyperparameters or {}))
+    except _UnknownError:
+        return None
+
+
+class _UnknownError(Exception):
+    """What an estimator computes is not known before it runs."""
 
 
 class _Given(dict[str, object]):
     """Hyperparameters of an estimator."""
 
-    def count(self, name: str, default: int | None) -> int | None:
-        """Return a number that is at least 1; None if it is not known, or not given at all."""
+    def count(self, name: str, default: int) -> int:
+        """Return a number that is at least 1."""
         value = self.get(name, default)
-        is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-        return value if is_count and isinstance(value, int) else None
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise _UnknownError
+        return value
 
-    def has(self, name: str) -> bool:
-        """Return whether it is given, and is not None."""
-        return self.get(name) is not None
-
-
-def _logistic(given: _Given) -> Model | None:
-    iterations = given.count("max_iter", 100)
-    return None if iterations is None else LogisticRegression(iterations)
+    @property
+    def depth(self) -> int | None:
+        """How deep a tree may be."""
+        return None if self.get("max_depth") is None else self.count("max_depth", 1)
 
 
-def _least_squares(_given: _Given) -> Model:
-    return LinearRegression("ols")
+def _forest(given: _Given) -> Model:
+    return RandomForest(given.count("n_estimators", 100), given.depth)
 
 
-def _gradient_descent(given: _Given) -> Model | None:
-    iterations = given.count("max_iter", 1000)
-    return None if iterations is None else LinearRegression("sgd", iterations)
-
-
-def _tree(given: _Given) -> Model | None:
-    depth = given.count("max_depth", None)
-    return None if depth is None and given.has("max_depth") else DecisionTree(depth)
-
-
-def _forest(given: _Given) -> Model | None:
-    trees, depth = given.count("n_estimators", 100), given.count("max_depth", None)
-    if trees is None or (depth is None and given.has("max_depth")):
-        return None
-    return RandomForest(trees, depth)
-
-
-def _linear_machine(given: _Given) -> Model | None:
-    iterations = given.count("max_iter", 1000)
-    return None if iterations is None else LinearSvm(iterations)
-
-
-def _machine(given: _Given) -> Model | None:
+def _machine(given: _Given) -> Model:
     kernel = given.get("kernel", "rbf")
     # -1, no limit, is scikit-learn's default: the published code takes 100 then.
-    iterations = 100 if given.get("max_iter", -1) == -1 else given.count("max_iter", None)
-    if iterations is None or not isinstance(kernel, str):
-        return None
+    iterations = 100 if given.get("max_iter", -1) == -1 else given.count("max_iter", 100)
+    if not isinstance(kernel, str):
+        raise _UnknownError
     return LinearSvm(iterations) if kernel == "linear" else KernelSvm(iterations)
 
 
@@ -130,16 +114,18 @@ def _size_of(dataset: Dataset) -> tuple[int, int] | None:
     return size if not columns else (size[0], len(columns))
 
 
-_MODELS: Mapping[str, Callable[[_Given], Model | None]] = FrozenDict(
-    DecisionTreeClassifier=_tree,
-    DecisionTreeRegressor=_tree,
-    LinearRegression=_least_squares,
-    LinearSVC=_linear_machine,
-    LinearSVR=_linear_machine,
-    LogisticRegression=_logistic,
-    RandomForestClassifier=_forest,
-    RandomForestRegressor=_forest,
-    SGDRegressor=_gradient_descent,
+_MODELS: Mapping[str, Callable[[_Given], Model]] = FrozenDict(
+    DecisionTreeClassifier=lambda given: DecisionTree(given.depth),
+    DecisionTreeRegressor=lambda given: DecisionTree(given.depth),
+    LinearRegression=lambda _: LinearRegression("ols"),
+    LinearSVC=lambda given: LinearSvm(given.count("max_iter", 1000)),
+    LinearSVR=lambda given: LinearSvm(given.count("max_iter", 1000)),
+    LogisticRegression=lambda given: LogisticRegression(given.count("max_iter", 100)),
+    RandomForestClassifier=lambda given: RandomForest(
+        given.count("n_estimators", 100), given.depth
+    ),
+    RandomForestRegressor=lambda given: RandomForest(given.count("n_estimators", 100), given.depth),
+    SGDRegressor=lambda given: LinearRegression("sgd", given.count("max_iter", 1000)),
     SVC=_machine,
     SVR=_machine,
 )
