@@ -43,6 +43,7 @@ from couler.ir.listing import ListFiles
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.pods import PodContainer
 from couler.ir.values import ParamRef, StepRef, Template, Text, walk
+from couler.ir.verify.objects import check_object
 from couler.ir.walk import read_values, scopes, steps_by_path
 from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import (
@@ -57,12 +58,15 @@ from couler.ir.workflow import (
     Workflow,
 )
 
+_OF_WORKFLOW = {"metadata": "ObjectMeta", "spec": "WorkflowSpec", "cron": "CronWorkflowSpec"}
+_OF_STEP = {"template": "Template", "task": "DAGTask"}
+"""The overrides for Argo, and the objects that they are merged into."""
+
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
     workflow = leave_out_local_forms(workflow)
-    keys = ("metadata", "spec", "cron")
-    yield from _check_overrides(workflow.engine, keys, "the workflow", None, workflow)
+    yield from _check_overrides(workflow.engine, _OF_WORKFLOW, "the workflow", None, workflow)
     yield from check_groups(workflow)
     yield from check_overrides(workflow)
     for scope in scopes(workflow):
@@ -126,8 +130,7 @@ def _check_settings(step: Step, path: str) -> Iterator[Diagnostic]:
     """Check what a step says beside its action."""
     yield from _check_arguments(step, step.sidecars, path)
     if step.engine:
-        keys = ("template", "task")
-        yield from _check_overrides(step.engine, keys, f'step "{path}"', path, step)
+        yield from _check_overrides(step.engine, _OF_STEP, f'step "{path}"', path, step)
     if step.retry is not None and step.retry.backoff is not None:
         factor = step.retry.backoff.factor
         if factor != int(factor):
@@ -226,21 +229,28 @@ def _has_keys(step: Step) -> bool:
 
 def _check_overrides(
     engine: Mapping[str, t.Any],
-    known: tuple[str, ...],
+    kinds: Mapping[str, str],
     what: str,
     path: str | None,
     owner: Step | Workflow,
 ) -> Iterator[Diagnostic]:
+    """Check content that is merged into objects of some kinds."""
+    problems: list[str] = []
+
+    def add(_: str, problem: str) -> None:
+        problems.append(f"argo: {what}: {problem}")
+
     overrides = engine.get("argo", {})
-    for key in overrides if isinstance(overrides, Mapping) else ():
-        if key not in known:
-            yield Diagnostic(
-                "CLR314",
+    for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
+        if key in kinds:
+            check_object(value, kinds[key], f"engine.argo.{key}", add, patch=True)
+        else:
+            problems.append(
                 f'argo: {what} has "{key}" among its overrides for argo; there are '
-                f"{', '.join(known)}.{did_you_mean(key, known)}",
-                step=path,
-                source=owner.source,
+                f"{', '.join(kinds)}.{did_you_mean(key, kinds)}"
             )
+    for problem in problems:
+        yield Diagnostic("CLR314", problem, step=path, source=owner.source)
 
 
 def check_tags(manifest: Manifest, workflow: Workflow) -> Iterator[Diagnostic]:

@@ -31,6 +31,7 @@ from couler.ir.storage import (
 from couler.ir.verify.kubernetes import check_object_name, is_subdomain
 from couler.ir.verify.limits import SURELY_SHORT, check_word
 from couler.ir.verify.names import Add, check_label_name
+from couler.ir.verify.objects import check_object, fields_of
 from couler.ir.verify.quantities import check_quantity
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
@@ -40,22 +41,6 @@ RESERVED_VARIABLES = "COULER_"
 
 _VARIABLE = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
-_PROJECTIONS = (
-    "clusterTrustBundle",
-    "configMap",
-    "downwardAPI",
-    "podCertificate",
-    "secret",
-    "serviceAccountToken",
-)
-_SOURCES = (
-    *("awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "configMap", "csi"),
-    *("downwardAPI", "emptyDir", "ephemeral", "fc", "flexVolume", "flocker", "gcePersistentDisk"),
-    *("gitRepo", "glusterfs", "hostPath", "image", "iscsi", "nfs", "persistentVolumeClaim"),
-    *("photonPersistentDisk", "portworxVolume", "projected", "quobyte", "rbd", "scaleIO"),
-    *("secret", "storageos", "vsphereVolume"),
-)
-_ACCESS_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 
 
 def check_environment(reader: Reader, step: Step) -> None:
@@ -218,9 +203,10 @@ def check_volume(volume: Volume, add: Add) -> None:
             check_object_name(volume.claim, "volume claim", add)
         case NewClaimVolume() | EphemeralVolume():
             check_quantity(volume.size, f"size of the volume {volume.name}", add, bytes_=True)
+            [known] = fields_of("PersistentVolumeClaimSpec")["accessModes"]
             for mode in volume.access_modes:
-                if mode not in _ACCESS_MODES:
-                    hint = did_you_mean(mode, _ACCESS_MODES)
+                if mode not in known["enum"]:
+                    hint = did_you_mean(mode, known["enum"])
                     add("CLR421", f'"{mode}" is no access mode of the volume {volume.name}.{hint}')
             if not volume.access_modes:
                 add("CLR421", f"the volume {volume.name} has no access mode. Name one.")
@@ -249,9 +235,9 @@ def check_volume(volume: Volume, add: Add) -> None:
                 check_object_name(volume.secret, "secret", add)
         case ProjectedVolume():
             for source in volume.sources:
-                _check_kind(volume.name, source, _PROJECTIONS, add)
+                _check_source(volume.name, source, "VolumeProjection", add)
         case SourceVolume():
-            _check_kind(volume.name, volume.source, _SOURCES, add)
+            _check_source(volume.name, volume.source, "Volume", add)
         case _:
             t.assert_never(volume)
 
@@ -264,11 +250,14 @@ def _check_items(volume: SecretVolume | ConfigVolume, add: Add) -> None:
             add("CLR415", f'the path "{path}" leads out of the volume {volume.name}.')
 
 
-def _check_kind(name: str, source: Mapping[str, t.Any], known: tuple[str, ...], add: Add) -> None:
-    """Check that a source of files is of one kind that Kubernetes has."""
+def _check_source(name: str, source: Mapping[str, t.Any], kind: str, add: Add) -> None:
+    """Check that a source of files is of one kind that Kubernetes has, and its fields."""
     if len(source) != 1:
         add("CLR421", f"a source of the volume {name} must have exactly one kind.")
-    for kind in source:
-        if kind not in known:
-            hint = did_you_mean(kind, known)
-            add("CLR421", f'"{kind}" is no source of the volume {name}.{hint}')
+    fields = {field: one for field, one in fields_of(kind).items() if field != "name"}
+    for field, value in source.items():
+        if field in fields:
+            check_object(value, fields[field], f"volume {name}: {field}", add)
+        else:
+            hint = did_you_mean(field, fields)
+            add("CLR421", f'"{field}" is no source of the volume {name}.{hint}')

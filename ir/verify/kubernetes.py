@@ -10,11 +10,10 @@ from couler.ir.diagnostics import did_you_mean
 from couler.ir.pods import Dns
 from couler.ir.policies import Placement, Toleration
 from couler.ir.verify.names import Add
-from couler.ir.verify.objects import AFFINITY, check_fields
+from couler.ir.verify.objects import check_object, fields_of
 
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
-_DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _MAX_ANNOTATIONS = 256 * 1024
 
 
@@ -96,7 +95,7 @@ def check_placement(placement: Placement, add: Add) -> None:
     check_labels(placement.node_selector, "node_selector", add)
     for toleration in placement.tolerations:
         check_toleration(toleration, add)
-    check_fields(placement.affinity, AFFINITY, "affinity", add)
+    check_object(placement.affinity, "Affinity", "affinity", add)
     if placement.priority_class is not None:
         check_object_name(placement.priority_class, "priority class", add)
 
@@ -118,9 +117,10 @@ def check_toleration(toleration: Toleration, add: Add) -> None:
 
 def check_dns(dns: Dns, add: Add) -> None:
     """Check settings of name resolution."""
-    if dns.policy is not None and dns.policy not in _DNS_POLICIES:
-        hint = did_you_mean(dns.policy, _DNS_POLICIES)
-        add("CLR422", f'"{dns.policy}" is no DNS policy: {", ".join(_DNS_POLICIES)}.{hint}')
+    known = fields_of("PodSpec")["dnsPolicy"]["enum"]
+    if dns.policy is not None and dns.policy not in known:
+        hint = did_you_mean(dns.policy, known)
+        add("CLR422", f'"{dns.policy}" is no DNS policy: {", ".join(known)}.{hint}')
     if dns.policy == "None" and not dns.nameservers:
         add("CLR422", 'the DNS policy "None" needs a nameserver. Name one, or use another policy.')
     for server in dns.nameservers:

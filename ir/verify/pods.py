@@ -32,16 +32,7 @@ from couler.ir.verify.kubernetes import (
 )
 from couler.ir.verify.limits import SURELY_SHORT, check_word
 from couler.ir.verify.names import Add, check_label_name
-from couler.ir.verify.objects import (
-    AFFINITY,
-    CONTAINER_SECURITY,
-    POD_SECURITY,
-    RESOURCE_CLAIM,
-    check_fields,
-    check_lifecycle,
-    check_patch,
-    check_probe,
-)
+from couler.ir.verify.objects import check_lifecycle, check_object, check_patch, check_probe
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
@@ -129,7 +120,7 @@ def _check_container_settings(
     for kind in ("liveness_probe", "readiness_probe", "startup_probe"):
         check_probe(getattr(settings, kind), kind, add)
     check_lifecycle(settings.lifecycle, add)
-    check_fields(settings.security_context, CONTAINER_SECURITY, "security_context", add)
+    check_object(settings.security_context, "SecurityContext", "security_context", add)
     if settings.restart_rules and settings.restart_policy is None:
         add("CLR440", "restart_rules need a restart_policy. Name one, such as Never.")
     path = settings.termination_message_path
@@ -179,7 +170,7 @@ def check_pod_settings(pod: PodSettings, add: Add) -> None:
     check_labels(pod.node_selector, "node_selector", add)
     for toleration in pod.tolerations:
         check_toleration(toleration, add)
-    check_fields(pod.affinity, AFFINITY, "affinity", add)
+    check_object(pod.affinity, "Affinity", "affinity", add)
     if pod.priority_class is not None:
         check_object_name(pod.priority_class, "priority class", add)
     if pod.dns is not None:
@@ -203,11 +194,10 @@ def _check_options(pod: PodOptions, outer: PodOptions | None, add: Add) -> None:
         _check_alias(alias, add)
     if pod.scheduler is not None:
         check_object_name(pod.scheduler, "scheduler", add)
-    check_fields(pod.security_context, POD_SECURITY, "security_context", add)
+    check_object(pod.security_context, "PodSecurityContext", "security_context", add)
     if pod.resources is not None:
         check_resources(pod.resources, add)
-    for index, claim in enumerate(pod.resource_claims):
-        check_fields(claim, RESOURCE_CLAIM, f"resource_claims[{index}]", add)
+    check_object(pod.resource_claims, ["PodResourceClaim"], "resource_claims", add)
     if pod.spec_patch:
         check_patch(pod.spec_patch, "spec_patch", add)
 

@@ -197,3 +197,46 @@ def test_the_local_form_of_a_job_leaves_no_trace_but_the_order() -> None:
         ArgoBackend().compile(of(run("data"), step), FULL).to_text() for step in (both, alone)
     )
     assert first == second
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        ({"template": {"demon": True}}, 'no field "demon". Did you mean "daemon"?'),
+        ({"template": {"retryStrategy": {"limit": [3]}}}, "template.retryStrategy.limit is (3,)"),
+        ({"template": {"initContainers": {"name": "a"}}}, "must be a list"),
+        ({"task": {"continueOn": {"failed": "yes"}}}, "task.continueOn.failed is 'yes'"),
+        ({"tmplate": {}}, 'Did you mean "template"?'),
+    ],
+)
+def test_overrides_of_a_step_are_checked(overrides: object, told: str) -> None:
+    [found] = ArgoBackend().check(of(run("a", engine={"argo": overrides})), FULL)
+    assert (found.code, found.step) == ("CLR314", "a")
+    assert told in found.message
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        ({"spec": {"priority": "5"}}, "engine.argo.spec.priority is '5'"),
+        ({"spec": {"podGC": {"strategy": "OnPodComplete"}}}, 'Did you mean "OnPodCompletion"?'),
+        ({"cron": {"concurrencyPolicies": "Forbid"}}, 'Did you mean "concurrencyPolicy"?'),
+        ({"metadata": {"finalizer": ["a"]}}, 'Did you mean "finalizers"?'),
+    ],
+)
+def test_overrides_of_a_workflow_are_checked(overrides: object, told: str) -> None:
+    [found] = ArgoBackend().check(of(run("a"), engine={"argo": overrides}), FULL)
+    assert (found.code, found.step) == ("CLR314", None)
+    assert told in found.message
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"template": {"container": {"imagePullPolicy": "{{inputs.parameters.policy}}"}}},
+        {"template": {"newInALaterArgo": 1, "timeout": None}},
+        {"task": {"withSequence": {"count": "{{tasks.b.outputs.result}}"}}},
+    ],
+)
+def test_overrides_that_may_be_right_pass(overrides: object) -> None:
+    assert codes(of(run("a", engine={"argo": overrides}))) == []
