@@ -44,7 +44,7 @@ from couler.ir.workflow import Container, ExitHandler, Step, Workflow
 from tests.corpus.build import out, part, ref, sh
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.store import Resource
-from tests.support import argo_schema, pod_schema
+from tests.support import pod_schema
 from tests.support.airflow_runs import Worker
 from tests.support.feature_samples import FEATURE_SAMPLES
 from tests.support.pod_samples import POD_SAMPLES
@@ -94,8 +94,6 @@ def test_all_samples_load(airflow: Worker) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_pods_are_what_kubernetes_takes(airflow: Worker, cluster: FakeCluster, name: str) -> None:
-    if not argo_schema.available():
-        pytest.skip("the schemas are not beside this checkout")
     workflow = soon(POD_SAMPLES[name])
     airflow.run(compiled(workflow), workflow.name, cluster=cluster)
     pods = cluster.pods()
