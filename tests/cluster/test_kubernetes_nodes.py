@@ -78,9 +78,9 @@ def _changed(part: str, **fields: t.Any) -> dict[str, t.Any]:
             live_node("n", labels={"kubernetes.io/arch": "wasm"}),
             "its architecture wasm is not known",
         ),
-        (live_node("n", cpu="0"), "its allocatable cpu must be above 0, not 0"),
-        (live_node("n", memory="much"), 'its allocatable memory is wrong: "much" is no quantity; '),
-        (_changed("status", allocatable=None), "its allocatable cpu must be above 0"),
+        (live_node("n", cpu="0"), "its allocatable cpu"),
+        (live_node("n", memory="much"), "its allocatable memory"),
+        (_changed("status", allocatable=None), "its allocatable cpu"),
         (live_node("n", nvidia_com__gpu="many"), '"many" is no quantity'),
     ],
 )
@@ -184,9 +184,8 @@ def test_how_many_pods_a_node_runs() -> None:
     del item["status"]["allocatable"]["pods"]
     assert read_live_nodes([item]).cluster.nodes[0].pods == 110
     found = read_live_nodes([live_node("full", pods="0")])
-    assert [str(one.reason) for one in found.left_out] == [
-        "its allocatable pods must be a whole number from 1 to 100,000, not 0"
-    ]
+    [left_out] = found.left_out
+    assert "must be a whole number from 1 to 100,000, not 0" in left_out.reason
 
 
 def test_another_label_names_groups_and_missing_ones_are_told() -> None:
