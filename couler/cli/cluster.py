@@ -170,7 +170,7 @@ def import_(
 @session_options
 def schema() -> None:
     """Print the JSON schema of cluster.yaml, for editors."""
-    from couler.cluster.schema import json_schema
+    from couler.cluster.tables import json_schema
 
     click.echo(json.dumps(json_schema(), ensure_ascii=False, indent=2))
 

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 from couler.cluster.earlier import INSTANCE_TYPE_LABEL, keep_earlier
 from couler.cluster.model import PODS, Cluster, ClusterNode, Effect, Gpus, Taint
-from couler.cluster.values import ARCHITECTURES, COUNT, CPU, EFFECTS, GROUP, MEMORY, MOST
+from couler.cluster.values import (
+    ARCHITECTURES,
+    EFFECTS,
+    MOST,
+    check_label_value,
+    read_count,
+    read_cpu,
+    read_memory,
+)
 from couler.ir.quantity import parse_quantity
 from couler.ir.wording import counted
 
@@ -122,26 +130,26 @@ class _Node:
         """Return the node; a ValueError says why it cannot be used."""
         return ClusterNode(
             _name(self._item),
-            self._amount("cpu", CPU.read),
-            self._amount("memory", MEMORY.read),
+            self._amount("cpu", read_cpu),
+            self._amount("memory", read_memory),
             group=self._group(),
             architecture=self._architecture(),
             gpus=self._gpus(),
             labels=self._labels,
             taints=tuple(self._taints()),
             cpu_flags=self._cpu_flags(),
-            pods=self._amount("pods", COUNT.read) if "pods" in self._allocatable else PODS,
+            pods=self._amount("pods", read_count) if "pods" in self._allocatable else PODS,
         )
 
     def _amount(self, resource: str, read: t.Callable[[str], t.Any]) -> t.Any:
         try:
             return read(str(self._allocatable.get(resource, "0")))
         except ValueError as error:
-            raise ValueError(f"its allocatable {resource} {error}") from error
+            raise ValueError(f"its allocatable {resource}: {error}") from error
 
     def _group(self) -> str:
         group = self._labels.get(self._group_label, "")
-        return str(GROUP.read(group)) if group else ""
+        return check_label_value(group)
 
     def _architecture(self) -> str:
         told = next((self._labels[one] for one in _ARCHITECTURES if one in self._labels), "amd64")
@@ -180,7 +188,7 @@ class _Node:
         for name in _QUANTITIES:
             if name in labels:
                 try:
-                    return int(MEMORY.read(labels[name]))
+                    return read_memory(labels[name])
                 except ValueError:
                     break
         return None

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus, Taint
 from couler.cluster.reading import read_cluster
-from couler.cluster.schema import json_schema
+from couler.cluster.tables import json_schema
 from couler.cluster.writing import to_tree, to_yaml
 from tests.support.clusters import clusters
 

@@ -1,0 +1,237 @@
+"""Files of settings: read through pydantic models; an error has the line of each problem."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+import typing as t
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from couler.errors import ConfigurationError
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.wording import counted
+from couler.ir.yaml_loading import safe_loader
+
+if t.TYPE_CHECKING:
+    import yaml
+
+M = t.TypeVar("M", bound=BaseModel)
+Location: t.TypeAlias = tuple[int | str, ...]
+Problem: t.TypeAlias = tuple[Location, str]
+
+_NUMBER = re.compile(r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$")
+"""Numbers such as 1e-4, which YAML 1.2 and JSON have, and which YAML 1.1 takes for a text."""
+
+_WANTED = {
+    "bool_type": "it must be true or false",
+    "dict_type": "it must be a table",
+    "float_type": "it must be a number",
+    "int_from_float": "it must be a whole number",
+    "int_type": "it must be a whole number",
+    "list_type": "it must be a list",
+    "model_type": "it must be a table",
+    "string_type": "it must be a text",
+}
+"""What a value must be, by pydantic's name of the error."""
+
+
+class Table(BaseModel):
+    """A table of a file: immutable, exact about types, without other keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file of settings, or a part of one, with the lines of its keys."""
+
+    file: str
+    tree: t.Any
+    find_line: Callable[[Location], int | None]
+    start: Location = ()
+
+    def at(self, *keys: str) -> Document:
+        """Return a part of the document; its tree is None where the file does not have it."""
+        tree = self.tree
+        for key in keys:
+            tree = tree.get(key) if isinstance(tree, Mapping) else None
+        return replace(self, tree=tree, start=(*self.start, *keys))
+
+    def line(self, location: Location = ()) -> int:
+        """Return the line of a key, or of the nearest table around it."""
+        return self.find_line((*self.start, *location)) or 1
+
+    def read(self, model: type[M]) -> M:
+        """Return what the document states."""
+        try:
+            return model.model_validate(self.tree)
+        except ValidationError as error:
+            raise self.error(problems_of(model, error)) from error
+
+    def error(self, problems: Iterable[Problem]) -> ConfigurationError:
+        """Return the error that reports problems in the order of their lines."""
+        found = sorted((self.line(location), text) for location, text in problems)
+        lines = [f"{self.file}:{line}: {text}" for line, text in dict.fromkeys(found)]
+        if len(lines) == 1:
+            return ConfigurationError(lines[0])
+        head = f"{self.file}: {counted(len(lines), 'problem')}"
+        return ConfigurationError("\n".join((head, *(f"  {line}" for line in lines))))
+
+
+def read_toml(text: str, file: str) -> Document:
+    """Return the document that a text of TOML is."""
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{file}: {error}") from error
+    return Document(file, tree, functools.partial(_toml_line, text))
+
+
+def _toml_line(text: str, location: Location) -> int | None:
+    """Return the first line that states most of a location."""
+    longest, best = 0, None
+    table: Location = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith("["):
+            found = table = _toml_keys(line.partition("]")[0].lstrip(" \t["))
+        else:
+            found = (*table, *_toml_keys(line.partition("=")[0]))
+        if longest < len(found) and found == location[: len(found)]:
+            longest, best = len(found), number
+    return best
+
+
+def _toml_keys(text: str) -> Location:
+    try:
+        tree: t.Any = tomllib.loads(f"{text} = 0")
+    except tomllib.TOMLDecodeError:
+        return ()
+    keys: list[str] = []
+    while isinstance(tree, dict):
+        [(key, tree)] = tree.items()
+        keys.append(key)
+    return tuple(keys)
+
+
+def read_yaml(text: str, file: str) -> Document:
+    """Return the document that a text of YAML or JSON is."""
+    import yaml
+
+    lines: dict[Location, int] = {}
+    loader = _loader()(text)
+    try:
+        node = loader.get_single_node()
+        tree = None if node is None else _built(loader, node, (), lines)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = file if mark is None else f"{file}:{mark.line + 1}"
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())
+        what = "" if type(error) is yaml.MarkedYAMLError else "no YAML: "  # of `_built`
+        raise ConfigurationError(f"{place}: {what}{problem}") from error
+    finally:
+        loader.dispose()
+
+    def find_line(location: Location) -> int | None:
+        return next((lines[found] for found in _prefixes(location) if found in lines), None)
+
+    return Document(file, tree, find_line)
+
+
+def _prefixes(location: Location) -> Iterator[Location]:
+    return (location[:length] for length in range(len(location), -1, -1))
+
+
+@functools.cache
+def _loader() -> t.Any:
+    """Return the class that reads YAML, with the numbers of YAML 1.2."""
+
+    class Loader(safe_loader()):  # type: ignore[misc]  # either
+        pass
+
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
+    return Loader
+
+
+def _built(loader: t.Any, node: yaml.Node, location: Location, lines: dict[Location, int]) -> t.Any:
+    """Return the value of a node, and note its line and those of its keys."""
+    import yaml
+
+    lines.setdefault(location, node.start_mark.line + 1)
+    if node.tag == "tag:yaml.org,2002:seq":
+        return [
+            _built(loader, one, (*location, index), lines) for index, one in enumerate(node.value)
+        ]
+    if node.tag != "tag:yaml.org,2002:map":
+        return loader.construct_object(node, deep=True)
+    table: dict[str, t.Any] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:null":
+            raise yaml.MarkedYAMLError(problem="a key must be a text", problem_mark=key.start_mark)
+        inner = (*location, key.value)
+        if key.value in table:
+            problem = f'the key "{key.value:.60}" is there twice, first in line {lines[inner]}'
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+        lines[inner] = key.start_mark.line + 1
+        table[key.value] = _built(loader, value, inner, lines)
+    return table
+
+
+def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
+    """Yield what a model refuses, in words, each with where it is."""
+    for one in error.errors(include_url=False):
+        location = tuple(one["loc"])
+        place, given = place_of(location), one.get("input")
+        match one["type"]:
+            case "extra_forbidden":
+                known = list(_keys_at(model, location[:-1]))
+                hint = did_you_mean(str(location[-1]), known) or f" There are: {', '.join(known)}."
+                text = f'there is no key "{place}".{hint}'
+            case "missing":
+                text = f"{place} is missing"
+            case "too_short":
+                text = f"{place} is empty"
+            case "value_error":
+                text = str(one["ctx"]["error"]) if "ctx" in one else one["msg"]
+                text = f"{place}: {text}" if place else text
+            case kind:
+                wanted = _WANTED.get(kind) or f"{one['msg'][:1].lower()}{one['msg'][1:]}"
+                text = f"{place or 'the file'} is {given!r:.60}; {wanted}"
+                if kind == "string_type" and not isinstance(given, dict | list | None):
+                    text += ". Write it in quotes"
+                elif kind == "literal_error" and isinstance(given, str):
+                    text += "." + did_you_mean(given, re.findall(r"'([^']*)'", one["msg"]))
+        yield location, text
+
+
+def place_of(location: Location) -> str:
+    """Return a location as a path, such as `nodes[0].gpus.count`."""
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return place.removeprefix(".")
+
+
+def _keys_at(model: type[BaseModel], parents: Location) -> Iterator[str]:
+    """Yield the keys of the table at a location, as far as types tell it."""
+    kind: t.Any = model
+    skip = False
+    for part in parents:
+        if skip:  # the key or number of one of several
+            skip = False
+            continue
+        fields = {field.alias or name: field for name, field in kind.model_fields.items()}
+        field = fields.get(str(part))
+        kind = None if field is None else _model_in(field.annotation)
+        if kind is None:
+            return
+        assert field is not None, "it has an annotation"
+        skip = t.get_origin(field.annotation) in (dict, list, tuple)
+    yield from (field.alias or name for name, field in kind.model_fields.items())
+
+
+def _model_in(annotation: t.Any) -> t.Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((made for one in t.get_args(annotation) if (made := _model_in(one))), None)
