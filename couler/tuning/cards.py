@@ -14,10 +14,11 @@ from pathlib import Path
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
+from couler.config_files import Table
 from couler.ir.base import FrozenDict, JsonMap
 from couler.ir.yaml_writer import dump
 from couler.tuning.metrics import KNOWN, Metric
-from couler.tuning.reading import Sheet, parse_sheet, read_text
+from couler.tuning.reading import parse_sheet, read_text
 
 __all__ = [
     "Column",
@@ -42,7 +43,7 @@ LongText: t.TypeAlias = t.Annotated[str, Field(max_length=20_000)]
 Name: t.TypeAlias = t.Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Column(Sheet):
+class Column(Table):
     """A column of a table."""
 
     name: ShortText
@@ -54,7 +55,7 @@ class Column(Sheet):
     mean: float | None = None
 
 
-class LabelSpace(Sheet):
+class LabelSpace(Table):
     """What is predicted."""
 
     kind: t.Literal["classes", "number", "other"]
@@ -73,7 +74,7 @@ class LabelSpace(Sheet):
         return self
 
 
-class DataSource(Sheet):
+class DataSource(Table):
     """Where the data are, to really train on them; no prompt has it."""
 
     name: str | None = None
@@ -87,7 +88,7 @@ class DataSource(Sheet):
         return self
 
 
-class DataCard(Sheet):
+class DataCard(Table):
     """What is known of a data set."""
 
     name: Name
@@ -113,7 +114,7 @@ class DataCard(Sheet):
         return self.model_copy(update={"data": self.data.model_copy(update={"file": found})})
 
 
-class Training(Sheet):
+class Training(Table):
     """How the model is trained for real."""
 
     step: t.Literal["sklearn.train"] = "sklearn.train"
@@ -122,7 +123,7 @@ class Training(Sheet):
     scale: bool = False
 
 
-class ModelCard(Sheet):
+class ModelCard(Table):
     """What is known of a model."""
 
     name: Name

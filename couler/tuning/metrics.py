@@ -7,14 +7,14 @@ import typing as t
 
 from pydantic import model_validator
 
+from couler.config_files import Table
 from couler.ir.base import FrozenDict
 from couler.ir.diagnostics import did_you_mean
-from couler.tuning.reading import Sheet
 
 Direction: t.TypeAlias = t.Literal["maximize", "minimize"]
 
 
-class Metric(Sheet):
+class Metric(Table):
     """What a model is judged by."""
 
     name: str

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
+from couler.config_files import Table
 from couler.errors import TuningError
 from couler.ir.base import Json, JsonMap
 from couler.ir.yaml_writer import dump
 from couler.optimizers.base import TunedParameters
 from couler.tuning.metrics import Metric
 from couler.tuning.ranks import spearman
-from couler.tuning.reading import MOST_BYTES, Sheet, make_sheet, parse_yaml, read_text
+from couler.tuning.reading import MOST_BYTES, make_sheet, parse_yaml, read_text
 
 __all__ = ["Candidate", "Outcome", "Point", "RealTraining", "Used", "ranked", "read_outcome"]
 
@@ -27,7 +28,7 @@ SCHEMA_VERSION: t.Final = 1
 _MOST_BYTES = 16 * MOST_BYTES
 
 
-class Point(Sheet):
+class Point(Table):
     """A line of a predicted log."""
 
     step: PositiveInt
@@ -37,7 +38,7 @@ class Point(Sheet):
     validation_metric: float
 
 
-class RealTraining(Sheet):
+class RealTraining(Table):
     """What real training of a candidate came to."""
 
     scores: tuple[float, ...] = ()
@@ -49,7 +50,7 @@ class RealTraining(Sheet):
         return sum(self.scores) / len(self.scores) if self.scores else None
 
 
-class Candidate(Sheet):
+class Candidate(Table):
     """A setting of hyperparameters, and what is known of it."""
 
     name: str
@@ -69,7 +70,7 @@ class Candidate(Sheet):
         return None if self.real is None else self.real.mean
 
 
-class Used(Sheet):
+class Used(Table):
     """What predictions took."""
 
     model: str = ""
@@ -80,7 +81,7 @@ class Used(Sheet):
     cost: float | None = None
 
 
-class Outcome(Sheet):
+class Outcome(Table):
     """What came of tuning."""
 
     kind: t.Literal["tuning"] = KIND

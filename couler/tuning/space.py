@@ -12,10 +12,11 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
+from couler.config_files import Table
 from couler.errors import TuningError
 from couler.ir.base import FrozenDict, Json, JsonMap
 from couler.ir.diagnostics import did_you_mean
-from couler.tuning.reading import Sheet, parse_sheet, read_text
+from couler.tuning.reading import parse_sheet, read_text
 
 __all__ = ["Candidates", "Parameter", "SearchSpace", "Setting", "parse_space", "read_space"]
 
@@ -34,7 +35,7 @@ Setting: t.TypeAlias = Mapping[str, t.Any]
 """A value for each hyperparameter that a candidate has."""
 
 
-class Parameter(Sheet):
+class Parameter(Table):
     """The values that a hyperparameter can have: a list of them, or a range."""
 
     values: t.Annotated[tuple[Json, ...], Field(min_length=1, max_length=1000)] | None = None
@@ -138,7 +139,7 @@ class Parameter(Sheet):
         return _whole(value, low, high) if self.type == "int" else _rounded(value, low, high)
 
 
-class SearchSpace(Sheet):
+class SearchSpace(Table):
     """Hyperparameters with their values, and how candidates are found."""
 
     parameters: dict[str, Parameter]
