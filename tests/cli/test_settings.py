@@ -70,24 +70,26 @@ def test_home_without_xdg(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[tool.couler]\nformat = 3\n", "format must be a text, not 3"),
-        ("[tool.couler]\njobs = true\n", "jobs must be a number, not True"),
-        ('[tool.couler]\nprofil = "x"\n', 'Did you mean "profile"?'),
-        ("[tool.couler]\nprices = 3\n", "prices is a table"),
-        ("[tool.couler.prices]\ncpu_hours = 3\n", 'no price "cpu_hours"; there are: cpu_hour,'),
-        ("[tool.couler.prices]\ncpu_hour = -1\n", "cpu_hour must be a number from 0, not -1"),
-        ("[tool.couler.prices]\ncpu_hour = nan\n", "cpu_hour must be a number from 0, not nan"),
-        ("[tool.couler.prices]\ncpu_hour = true\n", "cpu_hour must be a number from 0"),
-        ("[tool.couler.prices]\ncurrency = 3\n", "currency must be a text, not 3"),
-        ("[tool.couler\n", "pyproject.toml"),
+        ("[tool.couler]\nformat = 3\n", ["format", "must be a text", "3"]),
+        ("[tool.couler]\njobs = true\n", ["jobs", "must be a number", "True"]),
+        ('[tool.couler]\nprofil = "x"\n', ['Did you mean "profile"?']),
+        ("[tool.couler]\nprices = 3\n", ["prices", "a table", "3"]),
+        ("[tool.couler.prices]\ncpu_hours = 3\n", ["cpu_hours", 'Did you mean "cpu_hour"?']),
+        ("[tool.couler.prices]\ncpu_hour = -1\n", ["cpu_hour", "-1"]),
+        ("[tool.couler.prices]\ncpu_hour = nan\n", ["cpu_hour", "nan"]),
+        ("[tool.couler.prices]\ncpu_hour = true\n", ["cpu_hour", "must be a number"]),
+        ("[tool.couler.prices]\ncurrency = 3\n", ["currency", "must be a text"]),
+        ('[tool.couler]\nstorage = "s3"\n', ["storage", "a table", "s3"]),
+        ("[tool.couler\n", []),
     ],
 )
-def test_wrong_settings_name_the_file(tmp_path: Path, text: str, what: str) -> None:
+def test_wrong_settings_name_the_file(tmp_path: Path, text: str, what: list[str]) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
     with pytest.raises(ConfigurationError) as caught:
         read_settings(tmp_path, {})
-    assert what in str(caught.value)
-    assert "pyproject.toml" in str(caught.value)
+    message = str(caught.value)
+    assert all(words in message for words in what), message
+    assert "pyproject.toml" in message
 
 
 def test_format_that_a_command_does_not_know_is_passed_over() -> None:
@@ -123,6 +125,3 @@ def test_storages_of_files(tmp_path: Path) -> None:
         "s3": {"bucket": "data", "region": "eu"},
         "local": {"s3": {"endpoint": "localhost:9000"}},
     }
-    (tmp_path / "pyproject.toml").write_text('[tool.couler]\nstorage = "s3"\n')
-    with pytest.raises(ConfigurationError, match=r"\[tool.couler.storage.s3\], not 's3'"):
-        read_settings(tmp_path, {})
