@@ -42,7 +42,9 @@ _WANTED = {
 class Table(BaseModel):
     """A table of a file: immutable, exact about types, without other keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ def _built(loader: t.Any, node: yaml.Node, location: Location, lines: dict[Locat
 def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
     """Yield what a model refuses, in words, each with where it is."""
     for one in error.errors(include_url=False):
-        location = tuple(one["loc"])
+        location = tuple(part for part in one["loc"] if part != "[key]")
         place, given = place_of(location), one.get("input")
         match one["type"]:
             case "extra_forbidden":
@@ -191,7 +193,9 @@ def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Prob
                 hint = did_you_mean(str(location[-1]), known) or f" There are: {', '.join(known)}."
                 text = f'there is no key "{place}".{hint}'
             case "missing":
-                text = f"{place} is missing"
+                others = set(given) - set(_keys_at(model, location[:-1]))
+                hint = did_you_mean(str(location[-1]), others)
+                text = f"{place} is missing{hint.replace(' Did you mean', '. Is it what you call')}"
             case "too_short":
                 text = f"{place} is empty"
             case "value_error":

@@ -132,7 +132,7 @@ def keeper_of(session: Session, run: RunRecord, database: Database) -> Keep | No
     """Return what keeps within the budget what the target of a run has of cached steps."""
     name = None if run.target is None else run.target.get("name")
     stated = None if name is None else session.settings.targets.get(name)
-    if name is None or stated is None or "cache_budget" not in stated.table:
+    if name is None or stated is None or "cache_budget" not in stated.document.tree:
         return None
 
     def keep(*, is_over: bool) -> str | None:

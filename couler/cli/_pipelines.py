@@ -141,7 +141,7 @@ def _pipeline(
         return flags.pipeline, None
     settings = session.settings
     stated = None if target_name is None else settings.targets.get(target_name)
-    if stated is not None and "pipeline" in stated.table:
+    if stated is not None and "pipeline" in stated.document.tree:
         from couler.cli._targets import read_target  # only those who name a target pay for it
 
         return read_target(str(target_name), stated).pipeline or DEFAULT, stated.origin

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
+from pydantic import AfterValidator, ConfigDict
 
 from couler.backends.base import Backend, Target
 from couler.backends.registry import get_backend
@@ -18,21 +19,12 @@ from couler.backends.shared_entries import KeepsEntries
 from couler.cli._options import target_of
 from couler.cli._session import Session
 from couler.cli._settings import Settings, Stated
+from couler.config_files import Table
 from couler.errors import ConfigurationError
+from couler.ir.base import FrozenDict
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.quantity import parse_bytes
 from couler.rest.credentials import FORMS
-
-_TEXTS = (
-    "engine",
-    "profile",
-    "engine_version",
-    "namespace",
-    "pipeline",
-    "repository",
-    "cache_budget",
-)
-_TABLES = ("options", "storage")
 
 _SECRET = re.compile(
     r"(^|[_-])(token|password|passwd|passphrase|secret|credentials?|authorization|apikey|"
@@ -87,25 +79,32 @@ class NamedTarget:
         return value
 
 
+def _size(text: str) -> str:
+    parse_bytes(text)
+    return text
+
+
+class _TargetTable(Table):
+    """A target; other keys are those of the engine."""
+
+    model_config = ConfigDict(extra="allow")
+
+    engine: str
+    profile: str | None = None
+    engine_version: str | None = None
+    namespace: str | None = None
+    pipeline: str | None = None
+    repository: str | None = None
+    cache_budget: t.Annotated[str, AfterValidator(_size)] | None = None
+    options: Mapping[str, t.Any] = FrozenDict()
+    storage: Mapping[str, dict[str, t.Any]] = FrozenDict()
+
+
 def read_target(name: str, stated: Stated) -> NamedTarget:
     """Read the table of a target."""
-    table, origin = stated.table, stated.origin
-    if "engine" not in table:
-        hint = did_you_mean("engine", table).replace("Did you mean", "Is it what you call")
-        raise ConfigurationError(f'{origin}: it names no engine, such as engine = "argo".{hint}')
-    for key in _TEXTS:
-        if not isinstance(table.get(key, ""), str):
-            raise ConfigurationError(f"{origin}: {key} must be a text, not {table[key]!r}")
-    for key in _TABLES:
-        if not isinstance(table.get(key, {}), Mapping):
-            raise ConfigurationError(f"{origin}: {key} must be a table, not {table[key]!r}")
-    storages = table.get("storage", {})
-    for fields in storages.values():
-        if not isinstance(fields, Mapping):
-            raise ConfigurationError(
-                f"{origin}: storage has a table for each kind of storage, not {fields!r}"
-            )
-    fields = {key: one for key, one in table.items() if key not in (*_TEXTS, *_TABLES)}
+    origin, document = stated.origin, stated.document
+    table = document.read(_TargetTable)
+    fields = table.model_extra or {}
     for place in _plain_secrets(fields):
         raise ConfigurationError(
             f"{origin}: {place} holds a secret itself. Write where it is: {FORMS}"
@@ -113,30 +112,20 @@ def read_target(name: str, stated: Stated) -> NamedTarget:
     return NamedTarget(
         name,
         origin,
-        table["engine"],
+        table.engine,
         Target(
-            profile=table.get("profile"),
-            engine_version=table.get("engine_version"),
-            namespace=table.get("namespace"),
-            options=dict(table.get("options", {})),
+            profile=table.profile,
+            engine_version=table.engine_version,
+            namespace=table.namespace,
+            options=table.options,
         ),
-        storages,
+        table.storage,
         fields,
         stated.folder,
-        table.get("pipeline"),
-        table.get("repository"),
-        _budget_of(table, origin),
+        table.pipeline,
+        table.repository,
+        None if table.cache_budget is None else parse_bytes(table.cache_budget),
     )
-
-
-def _budget_of(table: Mapping[str, t.Any], origin: str) -> int | None:
-    text = table.get("cache_budget")
-    if text is None:
-        return None
-    try:
-        return parse_bytes(text)
-    except ValueError as error:
-        raise ConfigurationError(f"{origin}: cache_budget: {error}") from error
 
 
 def choose_target(
@@ -226,7 +215,7 @@ def _named(settings: Settings, name: str, origin: str) -> NamedTarget:
 
 
 def _is_of(stated: Stated, engine: str) -> bool:
-    return stated.table.get("engine") == engine
+    return bool(stated.document.at("engine").tree == engine)
 
 
 def _plain_secrets(table: Mapping[str, t.Any], inside: str = "") -> Iterator[str]:

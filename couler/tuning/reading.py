@@ -15,7 +15,7 @@ from couler.ir.yaml_loading import safe_loader
 M = t.TypeVar("M", bound=BaseModel)
 
 if t.TYPE_CHECKING:
-    import yaml
+    pass
 
 MOST_BYTES = 1 << 20
 """A larger file is no card and no search space."""
@@ -63,7 +63,7 @@ def parse_yaml(text: str, where: str) -> t.Any:
         raise TuningError(str(error)) from error
 
 
-def _refusal(where: str, event: yaml.Event, problem: str) -> TuningError:
+def _refusal(where: str, event: t.Any, problem: str) -> TuningError:
     return TuningError(f"{where}:{event.start_mark.line + 1}: {problem}")
 
 
