@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from couler.cluster.model import (
-    BANDWIDTH_BYTES_PER_S,
-    PODS,
-    Cluster,
-    ClusterNode,
-    Gpus,
-    Speed,
-    Taint,
+from couler.cluster.model import Cluster, ClusterNode
+from couler.cluster.tables import (
+    ClusterTable,
+    GpusTable,
+    MachineTable,
+    NodeTable,
+    SpeedTable,
+    TaintTable,
 )
+from couler.config_files import Table
 from couler.ir.yaml_writer import dump
 
 __all__ = ["memory_text", "speeds_to_yaml", "to_tree", "to_yaml"]
@@ -30,43 +31,26 @@ def to_yaml(cluster: Cluster) -> str:
 
 def speeds_to_yaml(cluster: Cluster) -> str:
     """Return what a cluster states of speeds as `cluster.yaml` has it, and nothing else."""
-    return dump({"speeds": [_speed(speed) for speed in cluster.speeds]})
+    return dump({"speeds": _WRITE["speeds"](cluster.speeds)})
 
 
 def to_tree(cluster: Cluster) -> dict[str, Json]:
     """Return the tree that `to_yaml` writes."""
-    named = {"name": cluster.name} if cluster.name else {}
+    machines: dict[str, list[Json]] = {}
     parts = _parts(cluster.nodes)
     kinds = [kind for kind, _ in groupby("pools" if len(part) == 2 else "nodes" for part in parts)]
     if len(kinds) > 2:  # a file has each of the two lists once
-        return {**named, "nodes": [_node(node) for node in cluster.nodes], **_facts(cluster)}
-    tree: dict[str, Json] = {**named, **{kind: [] for kind in kinds}}
+        machines["nodes"] = [_stated(NodeTable, node) for node in cluster.nodes]
+        parts = []
     for part in parts:
         if len(part) == 2:
-            tree["pools"].append({"name": part[0].pool, "count": part[1], **_machine(part[0])})
+            pool = {"name": part[0].pool, "count": part[1], **_stated(MachineTable, part[0])}
+            machines.setdefault("pools", []).append(pool)
         else:
-            tree["nodes"].append(_node(part[0]))
-    return {**tree, **_facts(cluster)}
-
-
-def _facts(cluster: Cluster) -> dict[str, Json]:
-    """Return what is stated of all machines together."""
-    facts: dict[str, Json] = {}
-    if cluster.speeds:
-        facts["speeds"] = [_speed(speed) for speed in cluster.speeds]
-    if cluster.bandwidth_bytes_per_s != BANDWIDTH_BYTES_PER_S:
-        facts["bandwidth_bytes_per_s"] = cluster.bandwidth_bytes_per_s
-    if cluster.pod_start_s:
-        facts["pod_start_s"] = cluster.pod_start_s
-    return facts
-
-
-def _speed(speed: Speed) -> dict[str, Json]:
-    named = {"group": speed.group, "model": speed.model}
-    return {
-        **{key: text for key, text in named.items() if text},
-        "operations_per_s": speed.operations_per_s,
-    }
+            machines.setdefault("nodes", []).append(_stated(NodeTable, part[0]))
+    facts = _stated(ClusterTable, replace(cluster, nodes=()))
+    named = {"name": facts.pop("name")} if "name" in facts else {}
+    return {**named, **machines, **facts}
 
 
 _Part: t.TypeAlias = "tuple[ClusterNode] | tuple[ClusterNode, int]"
@@ -93,49 +77,14 @@ def _is_made_by_a_pool(row: Sequence[ClusterNode]) -> bool:
     )
 
 
-def _node(node: ClusterNode) -> dict[str, Json]:
-    pool = {"pool": node.pool} if node.pool else {}
-    return {"name": node.name, **pool, **_machine(node)}
-
-
-def _machine(node: ClusterNode) -> dict[str, Json]:
-    return dict(_entries(node))
-
-
-def _entries(node: ClusterNode) -> Iterator[tuple[str, Json]]:
-    yield "cpu", int(node.cpu) if node.cpu < 2**53 and node.cpu == int(node.cpu) else node.cpu
-    yield "memory", memory_text(node.memory_bytes)
-    if node.pods != PODS:
-        yield "pods", node.pods
-    if node.architecture != "amd64":
-        yield "architecture", node.architecture
-    if node.group:
-        yield "group", node.group
-    if node.gpus is not None:
-        yield "gpus", _gpus(node.gpus)
-    if node.labels:
-        yield "labels", dict(node.labels)
-    if node.taints:
-        yield "taints", [_taint(taint) for taint in node.taints]
-    if node.price_usd_per_h is not None:
-        yield "price_usd_per_h", node.price_usd_per_h
-    if node.cpu_flags is not None:
-        yield "cpu_flags", node.cpu_flags
-
-
-def _gpus(gpus: Gpus) -> dict[str, Json]:
-    tree: dict[str, Json] = {"type": gpus.type} if gpus.type else {}
-    tree["count"] = gpus.count
-    if gpus.memory_bytes is not None:
-        tree["memory"] = memory_text(gpus.memory_bytes)
-    if gpus.resource != "nvidia.com/gpu":
-        tree["resource"] = gpus.resource
-    return tree
-
-
-def _taint(taint: Taint) -> dict[str, Json]:
-    value = {"value": taint.value} if taint.value else {}
-    return {"key": taint.key, **value, "effect": taint.effect}
+def _stated(model: type[Table], given: object, *always: str) -> dict[str, Json]:
+    """Return the keys of a table that are not as they are by default, as the file has them."""
+    found: dict[str, Json] = {}
+    for name, field in model.model_fields.items():
+        value = getattr(given, name, None)
+        if name in always or (value != field.default and value not in (None, ())):
+            found[field.alias or name] = _WRITE.get(name, _same)(value)
+    return found
 
 
 def memory_text(size_bytes: int) -> str | int:
@@ -144,3 +93,22 @@ def memory_text(size_bytes: int) -> str | int:
     while power < 6 and size_bytes and size_bytes % 1024 ** (power + 1) == 0:
         power += 1
     return f"{size_bytes // 1024**power}{'KMGTPE'[power - 1]}i" if power else size_bytes
+
+
+def _cpu(cpu: float) -> float | int:
+    return int(cpu) if cpu < 2**53 and cpu == int(cpu) else cpu
+
+
+def _same(value: Json) -> Json:
+    return value
+
+
+_WRITE: Mapping[str, Callable[[t.Any], Json]] = {
+    "cpu": _cpu,
+    "gpus": lambda gpus: _stated(GpusTable, gpus, "count"),
+    "labels": dict,
+    "memory_bytes": memory_text,
+    "speeds": lambda speeds: [_stated(SpeedTable, speed) for speed in speeds],
+    "taints": lambda taints: [_stated(TaintTable, taint, "effect") for taint in taints],
+}
+"""How values are written that the file has in another form."""

@@ -19,6 +19,7 @@ from couler.dsl.options import step_fields
 from couler.dsl.pod_options import toleration_of
 from couler.ir import storage
 from couler.ir.base import FrozenDict
+from couler.ir.kubernetes_pods import resources, toleration, variable_source
 from couler.ir.kubernetes_volumes import volume
 from couler.ir.policies import Resources
 from couler.ir.verify.quantities import check_resources
@@ -130,12 +131,10 @@ def _key_of(secret: str, key: str) -> storage.SecretKey:
 
 def _variable(name: str, value: object) -> Tree:
     if isinstance(value, storage.SecretKey):
-        source = {"secretKeyRef": {"name": value.secret, "key": value.key}}
-    elif isinstance(value, storage.ConfigKey):
-        source = {"configMapKeyRef": {"name": value.config_map, "key": value.key}}
-    else:
-        return {"name": name, "value": unexpanded(as_text(value))}
-    return {"name": name, "valueFrom": source}
+        return variable_source(storage.EnvVar(name=name, secret=value))
+    if isinstance(value, storage.ConfigKey):
+        return variable_source(storage.EnvVar(name=name, config=value))
+    return {"name": name, "value": unexpanded(as_text(value))}
 
 
 def read_resources(draft: JobDraft, own: object = None) -> Resources | None:
@@ -170,22 +169,10 @@ def resource_tree(wanted: Resources | None) -> Tree:
     """Return `resources` of a container: what is asked for is also the limit, unless stated."""
     if wanted is None:
         return {}
-    requests: Tree = {}
-    limits: Tree = {}
-    amounts = {
-        "cpu": (wanted.cpu, wanted.cpu_limit),
-        "memory": (wanted.memory, wanted.memory_limit),
-        "ephemeral-storage": (wanted.disk, None),
-        **{name: (amount, None) for name, amount in wanted.other.items()},
-    }
-    for name, (amount, limit) in amounts.items():
-        if amount is not None:
-            requests[name] = amount
-        if limit is not None or amount is not None:
-            limits[name] = limit or amount
+    tree = resources(wanted)
     if wanted.gpu is not None:
-        limits[wanted.gpu.resource] = wanted.gpu.count
-    return present({"requests": requests, "limits": limits})
+        tree["limits"][wanted.gpu.resource] = wanted.gpu.count
+    return tree
 
 
 def pod_template(
@@ -256,20 +243,8 @@ def placement(draft: JobDraft, resources: Resources | None) -> Tree:
     selector = dict(draft.given.get("node_selector") or {})
     if resources is not None and resources.gpu is not None and resources.gpu.type is not None:
         selector.setdefault("nvidia.com/gpu.product", resources.gpu.type)
-    tolerations = [_toleration(one) for one in draft.given.get("tolerations") or ()]
+    tolerations = [toleration(toleration_of(one)) for one in draft.given.get("tolerations") or ()]
     return present({"nodeSelector": selector, "tolerations": tolerations})
-
-
-def _toleration(given: objects.Toleration) -> Tree:
-    read = toleration_of(given)
-    fields = {
-        "key": read.key,
-        "operator": read.operator,
-        "value": read.value,
-        "effect": read.effect,
-        "tolerationSeconds": read.seconds,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def mounts(draft: JobDraft) -> list[Tree]:
