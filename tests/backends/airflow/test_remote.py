@@ -440,12 +440,12 @@ def test_a_name_and_a_password_give_a_token(airflow: FakeAirflow, tmp_path: Path
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({}, 'the target "prod" needs an address'),
-        ({"adress": "http://x"}, "has no setting"),
+        ({}, 'the target "prod".* address'),
+        ({"adress": "http://x"}, "adress"),
         ({"address": "x"}, "is no address such as"),
-        ({"address": "http://x", "poll_s": 0}, "poll_s is no number of seconds above 0"),
-        ({"address": "http://x", "dags": 3}, "dags is no text"),
-        ({"address": "http://x", "insecure": "yes"}, "insecure is neither true nor false"),
+        ({"address": "http://x", "poll_s": 0}, "poll_s"),
+        ({"address": "http://x", "dags": 3}, "dags"),
+        ({"address": "http://x", "insecure": "yes"}, "insecure"),
         ({"address": "http://x", "token": "abc"}, "must be a reference"),
         ({"address": "http://x", "username": "ann"}, "a username and a password, or neither"),
         ({"address": "http://x", "token": {"env": "A"}, "username": "b"}, "only one of them"),
