@@ -41,34 +41,38 @@ import os
 import statistics
 import sys
 import typing as t
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from workloads import placement_plots, placement_scenarios
 from workloads.options import Options, parse, parser_of
+from workloads.placement_baselines import RandomNodes, RoundRobin
+from workloads.placement_cp_sat import best_plan
 from workloads.placement_scale import Scale, scale
 from workloads.placement_scenarios import PAPER_S, SEEDS, Machines
 
 from couler.errors import ConfigurationError
-from couler.optimizers.placement.cp_sat import best_plan
-from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.simulation import simulate
+from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
+from couler.optimizers.placement.strategies.shortest_job_groups import ShortestJobGroups
 from couler.optimizers.placement.strategies.upward_rank import UpwardRank
-from couler.optimizers.placement.strategy import ClusterState, Rules
+from couler.optimizers.placement.strategy import ClusterState, PlacementStrategy, Rules
 
-STRATEGIES = {
-    "random": "random{{seed={seed}}}",
-    "fcfs-random": "fcfs-random{{seed={seed}}}",
-    "fcfs-round-robin": "fcfs-round-robin",
-    "kubernetes": "kubernetes{{seed={seed}}}",
-    "sjf-groups": "sjf-groups",
-    "published-code": "sjf-groups{{variant=published-code}}",
-    "upward-rank": "upward-rank",
-    "mistaken": "upward-rank",
+STRATEGIES: Mapping[str, Callable[[int], PlacementStrategy]] = {
+    "random": lambda seed: RandomNodes(seed, is_shuffled=True),
+    "fcfs-random": RandomNodes,
+    "fcfs-round-robin": lambda _: RoundRobin(),
+    "kubernetes": lambda seed: KubernetesScheduler(seed=seed),
+    "sjf-groups": lambda _: ShortestJobGroups(),
+    "published-code": lambda _: ShortestJobGroups("published-code"),
+    "upward-rank": lambda _: UpwardRank(),
+    "mistaken": lambda _: UpwardRank(),
 }
+"""What is compared: from a random seed to a strategy."""
+
 DRAWN = ("random", "fcfs-random", "kubernetes", "mistaken")
 DISPATCHES = {"pipelines": "pipelines start as wholes", "tasks": "tasks start by themselves"}
 PAPER, OURS = "sjf-groups", "upward-rank"
@@ -110,7 +114,7 @@ def run(
     report = simulate(
         placement_scenarios.scenario(scenario, machines.kernel),
         machines.cluster,
-        read_strategy(STRATEGIES[strategy].format(seed=seed)),
+        STRATEGIES[strategy](seed),
         expected,
         KUBERNETES_RULES if strategy == "kubernetes" else rules,
         actual=machines.speeds,

@@ -247,7 +247,7 @@ def test_it_comes_to_the_same_a_second_time() -> None:
     assert once == again
 
 
-@pytest.mark.parametrize("strategy", ["kubernetes", "random", "fcfs-random", "upward-rank"])
+@pytest.mark.parametrize("strategy", ["kubernetes", "sjf-groups", "upward-rank"])
 def test_other_strategies_choose_too(strategy: str) -> None:
     found, _ = placed(step("a"), step("b", "a"), pass_=Place(strategy=strategy))
     assert all(one.placement is not None for one in found.values())
@@ -420,7 +420,7 @@ def test_what_is_done_has_left_its_data_as_far_from_one_machine_as_from_another(
         ("upward-rank{evaluations=-1}", "evaluations is at least 0, not -1"),
         ("sjf-groups{gpu_queue_limit=-1}", "gpu_queue_limit is at least 0, not -1"),
         ("upward-rank{memory_margin=3.0}", "memory_margin does nothing here"),
-        ("random{memory_margin=3.0}", "memory_margin does nothing here"),
+        ("sjf-groups{memory_margin=3.0}", "memory_margin does nothing here"),
         ("kubernetes{memory_margin=-1.0}", "memory_margin does nothing here"),
     ],
 )

@@ -178,7 +178,7 @@ def test_the_critical_path_is_never_longer_than_the_plan(seed: int) -> None:
         speeds=tuple(Speed(draw.uniform(1, 4), f"n{number}") for number in range(3)),
     )
     workload = workload_of(workflow, cluster=cluster)
-    scattered = read_strategy("fcfs-random{seed=1}")
+    scattered = read_strategy("kubernetes{memory_margin=1.0, seed=1}")
     rules = Rules("tasks", "requests", 0.0, 0.0, 1.0)
     report = simulate([workload.pipeline], cluster, scattered, speeds_of(cluster, {}), rules)
     figure = critical_path(workflow, times=planned_times(workload, report))
@@ -193,7 +193,7 @@ TWO = Cluster((machine("quick"), machine("slow")), speeds=(Speed(1.5, "quick"), 
 def planned(workflow: Workflow, cluster: Cluster) -> tuple[float, float]:
     """Return the critical path and the end of the plan of the pass."""
     workload = workload_of(workflow, cluster=cluster)
-    strategy = read_strategy("fcfs-random{seed=2}")
+    strategy = read_strategy("kubernetes{memory_margin=1.0, seed=2}")
     rules = Rules("tasks", "requests", 0.0, 0.0, 1.0)
     report = simulate([workload.pipeline], cluster, strategy, speeds_of(cluster, {}), rules)
     figure = critical_path(workflow, times=planned_times(workload, report))

@@ -1,4 +1,4 @@
-"""The baselines of the paper, and the scores of Kubernetes by hand."""
+"""The registry of strategies, and the scores of Kubernetes by hand."""
 
 from __future__ import annotations
 
@@ -19,11 +19,6 @@ from couler.optimizers.placement.registry import (
     strategy_names,
 )
 from couler.optimizers.placement.speeds import Speeds
-from couler.optimizers.placement.strategies.baselines import (
-    FirstComeRandom,
-    FirstComeRoundRobin,
-    RandomRandom,
-)
 from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
 from couler.optimizers.placement.strategies.upward_rank import UpwardRank
 from couler.optimizers.placement.strategy import ClusterState, PlacementStrategy
@@ -32,38 +27,6 @@ GIB = 2**30
 SMALL = ClusterNode("small", 2, 4 * GIB)
 NODES = tuple(ClusterNode(f"n{number}", 4, 8 * GIB) for number in range(3))
 STATE = ClusterState(Cluster((SMALL, *NODES)), Speeds())
-PIPELINES = [
-    Pipeline.chain(f"p{number}", [Task("a"), Task("b", memory_bytes=3 * GIB), Task("c")])
-    for number in range(4)
-]
-
-
-def test_round_robin_goes_on_where_it_was() -> None:
-    found = FirstComeRoundRobin().place(PIPELINES[:2], STATE)
-    # Three GiB of data need more than six, which small has not: it is passed over.
-    assert list(found.nodes.values()) == ["small", "n0", "n1", "n2", "n0", "n1"]
-    later = dataclasses.replace(STATE, last_node="n1", decisions=1)
-    again = FirstComeRoundRobin().place(PIPELINES[2:3], later)
-    assert list(again.nodes.values()) == ["n2", "n0", "n1"]
-    assert found.pipelines == ("p0", "p1")
-
-
-@pytest.mark.parametrize("kind", [RandomRandom, FirstComeRandom])
-def test_draws(kind: type[RandomRandom | FirstComeRandom]) -> None:
-    found = kind(seed=3).place(PIPELINES, STATE)
-    assert found == kind(seed=3).place(PIPELINES, STATE)
-    assert found.nodes != kind(seed=4).place(PIPELINES, STATE).nodes
-    assert (
-        found.nodes != kind(seed=3).place(PIPELINES, dataclasses.replace(STATE, decisions=1)).nodes
-    )
-    assert all(found.nodes[f"p{number}", "b"] != "small" for number in range(4))
-
-
-def test_only_random_random_draws_the_order() -> None:
-    orders = {RandomRandom(seed=seed).place(PIPELINES, STATE).pipelines for seed in range(9)}
-    assert len(orders) > 1
-    first = FirstComeRandom(seed=5).place(PIPELINES, STATE)
-    assert first.pipelines == ("p0", "p1", "p2", "p3")
 
 
 def one(task: Task) -> list[Pipeline]:

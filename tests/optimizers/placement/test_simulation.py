@@ -233,9 +233,6 @@ def test_a_strategy_that_replans_is_asked_for_what_waits(two_nodes: Cluster, giv
 
 
 STRATEGIES = (
-    "random",
-    "fcfs-random",
-    "fcfs-round-robin",
     "sjf-groups",
     "sjf-groups{variant=published-code}",
     "kubernetes",

@@ -1,8 +1,7 @@
-"""The best plan of a small workload, by constraint programming: a yardstick, not a strategy."""
+"""The best plan of a small workload, by constraint programming with CP-SAT."""
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
 import typing as t
@@ -11,12 +10,9 @@ from dataclasses import dataclass
 
 from couler.errors import ConfigurationError
 from couler.optimizers.placement.compiled import Compiled
-from couler.optimizers.placement.problem import Pipeline, TaskKey, check_pipelines
+from couler.optimizers.placement.problem import Pipeline
 from couler.optimizers.placement.requirements import MEMORY_MARGIN, check_placeable
-from couler.optimizers.placement.speeds import check_speeds
 from couler.optimizers.placement.strategy import ClusterState
-
-__all__ = ["Best", "best_plan"]
 
 _TICKS = 10
 """Of a second: durations are rounded down to them, so that the bound stays one."""
@@ -29,7 +25,6 @@ class Best:
     value: float
     bound: float
     is_optimal: bool
-    nodes: dict[TaskKey, str]
 
 
 def best_plan(
@@ -37,22 +32,17 @@ def best_plan(
     state: ClusterState,
     *,
     objective: t.Literal["makespan", "waiting"] = "makespan",
-    memory_margin: float = MEMORY_MARGIN,
     limit_s: float = 30.0,
-    workers: int = 1,
 ) -> Best:
     """Return the best plan, and what none can be better than."""
     try:
-        cp_model: t.Any = importlib.import_module("ortools.sat.python.cp_model")
+        from ortools.sat.python import cp_model
     except ImportError as error:
         raise ConfigurationError(
             "the yardstick of placement needs ortools: pip install 'couler[cp]'"
         ) from error
-    check_pipelines(pipelines)
-    check_placeable(pipelines, state.cluster.nodes, memory_margin)
-    check_speeds(state.speeds, pipelines, state.cluster.nodes)
-    compiled = Compiled(pipelines, state, memory_margin)
-    return _Encoding(cp_model, compiled).solve(objective, limit_s, workers)
+    check_placeable(pipelines, state.cluster.nodes)
+    return _Encoding(cp_model, Compiled(pipelines, state, MEMORY_MARGIN)).solve(objective, limit_s)
 
 
 class _Encoding:
@@ -173,7 +163,7 @@ class _Encoding:
                     ]
                     self._model.add(counts[0] >= counts[1])
 
-    def solve(self, objective: str, limit_s: float, workers: int) -> Best:
+    def solve(self, objective: str, limit_s: float) -> Best:
         compiled = self._compiled
         already = 0.0
         if objective == "makespan":
@@ -189,15 +179,11 @@ class _Encoding:
             already = sum(max(0.0, compiled.now - at) for at in compiled.arrival) / count
         solver = self._cp.CpSolver()
         solver.parameters.max_time_in_seconds = limit_s
-        solver.parameters.num_workers = workers
+        solver.parameters.num_workers = 1
         solver.parameters.random_seed = 1
         status = solver.solve(self._model)
         bound = max(0.0, solver.best_objective_bound) / scale + already
         if status not in (self._cp.OPTIMAL, self._cp.FEASIBLE):
-            return Best(math.inf, bound, False, {})
-        nodes = {
-            key: compiled.nodes[next(n for n, here in on.items() if solver.value(here))].name
-            for key, on in zip(compiled.keys, self._on, strict=True)
-        }
+            return Best(math.inf, bound, False)
         value = solver.objective_value / scale + already
-        return Best(value, bound, status == self._cp.OPTIMAL, nodes)
+        return Best(value, bound, status == self._cp.OPTIMAL)
