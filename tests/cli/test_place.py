@@ -59,7 +59,6 @@ def test_a_plan_tells_where_each_step_goes_and_why(
     assert "Placed by upward-rank: 1 on low, 1 on gpu." in told.out
     assert "~ load: placement (On low, at best low-1: takes 30 s there" in told.out
     assert "~ fit: resources, placement (On gpu, at best gpu-1: takes 5 s there" in told.out
-    assert "Second was low-" in told.out
     found = couler(
         *("plan", str(program), "-e", "argo", "--pass", "place", "--cluster", lab),
         *("--format", "json"),

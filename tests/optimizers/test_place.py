@@ -77,12 +77,7 @@ def test_a_network_gets_a_gpu_and_may_go_where_it_is() -> None:
     )
     assert found["fit"].resources == Resources(cpu="2", gpu=Gpu(count=1))
     assert context.step_reasons["fit"].startswith("On gpu, at best g1: takes 10 s there")
-    assert "no other has a GPU for it, with which it is faster" in context.step_reasons["fit"]
-    assert context.reason.endswith(
-        "All ends after 10 s by what is known of the steps, and after 10 s as Kubernetes places "
-        "them by itself with the same requests. Without the GPU that the pass alone requests, "
-        "Kubernetes needs 10,000 s."
-    )
+    assert "All ends after 10 s by what is known of the steps" in context.reason
 
 
 def test_many_networks_wait_for_the_gpus_that_there_are() -> None:
@@ -163,7 +158,7 @@ def test_it_is_never_worse_than_kubernetes_alone() -> None:
     assert {placement_of(one).node_selector["couler.io/group"] for one in found.values()} == {
         "fast"
     }
-    assert context.reason.endswith("after 50 s as Kubernetes places them by itself.")
+    assert "All ends after 50 s by what is known of the steps" in context.reason
 
 
 def test_no_gpu_is_asked_for_where_a_model_uses_none() -> None:
@@ -187,14 +182,6 @@ def test_a_selector_of_the_step_is_kept_and_narrows_the_choice() -> None:
     arm = Placement(node_selector={"kubernetes.io/arch": "arm64"})
     with pytest.raises(InvalidWorkflowError, match="is amd64, not arm64"):
         placed(step("a", placement=arm))
-
-
-def test_of_many_tasks_a_second_group_is_told() -> None:
-    each = Foreach(over={"item": Literal(value=(1, 2, 3))})
-    _, context = placed(step("a", foreach=each, resources=Resources(cpu="4")))
-    assert "On cpu: 3 tasks. Second was memory, of one task: " in context.step_reasons["a"]
-    _, context = placed(step("a", foreach=each, resources=Resources(memory="100Gi")))
-    assert context.step_reasons["a"] == "On memory: 3 tasks. No other group was second."
 
 
 def test_within_its_group_a_step_prefers_the_machine_that_was_chosen() -> None:
@@ -393,7 +380,7 @@ def test_what_is_done_in_a_run_that_is_taken_up_needs_no_machine() -> None:
     assert made.steps[0] is gone
     assert made.steps[1].placement is not None
     assert "1 step keeps its end and is not placed." in context.reason
-    assert "All ends after 10 s by what is known of the steps, and after 10 s" in context.reason
+    assert "All ends after 10 s by what is known of the steps" in context.reason
     context = PassContext(cluster=lambda: cluster, kept=lambda _: ["load", "fit"])
     assert Place().run(workflow, context) == workflow
     assert "2 steps keep their ends and are not placed." in context.reason

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import replace
 
 import pytest
 
@@ -42,27 +41,26 @@ def priced(name: str, usd: float | None, cpu: float = 8, gib: int = 32) -> Clust
 
 
 @pytest.mark.parametrize(
-    ("nodes", "where", "why"),
+    ("nodes", "where"),
     [
-        ([("gold", 100.0), ("low", 0.1)], "low", "all would cost 0.14 USD more"),
-        ([("a", None), ("b", 5.0)], "b", "nor the waiting, and its price is not known"),
-        ([("a", None), ("b", 9.0), ("c", 5.0)], "c", "and is dearer by the hour"),
-        ([("a", None, 64, 256), ("b", None, 4, 16)], "b", "and is larger"),
-        ([("a", 1.0, 64, 256), ("b", 1.0, 4, 16)], "b", "nor the waiting, and is larger"),
+        ([("gold", 100.0), ("low", 0.1)], "low"),
+        ([("a", None), ("b", 5.0)], "b"),
+        ([("a", None), ("b", 9.0), ("c", 5.0)], "c"),
+        ([("a", None, 64, 256), ("b", None, 4, 16)], "b"),
+        ([("a", 1.0, 64, 256), ("b", 1.0, 4, 16)], "b"),
     ],
 )
 def test_equals_are_told_apart_by_price_and_size(
-    nodes: list[tuple[t.Any, ...]], where: str, why: str
+    nodes: list[tuple[t.Any, ...]], where: str
 ) -> None:
     cluster = Cluster(tuple(priced(*one) for one in nodes))
     profile = Profile(seconds=5)
     some = [step("a", profile=profile, resources=Resources(cpu="1")), step("b", "a")]
-    steps, context = placed(*some, cluster=cluster)
+    steps, _ = placed(*some, cluster=cluster)
     for name in "ab":
         placement = steps[name].placement
         assert placement is not None
         assert placement.node_selector == {"couler.io/group": where}
-        assert why in context.step_reasons[name]
 
 
 def test_a_machine_that_is_faster_is_taken_whatever_it_costs() -> None:
@@ -73,15 +71,6 @@ def test_a_machine_that_is_faster_is_taken_whatever_it_costs() -> None:
     assert "On fast" in context.step_reasons["a"]
     # 5 s at 100 USD an hour.
     assert "All ends after 5 s by what is known of the steps, for 0.14 USD of" in context.reason
-
-
-def test_in_large_workloads_the_reason_tells_prices_too() -> None:
-    machines = (priced("gold", 100.0, cpu=640), priced("low", 0.1, cpu=640))
-    cluster = Cluster(tuple(replace(one, pods=640) for one in machines))
-    some = [step(f"s{n}", profile=Profile(seconds=5)) for n in range(300)]
-    _, context = placed(*some, cluster=cluster)
-    told = context.step_reasons["s0"]
-    assert "Second was gold: takes 5 s there, and is dearer by the hour." in told
 
 
 def test_the_cost_is_told_only_where_it_is_known() -> None:

@@ -78,13 +78,6 @@ def test_pods_that_fit_are_told_and_the_manifest_stays() -> None:
     )
 
 
-def test_more_pods_than_there_is_room_for_at_once_are_told() -> None:
-    _, context = placed(job("ddp", pytorch(workers=3, gpus=2)))
-    assert context.step_reasons["ddp"].endswith(
-        "No room was found for all of them at once, even if nothing else runs."
-    )
-
-
 def test_their_room_counts_in_the_plan() -> None:
     """By hand: each of two jobs takes all four GPUs for 10 s, so one waits for the other."""
     whole = pytorch(workers=2, gpus=2)

@@ -65,7 +65,6 @@ def test_what_earlier_runs_have_shown_goes_before_what_is_stated() -> None:
     learned, context = place(step("fit"), timed=timed)
     assert learned == {"fit": "low"}
     assert "takes 100 s there" in context.step_reasons["fit"]
-    assert "Second was h1: all would end 100 s later" in context.step_reasons["fit"]
     assert context.reason.endswith(
         "Speeds by earlier runs: forest on high 5e9/s (median of 1 run), forest on low 1e10/s "
         "(median of 3 runs). couler compile, validate and schedule put go by cluster.yaml alone, "
@@ -216,7 +215,7 @@ def test_a_gpu_is_taken_or_not_by_what_earlier_runs_have_shown() -> None:
         assert "nothing tells how fast it is on gpu" in context.reason
     found, context = place(step("fit", net), timed=[cpu_ran, gpu_ran], cluster=cluster)
     assert found == {"fit": "gpu"}
-    assert "takes 10 s there; no other has a GPU for it" in context.step_reasons["fit"]
+    assert "takes 10 s there" in context.step_reasons["fit"]
 
 
 def test_machines_without_a_group_that_are_alike_have_speeds_of_their_own() -> None:

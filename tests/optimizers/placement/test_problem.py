@@ -10,7 +10,6 @@ from couler.cluster.model import ClusterNode
 from couler.errors import CoulerError, PlacementError
 from couler.optimizers.placement.problem import (
     Assignment,
-    Choice,
     Edge,
     Pipeline,
     Task,
@@ -59,15 +58,6 @@ def test_order_of_an_unknown_edge() -> None:
 def test_assignment_orders_pipelines_by_their_first_task() -> None:
     order = (("b", "x"), ("a", "x"), ("b", "y"))
     assert Assignment(dict.fromkeys(order, "n"), order).pipelines == ("b", "a")
-
-
-def test_choice_as_text() -> None:
-    assert str(Choice("p", "t", "n1", "is free")) == (
-        "p/t goes to n1: is free; no other node can run it"
-    )
-    assert str(Choice("p", "t", "n1", "is free", "n2", "is busy")).endswith(
-        "; second was n2: is busy"
-    )
 
 
 @pytest.mark.parametrize(
