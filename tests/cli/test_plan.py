@@ -288,19 +288,18 @@ steps:
   depends_on: [c]
   profile: {seconds: 7}
 """
-LATER = "The critical path takes 32.0 s as written and 59.0 s in parts."
 SPLIT = ("--pass", "split{group_steps=2, method=levels}")
 
 
 @pytest.mark.parametrize(
-    ("flags", "after", "says"),
+    ("flags", "after"),
     [
         # The groups are a and b, c and d: on Argo c starts when b has ended as well, at 32 s.
-        (("-e", "argo"), 59.0, LATER),
-        (("-e", "argo", "--profile", "argo-minimal-crd"), 59.0, LATER),
-        (("-e", "airflow"), 32.0, "steps wait for steps, so that the parts cost no time."),
-        (("-e", "local"), 32.0, "steps wait for steps, so that the parts cost no time."),
-        ((), 32.0, LATER),
+        (("-e", "argo"), 59.0),
+        (("-e", "argo", "--profile", "argo-minimal-crd"), 59.0),
+        (("-e", "airflow"), 32.0),
+        (("-e", "local"), 32.0),
+        ((), 32.0),
     ],
 )
 def test_estimates_follow_parts_where_the_engine_starts_them_as_a_whole(
@@ -308,16 +307,13 @@ def test_estimates_follow_parts_where_the_engine_starts_them_as_a_whole(
     write: Callable[[str, str], str],
     flags: tuple[str, ...],
     after: float,
-    says: str,
 ) -> None:
     asked = ("plan", write("crossed.yaml", CROSSED), *flags, *SPLIT)
     document = json.loads(couler(*asked, "--format", "json").out)
     assert document["parts_are_barriers"] is ("argo" in flags if flags else None)
     assert document["before"]["critical_path_s"]["value"] == 32.0
     assert document["after"]["critical_path_s"]["value"] == after
-    assert document["passes"][-1]["reason"].endswith(says)
     text = couler(*asked).out
-    assert says in text
     assert ("32.0 s -> 59.0 s" in text) == (after == 59.0)
     assert ("32.0 s \N{RIGHTWARDS ARROW} 59.0 s" in couler(*asked, "--as", "html").out) == (
         after == 59.0

@@ -45,10 +45,8 @@ def wide(seconds: float | None = 600, count: int = 8, **fields: t.Any) -> Workfl
 
 def test_steps_apart_stay_side_by_side() -> None:
     steps = [asks(f"s{n}", cpu="8", memory="16Gi", seconds=3600) for n in range(16)]
-    made, context = run(flow("w", *steps))
+    made, _ = run(flow("w", *steps))
     assert names(made) == [step.name for step in steps]
-    assert "In one pod steps would run in turn" in context.reason
-    assert "per_lost_s=0 does not count that" in context.reason
     assert len(names(run(flow("w", *steps), per_lost_s=0)[0])) < 3
 
 
@@ -116,10 +114,9 @@ def test_steps_that_have_a_gpu_in_turn_ask_for_the_processors_of_one() -> None:
 def test_why_steps_that_can_share_a_pod_do_not() -> None:
     steps = asks("prep"), asks("train", "prep", gpus=1), asks("report", "train")
     _, context = run(flow("w", *steps))
-    assert context.reason == (
-        "No steps are put together. prep and train cannot share a pod: they differ in the kind of "
-        "GPU; train and report cannot share a pod: they differ in the kind of GPU."
-    )
+    assert context.reason.startswith("No steps are put together. ")
+    for pair in ("prep and train", "train and report"):
+        assert f"{pair} cannot share a pod: they differ in the kind of GPU" in context.reason
     _, context = run(flow("w", asks("a")))
     assert context.reason == "No steps are put together."
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from couler.ir.policies import Profile, Resources
 from couler.ir.workflow import Group, Step
-from couler.optimizers.grouping import Problem, Solution, group_operators
 from tests.corpus.build import flow, py, sh
 from tests.optimizers.grouped.flows import names, run
 
@@ -36,10 +33,8 @@ def test_time_that_is_worth_more_than_the_pods() -> None:
     chain = py("d", "1"), py("e", "1", depends_on=("d",))
     made, context = run(flow("w", *fan, *chain))
     assert names(made) == ["t0", "t1", "d-to-e"]
-    assert (
-        "t0, t1 are in no group, as the run may take longer than the pods are worth; per_lost_s=0 "
-        "does not count that." in context.reason
-    )
+    assert "t0, t1 are in no group, as " in context.reason
+    assert "per_lost_s=0 does not count" in context.reason
 
 
 def test_what_is_inside_of_a_group_is_told_and_not_the_group() -> None:
@@ -50,18 +45,3 @@ def test_what_is_inside_of_a_group_is_told_and_not_the_group() -> None:
     assert [one.name for one in sub.action.steps] == ["a-to-b"]
     assert "sub" not in context.step_reasons
     assert "cannot share" not in context.reason
-
-
-def test_what_was_found_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Problem] = []
-
-    def counted(problem: Problem, method: str | None) -> Solution:
-        asked.append(problem)
-        return group_operators(problem, method)
-
-    monkeypatch.setattr("couler.optimizers.passes.group.group_operators", counted)
-    outside = sh("c", "true", depends_on=("a",))
-    steps = py("a", "1"), py("b", "1", depends_on=("a",)), outside
-    chain = py("d", "1", depends_on=("c",)), py("e", "1", depends_on=("d",))
-    assert "failures=whole accepts it" in run(flow("w", *steps, *chain))[1].reason
-    assert len(asked) == 1
