@@ -101,9 +101,6 @@ class PassContext:
     weigh
         Gives what a workflow takes of one run of the engine, and the limits of it; None if the
         engine cannot run the workflow anyway. Without it there is no engine, or it has no limits.
-    parts_are_barriers
-        Whether the engine starts the parts of a split scope as a whole (`couler.ir.sizes.Limits`);
-        None without an engine.
     refusals
         Gives what the engine refuses; None without an engine.
     history
@@ -157,7 +154,6 @@ class PassContext:
         engine: str | None = None,
         profile: str | None = None,
         weigh: Weigh | None = None,
-        parts_are_barriers: bool | None = None,
         refusals: Refusals | None = None,
         history: History | None = None,
         timings: Timings | None = None,
@@ -169,7 +165,6 @@ class PassContext:
         self.engine = engine
         self.profile = profile
         self.weigh = weigh
-        self.parts_are_barriers = parts_are_barriers
         self.refusals = refusals
         self.history = history
         self.timings = timings

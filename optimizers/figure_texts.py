@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_LEAST_S = 0.001
+LEAST_S = 0.001
 """Less than this is told as such: nobody measures it."""
 
 _READABLE = 1e12
@@ -13,8 +13,8 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 def seconds_text(seconds: float) -> str:
     """Return a duration in seconds, at least 0, also if it is beyond all bounds."""
-    if 0 < seconds < _LEAST_S:
-        return f"less than {_LEAST_S} s"
+    if 0 < seconds < LEAST_S:
+        return f"less than {LEAST_S} s"
     return f"{_number(seconds)} s"
 
 

@@ -53,7 +53,6 @@ class ScopeSplit:
         *,
         budget: RunBudget | None,
         stated_groups: int | None,
-        are_barriers: bool | None,
     ) -> None:
         self.scope = scope
         self.reason = ""
@@ -61,7 +60,6 @@ class ScopeSplit:
         self._groups = groups
         self._budget = budget
         self._stated_groups = stated_groups
-        self._are_barriers = are_barriers
         self._ways = [_Way(method), *(_OTHER_WAYS if method == "bands" else ())]
         self._needs_runs = budget is not None and budget.is_needed
         self._why_runs = ""
@@ -191,9 +189,7 @@ class ScopeSplit:
             why.append(f"the engine takes {most:,} in one")
         if stated is not None and (not why or most is None or stated < most):
             why.append(f"at most {stated:,} are to be in a group")
-        self.reason = groups_reason(
-            name_of(scope), scope.steps, groups, " and ".join(why), are_barriers=self._are_barriers
-        )
+        self.reason = groups_reason(name_of(scope), scope.steps, groups, " and ".join(why))
         if self._runs_in_turn:
             self.reason += f" {in_turn_reason(name_of(scope), self._at_once, is_split=True)}"
         return _parts(scope.steps, None, [groups], [None])
@@ -243,7 +239,6 @@ class ScopeSplit:
                     grouped,
                     self._why_runs or budget.why,
                     stays=self._apart,
-                    are_barriers=self._are_barriers,
                 )
                 if budget.at_once and self._limits.takes_runs:
                     self.reason += f" {each_run_reason(budget.at_once)}"

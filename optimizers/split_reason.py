@@ -1,34 +1,25 @@
-"""What splitting did, in sentences: how many parts and why, what waits longer, what it costs."""
+"""What splitting did, in sentences: how many parts there are, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from couler.errors import BudgetError
 from couler.ir.wording import counted
-from couler.ir.workflow import Step, Workflow
-from couler.optimizers.durations import Clock
-from couler.optimizers.estimate import critical_path
-from couler.optimizers.log_text import figure_text, seconds_text
-from couler.optimizers.partitioning import Partition, cut_edges, quotient
+from couler.ir.workflow import Step
+from couler.optimizers.partitioning import Partition, cut_edges
 from couler.optimizers.step_graph import step_graph
-from couler.optimizers.step_times import StepTimes
 
-_MOST_WAITS = 5
-"""More waits between parts than these are counted, not named; the labels tell all."""
-
-_MOST_NUMBERS = 20
-"""The same for the parts that one part waits for."""
+_LISTED = 5
+"""More steps than these are counted, not named."""
 
 
-def groups_reason(
-    where: str, steps: Sequence[Step], groups: Partition, why: str, *, are_barriers: bool | None
-) -> str:
-    """Return why a scope has groups, and what waits for what."""
+def groups_reason(where: str, steps: Sequence[Step], groups: Partition, why: str) -> str:
+    """Return why a scope has groups, and how many edges lead from one to another."""
     return (
         f"{capital(where)} has {counted(len(steps), 'step')}, and {why}: "
         f"{counted(groups.count, 'group')} of at most {max(map(len, groups.parts)):,}. "
-        f"{_cut(steps, groups, 'group', are_barriers)}"
+        f"{_cut(steps, groups, 'group')}"
     )
 
 
@@ -39,9 +30,8 @@ def runs_reason(
     why: str,
     *,
     stays: Mapping[int, str],
-    are_barriers: bool | None,
 ) -> str:
-    """Return why the workflow has runs of its own, and what waits for what."""
+    """Return why the workflow has runs of its own, and how many edges lead from one to another."""
     count = sum(found.count for found in groups if found is not None)
     inside = f", with {counted(count, 'group')} in them" if count else ""
     own = [part for part in runs.parts if part[0] not in stays]
@@ -49,8 +39,7 @@ def runs_reason(
     told = (
         f"{capital(why)}: {counted(len(own), 'run')} of at most {counted(largest, 'step')}{inside}."
     )
-    cut = _cut(steps, runs, "run", are_barriers, stays)
-    return " ".join([told, *_staying(steps, stays), cut])
+    return " ".join([told, *_staying(steps, stays), _cut(steps, runs, "run")])
 
 
 def in_turn_reason(where: str, at_once: int, *, is_split: bool) -> str:
@@ -78,74 +67,20 @@ def _staying(steps: Sequence[Step], stays: Mapping[int, str]) -> Iterator[str]:
     """Yield a sentence for each reason for which steps stay in the first run."""
     for why in dict.fromkeys(stays.values()):
         names = [f'"{steps[number].name}"' for number, one in stays.items() if one == why]
-        more = f" and {len(names) - _MOST_WAITS:,} more" if len(names) > _MOST_WAITS else ""
+        more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
         yield (
-            f"In the first run stay those that must, as {why}: "
-            f"{', '.join(names[:_MOST_WAITS])}{more}."
+            f"In the first run stay those that must, as {why}: {', '.join(names[:_LISTED])}{more}."
         )
 
 
-def delay_reason(
-    before: Workflow, after: Workflow, *, are_barriers: bool | None, times: StepTimes | None = None
-) -> str:
-    """Return what the waits of parts for parts cost in time."""
-    if are_barriers is False:
-        return "The engine lets steps wait for steps, so that the parts cost no time."
-    paths = [critical_path(one, parts_are_barriers=True, times=times) for one in (before, after)]
-    if paths[0].value is not None:
-        found = (figure_text(figure, seconds_text) for figure in paths)
-        return "The critical path takes {} as written and {} in parts.".format(*found)
-    alike = Clock(lambda _: 1.0, parts_are_barriers=True)
-    as_written, in_parts = (round(alike.makespan(one.steps)) for one in (before, after))
-    return (
-        "No step says how long it takes; if all took the same, the critical path would be "
-        "{} long as written and {:,} in parts.".format(counted(as_written, "step"), in_parts)
-    )
-
-
-def _cut(
-    steps: Sequence[Step],
-    parts: Partition,
-    kind: str,
-    are_barriers: bool | None,
-    alone: Container[int] = (),
-) -> str:
+def _cut(steps: Sequence[Step], parts: Partition, kind: str) -> str:
     graph = step_graph(steps, {})
     edges = sum(map(len, graph.predecessors))
-    cut = cut_edges(graph, parts)
+    cut = len(cut_edges(graph, parts))
     if not cut:
         return f"No {kind} waits for another."
-    lead = "leads" if len(cut) == 1 else "lead"
-    leads = f"{len(cut):,} of {counted(edges, 'edge')} {lead} from one {kind} to another."
-    if are_barriers is False:
-        return leads
-    named = [number for number, part in enumerate(parts.parts) if part[0] not in alone]
-    number_of = {part: number for number, part in enumerate(named)}
-    before = quotient(graph, parts)
-    waits = [
-        f"{kind} {number + 1} for {_numbered(kind, befores)}"
-        for part, number in number_of.items()
-        if (befores := [number_of[one] for one in before[part] if one in number_of])
-    ]
-    if not waits:
-        return leads
-    engine = "The engine" if are_barriers else "Where an engine"
-    starts = f"{engine} starts a {kind} as a whole,{' so' * bool(are_barriers)}"
-    more = f" and {len(waits) - _MOST_WAITS:,} more" if len(waits) > _MOST_WAITS else ""
-    return (
-        f"{leads} {starts} all of it waits for the whole of another: "
-        f"{', '.join(waits[:_MOST_WAITS])}{more}."
-    )
-
-
-def _numbered(kind: str, numbers: Sequence[int]) -> str:
-    """Return parts by their numbers, from 1: `group 4`, or `groups 1, 2 and 4`."""
-    if len(numbers) == 1:
-        return f"{kind} {numbers[0] + 1}"
-    told = [f"{number + 1}" for number in numbers[:_MOST_NUMBERS]]
-    rest = len(numbers) - len(told)
-    last = f"{rest:,} more" if rest else told.pop()
-    return f"{kind}s {', '.join(told)} and {last}"
+    lead = "leads" if cut == 1 else "lead"
+    return f"{cut:,} of {counted(edges, 'edge')} {lead} from one {kind} to another."
 
 
 def told_with_daemons(error: BudgetError, steps: Sequence[Step], *, is_stated: bool) -> str:
@@ -153,8 +88,8 @@ def told_with_daemons(error: BudgetError, steps: Sequence[Step], *, is_stated: b
     daemons = [f'"{step.name}"' for step in steps if step.daemon]
     if len(steps) < 2 or not daemons or not error.excess:
         return str(error)
-    more = f" and {len(daemons) - _MOST_WAITS:,} more" if len(daemons) > _MOST_WAITS else ""
-    named = ", ".join(daemons[:_MOST_WAITS]) + more
+    more = f" and {len(daemons) - _LISTED:,} more" if len(daemons) > _LISTED else ""
+    named = ", ".join(daemons[:_LISTED]) + more
     one = len(daemons) == 1
     sum_of_them = f"{len(steps):,} steps, more than one takes"
     if is_stated:

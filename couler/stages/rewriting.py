@@ -20,7 +20,7 @@ from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
 from couler.stages.history import EarlierRuns
 from couler.stages.refusing import refusals
-from couler.stages.weighing import parts_are_barriers, weigher
+from couler.stages.weighing import weigher
 
 _MOST_STEPS = 5
 """A message names so many of the steps that something comes from; the others are counted."""
@@ -77,7 +77,6 @@ def rewrite(
         engine=engine,
         profile=target.profile,
         weigh=weigher(backend, target),
-        parts_are_barriers=parts_are_barriers(backend, target),
         refusals=refusals(backend, target),
         history=None if history is None else partial(history.profiles, workflow.name, engine),
         timings=None if history is None else history.timings,

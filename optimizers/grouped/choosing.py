@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from couler.ir.graph import Graph
@@ -37,6 +37,8 @@ class Choice:
     before: float
     after: float
     bound: float | None
+    unsafe: frozenset[str] = frozenset()
+    """Steps that the method put together with others, and that failures keep apart."""
 
     @property
     def members(self) -> frozenset[str]:
@@ -52,7 +54,6 @@ def choose(
     method: str | None,
     most: int | None,
     strict: bool,
-    solve: Callable[[Problem, str | None], Solution] = group_operators,
 ) -> Choice:
     """Return the groups of a scope."""
     problem = given.problem
@@ -61,10 +62,14 @@ def choose(
         searched = replace(problem, costs=replace(problem.costs, per_lost_s=0.0))
     grouping = alone = _grouping(problem, ())
     bounds: list[float | None] = []
+    unsafe: set[str] = set()
     for case in _cases(searched):
-        solution = solve(case, method)
+        solution = group_operators(case, method)
         bounds.append(solution.bound)
         sets = _sets(solution, given, graph, read, strict)
+        if strict:
+            unsafe.update(*(one.operators for one in solution.grouping if len(one.operators) > 1))
+            unsafe.difference_update(*sets)
         pieces = [piece for some in sets for piece in _cut(some, given, most, graph, read, strict)]
         chosen = _worth(problem, pieces)
         found = _grouping(problem, chosen)
@@ -78,7 +83,8 @@ def choose(
         if len(group.operators) > 1
     )
     before, after = (price(problem, one).total for one in (alone, grouping))
-    return Choice(groups, before, after, bounds[0])
+    inside = (name for _, members in groups for name in members)
+    return Choice(groups, before, after, bounds[0], frozenset(unsafe.difference(inside)))
 
 
 def _sets(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 
 from couler.ir.walk import Scope
-from couler.ir.wording import counted
+from couler.ir.wording import counted, few_text
 from couler.ir.workflow import Group, Step
 from couler.optimizers.base import PassContext
 from couler.optimizers.estimate import Figure
@@ -30,7 +31,6 @@ class Report:
         self.before = self.after = 0.0
         self.bounds: list[float | None] = []
         self.inside = 0
-        self.apart: list[str] = []
         self.lone: list[str] = []
 
     def refuse(self, scope: Scope, given: ScopeProblem) -> None:
@@ -43,14 +43,25 @@ class Report:
                 self.context.explain(f"It is in no group: {why}.", step=path)
                 self.left.append(f"{path} ({why})")
 
-    def stay_apart(self, why: str | None) -> None:
-        """Tell why no steps of a scope are put together that could share a pod."""
-        if why is not None:
-            self.apart.append(why)
-
-    def leave_alone(self, reasons: Iterable[str]) -> None:
-        """Tell why steps of a scope with groups are in none, though they could share a pod."""
-        self.lone.extend(reasons)
+    def leave_alone(self, choice: Choice, given: ScopeProblem) -> None:
+        """Tell why steps that could share a pod are in no group."""
+        names = [one.name for one in given.problem.operators]
+        unsafe = [name for name in names if name in choice.unsafe]
+        rest = [name for name in names if name not in choice.unsafe | choice.members]
+        if unsafe:
+            self.lone.append(
+                f"{_are(unsafe)} in no group, as runs in which something fails would come to "
+                "something else; failures=whole accepts it"
+            )
+        if rest and (choice.groups or unsafe):
+            self.lone.append(
+                f"{_are(rest)} in no group, as none with them costs less; per_lost_s=0 does not "
+                "count what runs later"
+            )
+        elif rest:
+            count = counted(len(names), "step")
+            told = list(_pairs(given)) or [f"Of {count} that can share a pod, no groups cost less"]
+            self.lone += told[:_LISTED]
 
     def chose(
         self, scope: Scope, choice: Choice, rewrite: ScopeRewrite, given: ScopeProblem
@@ -93,8 +104,7 @@ class Report:
                 f"By the costs {costs} that is {self.after:g} in place of {self.before:g}{known}."
             )
         else:
-            why = f" {self.apart[0]}." if self.apart else ""
-            self.context.explain(f"No steps are put together.{why}")
+            self.context.explain("No steps are put together.")
         if self.made and all(one.is_whole for one in times):
             before, after = (f"{one.value or 0.0:,.1f} s" for one in times)
             self.context.explain(f"The critical path is {after}, and was {before}.")
@@ -124,3 +134,20 @@ def _first_of(names: Sequence[str]) -> str:
     """Return the first of some names, and how many more there are."""
     more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{few_text(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _pairs(given: ScopeProblem) -> Iterator[str]:
+    """Yield steps that read from each other, or else come after each other, and cannot share."""
+    problem = given.problem
+    names = [one.name for one in problem.operators]
+    edges = [(names[before], names[after]) for before, after, _ in problem.pairs]
+    for one, other in edges or itertools.pairwise(names):
+        if not problem.masks[problem.index[one]] & problem.masks[problem.index[other]]:
+            mine, theirs = given.keys[one], given.keys[other]
+            unlike = [what for what, value in mine.items() if theirs.get(what) != value]
+            differ = ", ".join(unlike) or "image"
+            yield f"{one} and {other} cannot share a pod: they differ in {differ}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 
 from couler.errors import EngineOptionError
 from couler.ir.evaluation.outputs import read_in_scope
@@ -16,7 +16,7 @@ from couler.ir.walk import HOOKS, Scope, ScopeKey, all_steps, scopes, told_apart
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.estimate import critical_path
-from couler.optimizers.grouped.choosing import Choice, choose
+from couler.optimizers.grouped.choosing import choose
 from couler.optimizers.grouped.reporting import Report
 from couler.optimizers.grouped.scope_problem import (
     Images,
@@ -26,8 +26,7 @@ from couler.optimizers.grouped.scope_problem import (
 )
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite, read_from_outside
 from couler.optimizers.grouped.sharing import Kinds
-from couler.optimizers.grouped.why_apart import why_alone, why_apart
-from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits, group_operators
+from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits
 from couler.optimizers.step_times import StepTime, begun_steps
 
 if t.TYPE_CHECKING:
@@ -182,37 +181,18 @@ class Group:
             if len(given.problem.operators) < 2:
                 return steps
 
-            solve = cache(group_operators)  # what says why asks for the same again
-
-            def chosen(
-                given: ScopeProblem, strict: bool, method: str | None = self.method
-            ) -> Choice:
-                return choose(
-                    given,
-                    Graph.of(steps),
-                    frozenset(step for step, _ in read_later.get(scope.key, ())),
-                    method=method,
-                    most=self.max_steps,
-                    strict=strict,
-                    solve=solve,
-                )
-
-            choice = chosen(given, self.keeps_failures)
+            choice = choose(
+                given,
+                Graph.of(steps),
+                frozenset(step for step, _ in read_later.get(scope.key, ())),
+                method=self.method,
+                most=self.max_steps,
+                strict=self.keeps_failures,
+            )
+            if self.method != "none":
+                report.leave_alone(choice, given)
             if not choice.groups:
-                report.stay_apart(
-                    why_apart(given, lambda other, strict: chosen(other, strict).members)
-                    if self.method != "none"
-                    else None
-                )
                 return steps
-            if self.keeps_failures:  # other methods can take long, and this only says why
-                report.leave_alone(
-                    why_alone(
-                        given,
-                        choice.members,
-                        lambda other, strict: chosen(other, strict, None).members,
-                    )
-                )
             rewrite_of = partial(
                 ScopeRewrite,
                 groups=choice.groups,

@@ -36,9 +36,6 @@ from couler.optimizers.placement.writing import Bind, PlacementWriter
 _RULES = Rules(dispatch="tasks", sharing="requests", window_s=0.0, poll_s=0.0, memory_margin=1.0)
 """As Kubernetes starts pods: each when it can, as many on a machine as fit by their requests."""
 
-_MOST_COMPARED = 500
-"""Up to so many tasks it is told what Kubernetes would do, which looks at all nodes for each."""
-
 
 @dataclass(frozen=True)
 class Place:
@@ -166,7 +163,7 @@ class Place:
         for path, reason in writer.reasons.items():
             context.explain(reason, step=path)
         context.explain(writer.summary(self.strategy))
-        context.explain(chosen.told)
+        context.explain(_end(chosen.report, cluster))
         if _has_pauses(workflow):
             context.explain("Pauses are left out of these times.")
         in_part = {
@@ -213,7 +210,7 @@ class Place:
             )
             if not workload.pipeline.tasks:
                 return None
-            report, told = self._planned(workflow, workload, cluster, strategy, learned, done)
+            report = _plan(workload, cluster, strategy, speeds_of(cluster, learned))
             writer = PlacementWriter(
                 cluster,
                 selectors,
@@ -228,7 +225,7 @@ class Place:
                 made = writer.write(workflow, with_order=False)
             if not workload.gpu_steps or _refused(made, context) <= before:
                 break
-        return _Chosen(made, workload, report, writer, told, bool(gpu_models))
+        return _Chosen(made, workload, report, writer, bool(gpu_models))
 
     def _learned(self, workflow: Workflow, cluster: Cluster, context: PassContext) -> Learned:
         """Return what earlier runs tell of what the workflow computes."""
@@ -243,43 +240,6 @@ class Place:
             least=self.least,
         )
 
-    def _planned(
-        self,
-        workflow: Workflow,
-        workload: Workload,
-        cluster: Cluster,
-        strategy: PlacementStrategy,
-        learned: Learned,
-        done: Collection[str],
-    ) -> tuple[Report, str]:
-        """Return what is chosen, and say how long that takes, and without the pass."""
-        speeds = speeds_of(cluster, learned)
-        report = _plan(workload, cluster, strategy, speeds)
-        told = f"All ends after {seconds_text(report.total_s)} by what is known of the steps"
-        cost = report.cost_usd(cluster)
-        if cost is not None:
-            told += f", for {usd_text(cost)} of machines while they run any of it"
-        if len(report.spans) > _MOST_COMPARED:
-            return report, f"{told}."
-        alike = _by_kubernetes(workload, cluster, speeds)
-        if alike is None:
-            return report, f"{told}."
-        told = f"{told}, and after {seconds_text(alike)} as Kubernetes places them by itself"
-        if not workload.gpu_steps:
-            return report, f"{told}."
-        usual = workload_of(
-            workflow, cluster=cluster, tolerate=self.tolerate, learned=learned, done=done
-        )
-        without = _by_kubernetes(usual, cluster, speeds)
-        gpus = "the GPU" if len(workload.gpu_steps) == 1 else "the GPUs"
-        ends = "would find no machine for some"
-        if without is not None:
-            ends = f"needs {seconds_text(without)}"
-        return report, (
-            f"{told} with the same requests. Without {gpus} that the pass alone requests, "
-            f"Kubernetes {ends}."
-        )
-
 
 class _Chosen(t.NamedTuple):
     """What was chosen, and the workflow with it."""
@@ -288,18 +248,16 @@ class _Chosen(t.NamedTuple):
     workload: Workload
     report: Report
     writer: PlacementWriter
-    told: str
-    """How long it takes."""
     gives_gpus: bool
 
 
-def _by_kubernetes(workload: Workload, cluster: Cluster, speeds: Speeds) -> float | None:
-    """Return when all ends as Kubernetes places it; None if it has no machine for some of it."""
-    scoring = read_strategy("kubernetes{memory_margin=1.0}")
-    try:
-        return simulate([workload.pipeline], cluster, scoring, speeds, _RULES).total_s
-    except UnplaceableError:
-        return None
+def _end(report: Report, cluster: Cluster) -> str:
+    """Return when all ends, and what machines cost until then."""
+    told = f"All ends after {seconds_text(report.total_s)} by what is known of the steps"
+    cost = report.cost_usd(cluster)
+    if cost is not None:
+        told += f", for {usd_text(cost)} of machines while they run any of it"
+    return f"{told}."
 
 
 def _has_pauses(workflow: Workflow) -> bool:

@@ -15,7 +15,7 @@ from couler.ir.policies import Foreach
 from couler.ir.rewrite import map_scopes
 from couler.ir.storage import EnvVar
 from couler.ir.values import ItemRef, Literal, Text, Value
-from couler.ir.walk import Scope, scopes, told_apart
+from couler.ir.walk import Scope, told_apart
 from couler.ir.wire import MAX_VALUE_BYTES, encode, is_file
 from couler.ir.workflow import Container, Input, Script, Step, Workflow
 from couler.optimizers.base import PassContext
@@ -71,7 +71,6 @@ class RollLoops:
     def run(self, workflow: Workflow, context: PassContext) -> Workflow:
         """Return the workflow with its calls rolled up."""
         rolled: list[str] = []
-        too_large: list[tuple[int, list[str]]] = []
 
         def change(scope: Scope) -> tuple[Step, ...]:
             taken = {step.name for step in scope.steps}
@@ -82,8 +81,6 @@ class RollLoops:
                 name = _name([step.name for step in some], taken)
                 foreach = _roll(some, name)
                 if foreach is None:
-                    if size := _bytes_over(some):
-                        too_large.append((size, [scope.path_of(step) for step in some]))
                     continue
                 made[some[0].name] = foreach
                 names.update((step.name, name) for step in some)
@@ -101,32 +98,7 @@ class RollLoops:
                 f"Calls that differ in arguments only are items of a foreach: "
                 f"{', '.join(rolled[:_LISTED])}{more}."
             )
-        if too_large:
-            size, left = max(too_large)
-            context.explain(
-                f"{_left(left)}, since a list of their items takes {size:,} bytes, and "
-                f'{MAX_VALUE_BYTES:,} can be handed on: "{left[0]}" to "{left[-1]}".'
-            )
-        elif not rolled and (left := _left_for_outputs(workflow, max(2, self.at_least))):
-            context.explain(f'{_left(left)}, since they give outputs: "{left[0]}" to "{left[-1]}".')
         return made
-
-
-def _left(paths: Sequence[str]) -> str:
-    return f"{len(paths):,} calls that differ in arguments only are left as they are"
-
-
-def _left_for_outputs(workflow: Workflow, at_least: int) -> list[str]:
-    """Return the paths of the most calls that would make one foreach if they gave no outputs."""
-
-    def found() -> Iterator[list[str]]:
-        for scope in scopes(workflow):
-            silent = tuple(step.model_copy(update={"outputs": ()}) for step in scope.steps)
-            for some in _alike(silent, frozenset(), at_least):
-                if _roll(some, some[0].name) is not None:
-                    yield [scope.path_of(step) for step in some]
-
-    return max(found(), key=len, default=[])
 
 
 def _alike(
@@ -224,15 +196,6 @@ def _differing(steps: Sequence[Step]) -> Iterator[tuple[_TextPlace, list[object]
 
 def _size(values: Sequence[object]) -> int:
     return len(encode(values).encode())
-
-
-def _bytes_over(steps: Sequence[Step]) -> int:
-    """Return what the largest list takes if that alone keeps some steps from a foreach, else 0."""
-    columns = [values for _, values in _differing(steps)]
-    if any(len(set(map(type, values))) > 1 for values in columns):
-        return 0
-    largest = max(map(_size, columns), default=0)
-    return largest if largest > MAX_VALUE_BYTES else 0
 
 
 def _item_name(step: Step, place: _TextPlace) -> str:

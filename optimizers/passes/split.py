@@ -17,7 +17,7 @@ from couler.optimizers.base import PassContext
 from couler.optimizers.group_budget import GroupFinder
 from couler.optimizers.run_budget import RunBudget
 from couler.optimizers.scope_split import ScopeSplit, name_of
-from couler.optimizers.split_reason import capital, delay_reason, told_with_daemons
+from couler.optimizers.split_reason import capital, told_with_daemons
 from couler.optimizers.step_times import with_path_s
 
 Method: t.TypeAlias = t.Literal["bands", "levels", "order", "dfs"]
@@ -116,15 +116,6 @@ class Split:
         for split in splits:
             if split.reason:
                 context.explain(split.reason)
-        if made is not workflow:
-            context.explain(
-                delay_reason(
-                    workflow,
-                    made,
-                    are_barriers=context.parts_are_barriers,
-                    times=context.known_times,
-                )
-            )
         return made
 
     def _splits(
@@ -144,7 +135,6 @@ class Split:
                 self.method,
                 budget=self._run_budget(workflow, footprint) if of_workflow else None,
                 stated_groups=self.group_steps,
-                are_barriers=context.parts_are_barriers,
             )
 
     def _give_up(self, split: ScopeSplit, error: BudgetError, context: PassContext) -> None:

@@ -9,10 +9,7 @@ from couler.cluster.model import Cluster, ClusterNode
 from couler.optimizers.placement.job_pods import JobPods, Replicas
 from couler.optimizers.placement.requirements import refusal
 
-__all__ = ["have_room_at_once", "job_reason"]
-
-_MOST_TRIED = 10_000
-"""Of more pods than these it is not looked at whether they have room at once."""
+__all__ = ["job_reason"]
 
 
 def job_reason(pods: JobPods, cluster: Cluster) -> str:
@@ -34,37 +31,7 @@ def job_reason(pods: JobPods, cluster: Cluster) -> str:
             f" {' and '.join(lent)} must tolerate the taints of GPUs there, unless the cluster "
             "lets pods that ask for GPUs do so."
         )
-    if not have_room_at_once(pods.replicas, cluster.nodes):
-        text += " No room was found for all of them at once, even if nothing else runs."
     return text
-
-
-def have_room_at_once(replicas: Sequence[Replicas], nodes: Sequence[ClusterNode]) -> bool:
-    """Return whether all pods of a job are found room at once on machines on which nothing runs."""
-    if sum(one.count for one in replicas) > _MOST_TRIED:
-        return True
-    left = [
-        [node.cpu, float(node.memory_bytes), float(node.gpus.count if node.gpus else 0)]
-        for node in nodes
-    ]
-    able = [
-        (one, [place for place, node in enumerate(nodes) if refusal(one.task, node, 1.0) is None])
-        for one in replicas
-    ]
-    for one, places in sorted(able, key=lambda pair: len(pair[1])):
-        asked = (one.task.cpu, float(one.task.memory_bytes), float(one.task.gpus))
-        waiting = one.count
-        for place in places:
-            while waiting and all(
-                has >= wants for has, wants in zip(left[place], asked, strict=True)
-            ):
-                left[place] = [has - wants for has, wants in zip(left[place], asked, strict=True)]
-                waiting -= 1
-            if not waiting:
-                break
-        if waiting:
-            return False
-    return True
 
 
 def _by_itself(one: Replicas) -> Replicas:

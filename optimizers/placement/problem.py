@@ -101,14 +101,6 @@ class Choice:
     task: str
     node: str
     why: str
-    second: str | None = None
-    why_not_second: str = ""
-
-    def __str__(self) -> str:
-        told = f"{self.pipeline}/{self.task} goes to {self.node}: {self.why}"
-        if self.second is None:
-            return f"{told}; no other node can run it"
-        return f"{told}; second was {self.second}: {self.why_not_second}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from couler.optimizers.placement.alike import peers_of
 from couler.optimizers.placement.job_reasons import job_reason
 from couler.optimizers.placement.parallelism import MOST_COPIES_OF_ALL
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
-from couler.optimizers.placement.problem import Choice
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.requirements import refusal, shape_of
 from couler.optimizers.placement.selecting import Selection, Selectors, tolerations_for
@@ -78,11 +77,7 @@ class PlacementWriter:
                 continue
             path = step_of[span.task]
             self._chosen.setdefault(path, []).append(self._by_name[span.node])
-        self._choices: dict[str, list[Choice]] = {}
-        for choice in report.choices:
-            if choice.task not in step_of:
-                continue
-            self._choices.setdefault(step_of[choice.task], []).append(choice)
+        self._why = {step_of[one.task]: one.why for one in report.choices if one.task in step_of}
         self._counts: Counter[str] = Counter()
         self.reasons: dict[str, str] = {}
         self.has_order = True
@@ -261,31 +256,13 @@ class PlacementWriter:
 
     def _reason(self, path: str, chosen: Sequence[ClusterNode], where: str) -> str:
         names = [node.name for node in self._chosen[path]]
-        choices = self._choices.get(path, [])
         if len(names) > 1:
             groups = Counter(str(self._peers[node.name]) for node in self._chosen[path])
             told = f"On {where}: {counted(len(names), 'task')}{self._for_items(path)}"
             if len(groups) > 1:
                 shares = (f"{count:,} on {group}" for group, count in groups.most_common())
                 told = f"{told}, {', '.join(shares)}"
-            told = f"{told}."
-            return f"{told} {self._second_of_many(choices, groups)}".rstrip()
-        choice = choices[0] if choices else None
+            return f"{told}."
         on = where if where == chosen[0].name else f"{where}, at best {chosen[0].name}"
-        if choice is None:
-            return f"On {on}."
-        told = f"On {on}: {choice.why}"
-        if choice.second is None:
-            if path in self._gpu_steps:
-                return f"{told}; no other has a GPU for it, with which it is faster."
-            return f"{told}; nothing else can run it."
-        return f"{told}. Second was {choice.second}: {choice.why_not_second}."
-
-    def _second_of_many(self, choices: Sequence[Choice], groups: Collection[str]) -> str:
-        """Say what was second of the tasks of a step: a group on which none of them is."""
-        for choice in choices:
-            if choice.second is None:
-                continue
-            if (group := str(self._peers[choice.second])) not in groups:
-                return f"Second was {group}, of one task: {choice.why_not_second}."
-        return "No other group was second." if choices else ""
+        told = f"On {on}: {self._why[path]}" if path in self._why else f"On {on}"
+        return f"{told}, with a GPU." if path in self._gpu_steps else f"{told}."

@@ -283,7 +283,7 @@ CROSSED = flow(
 
 def test_parts_wait_by_the_same_times() -> None:
     pipeline = Pipeline((Place(), Split(group_steps=2, method="order")))
-    _, log = pipeline.run(CROSSED, cluster=lambda: WIDE, parts_are_barriers=True)
+    _, log = pipeline.run(CROSSED, cluster=lambda: WIDE)
     row = rows_of(CROSSED, log.records, parts_are_barriers=True)[1]
     told = [f"{one.seconds.value:,.1f} s" for one in row.estimates]
     assert told == ["105.0 s", "206.0 s"]
@@ -292,7 +292,7 @@ def test_parts_wait_by_the_same_times() -> None:
 def test_parts_are_chosen_by_the_same_times() -> None:
     """By profiles all steps are alike, and the last one would wait for two long ones."""
     pipeline = Pipeline((Place(), Split(group_steps=2)))
-    made, log = pipeline.run(CROSSED, cluster=lambda: WIDE, parts_are_barriers=True)
+    made, log = pipeline.run(CROSSED, cluster=lambda: WIDE)
     row = rows_of(CROSSED, log.records, parts_are_barriers=True)[1]
     assert [one.seconds.value for one in row.estimates] == [105.0, 105.0]
     seconds = {path: time.path_s for path, time in log.records[0].known_times.items()}
@@ -304,7 +304,7 @@ def test_parts_are_chosen_by_the_same_times() -> None:
             )
         }
     )
-    alone = Split(group_steps=2).run(stated, PassContext(parts_are_barriers=True))
+    alone = Split(group_steps=2).run(stated, PassContext())
     assert {one.name: one.part for one in alone.steps} == {one.name: one.part for one in made.steps}
     assert all(
         one.profile == before.profile for one, before in zip(made.steps, CROSSED.steps, strict=True)
@@ -314,8 +314,8 @@ def test_parts_are_chosen_by_the_same_times() -> None:
 def test_parts_within_a_group_are_chosen_by_them_too() -> None:
     workflow = flow(Step(name="g", action=Group(steps=CROSSED.steps)))
     pipeline = Pipeline((Place(), Split(group_steps=2)))
-    made, _ = pipeline.run(workflow, cluster=lambda: WIDE, parts_are_barriers=True)
-    alone, _ = pipeline.run(CROSSED, cluster=lambda: WIDE, parts_are_barriers=True)
+    made, _ = pipeline.run(workflow, cluster=lambda: WIDE)
+    alone, _ = pipeline.run(CROSSED, cluster=lambda: WIDE)
     action = made.steps[0].action
     assert isinstance(action, Group)
     assert [one.part for one in action.steps] == [one.part for one in alone.steps]

@@ -139,15 +139,7 @@ class KubernetesScheduler:
         ]
         best = max(scores)
         at = draws.choice([n for n, score in enumerate(scores) if score == best])
-        others = [n for n in range(len(able)) if n != at]
-        second = max(others, key=scores.__getitem__, default=None)
-        return Choice(
-            *key,
-            able[at].name,
-            f"scores {best:.0f}",
-            None if second is None else able[second].name,
-            "" if second is None else f"scores {scores[second]:.0f}",
-        )
+        return Choice(*key, able[at].name, f"scores {best:.0f}")
 
 
 @dataclass(slots=True)

@@ -130,28 +130,14 @@ class _Placing:
 
     def place(self, pipeline: str, task: Task) -> None:
         """Choose the node of one task."""
-        node, why, others = self._choose(task)
-        second = self._least(one for one in others if one is not node)
-        why_not = ""
-        if second is None:  # nothing else that the rules name: what would the fallback have been?
-            second = self._least(one for one in self._able(task, self._all) if one is not node)
-            why_not = "is outside of what the rules name"
-        elif self._tasks(second) > self._tasks(node):
-            why_not = f"has {self._tasks(second)} tasks, not {self._tasks(node)}"
-        elif self._tasks(second) == self._tasks(node):
-            why_not = "has as many tasks, and comes later"
-        else:
-            why_not = "has fewer tasks, but the rule comes first"
-        name = None if second is None else second.name
-        self.choices.append(
-            Choice(pipeline, task.name, node.name, why, name, why_not if name else "")
-        )
+        node, why = self._choose(task)
+        self.choices.append(Choice(pipeline, task.name, node.name, why))
         self.nodes[pipeline, task.name] = node.name
         self.used[task.name] = node.name
         self._load[node.name] = self._tasks(node) + 1
 
-    def _choose(self, task: Task) -> tuple[ClusterNode, str, Sequence[ClusterNode]]:
-        """Return the node of a task, why, and those that it was chosen from."""
+    def _choose(self, task: Task) -> tuple[ClusterNode, str]:
+        """Return the node of a task, and why."""
         rule = rule_of(self._options.rules, task)
         if rule is None:
             candidates = self._for_preparing(task)
@@ -162,15 +148,15 @@ class _Placing:
             why = f"the fewest tasks of the nodes in {where}, for {task.kind} of {task.model}"
             at_gpu = self._with_gpu(rule, candidates)
             if at_gpu is not None:
-                return at_gpu, f"has GPUs, which {task.model} waits for", candidates
+                return at_gpu, f"has GPUs, which {task.model} waits for"
             used = [one for one in candidates if one.name in self.used.values()]
             if used and not self._scores(rule):
                 node = self._least(used)
                 if node is not None:
-                    return node, f"is used by the pipeline already, and in {where}", candidates
+                    return node, f"is used by the pipeline already, and in {where}"
         node = self._least(candidates)
         if node is not None:
-            return node, why, candidates
+            return node, why
         return self._fallback(task)
 
     def _for_preparing(self, task: Task) -> list[ClusterNode]:
@@ -209,14 +195,14 @@ class _Placing:
         """Return whether a rule's nodes are scored, so that those in use are not preferred."""
         return self._options.variant == "published-code" and self._is_for_gpus(rule)
 
-    def _fallback(self, task: Task) -> tuple[ClusterNode, str, Sequence[ClusterNode]]:
+    def _fallback(self, task: Task) -> tuple[ClusterNode, str]:
         if self._options.variant == "published-code":
             here = [one for one in self._all if one.group == "high-cpu"]
             node = self._least(self._able(task, here, memory=False))
             if node is not None:
-                return node, "the fallback: the fewest tasks in high-cpu", here
+                return node, "the fallback: the fewest tasks in high-cpu"
         able = self._able(task, self._all)
-        return min(able, key=self._tasks), "the fallback: the fewest tasks of all", able
+        return min(able, key=self._tasks), "the fallback: the fewest tasks of all"
 
     def _able(
         self, task: Task, nodes: Iterable[ClusterNode], *, memory: bool = True

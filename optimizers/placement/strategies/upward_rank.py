@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from couler.errors import PlacementError
+from couler.optimizers.figure_texts import LEAST_S, seconds_text
 from couler.optimizers.placement.compiled import Compiled
-from couler.optimizers.placement.explaining import explain
 from couler.optimizers.placement.first_plans import Plan, list_pipelines, list_tasks
 from couler.optimizers.placement.improving import SETTLING, Evaluation, Score, improve, polish
 from couler.optimizers.placement.planned_pipelines import Outcome
-from couler.optimizers.placement.problem import Assignment, Pipeline, check_pipelines
+from couler.optimizers.placement.problem import Assignment, Choice, Pipeline, check_pipelines
 from couler.optimizers.placement.ranking import mean_seconds, upward_ranks
 from couler.optimizers.placement.requirements import MEMORY_MARGIN, check_placeable
 from couler.optimizers.placement.simulation import simulate
@@ -30,7 +30,7 @@ _TASK_VISITS = 400_000
 
 _POLISH_VISITS = 200_000
 """How many tasks may be looked at to find out that no other node of any one task is better: a
-second at worst. That is enough wherever `explain` tries other nodes."""
+second at worst."""
 
 _SPREAD_VISITS = 700_000
 """How much may be looked at to find out what Kubernetes would do: a second at worst."""
@@ -120,11 +120,10 @@ class UpwardRank:
         plan = self._improved(evaluation, plans, score)
         outcome = evaluation.outcome(plan)
         order = _order(evaluation, plan, outcome)
-        tells_cost = self.objective == "cost" or model.has_prices
         return Assignment(
             {model.keys[task]: nodes[plan.nodes[task]].name for task in order},
             tuple(model.keys[task] for task in order),
-            explain(evaluation, plan, outcome, score, order, tells_cost=tells_cost),
+            _choices(model, plan, outcome, order),
         )
 
     def _improved(self, evaluation: Evaluation, plans: Sequence[Plan], score: Score) -> Plan:
@@ -220,3 +219,23 @@ def _order(evaluation: Evaluation, plan: Plan, outcome: Outcome) -> list[int]:
         return list(outcome.order)
     tasks = [task for inside in model.members for task in inside]
     return sorted(tasks, key=lambda task: (outcome.starts[task], task))
+
+
+def _choices(
+    model: Compiled, plan: Plan, outcome: Outcome, order: Sequence[int]
+) -> tuple[Choice, ...]:
+    """Return how long each task takes, and waits for others where nodes are shared."""
+    ends = list(model.fixed_end)
+    found = []
+    for task in order:
+        node = plan.nodes[task]
+        seconds = model.duration(task, node, plan.nodes)
+        why = f"takes {seconds_text(seconds)} there"
+        if model.is_shared:
+            ends[task] = outcome.starts[task] + seconds
+            wait = outcome.starts[task] - max(
+                [model.now, *(ends[source] for source, _ in model.before[task])]
+            )
+            why += f", after {seconds_text(wait)} of waiting for others" if wait >= LEAST_S else ""
+        found.append(Choice(*model.keys[task], model.nodes[node].name, why))
+    return tuple(found)
