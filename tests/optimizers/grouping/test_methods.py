@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from couler.errors import ConfigurationError, GroupingError
+from couler.errors import GroupingError
 from couler.optimizers.grouping import (
     CONNECTION,
     METHODS,
@@ -172,20 +172,6 @@ def test_limits_make_several_groups_of_an_image() -> None:
 @given(problem=problems(6, has_lost=True))
 def test_contraction_is_never_below_the_best(problem: Problem) -> None:
     assert ContractedGroups().solve(problem).cost >= best_cost(problem) - 1e-6
-
-
-def test_an_unknown_method_is_refused_with_a_hint() -> None:
-    with pytest.raises(ConfigurationError, match='no method "contracton"; did you mean "contrac'):
-        grouping_method("contracton")
-    with pytest.raises(ConfigurationError, match="choose of none, random, connection"):
-        grouping_method("?")
-
-
-def test_an_unknown_option_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match='"random" has no option "sed"; it has seed'):
-        grouping_method("random", sed=1)
-    with pytest.raises(ConfigurationError, match='"node" has no option "seed"; it has none'):
-        grouping_method("node", seed=1)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from couler.errors import CoulerError, GroupingError
+from couler.errors import GroupingError
 from couler.optimizers.grouping import (
     Costs,
     Edge,
@@ -21,46 +21,6 @@ from couler.optimizers.grouping import (
     violations,
 )
 from tests.optimizers.grouping.pipelines import BLUE, RED, problem_of
-
-
-def test_all_wrong_names_and_numbers_are_told_at_once() -> None:
-    with pytest.raises(GroupingError) as raised:
-        Problem(
-            operators=(Operator("load", cpu=-1), Operator("train"), Operator("train")),
-            images=(Image("i", setup_s=math.inf),),
-            edges=(Edge("lod", "train"), Edge("load", "train"), Edge("load", "train", 3)),
-            limits=Limits(gpus=-2),
-        )
-    assert isinstance(raised.value, CoulerError)
-    assert raised.value.violations == (
-        '2 operators are called "train"; rename them',
-        'edge "lod" to "train": there is no "lod"; did you mean "load"?',
-        '"load" to "train": 2 edges; add their bytes to make one',
-        'operator "load": cpu is -1: at least 0, and finite',
-        'image "i": setup_s is inf: at least 0, and finite',
-        "the limit of gpus is -2: at least 0, or None",
-    )
-    assert str(raised.value).startswith("grouping: the problem makes no sense:\n  2 operators")
-
-
-def test_cycles_missing_images_and_limits_are_told_at_once() -> None:
-    with pytest.raises(GroupingError) as raised:
-        Problem(
-            operators=(
-                Operator("a", RED, gpus=4),
-                Operator("b", frozenset({"go", "tf"})),
-                Operator("c", cpu=8),
-            ),
-            images=(Image("red", RED),),
-            edges=(Edge("b", "c"), Edge("c", "b")),
-            limits=Limits(cpu=4, gpus=2),
-        )
-    assert raised.value.violations == (
-        'the edges have a cycle at or above "b"; remove an edge of it',
-        'operator "b": no image has all of its tags, go, tf',
-        'operator "c": cpu is 8, a pod has 4',
-        'operator "a": gpus is 4, a pod has 2',
-    )
 
 
 @pytest.mark.parametrize(

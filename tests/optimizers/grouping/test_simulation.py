@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from couler.errors import GroupingError
 from couler.optimizers.grouping import (
     Edge,
     Group,
@@ -128,24 +127,6 @@ def test_messages_of_a_stream_overlap() -> None:
     # Groups that wait for each other are no trouble to a stream.
     circle = (Group("red", ("a", "c")), Group("red", ("b",)))
     assert simulate(problem, circle, Platform(messages=3)).total_s == 8
-
-
-def test_what_cannot_run_is_refused() -> None:
-    alone = (Group("red", ("a",)), Group("red", ("b",)))
-    with pytest.raises(GroupingError, match="2 groups run at once, and there are 1 pods"):
-        simulate(problem_of("--"), alone, Platform(most_pods=1))
-    with pytest.raises(GroupingError, match="there are 2 messages, and batch steps run once"):
-        simulate(problem_of("--", mode="batch"), alone, Platform(messages=2))
-    with pytest.raises(GroupingError, match="does not solve its problem"):
-        simulate(problem_of("--"), alone[:1], Platform())
-    with pytest.raises(GroupingError) as raised:
-        Platform(pod_s=-1, messages=0, between_bytes_per_s=0, most_pods=0)
-    assert raised.value.violations == (
-        "pod_s is -1: at least 0",
-        "between_bytes_per_s is 0: above 0",
-        "messages is 0: above 0",
-        "most_pods is 0: at least 1, or None",
-    )
 
 
 @settings(max_examples=60)

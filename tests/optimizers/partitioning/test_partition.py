@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.errors import BudgetError, ConfigurationError
+from couler.errors import BudgetError
 from couler.optimizers.partitioning import (
     METHODS,
     Partition,
@@ -113,46 +113,6 @@ def test_more_parts_than_allowed_are_refused() -> None:
     assert partition(graph, {"steps": 2}, most_parts=2).count == 2
     with pytest.raises(BudgetError, match="needs 4 parts; at most 3"):
         partition(graph, {"steps": 1}, most_parts=3)
-
-
-@pytest.mark.parametrize(
-    ("budget", "method", "message"),
-    [
-        ({"steps": 2}, "band", "did you mean 'bands'"),
-        ({"steps": 2}, "metis", "choose of"),
-        ({"step": 2}, "bands", "did you mean 'steps'"),
-        ({"steps": 0}, "bands", "steps is 0"),
-    ],
-)
-def test_wrong_settings_are_refused(budget: dict[str, int], method: str, message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        partition(graph_of((), ()), budget, method)
-
-
-def test_a_negative_slack_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"slack is -0\.1"):
-        partition(graph_of((), ()), {"steps": 1}, slack=-0.1)
-
-
-def test_a_negative_overhead_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="overhead of steps is -1"):
-        partition(graph_of((), ()), {"steps": 1}, part_overhead={"steps": -1})
-
-
-@pytest.mark.parametrize(
-    ("graph", "message"),
-    [
-        ((("a",), ((), ()), {}, (1.0,)), "predecessors: 2 values for 1 nodes"),
-        ((("a",), ((),), {"steps": ()}, (1.0,)), "costs of 'steps': 0 values"),
-        ((("a",), ((),), {"steps": (-1,)}, (1.0,)), "-1 is negative"),
-        ((("a",), ((),), {}, (-1.0,)), "seconds: -1.0 is negative"),
-        ((("a",), ((1,),), {}, (1.0,)), "outside of 0 to 0"),
-        ((("a", "b"), ((1,), (0,)), {}, (1.0, 1.0)), "cycle at or above 'a'"),
-    ],
-)
-def test_what_is_no_graph_is_refused(graph: tuple[object, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        TaskGraph(*graph)  # type: ignore[arg-type]  # what is wrong is the point
 
 
 @pytest.mark.parametrize("method", ["bands", "levels", "order"])

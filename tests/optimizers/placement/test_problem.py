@@ -1,58 +1,19 @@
-"""Pipelines that are wrong are refused with all that is wrong."""
+"""The order of an assignment, and speeds."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 
 from couler.cluster.model import ClusterNode
-from couler.errors import CoulerError, PlacementError
+from couler.errors import PlacementError
 from couler.optimizers.placement.problem import (
     Assignment,
-    Edge,
     Pipeline,
     Task,
-    check_pipelines,
-    topological_order,
 )
 from couler.optimizers.placement.speeds import Speeds, check_speeds
 
 NODE = ClusterNode("n1", cpu=4, memory_bytes=1, group="medium")
-
-
-def test_all_problems_are_told_at_once() -> None:
-    wrong = [
-        Pipeline(
-            "one",
-            (Task("train", operations=-1), Task("train"), Task("test", cpu=math.nan)),
-            (Edge("trian", "test"), Edge("train", "test", -5)),
-            arrival_s=-1,
-        ),
-        Pipeline("one", (Task("a"), Task("b")), (Edge("a", "b"), Edge("b", "a"))),
-    ]
-    with pytest.raises(PlacementError) as caught:
-        check_pipelines(wrong)
-    assert isinstance(caught.value, CoulerError)
-    assert caught.value.problems == (
-        'pipeline "one": arrival_s must be at least 0, not -1',
-        'pipeline "one", task "train": operations must be at least 0, not -1',
-        'pipeline "one": two tasks are called "train": rename one',
-        'pipeline "one", task "test": cpu must be at least 0, not nan',
-        'pipeline "one": an edge names "trian", which is no task of it. Did you mean "train"?',
-        (
-            'pipeline "one": the edge from "train" to "test" must have size_bytes of at least 0, '
-            "not -5"
-        ),
-        'two pipelines are called "one": rename one',
-        'pipeline "one": a, b wait for each other, or for a circle of tasks',
-    )
-    assert str(caught.value).count("\n") == 8
-
-
-def test_order_of_an_unknown_edge() -> None:
-    with pytest.raises(PlacementError, match='an edge names "b", which is no task'):
-        topological_order(Pipeline("p", (Task("a"),), (Edge("a", "b"),)))
 
 
 def test_assignment_orders_pipelines_by_their_first_task() -> None:
@@ -92,16 +53,13 @@ def test_transfers() -> None:
     assert speeds.transfer_s(0) == 0.0
 
 
-def test_speeds_that_are_wrong_or_missing() -> None:
+def test_speeds_that_are_missing() -> None:
     pipeline = Pipeline("p", (Task("a", model="RF", operations=1), Task("b", operations=1)))
-    speeds = Speeds({("RF", "low"): 0.0}, bandwidth_bytes_per_s=0.0, latency_s=-1.0)
+    speeds = Speeds({("RF", "low"): 1.0})
     with pytest.raises(PlacementError) as caught:
         check_speeds(speeds, [pipeline], [NODE])
     mend = "add a rate for it, or one for all models or all nodes under an empty name"
     assert caught.value.problems == (
-        "the rate of RF on low must be above 0, not 0.0",
-        "bandwidth_bytes_per_s must be above 0, not 0.0",
-        "latency_s must be at least 0, not -1.0",
         f'nothing says how fast model "RF" is in group "medium": {mend}',
         f'nothing says how fast tasks without a model, as "b" is in group "medium": {mend}',
     )
