@@ -4,7 +4,6 @@
 from couler.optimizers.grouping.methods import METHODS as METHODS
 from couler.optimizers.grouping.methods import GroupingMethod as GroupingMethod
 from couler.optimizers.grouping.methods import group_operators as group_operators
-from couler.optimizers.grouping.methods import grouping_method as grouping_method
 from couler.optimizers.grouping.pddl import domain_text as domain_text
 from couler.optimizers.grouping.pddl import grouping_of_plan as grouping_of_plan
 from couler.optimizers.grouping.pddl import problem_text as problem_text
@@ -49,7 +48,6 @@ __all__ = [
     "check",
     "domain_text",
     "group_operators",
-    "grouping_method",
     "grouping_of_plan",
     "is_acyclic",
     "price",

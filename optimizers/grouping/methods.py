@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import types
 import typing as t
 from collections.abc import Callable, Mapping
 
-from couler.errors import ConfigurationError
 from couler.optimizers.grouping.baselines import NoGroups, RandomGroups
 from couler.optimizers.grouping.contraction import ContractedGroups
 from couler.optimizers.grouping.cp_sat import ConvexGroups
@@ -19,7 +16,7 @@ from couler.optimizers.grouping.problem import CONNECTION, NODE, Problem
 from couler.optimizers.grouping.solution import Solution
 from couler.optimizers.grouping.tree import TreeGroups
 
-__all__ = ["METHODS", "GroupingMethod", "group_operators", "grouping_method"]
+__all__ = ["METHODS", "GroupingMethod", "group_operators"]
 
 
 @t.runtime_checkable
@@ -48,23 +45,8 @@ METHODS: Mapping[str, Callable[..., GroupingMethod]] = types.MappingProxyType(
 of a problem."""
 
 
-def grouping_method(name: str, **options: object) -> GroupingMethod:
-    """Return a method by name."""
-    if name not in METHODS:
-        close = difflib.get_close_matches(name, METHODS, 1)
-        hint = f'did you mean "{close[0]}"?' if close else f"choose of {', '.join(METHODS)}"
-        raise ConfigurationError(f'grouping: there is no method "{name}"; {hint}')
-    make = METHODS[name]
-    known = [*inspect.signature(make).parameters]
-    for option in options:
-        if option not in known:
-            there = f"it has {', '.join(known)}" if known else "it has none"
-            raise ConfigurationError(f'grouping: method "{name}" has no option "{option}"; {there}')
-    return make(**options)
-
-
 def group_operators(problem: Problem, method: str | None = None, **options: object) -> Solution:
     """Group the operators of a problem."""
     if method is None:
         method = "greedy" if problem.mode == "streaming" else "contraction"
-    return grouping_method(method, **options).solve(problem)
+    return METHODS[method](**options).solve(problem)

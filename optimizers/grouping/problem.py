@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import heapq
 import math
 import typing as t
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,86 +121,6 @@ class Problem:
     costs: Costs = CONNECTION
     limits: Limits = NO_LIMITS
     mode: Mode = "streaming"
-
-    def __post_init__(self) -> None:
-        """Check everything, in O(n i + m) for i images."""
-        wrong = [*self._wrong_names(), *self._wrong_numbers()]
-        if not wrong:
-            wrong += [*self._wrong_order(), *self._without_image(), *self._over_limits()]
-        if wrong:
-            raise GroupingError("the problem makes no sense", wrong)
-
-    def _wrong_names(self) -> list[str]:
-        wrong = []
-        for what, names in (
-            ("operators", [one.name for one in self.operators]),
-            ("images", [one.name for one in self.images]),
-        ):
-            wrong += [
-                f'{count} {what} are called "{name}"; rename them'
-                for name, count in Counter(names).items()
-                if count > 1
-            ]
-        known = [one.name for one in self.operators]
-        there = set(known)
-        for edge in self.edges:
-            for name in (edge.before, edge.after):
-                if name not in there:
-                    close = difflib.get_close_matches(name, known, 1)
-                    hint = f'; did you mean "{close[0]}"?' if close else ""
-                    wrong.append(
-                        f'edge "{edge.before}" to "{edge.after}": there is no "{name}"{hint}'
-                    )
-        counted = Counter((edge.before, edge.after) for edge in self.edges)
-        for (before, after), count in counted.items():
-            if count > 1:
-                wrong.append(f'"{before}" to "{after}": {count} edges; add their bytes to make one')
-        return wrong
-
-    def _wrong_numbers(self) -> list[str]:
-        wrong = []
-        amounts: list[tuple[str, float]] = []
-        for one in self.operators:
-            amounts += [
-                (f'operator "{one.name}": {name}', getattr(one, name))
-                for name in ("cpu", "memory_bytes", "gpus", "seconds")
-            ]
-        amounts += [(f'image "{one.name}": setup_s', one.setup_s) for one in self.images]
-        amounts += [
-            (f'edge "{one.before}" to "{one.after}": size_bytes', one.size_bytes)
-            for one in self.edges
-        ]
-        for what, amount in amounts:
-            if not 0 <= amount < math.inf:
-                wrong.append(f"{what} is {amount}: at least 0, and finite")
-        for name in ("cpu", "memory_bytes", "gpus"):
-            limit = getattr(self.limits, name)
-            if limit is not None and not limit >= 0:
-                wrong.append(f"the limit of {name} is {limit}: at least 0, or None")
-        return wrong
-
-    def _wrong_order(self) -> list[str]:
-        if len(self.order) == len(self.operators):
-            return []
-        behind = set(range(len(self.operators))) - set(self.order)
-        name = self.operators[min(behind)].name
-        return [f'the edges have a cycle at or above "{name}"; remove an edge of it']
-
-    def _without_image(self) -> list[str]:
-        return [
-            f'operator "{one.name}": no image has all of its tags, {", ".join(sorted(one.tags))}'
-            for one, images in zip(self.operators, self.allowed, strict=True)
-            if not images
-        ]
-
-    def _over_limits(self) -> list[str]:
-        return [
-            f'operator "{one.name}": {name} is {getattr(one, name)}, a pod has {limit}'
-            for name in ("cpu", "memory_bytes", "gpus")
-            if (limit := getattr(self.limits, name)) is not None
-            for one in self.operators
-            if getattr(one, name) > limit
-        ]
 
     @cached_property
     def index(self) -> dict[str, int]:

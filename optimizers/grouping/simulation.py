@@ -6,9 +6,8 @@ import heapq
 import math
 from dataclasses import dataclass
 
-from couler.errors import GroupingError
 from couler.optimizers.grouping.problem import Grouping, Problem
-from couler.optimizers.grouping.solution import check, numbers_of
+from couler.optimizers.grouping.solution import numbers_of
 
 __all__ = ["Platform", "SimulatedRun", "Span", "simulate"]
 
@@ -28,26 +27,6 @@ class Platform:
     most_pods: int | None = None
     setups_at_once: int | None = None
     messages: int = 1
-
-    def __post_init__(self) -> None:
-        """Refuse what no run would end on."""
-        wrong = [
-            f"{name} is {getattr(self, name)}: at least 0"
-            for name in ("pod_s", "inside_s", "between_s")
-            if not getattr(self, name) >= 0
-        ]
-        wrong += [
-            f"{name} is {getattr(self, name)}: above 0"
-            for name in ("inside_bytes_per_s", "between_bytes_per_s", "messages")
-            if not getattr(self, name) > 0
-        ]
-        wrong += [
-            f"{name} is {count}: at least 1, or None"
-            for name in ("most_pods", "setups_at_once")
-            if (count := getattr(self, name)) is not None and count < 1
-        ]
-        if wrong:
-            raise GroupingError("this platform makes no sense", wrong)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +57,6 @@ class SimulatedRun:
 
 def simulate(problem: Problem, grouping: Grouping, platform: Platform) -> SimulatedRun:
     """Return what a run of a grouping does."""
-    check(problem, grouping)
-    wrong = []
-    if problem.mode == "batch" and platform.messages != 1:
-        wrong.append(f"there are {platform.messages} messages, and batch steps run once")
-    if problem.mode == "streaming" and len(grouping) > (platform.most_pods or math.inf):
-        wrong.append(f"{len(grouping)} groups run at once, and there are {platform.most_pods} pods")
-    if problem.limits.sized_by_group or problem.limits.steps:
-        wrong.append("pods are sized by their groups or bound how many steps run at once")
-    if wrong:
-        raise GroupingError("this run cannot be simulated", wrong)
     return _Run(problem, grouping, platform).report()
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-from couler.errors import ConfigurationError
 from couler.optimizers.partitioning.model import TaskGraph
 
 
@@ -19,17 +17,6 @@ class Budget:
         part_overhead: Mapping[str, int],
         cut_overhead: Mapping[str, int],
     ) -> None:
-        for name in (*limits, *part_overhead, *cut_overhead):
-            if name not in graph.costs:
-                close = difflib.get_close_matches(name, graph.costs, 1)
-                known = f"did you mean {close[0]!r}?" if close else f"there are {list(graph.costs)}"
-                raise ConfigurationError(f"budget: no step has a cost {name!r}; {known}")
-        for name, limit in limits.items():
-            if limit < 1:
-                raise ConfigurationError(f"budget: {name} is {limit}; it must be 1 or more")
-        for name, overhead in (*part_overhead.items(), *cut_overhead.items()):
-            if overhead < 0:
-                raise ConfigurationError(f"budget: an overhead of {name} is {overhead}, below 0")
         self.names = tuple(limits)
         self.limits = tuple(limits.values())
         self.part_overhead = tuple(part_overhead.get(name, 0) for name in self.names)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import types
 from collections.abc import Callable, Mapping, Sequence
 
-from couler.errors import BudgetError, ConfigurationError
+from couler.errors import BudgetError
 from couler.optimizers.partitioning.blocks import Blocks
 from couler.optimizers.partitioning.budget import Budget
 from couler.optimizers.partitioning.dfs import by_walk, walked
@@ -39,12 +38,6 @@ def partition(
     cut_overhead: Mapping[str, int] | None = None,
 ) -> Partition:
     """Put each node into one part, so that parts keep a budget and wait for none in a circle."""
-    if method not in METHODS:
-        close = difflib.get_close_matches(method, METHODS, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"choose of {', '.join(METHODS)}"
-        raise ConfigurationError(f"partitioning: there is no method {method!r}; {hint}")
-    if not slack >= 0:
-        raise ConfigurationError(f"partitioning: slack is {slack}; it must be 0 or more")
     limits = Budget(graph, budget, part_overhead or {}, cut_overhead or {})
     blocks = Blocks(graph, limits)
     found = _whole(blocks) or Partition(*_spread(blocks, METHODS[method](_checked(blocks), slack)))

@@ -20,27 +20,6 @@ class TaskGraph:
     edge_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)
     together: tuple[tuple[int, ...], ...] = ()
 
-    def __post_init__(self) -> None:
-        """Check what the fields say of each other, in O(n + m) for m edges."""
-        count = len(self.names)
-        per_node = {"predecessors": self.predecessors, "seconds": self.seconds}
-        per_node |= {f"costs of {name!r}": cost for name, cost in self.costs.items()}
-        for what, values in per_node.items():
-            if len(values) != count:
-                raise ValueError(f"{what}: {len(values)} values for {count} nodes")
-        for name, cost in self.costs.items():
-            if count and min(cost) < 0:
-                raise ValueError(f"costs of {name!r}: {min(cost)} is negative")
-        if count and not min(self.seconds) >= 0:
-            raise ValueError(f"seconds: {min(self.seconds)} is negative")
-        ends = [node for befores in self.predecessors for node in befores]
-        ends += [node for nodes in self.together for node in nodes]
-        if ends and (min(ends) < 0 or max(ends) >= count):
-            raise ValueError(f"an edge or a set names a node outside of 0 to {count - 1}")
-        if len(self.order) != count:
-            left = sorted(set(range(count)) - set(self.order))
-            raise ValueError(f"the graph has a cycle at or above {self.names[left[0]]!r}")
-
     @cached_property
     def successors(self) -> tuple[tuple[int, ...], ...]:
         """For each node those that wait for it, in program order, each once."""
@@ -52,7 +31,7 @@ class TaskGraph:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The nodes in a topological order, breadth first; those behind a cycle are left out."""
+        """The nodes in a topological order, breadth first."""
         waiting = [len(set(befores)) for befores in self.predecessors]
         order = [node for node, count in enumerate(waiting) if not count]
         for node in order:  # grows while it is read: a queue

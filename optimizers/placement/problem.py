@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from couler.errors import PlacementError
-from couler.ir.diagnostics import did_you_mean
 from couler.ir.policies import Toleration
 
 __all__ = [
@@ -19,7 +16,6 @@ __all__ = [
     "Task",
     "TaskKey",
     "TaskKind",
-    "check_pipelines",
     "topological_order",
 ]
 
@@ -123,8 +119,6 @@ def topological_order(pipeline: Pipeline) -> tuple[int, ...]:
     after: list[list[int]] = [[] for _ in pipeline.tasks]
     waits = [0] * len(pipeline.tasks)
     for edge in pipeline.edges:
-        if edge.source not in place or edge.target not in place:
-            raise PlacementError("pipelines are wrong:", _edge_problems(pipeline))
         after[place[edge.source]].append(place[edge.target])
         waits[place[edge.target]] += 1
     found = [number for number, count in enumerate(waits) if not count]
@@ -133,73 +127,4 @@ def topological_order(pipeline: Pipeline) -> tuple[int, ...]:
             waits[one] -= 1
             if not waits[one]:
                 found.append(one)
-    if len(found) < len(pipeline.tasks):
-        names = ", ".join(pipeline.tasks[n].name for n, count in enumerate(waits) if count)
-        raise PlacementError(
-            "pipelines are wrong:",
-            [f'pipeline "{pipeline.name}": {names} wait for each other, or for a circle of tasks'],
-        )
     return tuple(found)
-
-
-def check_pipelines(pipelines: Sequence[Pipeline]) -> None:
-    """Refuse pipelines that cannot be meant."""
-    problems: list[str] = []
-    names: set[str] = set()
-    for pipeline in pipelines:
-        if pipeline.name in names:
-            problems.append(f'two pipelines are called "{pipeline.name}": rename one')
-        names.add(pipeline.name)
-        wrong = [*_task_problems(pipeline), *_edge_problems(pipeline)]
-        problems += wrong
-        if not wrong:
-            try:
-                topological_order(pipeline)
-            except PlacementError as error:
-                problems += error.problems
-    if problems:
-        raise PlacementError("pipelines are wrong:", problems)
-
-
-def _task_problems(pipeline: Pipeline) -> Iterable[str]:
-    where = f'pipeline "{pipeline.name}"'
-    if not _is_amount(pipeline.arrival_s):
-        yield f"{where}: arrival_s must be at least 0, not {pipeline.arrival_s}"
-    seen: set[str] = set()
-    for task in pipeline.tasks:
-        if task.name in seen:
-            yield f'{where}: two tasks are called "{task.name}": rename one'
-        seen.add(task.name)
-        amounts = {
-            "operations": task.operations,
-            "memory_bytes": task.memory_bytes,
-            "cpu": task.cpu,
-            "gpus": task.gpus,
-            **{f"seconds on {place or 'others'}": s for place, s in task.seconds.items()},
-        }
-        for what, amount in amounts.items():
-            if not _is_amount(amount):
-                yield f'{where}, task "{task.name}": {what} must be at least 0, not {amount}'
-
-
-def _edge_problems(pipeline: Pipeline) -> list[str]:
-    names = [task.name for task in pipeline.tasks]
-    known = set(names)
-    found = [
-        f'pipeline "{pipeline.name}": an edge names "{name}", which is no task of it.'
-        f"{did_you_mean(name, names)}"
-        for edge in pipeline.edges
-        for name in (edge.source, edge.target)
-        if name not in known
-    ]
-    found += [
-        f'pipeline "{pipeline.name}": the edge from "{edge.source}" to "{edge.target}" must have '
-        f"size_bytes of at least 0, not {edge.size_bytes}"
-        for edge in pipeline.edges
-        if not _is_amount(edge.size_bytes)
-    ]
-    return found
-
-
-def _is_amount(number: float) -> bool:
-    return math.isfinite(number) and number >= 0

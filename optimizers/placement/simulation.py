@@ -16,7 +16,6 @@ from couler.optimizers.placement.problem import (
     Choice,
     Pipeline,
     TaskKey,
-    check_pipelines,
 )
 from couler.optimizers.placement.ready_tasks import ReadyTasks
 from couler.optimizers.placement.report import PipelineTimes, Report, TaskSpan
@@ -37,7 +36,6 @@ def simulate(
 ) -> Report:
     """Return what a run does."""
     actual = actual or speeds
-    check_pipelines(pipelines)
     check_speeds(speeds, pipelines, cluster.nodes)
     check_speeds(actual, pipelines, cluster.nodes)
     return _Run(pipelines, cluster, strategy, speeds, rules or Rules(), actual).report()

@@ -24,13 +24,6 @@ class Rules:
     poll_s: float = 5.0
     memory_margin: float = MEMORY_MARGIN
 
-    def __post_init__(self) -> None:
-        """Refuse what goes with nothing."""
-        if self.dispatch == "pipelines" and self.sharing == "contended":
-            raise ValueError("contended nodes are for tasks that start by themselves")
-        if not (self.window_s >= 0 and self.poll_s >= 0 and self.memory_margin >= 0):
-            raise ValueError("window_s, poll_s and memory_margin must be at least 0")
-
 
 @dataclass(frozen=True, slots=True)
 class Fixed:

@@ -13,7 +13,6 @@ from couler.optimizers.placement.problem import (
     Pipeline,
     Task,
     TaskKey,
-    check_pipelines,
     topological_order,
 )
 from couler.optimizers.placement.requirements import (
@@ -84,7 +83,6 @@ class KubernetesScheduler:
 
     def place(self, pipelines: Sequence[Pipeline], state: ClusterState) -> Assignment:
         """Return the node of each task that fits somewhere, in the order of the pipelines."""
-        check_pipelines(pipelines)
         nodes = state.cluster.nodes
         check_placeable(pipelines, nodes, self.memory_margin, without=state.fixed)
         used = {

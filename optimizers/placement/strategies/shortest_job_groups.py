@@ -13,7 +13,6 @@ from couler.optimizers.placement.problem import (
     Pipeline,
     Task,
     TaskKey,
-    check_pipelines,
     topological_order,
 )
 from couler.optimizers.placement.requirements import (
@@ -97,7 +96,6 @@ class ShortestJobGroups:
 
     def place(self, pipelines: Sequence[Pipeline], state: ClusterState) -> Assignment:
         """Return where tasks go, the shortest pipeline first."""
-        check_pipelines(pipelines)
         nodes = state.cluster.nodes
         check_placeable(pipelines, nodes, self.memory_margin, without=state.fixed)
         placing = _Placing(self, nodes, dict(state.load))

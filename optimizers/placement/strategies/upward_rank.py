@@ -13,7 +13,7 @@ from couler.optimizers.placement.compiled import Compiled
 from couler.optimizers.placement.first_plans import Plan, list_pipelines, list_tasks
 from couler.optimizers.placement.improving import SETTLING, Evaluation, Score, improve, polish
 from couler.optimizers.placement.planned_pipelines import Outcome
-from couler.optimizers.placement.problem import Assignment, Choice, Pipeline, check_pipelines
+from couler.optimizers.placement.problem import Assignment, Choice, Pipeline
 from couler.optimizers.placement.ranking import mean_seconds, upward_ranks
 from couler.optimizers.placement.requirements import MEMORY_MARGIN, check_placeable
 from couler.optimizers.placement.simulation import simulate
@@ -106,7 +106,6 @@ class UpwardRank:
 
     def place(self, pipelines: Sequence[Pipeline], state: ClusterState) -> Assignment:
         """Return the best plan that is found."""
-        check_pipelines(pipelines)
         nodes = state.cluster.nodes
         check_placeable(pipelines, nodes, self.memory_margin, without=state.fixed)
         check_speeds(state.speeds, pipelines, nodes)
