@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from couler.optimizers.grouping import Costs, Edge, Image, Operator, Problem, group_operators
 from couler.optimizers.grouping.contracting import Contracting
-from couler.optimizers.grouping.convex import split_by_level, strong_components
+from couler.optimizers.grouping.convex import split_by_level
 from couler.optimizers.grouping.moving import move_operators
 from couler.optimizers.grouping.solution import assemble_members, order_of_groups, price
 from tests.optimizers.grouping.pipelines import partitions, problem_of, problems
@@ -100,12 +100,6 @@ def test_splitting_by_level_leaves_no_circle_and_no_group_that_was_in_none(
                 old[node] = number
         if order_of_groups(problem, old, len(groups)) is not None:
             assert {frozenset(some) for some in split} == whole
-
-
-def test_strong_components_by_hand() -> None:
-    edges = {0: {1}, 1: {2}, 2: {0, 3}, 3: {4}, 4: set(), 5: {4}}
-    found = [sorted(some) for some in strong_components(edges)]
-    assert found == [[4], [3], [0, 1, 2], [5]]
 
 
 def test_levels_split_only_what_waits_in_a_circle() -> None:
