@@ -10,25 +10,15 @@ from couler.show.scene import Edge, Layer
 
 def split_parts(layer: Layer) -> list[Layer]:
     """Return the parts of a layer that no arrow joins, in the order of their first boxes."""
-    near: dict[str, list[str]] = {box.path: [] for box in layer.boxes}
-    for edge in layer.edges:
-        near[edge.source].append(edge.target)
-        near[edge.target].append(edge.source)
-    part_of: dict[str, int] = {}
-    count = 0
-    for box in layer.boxes:
-        if box.path in part_of:
-            continue
-        waiting = [box.path]
-        part_of[box.path] = count
-        while waiting:
-            for path in near[waiting.pop()]:
-                if path not in part_of:
-                    part_of[path] = count
-                    waiting.append(path)
-        count += 1
-    boxes: list[list[int]] = [[] for _ in range(count)]
-    edges: list[list[Edge]] = [[] for _ in range(count)]
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_nodes_from(box.path for box in layer.boxes)
+    graph.add_edges_from((edge.source, edge.target) for edge in layer.edges)
+    parts = list(nx.connected_components(graph))
+    part_of = {path: number for number, paths in enumerate(parts) for path in paths}
+    boxes: list[list[int]] = [[] for _ in parts]
+    edges: list[list[Edge]] = [[] for _ in parts]
     for number, box in enumerate(layer.boxes):
         boxes[part_of[box.path]].append(number)
     for edge in layer.edges:

@@ -35,6 +35,8 @@ class TreeGroups:
 
 
 def _not_solvable(problem: Problem) -> list[str]:
+    from networkx.utils import UnionFind
+
     if problem.mode == "batch":
         is_line = (
             all(len(some) <= 1 for some in (*problem.predecessors, *problem.successors))
@@ -46,25 +48,17 @@ def _not_solvable(problem: Problem) -> list[str]:
         wrong.append("limits of memory or GPUs may need several groups of an image")
     if problem.costs.per_lost_s:
         wrong.append("lost seconds are no sum over edges and images")
-    root = list(range(len(problem.operators)))
+    joined = UnionFind()
     for before, after, _ in problem.pairs:
-        one, other = _root(root, before), _root(root, after)
-        if one == other:
+        if joined[before] == joined[after]:
             name = problem.operators[after].name
             wrong.append(f'the graph is no tree: two paths lead to "{name}"')
             break
-        root[one] = other
+        joined.union(before, after)
     free = len(problem.useful_images) - len(_needed(problem))
     if free > MOST_CHOICES:
         wrong.append(f"{free} images may be used or not, and at most {MOST_CHOICES} can be tried")
     return wrong
-
-
-def _root(root: list[int], node: int) -> int:
-    while root[node] != node:
-        root[node] = root[root[node]]
-        node = root[node]
-    return node
 
 
 def _needed(problem: Problem) -> list[int]:

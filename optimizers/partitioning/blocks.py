@@ -23,7 +23,12 @@ class Blocks:
         count = len(graph.names)
         group_of = list(range(count))
         if graph.together:
-            group_of = _united(count, graph.together)
+            from networkx.utils import UnionFind
+
+            united = UnionFind(range(count))
+            for nodes in graph.together:
+                united.union(*nodes)
+            group_of = [united[node] for node in range(count)]
             circle_of = strong_components(quotient_edges(graph.predecessors, group_of, count))
             numbers: dict[int, int] = {}
             group_of = [numbers.setdefault(circle_of[group], len(numbers)) for group in group_of]
@@ -128,20 +133,3 @@ class Blocks:
             began = max((end[one] for one in befores if one in end), default=0.0)
             end[node] = began + self.graph.seconds[node]
         return max(end.values())
-
-
-def _united(count: int, together: Sequence[Sequence[int]]) -> list[int]:
-    """Return the group of each node, called by its first; sets that overlap are one group."""
-    parent = list(range(count))
-
-    def find(node: int) -> int:
-        while parent[node] != node:
-            parent[node] = parent[parent[node]]
-            node = parent[node]
-        return node
-
-    for nodes in together:
-        for node in nodes[1:]:
-            first, second = sorted((find(nodes[0]), find(node)))
-            parent[second] = first
-    return [find(node) for node in range(count)]

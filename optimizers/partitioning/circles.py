@@ -35,36 +35,14 @@ def topological_order(before: Sequence[set[int]]) -> list[int]:
 
 
 def strong_components(before: Sequence[set[int]]) -> list[int]:
-    """Return for each node a number of its strongly connected component, 0 and up."""
-    low = [-1] * len(before)
-    component = [-1] * len(before)
-    open_nodes: list[int] = []
-    seen = found = 0
-    for root in range(len(before)):
-        if low[root] >= 0:
-            continue
-        walk = [(root, iter(sorted(before[root])))]
-        entered = {root: seen}
-        low[root] = seen
-        seen += 1
-        open_nodes.append(root)
-        while walk:
-            node, rest = walk[-1]
-            for one in rest:
-                if low[one] < 0:
-                    entered[one] = low[one] = seen
-                    seen += 1
-                    open_nodes.append(one)
-                    walk.append((one, iter(sorted(before[one]))))
-                    break
-                if component[one] < 0:
-                    low[node] = min(low[node], low[one])
-            else:
-                walk.pop()
-                if walk:
-                    low[walk[-1][0]] = min(low[walk[-1][0]], low[node])
-                if low[node] == entered[node]:
-                    while component[node] < 0:
-                        component[open_nodes.pop()] = found
-                    found += 1
+    """Return for each node the number of its strongly connected component, rising along edges."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(before)))
+    graph.add_edges_from((node, one) for node, some in enumerate(before) for one in sorted(some))
+    component = [0] * len(before)
+    for number, nodes in enumerate(nx.strongly_connected_components(graph)):
+        for node in nodes:
+            component[node] = number
     return component
