@@ -87,7 +87,7 @@ JsonMap = t.Annotated[
 class Node(BaseModel):
     """Base of everything in the IR: immutable, exact about types, closed to unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     def gives(self, fields: frozenset[str]) -> bool:
         """Return whether it was given one of these fields; those that were not have defaults."""

@@ -106,7 +106,7 @@ class Range(Variant):
     """
 
     kind: t.Literal["range"] = "range"
-    start: Value = Literal(value=0)
+    start: Value = Literal.model_construct(value=0)
     count: Value | None = None
     end: Value | None = None
     format: str | None = None
@@ -138,9 +138,6 @@ Value = t.Annotated[
 
 Text: t.TypeAlias = str | Value
 """Text that reaches a process: a plain string, or a value written as on the wire."""
-
-for _model in (RoundRef, Field, OrElse, FirstOf, Range, Template):
-    _model.model_rebuild()
 
 
 _LEAVES = frozenset((Literal, ParamRef, StepRef, ItemRef, RunRef, OwnRef))

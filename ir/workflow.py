@@ -366,7 +366,3 @@ class Workflow(Node):
     annotations: TextMap = FrozenDict()
     engine: JsonMap = FrozenDict()
     source: SourceRef | None = None
-
-
-for _node in (LocalForm, Job, Group, Hook):
-    _node.model_rebuild()

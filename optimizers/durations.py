@@ -11,7 +11,6 @@ from couler.ir.ranges import known_items
 from couler.ir.values import StepRef
 from couler.ir.walk import predecessors
 from couler.ir.workflow import Group, Step, Suspend
-from couler.optimizers.partitioning import start_times
 
 Lasting = Callable[[Step], float]
 """Gives the seconds of one item and one round of a step that is no group."""
@@ -28,6 +27,8 @@ class Clock:
         """Return when each step of a scope starts and ends, in seconds from the scope's start."""
         index = {step.name: number for number, step in enumerate(steps)}
         before = [[index[one] for one in predecessors(step) if one in index] for step in steps]
+        from couler.optimizers.partitioning import start_times  # only where times are known
+
         counts = item_counts(steps)
         seconds = [self.seconds(step, counts.get(step.name, 1)) for step in steps]
         paths = [part_path(step.part) for step in steps] if self.parts_are_barriers else None

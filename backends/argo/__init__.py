@@ -242,7 +242,7 @@ def _check_version(version: str | None) -> None:
 
 def _notes(workflow: Workflow) -> Iterator[str]:
     """What must exist where the workflow runs."""
-    from couler.backends.argo.family import has_runs
+    from couler.backends.argo.parts import has_runs
     from couler.ir.needs import needs
 
     for need in needs(workflow):

@@ -11,7 +11,6 @@ from couler.backends.argo.reset import has_ended
 from couler.backends.argo.status_nodes import Node, is_over, settled_nodes
 from couler.backends.argo.workflow_api import TEMPLATE_MARK, Change, Json, WorkflowApi
 from couler.errors import LostRunError
-from couler.ir.workflow import Workflow
 from couler.rest.client import RestError
 
 _NO_WATCH = 405
@@ -72,11 +71,6 @@ def stop_children(api: WorkflowApi, found: Json) -> None:
             api.stop(child["metadata"]["name"])
         except LostRunError:  # it has gone with its parent
             continue
-
-
-def has_runs(workflow: Workflow) -> bool:
-    """Return whether parts of a workflow have runs of their own."""
-    return any(step.part is not None and step.part.run is not None for step in workflow.steps)
 
 
 class PartRun(t.NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo.names import Names, legal
 from couler.backends.argo.pods import Tree
-from couler.ir.workflow import Step
+from couler.ir.workflow import Step, Workflow
 
 PART_TEMPLATE = "couler-part-"
 """How the name of the template of a part begins."""
@@ -116,3 +116,8 @@ def _divide(
 def _task_name(part: str) -> str:
     """A short name for the task of a part, as all that crosses a cut names it."""
     return f"p{part}" if part[0].isdigit() else f"p-{legal(part)}"
+
+
+def has_runs(workflow: Workflow) -> bool:
+    """Return whether parts of a workflow have runs of their own."""
+    return any(step.part is not None and step.part.run is not None for step in workflow.steps)

@@ -19,7 +19,7 @@ GPU_TYPE_LABEL = "nvidia.com/gpu.product"
 
 def placement(step: Step, gpu_type_label: str) -> Tree:
     """Return the fields of a template that choose nodes."""
-    wanted = step.placement or Placement()
+    wanted = step.placement or Placement.model_construct()
     selector = dict(wanted.node_selector)
     if step.resources is not None and step.resources.gpu is not None:
         gpu_type = step.resources.gpu.type

@@ -6,10 +6,11 @@ import time
 import typing as t
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-from couler.backends.argo.family import Family, has_runs, home_of, stop_children
+from couler.backends.argo.family import Family, home_of, stop_children
 from couler.backends.argo.family_restart import FamilyRestart
 from couler.backends.argo.following import AWAY, POLLING, Watched, changes
 from couler.backends.argo.observe import Observer
+from couler.backends.argo.parts import has_runs
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
 from couler.backends.argo.restarting import is_same, putting_back
 from couler.backends.argo.schedules import cron_of, kept_paused, scheduled

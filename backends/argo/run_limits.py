@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from couler.backends.argo.family import has_runs
 from couler.backends.argo.lower import steps_read_at_exit
+from couler.backends.argo.parts import has_runs
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import Scope, predecessors, scopes
 from couler.ir.workflow import Output, Step, Workflow

@@ -80,14 +80,14 @@ def pod_settings(pod: PodSettings) -> Tree:
 
 def scheduled_metadata(workflow: Workflow) -> Tree:
     """Return the labels and annotations that scheduled runs have from their beginning."""
-    runs = workflow.runs or RunSettings()
+    runs = workflow.runs or RunSettings.model_construct()
     fixed = [(one.name, one.value) for one in runs.labels if isinstance(one.value, str)]
     return pods.metadata(fixed, runs.annotations.items())
 
 
 def run_settings(workflow: Workflow, *, in_schedule: bool = False) -> Tree:
     """Return what the spec of a workflow says of its runs."""
-    runs = workflow.runs or RunSettings()
+    runs = workflow.runs or RunSettings.model_construct()
     retention: Mapping[str, int | None] = {"secondsAfterCompletion": workflow.keep_s}
     if runs.retention is not None:
         retention = {

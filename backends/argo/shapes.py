@@ -143,5 +143,7 @@ def all_plain(words: tuple[Text, ...]) -> bool:
     return {*map(type, words)} <= {str}
 
 
-_NO_SETTINGS = _settings_key(Step(name="any", action=Container(image="any")), {})
+_NO_SETTINGS = _settings_key(
+    Step.model_construct(name="any", action=Container.model_construct(image="any")), {}
+)
 """Equal to the key of a step that was given settings, but none other than the defaults."""

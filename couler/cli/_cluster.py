@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from couler.cli._session import Session
-from couler.cluster.reading import CLUSTER_FILE, read_cluster_file
 from couler.errors import ConfigurationError
 
 if t.TYPE_CHECKING:
@@ -40,6 +39,8 @@ def find_cluster_file(
             origin = session.settings.origin("cluster")
             raise ConfigurationError(f"{origin}: there is no cluster file {path}")
         return path
+    from couler.cluster.reading import CLUSTER_FILE  # only where a pass asks for machines
+
     folders = [Path()]
     if program is not None and program.path != "-":
         folders.insert(0, Path(program.path).parent)
@@ -62,5 +63,7 @@ def find_cluster(
     file = find_cluster_file(session, flag, program)
     if file is None:
         return None
+    from couler.cluster.reading import read_cluster_file
+
     session.detail(f"the cluster of {file}")
     return read_cluster_file(file)

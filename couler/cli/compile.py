@@ -7,7 +7,6 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from couler import stages
 from couler.backends.base import Artifact
 from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._load import Source, load
@@ -26,8 +25,9 @@ from couler.cli._options import (
 from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
-from couler.cli._targets import connect_to
 from couler.errors import ConfigurationError, EngineError, fold
+from couler.stages.artifacts import compile
+from couler.stages.planning import plan as plan_workflow
 
 
 @click.command()
@@ -80,9 +80,11 @@ def command(
         engine = choose_engine(session, engine)
         target = target_of(session, engine, **flags)
     else:  # as it is submitted
+        from couler.cli._targets import connect_to  # only those who name a target pay for it
+
         connection = connect_to(session, engine, target_name, **flags)
         engine, target = connection.engine, connection.target
-    plan = stages.plan(
+    plan = plan_workflow(
         load(file),
         engine=engine,
         target=target,
@@ -95,7 +97,7 @@ def command(
         session.info(f"{warning}\n{more}" if more else str(warning))
     assert plan.backend is not None, "it was planned for an engine"
     format_ = session.settings.choose("format", format_, plan.backend.formats)
-    artifact = stages.compile(plan, engine, format=format_)
+    artifact = compile(plan, engine, format=format_)
     session.detail(f"{plan.workflow.name} for {engine}: {_sizes(artifact)}")
     _write(session, artifact, output)
     for note in artifact.notes:

@@ -10,7 +10,7 @@ from couler.ir.values import Field, Literal, StepRef, Value
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Container, Input, Step
 
-UNKNOWN_VALUE = Field(of=Literal(value=None), path=("unknown",))
+UNKNOWN_VALUE = Field.model_construct(of=Literal.model_construct(value=None), path=("unknown",))
 """Stands for a value that was reported as wrong: verification has nothing to say about it."""
 
 _new = object.__new__

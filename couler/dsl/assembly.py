@@ -38,7 +38,7 @@ _DEFAULTABLE = ("retry", "timeout_s", "resources", "placement", "pull_policy", "
 
 def set_fields(builder: Builder, **fields: object) -> None:
     """Set fields of the workflow; None leaves one as it is."""
-    builder.fields.update(fitting(builder, ir.Workflow(name="w"), fields))
+    builder.fields.update(fitting(builder, ir.Workflow, fields, name="w"))
     if fields.get("engine"):
         warn_of_engines(builder, fields["engine"])
 
@@ -52,7 +52,7 @@ def set_stored(builder: Builder, template: object, cluster_wide: object) -> None
 
 def set_pod(builder: Builder, **fields: object) -> None:
     """Set fields of what all pods of the workflow share; None leaves one as it is."""
-    builder.pod.update(fitting(builder, ir_pods.PodSettings(), fields))
+    builder.pod.update(fitting(builder, ir_pods.PodSettings, fields))
 
 
 def set_files(builder: Builder, files: object) -> None:
@@ -118,7 +118,7 @@ def label_runs(
     if known:
         builder.runs["labels"] = tuple(known.values())
     if annotations is not None:
-        builder.runs.update(fitting(builder, ir_pods.RunSettings(), {"annotations": annotations}))
+        builder.runs.update(fitting(builder, ir_pods.RunSettings, {"annotations": annotations}))
 
 
 def set_read(
@@ -317,6 +317,6 @@ def build_workflow(builder: Builder) -> ir.Workflow:
             for secret in named.values()
             for key in secret.keys
         )
-    return ir.Workflow(
+    return ir.Workflow.model_construct(
         name=builder.name, steps=builder.root.build(), source=builder.source, **fields
     )

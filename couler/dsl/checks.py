@@ -52,7 +52,9 @@ def attempt(
     return None
 
 
-def fitting(builder: Builder, node: Node, fields: Mapping[str, object]) -> dict[str, t.Any]:
+def fitting(
+    builder: Builder, node: type[Node], fields: Mapping[str, object], **required: object
+) -> dict[str, t.Any]:
     """Return the fields that a node of the IR can be given; report the others."""
     kept: dict[str, t.Any] = {}
     for name, value in fields.items():
@@ -60,7 +62,7 @@ def fitting(builder: Builder, node: Node, fields: Mapping[str, object]) -> dict[
             continue
         given = dict(value) if isinstance(value, Mapping) else value
         try:
-            checked = type(node).model_validate({**dict(node), name: given})
+            checked = node.model_validate({**required, name: given})
         except ValidationError as error:
             builder.report("CLR105", first_problem(error))
         else:

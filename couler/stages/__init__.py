@@ -1,32 +1,32 @@
-"""The stages of a workflow: `Workflow -> Plan -> Artifact -> Run`."""
+"""The stages of a workflow: `Workflow -> Plan -> Artifact -> Run`; each is loaded at first use."""
 
-from couler.stages.artifacts import compile as compile
-from couler.stages.artifacts import judge as judge
-from couler.stages.artifacts import show as show
-from couler.stages.checks import diagnose as diagnose
-from couler.stages.overrides import Override as Override
-from couler.stages.plan_page import picture_plan as picture_plan
-from couler.stages.planning import SCHEMA_VERSION as SCHEMA_VERSION
-from couler.stages.planning import Plan as Plan
-from couler.stages.planning import plan as plan
-from couler.stages.running import PlannedStep as PlannedStep
-from couler.stages.running import RunEvent as RunEvent
-from couler.stages.running import RunResult as RunResult
-from couler.stages.running import cancel as cancel
-from couler.stages.running import plan_retry as plan_retry
-from couler.stages.running import plan_run as plan_run
-from couler.stages.running import retry as retry
-from couler.stages.running import run as run
-from couler.stages.scheduling import schedule as schedule
-from couler.stages.submitting import prepare_restart as prepare_restart
-from couler.stages.submitting import submit as submit
-from couler.stages.submitting import submit_again as submit_again
-from couler.stages.workflows import AnyWorkflow as AnyWorkflow
-from couler.stages.workflows import ProgramWorkflow as ProgramWorkflow
+import typing as _t
+from importlib import import_module as _import_module
+
+if _t.TYPE_CHECKING:
+    from couler.stages.artifacts import compile, judge, show
+    from couler.stages.checks import diagnose
+    from couler.stages.overrides import Override
+    from couler.stages.plan_page import picture_plan
+    from couler.stages.planning import SCHEMA_VERSION, Plan, plan
+    from couler.stages.running import (
+        PlannedStep,
+        RunEvent,
+        RunResult,
+        cancel,
+        plan_retry,
+        plan_run,
+        retry,
+        run,
+    )
+    from couler.stages.scheduling import schedule
+    from couler.stages.submitting import prepare_restart, submit, submit_again
+    from couler.stages.workflows import AnyWorkflow, ProgramWorkflow
 
 __all__ = [
     "SCHEMA_VERSION",
     "AnyWorkflow",
+    "Override",
     "Plan",
     "PlannedStep",
     "ProgramWorkflow",
@@ -48,3 +48,35 @@ __all__ = [
     "submit",
     "submit_again",
 ]
+
+_MODULES = {
+    "SCHEMA_VERSION": "planning",
+    "AnyWorkflow": "workflows",
+    "Override": "overrides",
+    "Plan": "planning",
+    "PlannedStep": "running",
+    "ProgramWorkflow": "workflows",
+    "RunEvent": "running",
+    "RunResult": "running",
+    "cancel": "running",
+    "compile": "artifacts",
+    "diagnose": "checks",
+    "judge": "artifacts",
+    "picture_plan": "plan_page",
+    "plan": "planning",
+    "plan_retry": "running",
+    "plan_run": "running",
+    "prepare_restart": "submitting",
+    "retry": "running",
+    "run": "running",
+    "schedule": "scheduling",
+    "show": "artifacts",
+    "submit": "submitting",
+    "submit_again": "submitting",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -14,11 +14,11 @@ from couler.ir.sizes import Footprint, Limits, Over
 from couler.ir.walk import Scope, ScopeKey, scopes
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.group_budget import GroupFinder
-from couler.optimizers.run_budget import RunBudget
-from couler.optimizers.scope_split import ScopeSplit, name_of
-from couler.optimizers.split_reason import capital, told_with_daemons
 from couler.optimizers.step_times import with_path_s
+
+if t.TYPE_CHECKING:
+    from couler.optimizers.run_budget import RunBudget
+    from couler.optimizers.scope_split import ScopeSplit
 
 Method: t.TypeAlias = t.Literal["bands", "levels", "order", "dfs"]
 
@@ -84,6 +84,8 @@ class Split:
         footprint = None if context.weigh is None else context.weigh(workflow)
         if context.weigh is not None and footprint is None:
             return workflow  # the engine cannot run it anyway, and its check says why
+        if self._is_small(workflow, footprint):
+            return workflow
         splits = list(self._splits(workflow, footprint, context))
         found: dict[ScopeKey, Mapping[str, Part]] = {}
 
@@ -118,10 +120,28 @@ class Split:
                 context.explain(split.reason)
         return made
 
+    def _is_small(self, workflow: Workflow, footprint: Footprint | None) -> bool:
+        """Return whether nothing is over a limit and no scope has parts: the usual case."""
+        limits = Limits() if footprint is None else footprint.limits
+        most = [count for count in (self.group_steps, limits.scope_steps) if count is not None]
+        return (
+            not (self.run_steps or self.run_pods or self.run_bytes)
+            and (footprint is None or not limits.takes_runs or footprint.fits)
+            and all(
+                len(scope.steps) <= min(most, default=len(scope.steps))
+                and all(step.part is None for step in scope.steps)
+                for scope in scopes(workflow)
+            )
+        )
+
     def _splits(
         self, workflow: Workflow, footprint: Footprint | None, context: PassContext
     ) -> Iterator[ScopeSplit]:
         """Yield the scopes that have no parts yet."""
+        from couler.optimizers.group_budget import GroupFinder
+        from couler.optimizers.scope_split import ScopeSplit, name_of
+        from couler.optimizers.split_reason import capital
+
         limits = Limits() if footprint is None else footprint.limits
         for scope in scopes(with_path_s(workflow, context.known_times)):
             if any(step.part is not None for step in scope.steps):
@@ -139,6 +159,9 @@ class Split:
 
     def _give_up(self, split: ScopeSplit, error: BudgetError, context: PassContext) -> None:
         """Say why a scope is not split, or refuse it where a budget is stated."""
+        from couler.optimizers.scope_split import name_of
+        from couler.optimizers.split_reason import capital, told_with_daemons
+
         scope = split.scope
         by_name = {step.name: step for step in scope.steps}
         named = [by_name[name] for name in error.nodes]
@@ -164,6 +187,8 @@ class Split:
 
     def _run_budget(self, workflow: Workflow, footprint: Footprint | None) -> RunBudget | None:
         """Return what a run of its own may hold, if there is a limit."""
+        from couler.optimizers.run_budget import RunBudget
+
         asked = {"steps": self.run_steps, "pods": self.run_pods, "bytes": self.run_bytes}
         stated = {name: most for name, most in asked.items() if most is not None}
         by_engine = footprint is not None and footprint.limits.takes_runs

@@ -9,7 +9,7 @@ import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.cluster_api import ClusterApi
-from couler.backends.argo.family import has_runs
+from couler.backends.argo.parts import has_runs
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.run_limits import check_runs
 from couler.backends.base import Target

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.cluster_api import ClusterApi
-from couler.backends.argo.family import Family, children_of, has_runs, stop_children
+from couler.backends.argo.family import Family, children_of, stop_children
 from couler.backends.argo.observe import Observer
+from couler.backends.argo.parts import has_runs
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.status_nodes import is_over
 from couler.backends.argo.submission import read_objects

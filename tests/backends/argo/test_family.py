@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.family import has_runs, with_children
+from couler.backends.argo.family import with_children
+from couler.backends.argo.parts import has_runs
 from couler.backends.argo.pod_logs import pod_name
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.run_limits import check_runs
