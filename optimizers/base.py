@@ -16,8 +16,10 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Placement, Profile
 from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
-from couler.optimizers.estimate import Figure
-from couler.optimizers.step_times import StepTime, StepTimes
+
+if t.TYPE_CHECKING:
+    from couler.optimizers.estimate import Figure
+    from couler.optimizers.step_times import StepTime, StepTimes
 
 Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
 """Gives what a workflow takes of the engine; None for one that it cannot run anyway."""

@@ -12,9 +12,11 @@ from couler.ir.graph import Graph
 from couler.ir.serialize import write_json
 from couler.ir.walk import scopes, steps_by_path
 from couler.ir.workflow import Workflow
-from couler.optimizers.diff import Change, Moved, change_to_json, diff, path_of
-from couler.optimizers.estimate import Figure
-from couler.optimizers.step_times import StepTimes, times_after
+
+if t.TYPE_CHECKING:
+    from couler.optimizers.diff import Change
+    from couler.optimizers.estimate import Figure
+    from couler.optimizers.step_times import StepTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,15 @@ class PassRecord:
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """What is different after the pass."""
+        from couler.optimizers.diff import diff
+
         return diff(self.before, self.after, self.derived)
 
     @cached_property
     def known_times(self) -> StepTimes:
         """How long steps take after the pass, by what it and those before it know."""
+        from couler.optimizers.step_times import times_after
+
         return times_after(self)
 
     @cached_property
@@ -81,6 +87,8 @@ class PassRecord:
     @cached_property
     def sources(self) -> dict[str, tuple[str, ...]]:
         """For each step after the pass, the steps before it that it comes from."""
+        from couler.optimizers.diff import Moved
+
         known = {path for path, _ in steps_by_path(self.before)}
         moved = {change.to: change.step for change in self.changes if isinstance(change, Moved)}
         found: dict[str, tuple[str, ...]] = {}
@@ -104,11 +112,15 @@ class PassRecord:
 
     def reason_of(self, change: Change) -> str:
         """Return what the pass said of one change, or an empty text."""
+        from couler.optimizers.diff import path_of
+
         path = path_of(change)
         return "" if path is None else self.step_reasons.get(path, "")
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the record as JSON, the workflows left out."""
+        from couler.optimizers.diff import change_to_json
+
         return {
             "pass": self.name,
             "options": {name: _plain(value) for name, value in self.options.items()},

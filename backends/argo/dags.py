@@ -6,20 +6,13 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from couler.backends.argo import no_files, pods
-from couler.backends.argo.child_runs import RunPart
 from couler.backends.argo.depends import StartRules
-from couler.backends.argo.divided_scope import DividedScope
 from couler.backends.argo.expressions import tag
 from couler.backends.argo.file_locations import AT, INDEX, is_item_wrapper
-from couler.backends.argo.hooks import hooks
-from couler.backends.argo.items import NO_ITEMS, fan_out
 from couler.backends.argo.leaves import Hole, Leaves
-from couler.backends.argo.loops import ROUND, LoopPlan, initial, loop_template
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.names import Names
-from couler.backends.argo.output_checks import check_task, shown_value
 from couler.backends.argo.overrides import merge
-from couler.backends.argo.part_dags import ScopeTemplates
 from couler.backends.argo.parts import is_divided, task_names
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import OutputRenderer, Renderer, global_name, row_field
@@ -30,6 +23,11 @@ from couler.ir.actions import TemplateCall
 from couler.ir.values import ParamRef, StepRef, walk
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Input, Output, Step
+
+if t.TYPE_CHECKING:
+    from couler.backends.argo.child_runs import RunPart
+    from couler.backends.argo.loops import LoopPlan
+    from couler.backends.argo.part_dags import ScopeTemplates
 
 ROOT_LOCATION = variable("workflow.name")
 LOOP_LEVELS = 60
@@ -72,6 +70,8 @@ class Scopes:
                 if step.loop is not None:
                     inside += 1
                     levels = LOOP_LEVELS // (inside + _loops_below(step.action.steps))
+                    from couler.backends.argo.loops import LoopPlan
+
                     bound = step.loop.max_iterations
                     plan = LoopPlan.within(bound, max(levels, 1))
                     self._plans[id(step)] = plan
@@ -121,6 +121,9 @@ class Scopes:
         nodes: t.Literal["tasks", "steps"] = "tasks" if kept is None else "steps"
         divided: ScopeTemplates | None = None
         if is_divided(steps):
+            from couler.backends.argo.divided_scope import DividedScope
+            from couler.backends.argo.part_dags import ScopeTemplates
+
             given = inputs if view.owner is not None else ()
             divided = ScopeTemplates(
                 DividedScope(
@@ -163,6 +166,8 @@ class Scopes:
         if view.owner is not None and view.owner.retry is not None and view.owner.retry.limit:
             template["retryStrategy"] = pods.retry_strategy(view.owner.retry)
         if is_followed and kept is None:
+            from couler.backends.argo.output_checks import check_task
+
             check = check_task(outputs, after_all, renderer)
             if check is not None:
                 tasks.append(check)
@@ -189,6 +194,8 @@ class Scopes:
             if is_item_wrapper(step):
                 inputs.append(INDEX)
         if step.loop is not None:
+            from couler.backends.argo.loops import loop_template
+
             self.templates.append(
                 loop_template(
                     step,
@@ -239,11 +246,13 @@ class Scopes:
         if step.when is not None:
             task["when"] = tag(renderer.condition(step.when))
         if step.foreach is not None:
+            from couler.backends.argo.items import fan_out
+
             task.update(fan_out(step, step.foreach, renderer))
         arguments: Tree = {}
         parameters = self._arguments(step, renderer)
         if parameters:
-            if task.get("withParam") == NO_ITEMS:  # Argo evaluates what no item will read
+            if task.get("withParam") == "[]":  # Argo evaluates what no item will read
                 parameters = [{**given, "value": ""} for given in parameters]
             arguments["parameters"] = parameters
         if isinstance(step.action, TemplateCall):
@@ -261,6 +270,8 @@ class Scopes:
         if arguments:
             task["arguments"] = arguments
         if step.hooks:
+            from couler.backends.argo.hooks import hooks
+
             task["hooks"] = hooks(step.hooks, renderer.status_of(step), renderer, self._leaves)
         if step.engine:
             return merge(task, step.engine.get("argo", {}).get("task", {}))
@@ -306,6 +317,8 @@ class Scopes:
                 at = Tagged(f"{place}/{index}") if step.foreach is not None else place
                 parameters.append({"name": AT, "value": at})
         if step.loop is not None:
+            from couler.backends.argo.loops import ROUND
+
             parameters.append({"name": ROUND, "value": "0"})
         return parameters
 
@@ -325,6 +338,8 @@ def _argument(given: Hole | Input, step: Step, renderer: Renderer) -> str:
     if isinstance(value, str):
         return value
     if step.loop is not None:
+        from couler.backends.argo.loops import initial
+
         value = initial(value)
     return renderer.text(value, step, given.type)
 
@@ -364,6 +379,8 @@ def _parameters_in(outputs: Iterable[Output]) -> list[str]:
 def _output(
     output: Output, renderer: Renderer, *, gathers: bool, kept: Mapping[str, str] | None
 ) -> Tree:
+    from couler.backends.argo.output_checks import shown_value
+
     value = shown_value(output, renderer.view)
     expression = renderer.expression_as(value, None, output.type)
     if gathers:

@@ -9,10 +9,8 @@ from couler.backends.argo.check import status_bytes
 from couler.backends.argo.limits import STATUS_BYTES
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.node_counts import NodeCounts
-from couler.backends.argo.overs import overs
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.run_limits import stays_in_first_run
-from couler.ir.sizes import Cost, Costs, Footprint, Limits
+from couler.ir.sizes import Cost, Costs, Footprint, Limits, Over
 from couler.ir.workflow import Workflow
 
 
@@ -25,9 +23,21 @@ def footprint(workflow: Workflow, manifest: Manifest, limits: Limits) -> Footpri
         size_bytes=lambda: len(manifest.json.encode()) + status_bytes(manifest.spec),
         definitions=lambda: len(_templates(manifest)),
         costs=lambda: _costs(workflow, manifest),
-        overs=lambda: tuple(overs(manifest, limits)),
-        stays=lambda: stays_in_first_run(workflow),
+        overs=lambda: _overs(manifest, limits),
+        stays=lambda: _stays(workflow),
     )
+
+
+def _overs(manifest: Manifest, limits: Limits) -> tuple[Over, ...]:
+    from couler.backends.argo.overs import overs
+
+    return tuple(overs(manifest, limits))
+
+
+def _stays(workflow: Workflow) -> Mapping[str, str]:
+    from couler.backends.argo.run_limits import stays_in_first_run
+
+    return stays_in_first_run(workflow)
 
 
 def _templates(manifest: Manifest) -> list[Tree]:

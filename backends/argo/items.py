@@ -18,9 +18,6 @@ from couler.ir.values import Literal, Range, StepRef, Value
 from couler.ir.wire import MAX_ITEMS
 from couler.ir.workflow import Step
 
-NO_ITEMS = "[]"
-"""What `withParam` is for a literal of nothing: Argo runs a task with an empty `withItems` once."""
-
 _SAFE_INTEGER = 2**53
 """Beyond it Go's numbers of JSON are not exact."""
 
@@ -50,9 +47,7 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
     if all_known:
         lists = {name: known_items(items) or () for name, items in foreach.over.items()}
         if not all(lists.values()):
-            return {
-                "withParam": "[]"
-            }  # Argo takes a task with an empty `withItems` for one of none
+            return {"withParam": "[]"}  # Argo runs a task with an empty `withItems` once
         if as_rows:
             return {"withItems": _row_items(lists, as_json, indexed=keeps_files(step))}
         [(name, values)] = lists.items()

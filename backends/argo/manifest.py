@@ -11,20 +11,14 @@ from functools import cached_property
 
 from couler.backends.argo import files, pods
 from couler.backends.argo.cachekey import DEFAULT_MAPS, map_name
-from couler.backends.argo.child_runs import RunPart, divide
 from couler.backends.argo.dags import Scopes
 from couler.backends.argo.expressions import json_literal, tag
-from couler.backends.argo.hooks import hooks
 from couler.backends.argo.kept import read_where_kept
 from couler.backends.argo.leaves import Leaves, holes_of_metrics
 from couler.backends.argo.locks import synchronization
-from couler.backends.argo.loops import limit_template
 from couler.backends.argo.lower import lower, steps_read_at_exit
-from couler.backends.argo.metrics import metrics
 from couler.backends.argo.names import Names, TemplateNames
 from couler.backends.argo.overrides import merge
-from couler.backends.argo.own import facts_of_run
-from couler.backends.argo.part_helpers import helper_templates
 from couler.backends.argo.parts import ends_template
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
@@ -39,6 +33,9 @@ from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps
 from couler.ir.workflow import ExitHandler, Parameter, Schedule, Step, StoredWorkflow, Workflow
+
+if t.TYPE_CHECKING:
+    from couler.backends.argo.child_runs import RunPart
 
 API_VERSION = "argoproj.io/v1alpha1"
 KINDS = ("Workflow", "WorkflowTemplate", "CronWorkflow")
@@ -131,6 +128,8 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     spec = merge(own, overrides.pop("spec", {}))
     definitions: tuple[Tree, ...] = ()
     if body.runs:
+        from couler.backends.argo.child_runs import divide
+
         divided = divide(spec, body.runs, name=workflow.name, namespace=options.namespace)
         spec, definitions = divided
     if kind == "CronWorkflow":
@@ -225,6 +224,9 @@ def _stored(stored: StoredWorkflow) -> Tree:
 def _metrics(workflow: Workflow) -> Tree | None:
     if not workflow.metrics:
         return None
+    from couler.backends.argo.metrics import metrics
+    from couler.backends.argo.own import facts_of_run
+
     view = ScopeView.of_workflow(workflow)
     renderer = Renderer(view, {}, "")
     holes = {hole.name: hole.text for hole in holes_of_metrics(workflow.metrics)}
@@ -311,13 +313,20 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
         scopes.emit(view.of_handler(handler.steps), handler.steps, handler_names[handler.name])
     templates = [*scopes.templates, *leaves.templates()]
     if scopes.is_divided:
+        from couler.backends.argo.part_helpers import helper_templates
+
         templates += helper_templates()
     elif scopes.checks_outputs:
         templates.append(ends_template())
     if any(step.loop is not None for step in all_steps(workflow)):
+        from couler.backends.argo.loops import limit_template
+
         templates.append(limit_template(options.helper_image))
-    state = Renderer(view, {}, "")
-    own_hooks = hooks(workflow.hooks, "workflow.status", state, leaves)
+    own_hooks: Tree = {}
+    if workflow.hooks:
+        from couler.backends.argo.hooks import hooks
+
+        own_hooks = hooks(workflow.hooks, "workflow.status", Renderer(view, {}, ""), leaves)
     owners = {**dict(scopes.owners()), **dict(leaves.owners())}
     return _Body(templates, depth, own_hooks, owners, tuple(scopes.runs))
 

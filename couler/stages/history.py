@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import typing as t
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -143,6 +142,8 @@ def _by_place(database: Database, instances: Sequence[Instance]) -> dict[str, li
 
 
 def _profile(ran: Sequence[Instance], engine: str | None, store: ObjectStore) -> Measured:
+    import statistics
+
     timed = [one.seconds for one in ran if one.engine == engine] or [one.seconds for one in ran]
     known = islice((size for one in ran if (size := _bytes(one, store)) is not None), _SIZED)
     sizes = [*known]

@@ -14,17 +14,7 @@ from couler.errors import InvalidWorkflowError, UnsupportedFeatureError, fold
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Kept, Machines, Pass
-from couler.optimizers.estimate import Estimate, Figure, Prices
 from couler.optimizers.log import PassLog, Size, measure
-from couler.optimizers.log_text import (
-    Row,
-    known_text,
-    log_text,
-    pass_of_costs,
-    pass_of_times,
-    rows_of,
-    table_text,
-)
 from couler.optimizers.pipeline import Callback
 from couler.stages.checks import check_engine, refuse_errors, verify_everywhere
 from couler.stages.history import EarlierRuns
@@ -35,6 +25,8 @@ from couler.stages.workflows import AnyWorkflow, as_ir
 
 if t.TYPE_CHECKING:
     from couler.ir.source_map import SourceMap
+    from couler.optimizers.estimate import Estimate, Figure, Prices
+    from couler.optimizers.log_text import Row
 
 SCHEMA_VERSION = 1
 """Version of the JSON of a plan."""
@@ -97,6 +89,8 @@ class Plan:
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """Sizes and estimates before and after each pass, and as the last row of all of them."""
+        from couler.optimizers.log_text import rows_of
+
         barriers = bool(self.parts_are_barriers)
         return rows_of(self.source, self.log.records, self.prices, parts_are_barriers=barriers)
 
@@ -114,6 +108,8 @@ class Plan:
     @property
     def known_text(self) -> str:
         """Of how many steps the estimates know."""
+        from couler.optimizers.log_text import known_text
+
         whole = self.rows[-1]
         steps = whole.sizes[1].steps
         return known_text(
@@ -128,11 +124,15 @@ class Plan:
     @property
     def costs_by(self) -> str | None:
         """The pass that knows what machines cost, if the cost is that; None if it is by prices."""
+        from couler.optimizers.log_text import pass_of_costs
+
         return pass_of_costs(self.log.records, self.prices)
 
     @property
     def seconds_by(self) -> str | None:
         """The pass that knows how long steps take on machines; None if it is by the profiles."""
+        from couler.optimizers.log_text import pass_of_times
+
         return pass_of_times(self.log.records)
 
     @property
@@ -157,6 +157,8 @@ class Plan:
 
         The refusal is not in it: it is told as the error that it is.
         """
+        from couler.optimizers.log_text import log_text, table_text
+
         lines = [
             self.title,
             "",

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from couler.errors import BudgetError, EngineOptionError, InvalidWorkflowError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Part
-from couler.ir.rewrite import map_scopes
 from couler.ir.sizes import Footprint, Limits, Over
 from couler.ir.walk import Scope, ScopeKey, scopes
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.step_times import with_path_s
 
 if t.TYPE_CHECKING:
     from couler.optimizers.run_budget import RunBudget
@@ -141,6 +139,7 @@ class Split:
         from couler.optimizers.group_budget import GroupFinder
         from couler.optimizers.scope_split import ScopeSplit, name_of
         from couler.optimizers.split_reason import capital
+        from couler.optimizers.step_times import with_path_s
 
         limits = Limits() if footprint is None else footprint.limits
         for scope in scopes(with_path_s(workflow, context.known_times)):
@@ -213,5 +212,7 @@ def _labelled(workflow: Workflow, labels: Mapping[ScopeKey, Mapping[str, Part]])
             step.model_copy(update={"part": parts[step.name]}) if step.name in parts else step
             for step in scope.steps
         )
+
+    from couler.ir.rewrite import map_scopes
 
     return map_scopes(workflow, label)
