@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.features import Feature
-from couler.ir.file_uses import add_file_features
 from couler.ir.flow_uses import (
     Enclosed,
     add_foreach_features,
@@ -21,11 +20,10 @@ from couler.ir.locks import lock_features, locks_of
 from couler.ir.metrics import metric_features
 from couler.ir.pod_uses import add_process_features
 from couler.ir.policies import SourceRef
-from couler.ir.value_uses import add_value_features
 from couler.ir.walk import own_values
 from couler.ir.wire import is_file
 from couler.ir.workflow import Container, Group, Http, Job, Output, Script, Step, Suspend, Workflow
-from couler.ir.workflow_uses import add_workflow_features
+from couler.ir.workflow_uses import add_file_features, add_value_features, add_workflow_features
 
 
 class Use(t.NamedTuple):

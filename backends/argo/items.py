@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from couler.backends.argo.expressions import quote, tag
 from couler.backends.argo.file_locations import INDEX, keeps_files
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.ranges import sequence
-from couler.backends.argo.references import Renderer
+from couler.backends.argo.references import Renderer, sequence
 from couler.backends.argo.scope import find_output, is_read_as_json, json_text, wire_text
 from couler.backends.argo.tags import tag_in
 from couler.ir.policies import Foreach

@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection, Iterator, Sequence
 
-from couler.backends.argo.beginnings import may_not_begin
 from couler.backends.argo.metrics import is_hole
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
@@ -15,6 +14,7 @@ from couler.ir.listing import ListFiles
 from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, map_container_texts
 from couler.ir.policies import Foreach, Loop
+from couler.ir.ranges import is_known
 from couler.ir.storage import EnvVar
 from couler.ir.values import (
     Field,
@@ -48,6 +48,17 @@ from couler.ir.workflow import (
     Suspend,
     Workflow,
 )
+
+
+def may_not_begin(step: Step) -> bool:
+    """Whether Argo evaluates more than texts it was given, where it begins a lowered step."""
+    if step.foreach is not None and not all(map(is_known, step.foreach.over.values())):
+        return True
+    return step.loop is not None and any(
+        not isinstance(value, RoundRef) and any(isinstance(one, RoundRef) for one in walk(value))
+        for _, value in step_values(step)
+    )
+
 
 ORIGIN = "argo"
 

@@ -15,14 +15,18 @@ from couler.backends.argo.dags import Scopes
 from couler.backends.argo.expressions import json_literal, tag
 from couler.backends.argo.kept import read_where_kept
 from couler.backends.argo.leaves import Leaves, holes_of_metrics
-from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import lower, steps_read_at_exit
 from couler.backends.argo.names import Names, TemplateNames
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.parts import ends_template
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
-from couler.backends.argo.runs import pod_settings, run_settings, scheduled_metadata
+from couler.backends.argo.runs import (
+    pod_settings,
+    run_settings,
+    scheduled_metadata,
+    synchronization,
+)
 from couler.backends.argo.scope import ScopeView, wire_text
 from couler.backends.argo.tags import Tagged
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from couler.backends.argo import pods
 from couler.backends.argo.containers import pod_container
@@ -13,9 +13,40 @@ from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView
 from couler.backends.argo.tags import Tagged
 from couler.ir import kubernetes_pods
+from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore
 from couler.ir.manifests import thawed
 from couler.ir.pods import ExecutorPlugin, PodCleanup, PodOptions, PodSettings, RunSettings, StepPod
 from couler.ir.workflow import Workflow
+
+
+def synchronization(locks: Sequence[Lock]) -> Tree:
+    """Return a template's or a workflow's `synchronization`."""
+    fields: Tree = {"mutexes": [], "semaphores": []}
+    for lock in locks:
+        fields["mutexes" if isinstance(lock, Mutex) else "semaphores"].append(_entry(lock))
+    return {name: entries for name, entries in fields.items() if entries}
+
+
+def _entry(lock: Lock) -> Tree:
+    entry: Tree
+    match lock:
+        case Mutex():
+            entry = {"name": lock.name}
+            if lock.database:
+                entry["database"] = True
+        case Semaphore():
+            key: Tree = {"name": lock.limit.config_map, "key": lock.limit.key}
+            if lock.limit.optional:
+                key["optional"] = True
+            entry = {"configMapKeyRef": key}
+        case DatabaseSemaphore():
+            entry = {"database": {"key": lock.key}}
+        case _:
+            t.assert_never(lock)
+    if lock.namespace is not None:
+        entry["namespace"] = lock.namespace
+    return entry
+
 
 DISPLAY_NAME = "workflows.argoproj.io/display-name"
 """Annotation of a template: what Argo shows in place of the name of a node."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from couler.backends.argo import files, pods
 from couler.backends.argo.cachekey import REPOSITORY_MARK, memo_key, memo_map
 from couler.backends.argo.listing import data
-from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.metrics import metrics
 from couler.backends.argo.names import input_place
@@ -18,7 +17,7 @@ from couler.backends.argo.places import Filled, Places
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.processes import WORK_VOLUME, Processes, input_path, work_path
 from couler.backends.argo.resources import resource_manifest
-from couler.backends.argo.runs import DISPLAY_NAME, step_pod
+from couler.backends.argo.runs import DISPLAY_NAME, step_pod, synchronization
 from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.tags import variable
 from couler.ir import kubernetes_pods

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from couler.dsl._nodes import UNKNOWN_VALUE, make_plain_input
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.names import free_among
-from couler.dsl.order import ProgramOrder
 from couler.dsl.types import TypeSpec
 from couler.ir import values as ir
 from couler.ir.conditions import And, Condition
@@ -19,7 +18,47 @@ from couler.ir.workflow import Input, Output, Step
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
     from couler.dsl.dag import Nodes
+    from couler.dsl.drafts import Draft
     from couler.dsl.handles import Value
+
+
+class ProgramOrder:
+    """The positions of one scope; every step waits for the steps of the position before it.
+
+    `concurrent`, and all `when` calls on one output, share a position: each branch of it is a
+    sequence of positions of its own, and the next position waits for the last of every branch.
+    """
+
+    __slots__ = ("before", "current", "key")
+
+    def __init__(self, before: tuple[Draft, ...] = ()) -> None:
+        self.before = before
+        self.current: list[Draft] = []
+        self.key: object = None
+
+    def place(self, draft: Draft) -> None:
+        """Give a step the next position."""
+        self.advance(None)
+        draft.after = self.before
+        self.current.append(draft)
+
+    def advance(self, key: object) -> None:
+        """Go to the next position, or stay if this one has the same key."""
+        if key is not None and key == self.key:
+            return
+        if self.current:
+            self.before = tuple(self.current)
+            self.current = []
+        self.key = key
+
+    @contextlib.contextmanager
+    def branch(self, key: object) -> Iterator[ProgramOrder]:
+        """Give a sequence of positions that is one branch of the position with this key."""
+        self.advance(key)
+        inner = ProgramOrder(self.before)
+        yield inner
+        self.current.extend(inner.current)
+
 
 _NO_IDENTIFIER = re.compile(r"\W+")
 

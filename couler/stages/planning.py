@@ -19,8 +19,7 @@ from couler.optimizers.pipeline import Callback
 from couler.stages.checks import check_engine, refuse_errors, verify_everywhere
 from couler.stages.history import EarlierRuns
 from couler.stages.overrides import Override, find_overrides
-from couler.stages.rewriting import Origins, prepare, rewrite
-from couler.stages.weighing import parts_are_barriers
+from couler.stages.rewriting import Origins, parts_are_barriers, prepare, rewrite
 from couler.stages.workflows import AnyWorkflow, as_ir
 
 if t.TYPE_CHECKING:

@@ -2,25 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from couler.backends.base import Backend, Target
+from couler.backends.base import Backend, Target, Weigher, unsupported_uses
 from couler.cluster.model import Cluster
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.sizes import Footprint
 from couler.ir.storages import fill_locations
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
-from couler.optimizers.base import Kept, Machines, Pass, TunedParameters, fits_engine
+from couler.optimizers.base import (
+    Kept,
+    Machines,
+    Pass,
+    Refusals,
+    TunedParameters,
+    Weigh,
+    fits_engine,
+)
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
 from couler.stages.history import EarlierRuns
-from couler.stages.refusing import refusals
-from couler.stages.weighing import weigher
+
+
+def weigher(backend: Backend | None, target: Target) -> Weigh | None:
+    """Return what weighs workflows for an engine; None for one without limits, or without engine.
+
+    It gives None for a workflow that the engine cannot run whatever its size is.
+    """
+    if backend is None or not isinstance(backend, Weigher) or not backend.limits(target).has_any:
+        return None
+
+    def weigh(workflow: Workflow) -> Footprint | None:
+        if any(unsupported_uses(workflow, backend, target, {})):
+            return None
+        return backend.footprint(workflow, target)
+
+    return weigh
+
+
+def refusals(backend: Backend | None, target: Target) -> Refusals | None:
+    """Return what tells the errors of an engine; None without one."""
+    if backend is None:
+        return None
+
+    def refused(workflow: Workflow) -> Sequence[Diagnostic]:
+        missing = unsupported_uses(workflow, backend, target, {})
+        checked = backend.check(workflow, target)
+        return [one for one in (*missing, *checked) if one.severity == "error"]
+
+    return refused
+
 
 _MOST_STEPS = 5
 """A message names so many of the steps that something comes from; the others are counted."""

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import re
+import typing as t
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 from couler.ir.actions import ContainerSet
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.graph import Graph
 from couler.ir.local_forms import as_process
+from couler.ir.metrics import Counter, Gauge, Histogram, Metric
 from couler.ir.paths import HANDLER_PREFIX
-from couler.ir.policies import Resources
+from couler.ir.policies import Part, Resources
+from couler.ir.values import Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
 from couler.ir.verify.actions import (
     check_action,
     check_inputs,
@@ -21,23 +28,241 @@ from couler.ir.verify.conditions import check_when
 from couler.ir.verify.environment import check_environment, check_paths
 from couler.ir.verify.files import check_files, check_optional_reads, check_scope_outputs
 from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
-from couler.ir.verify.hooks import check_hooks
 from couler.ir.verify.limits import MAX_DEPTH, check_words
-from couler.ir.verify.metrics import check_metrics
-from couler.ir.verify.names import check_handler_name, check_step_names, check_value_names
-from couler.ir.verify.own import OF_RUN, facts_of
-from couler.ir.verify.parts import check_parts
+from couler.ir.verify.names import (
+    check_handler_name,
+    check_label_name,
+    check_step_names,
+    check_value_names,
+)
+from couler.ir.verify.own import OF_RUN, STATUS, Facts, check_own_condition, facts_of
 from couler.ir.verify.places import check_places
 from couler.ir.verify.pods import OF_POD, check_run_labels, check_step_pod
-from couler.ir.verify.policies import POLICIES, check_foreach, check_policies, check_step_loop
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.report import Order, Report
 from couler.ir.verify.scope import ScopeView
-from couler.ir.verify.settings import check_default_values, check_settings
-from couler.ir.verify.types import Kind
+from couler.ir.verify.settings import (
+    POLICIES,
+    check_default_values,
+    check_foreach,
+    check_policies,
+    check_settings,
+    check_step_loop,
+)
+from couler.ir.verify.types import FILE_TYPES, Kind
 from couler.ir.verify.values import Reader
-from couler.ir.walk import HOOKS
-from couler.ir.workflow import Group, Hook, Job, Step, Workflow
+from couler.ir.walk import HOOKS, predecessors, step_values
+from couler.ir.workflow import Group, Hook, Job, Step, Suspend, Workflow
+
+_Part: t.TypeAlias = tuple[t.Literal["run", "group", "step"], str]
+"""A part, or a step that is one by itself."""
+
+
+def check_parts(view: ScopeView) -> None:
+    """Check the parts of a scope that has some, in time linear in its steps and edges."""
+    parts = {name: step.part for name, step in view.steps.items() if step.part is not None}
+    _check_names(view, parts)
+    _check_nesting(view, parts)
+    order = {name: predecessors(step) for name, step in view.steps.items()}
+    if len(Graph(order).topological_order) < len(order):
+        return  # the steps themselves wait for each other, which has its own message
+    outer: dict[str, _Part] = {}
+    groups: dict[str, _Part] = {}
+    runs: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name, part in parts.items():
+        if part.group is not None:
+            outer[name] = groups[name] = ("group", part.group)
+        if part.run is not None:
+            outer[name] = ("run", part.run)
+            runs.setdefault(part.run, {})[name] = order[name]
+    _check_circle(view, outer, order)
+    for within in runs.values():
+        _check_circle(view, groups, within)
+
+
+def _check_names(view: ScopeView, parts: Mapping[str, Part]) -> None:
+    seen: set[str] = set()
+    for name, part in parts.items():
+        for given in (part.run, part.group):
+            if given is None or given in seen:
+                continue
+            seen.add(given)
+            report = partial(_add, view, view.steps[name])
+            check_label_name(given, "part", report)
+
+
+def _add(view: ScopeView, step: Step, code: str, message: str) -> None:
+    view.add(code, step, message)
+
+
+def _check_nesting(view: ScopeView, parts: Mapping[str, Part]) -> None:
+    first: dict[str, tuple[str, str | None]] = {}
+    in_workflow = view.owner is None and view.handler is None
+    for name, part in parts.items():
+        if part.run is not None and not in_workflow:
+            view.add(
+                "CLR209",
+                view.steps[name],
+                f'its part has a run of its own, "{part.run}", which only steps of the workflow\'s '
+                "own scope have. Give it a group instead.",
+            )
+            return
+        if part.group is None:
+            continue
+        other, run = first.setdefault(part.group, (name, part.run))
+        if run != part.run:
+            view.add(
+                "CLR209",
+                view.steps[name],
+                f'its group "{part.group}" belongs to {_run(part.run)}, but in the step "{other}" '
+                f"to {_run(run)}. Give the groups of different runs different names.",
+            )
+            return
+
+
+def _run(name: str | None) -> str:
+    return "the run of the workflow" if name is None else f'the run "{name}"'
+
+
+def _check_circle(
+    view: ScopeView, part_of: Mapping[str, _Part], order: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Report one circle of parts that stand beside each other."""
+    nodes: dict[str, _Part] = {name: part_of.get(name, ("step", name)) for name in order}
+    edges: dict[str, dict[str, None]] = {}
+    labels: dict[_Part, str] = {}
+    for name, node in nodes.items():
+        label = labels.setdefault(node, name)  # a part goes by the first of its steps
+        waits = edges.setdefault(label, {})
+        for before in order[name]:
+            other = nodes.get(before)
+            if other is not None and other != node:
+                waits[labels.setdefault(other, before)] = None
+    circle = Graph(edges).find_cycle()
+    if circle:
+        told = " -> ".join(f'{kind} "{part}"' for kind, part in map(nodes.__getitem__, circle))
+        view.add(
+            "CLR208",
+            view.steps[circle[0]],
+            f"its part waits for itself: {told}. Put what is on this way into one part.",
+        )
+
+
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+def check_metrics(reader: Reader, metrics: Iterable[Metric], facts: Facts) -> None:
+    """Check the metrics of a step or of a workflow, which read facts of it."""
+    for metric in metrics:
+        field = f"metrics.{metric.name}"
+        for problem in _problems(metric):
+            reader.add("CLR431", f"{field} {problem}.")
+        with reader.reading(facts):
+            _check_number(reader, metric.value, field)
+            _check_labels(reader, metric, field)
+        if metric.when is not None:
+            check_own_condition(reader, metric.when, f"{field}.when", facts)
+
+
+def _problems(metric: Metric) -> t.Iterator[str]:
+    if _NAME.fullmatch(metric.name) is None:
+        yield 'has a name with other characters than letters, digits and "_"'
+    if not metric.help.strip():
+        yield "has no help. Say what it counts"
+    match metric:
+        case Counter():
+            if isinstance(metric.value, Literal) and _is_negative(metric.value.value):
+                yield "counts down, but a counter only grows. Use a gauge"
+        case Gauge():
+            if metric.realtime and metric.value != OwnRef(fact="duration_s"):
+                yield (
+                    "is given while the step runs, when only its duration is known. Take "
+                    "duration_s, or leave realtime out"
+                )
+        case Histogram():
+            if not metric.buckets:
+                yield "has no buckets. Name their bounds"
+            if any(after <= before for before, after in itertools.pairwise(metric.buckets)):
+                yield "has buckets whose bounds do not grow"
+        case _:
+            t.assert_never(metric)
+
+
+def _is_negative(value: object) -> bool:
+    return isinstance(value, int | float) and value < 0
+
+
+def _check_number(reader: Reader, value: Value, field: str) -> None:
+    kind = reader.kind(value, field)
+    if isinstance(value, Literal) and isinstance(value.value, str):
+        reader.add("CLR431", f'{field} has the text "{value.value}" as its value, not a number.')
+    elif kind.family not in ("number", "str", "json") or value == OwnRef(fact="status"):
+        what = "status" if isinstance(value, OwnRef) else str(kind)
+        reader.add("CLR431", f"{field} has a value of type {what}, not a number.")
+    _check_shape(reader, value, field)
+
+
+def _check_labels(reader: Reader, metric: Metric, field: str) -> None:
+    seen: set[str] = set()
+    for label in metric.labels:
+        if _NAME.fullmatch(label.name) is None:
+            reader.add(
+                "CLR431",
+                f'{field} has a label "{label.name}": a name has letters, digits and "_" only.',
+            )
+        if label.name in seen:
+            reader.add("CLR151", f'{field} has the label "{label.name}" twice. Remove one.')
+        seen.add(label.name)
+        if not isinstance(label.value, str):
+            place = f"{field}.{label.name}"
+            kind = reader.kind(label.value, place)
+            if kind.type in FILE_TYPES:
+                reader.not_a_file(kind, place)
+            _check_shape(reader, label.value, place)
+
+
+def _check_shape(reader: Reader, value: Value, field: str) -> None:
+    """Refuse facts of the step within other values than parts of them."""
+    inner = value.of if isinstance(value, Field) else value
+    if isinstance(inner, OwnRef):
+        return
+    if any(isinstance(part, OwnRef) for part in walk(value)):
+        reader.add(
+            "CLR432",
+            f"{field} mixes a fact of the step with other values. Give each a label of its own.",
+        )
+
+
+_WITHOUT_PLACE = ("depends_on", "when", "foreach", "loop", "outputs", "hooks", "daemon")
+"""Fields that a step has no use for as a hook: nothing waits for it and nothing reads it."""
+
+
+def check_hooks(reader: Reader, hooks: Iterable[Hook]) -> None:
+    """Check the hooks of a step or of a workflow; their steps are checked by themselves."""
+    hooks = tuple(hooks)
+    if reader.step is not None and reader.step.loop is not None:
+        reader.add("CLR433", "it has hooks and a loop. Give the hooks to a step in a group.")
+    check_value_names((hook.step.name for hook in hooks), "hook", reader.add)
+    for hook in hooks:
+        name = hook.step.name
+        check_own_condition(reader, hook.when, f"hooks.{name}", STATUS)
+        for field in _WITHOUT_PLACE:
+            if getattr(hook.step, field):
+                reader.add("CLR433", f'the hook "{name}" has {field}, which has no meaning there.')
+        if isinstance(hook.step.action, Group | Suspend):
+            reader.add("CLR433", f'the hook "{name}" is a {hook.step.action.kind}. Run something.')
+        for field, text in step_values(hook.step):
+            if not isinstance(text, str) and not all(
+                isinstance(value, Literal | ParamRef)
+                or (isinstance(value, RunRef) and value.field != "status")
+                for value in walk(text)
+            ):
+                reader.add(
+                    "CLR433",
+                    f'{field} of the hook "{name}" reads something that need not be there when the '
+                    "hook runs. Read parameters and plain values.",
+                )
+
 
 __all__ = ["verify"]
 

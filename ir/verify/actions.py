@@ -7,23 +7,48 @@ import re
 import typing as t
 
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
+from couler.ir.artifacts import location_texts
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.listing import ListFiles
+from couler.ir.listing import LISTED, ListFiles, pattern_expression
 from couler.ir.manifests import Path, is_hole, place_text
 from couler.ir.storage import EnvVar
 from couler.ir.verify.cluster import check_container_set, check_plugin, check_template_call
 from couler.ir.verify.credentials import has_password, shape, without_password
 from couler.ir.verify.environment import check_sources
+from couler.ir.verify.flow import check_typed
 from couler.ir.verify.kubernetes import command_problem, image_problem
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
-from couler.ir.verify.listing import check_listing
+from couler.ir.verify.locations import check_location
 from couler.ir.verify.own import OF_RESPONSE, check_own_condition
+from couler.ir.verify.places import add_use
 from couler.ir.verify.resources import condition_problem, json_path_problem
 from couler.ir.verify.scope import ScopeView
-from couler.ir.verify.typed import check_typed
 from couler.ir.verify.values import Reader
 from couler.ir.wire import is_file, matches
 from couler.ir.workflow import STDOUT, Container, Group, Http, Job, Script, Step, Suspend
+
+
+def check_listing(reader: Reader, step: Step, action: ListFiles) -> None:
+    """Check a list of the files below a location."""
+    if not isinstance(action.at, LISTED):
+        kinds = ", ".join(kind.model_fields["kind"].default for kind in LISTED)
+        reader.add(
+            "CLR468",
+            f"files at a {action.at.kind} location cannot be listed. There are lists of: {kinds}.",
+        )
+    if action.pattern is not None:
+        try:
+            pattern_expression(action.pattern)
+        except ValueError as error:
+            reader.add("CLR468", f"{action.pattern!r} is no pattern: {error}.")
+    check_location(action.at, "at", reader.add)
+    add_use(reader.view, step, "at", action.at, is_folder=True, writes=False)
+    for name, text in location_texts(action.at):
+        if not isinstance(text, str):
+            reader.text(text, f"at.{name}")
+    if not step.outputs:
+        reader.add("CLR468", f"it declares no output. Declare {STDOUT}, of the type list.")
+
 
 _PROCESS_ONLY = (
     "env",

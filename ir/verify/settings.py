@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from couler.ir.schedule import check_cron, check_timezone
+import re
+import typing as t
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from cronsim import CronSim, CronSimError
+
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore, lock_identity, locks_of
+from couler.ir.policies import Cache, Foreach, Loop, Retry
+from couler.ir.ranges import known_items
 from couler.ir.storage import ConfigKey
+from couler.ir.values import Literal, Range
+from couler.ir.verify.conditions import check_loop
 from couler.ir.verify.environment import (
     check_config_key,
     check_one_source,
@@ -17,16 +29,284 @@ from couler.ir.verify.kubernetes import (
     check_labels,
     check_placement,
 )
-from couler.ir.verify.locks import check_locks
-from couler.ir.verify.names import Add, check_value_names, check_workflow_name
+from couler.ir.verify.limits import MAX_ROUNDS
+from couler.ir.verify.names import Add, check_label_name, check_value_names, check_workflow_name
 from couler.ir.verify.pods import check_pod_settings, check_runs
-from couler.ir.verify.policies import retry_problems
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.report import Order, Report
 from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.types import ANY, Kind, common_kind, literal_kind
 from couler.ir.verify.values import Reader, show
 from couler.ir.wire import MAX_VALUE_BYTES, encode, matches
-from couler.ir.workflow import Defaults, Parameter, Schedule, Workflow
+from couler.ir.workflow import Defaults, Group, Http, Parameter, Schedule, Step, Suspend, Workflow
+
+_ALIASES = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_FIELDS = ("minute", "hour", "day of month", "month", "day of week")
+_PROBE = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def check_cron(expression: str) -> None:
+    """Refuse a cron expression that some engine would refuse or read in another way."""
+    text = expression.strip()
+    if text.startswith("@"):
+        instead = _ALIASES.get(text.lower())
+        hint = f' Write "{instead}".' if instead else did_you_mean(text, _ALIASES)
+        raise ValueError(f'"{expression}" is a name that not every engine knows.{hint}')
+    fields = text.split()
+    if len(fields) != len(_FIELDS):
+        raise ValueError(
+            f'"{expression}" has {len(fields)} fields; cron has five: {", ".join(_FIELDS)}'
+        )
+    day, weekday = fields[2].upper(), fields[4].upper()
+    if re.search("[LW#?]", day) or re.search(r"[#?]|\dL", weekday):
+        raise ValueError(f'"{expression}" uses L, W, # or ?, which not every engine knows')
+    if re.search(r"(^|[-,])7", weekday):
+        raise ValueError(f'"{expression}" has 7 for Sunday, which not every engine knows: write 0')
+    try:
+        next(CronSim(text, _PROBE))
+    except CronSimError as error:
+        problem = str(error).replace("Bad", "bad").replace("-of-", " of ")
+        raise ValueError(f'"{expression}" is no cron expression: {problem}') from error
+    except StopIteration as error:
+        raise ValueError(f'"{expression}" never comes true') from error
+
+
+def check_timezone(name: str) -> None:
+    """Refuse a name that is no time zone of the IANA database."""
+    import zoneinfo
+
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError) as error:
+        known = zoneinfo.available_timezones()
+        if known:
+            hint = did_you_mean(name, sorted(known)) or ' Write one such as "UTC".'
+            raise ValueError(f'"{name}" is no time zone.{hint}') from error
+
+
+def check_foreach(reader: Reader, foreach: Foreach) -> None:
+    """Check the lists of a foreach, and note the types of their items."""
+    check_value_names(foreach.over, "item", reader.add)
+    kinds: dict[str, Kind] = {}
+    lengths: dict[str, int] = {}
+    for name, items in foreach.over.items():
+        field = f"foreach.{name}"
+        if isinstance(items, Range):
+            reader.kind(items, field)
+            kinds[name] = Kind("int") if items.format is None else Kind("str")
+            if (known := known_items(items)) is not None:
+                lengths[name] = len(known)
+            continue
+        if isinstance(items, Literal):
+            # Each item travels, the list does not.
+            if isinstance(items.value, tuple):
+                lengths[name] = len(items.value)
+                kinds[name] = common_kind(
+                    reader.kind(Literal.model_construct(value=item), field) for item in items.value
+                )
+                continue
+            kind = literal_kind(items.value)
+            if kind.type == "str":
+                kind = Kind("dict")
+        else:
+            kind = reader.kind(items, field)
+        kinds[name] = Kind(kind.type) if kind.many else ANY
+        if not kind.many and kind.type not in ("list", "json", "str"):
+            reader.add(
+                "CLR180",
+                f"{field} is {kind}, not a list. Give a list, or read an output that is one.",
+            )
+    reader.items = kinds
+    if len(set(lengths.values())) > 1:
+        sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        reader.add("CLR182", f"its lists differ in length: {sizes}. Make them equally long.")
+
+
+def check_step_loop(reader: Reader, step: Step, loop: Loop) -> None:
+    """Check a step's loop."""
+    if isinstance(step.action, Suspend):
+        return  # it has no outputs: reported as without effect
+    if step.daemon:
+        reader.add("CLR223", "a daemon does not end, so there is no second round of its loop.")
+        return
+    check_loop(reader, loop.condition)
+    if loop.max_iterations > MAX_ROUNDS:
+        reader.add(
+            "CLR505",
+            f"max_iterations is {loop.max_iterations:,}; at most {MAX_ROUNDS:,} rounds are run.",
+        )
+
+
+POLICIES = frozenset(
+    (
+        "retry",
+        "timeout_s",
+        "resources",
+        "placement",
+        "labels",
+        "annotations",
+        "mutex",
+        "locks",
+        "cache",
+    )
+)
+"""The fields of a step that `check_policies` looks at."""
+
+
+def check_policies(reader: Reader, step: Step) -> None:
+    """Check the policies of a step that its action has no part in."""
+    view, add = reader.view, reader.add
+    if step.retry is not None:
+        for code, message in retry_problems(step.retry):
+            view.add(code, step, message, "warning" if code == "CLR404" else "error")
+        if step.retry.other_node and isinstance(step.action, Group | Http):
+            what = "a group" if isinstance(step.action, Group) else "an HTTP request"
+            add("CLR410", f"other_node of its retry has no effect on {what}. Remove it.")
+    if step.timeout_s is not None:
+        whole = view.workflow.timeout_s
+        if whole is not None and step.timeout_s > whole:
+            view.add(
+                "CLR405",
+                step,
+                f"its timeout of {step.timeout_s:g} s is above the workflow's, {whole:g} s, which "
+                "ends it first.",
+                "warning",
+            )
+    if step.resources is not None:
+        check_resources(step.resources, add)
+    if step.placement is not None:
+        check_placement(step.placement, add)
+    if step.labels:
+        check_labels(step.labels, "labels", add)
+    if step.annotations:
+        check_annotations(step.annotations, add)
+    if step.mutex is not None or step.locks:
+        check_step_locks(view, step)
+    if step.cache is not None:
+        _check_cache(reader, step.cache)
+
+
+def _check_cache(reader: Reader, cache: Cache) -> None:
+    if cache.salt is not None and not isinstance(cache.salt, str):
+        reader.text(cache.salt, "cache.salt")
+    if cache.name is not None:
+        check_lock_name(cache.name, "cache", reader.add)
+
+
+def retry_problems(retry: Retry) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a retry, as code and message."""
+    if not retry.on:
+        yield "CLR403", "its retry is on no kind of failure. Name failure, error or both."
+    if "transient" in retry.on and len(set(retry.on)) > 1:
+        told = "its retry is on transient errors and on others"
+        yield "CLR403", f"{told}. Errors include these; name transient alone for these only."
+    if retry.exit_codes and "failure" not in retry.on:
+        yield (
+            "CLR403",
+            "its retry names exit codes, but is on errors only, which have none. Add failure.",
+        )
+    for code in retry.exit_codes:
+        if not 1 <= code <= 255:
+            yield (
+                "CLR403",
+                f"its retry names the exit code {code}; a failed process ends with 1 to 255.",
+            )
+    backoff = retry.backoff
+    if backoff is not None and backoff.cap_s is not None and backoff.cap_s < backoff.seconds:
+        waits = (
+            f"its retry waits {backoff.seconds:g} s at first, but the cap is {backoff.cap_s:g} s"
+        )
+        yield "CLR404", f"{waits}, so every wait is the cap."
+    if backoff is not None and (backoff.max_duration_s or backoff.seconds) < backoff.seconds:
+        told = f"its retry waits {backoff.seconds:g} s at first"
+        bound = f"{backoff.max_duration_s:g} s that all attempts have together"
+        yield "CLR403", f"{told}, which is beyond the {bound}."
+
+
+_NAME = re.compile(r"[a-zA-Z0-9](?:[-._a-zA-Z0-9]{0,251}[a-zA-Z0-9])?")
+
+
+def check_locks(locks: Iterable[Lock], add: Add) -> None:
+    """Check the locks of a step or of a workflow."""
+    seen: set[tuple[str, ...]] = set()
+    for lock in locks:
+        identity = lock_identity(lock)
+        if identity in seen:
+            add("CLR151", f"{show_lock(lock)} is named twice. Remove one.")
+        seen.add(identity)
+        match lock:
+            case Mutex():
+                check_lock_name(lock.name, "mutex", add)
+            case Semaphore():
+                check_config_key(lock.limit, add)
+            case DatabaseSemaphore():
+                check_lock_name(lock.key, "semaphore", add)
+            case _:
+                t.assert_never(lock)
+        if lock.namespace is not None:
+            check_label_name(lock.namespace, "namespace", add)
+
+
+def check_lock_name(name: str, what: str, add: Add) -> None:
+    """Check the name of a lock or of a cache."""
+    if _NAME.fullmatch(name) is None:
+        add(
+            "CLR411",
+            f'"{name}" is no name of a {what}: letters, digits, "-", "_" and "." between them, '
+            "at most 253 characters.",
+        )
+
+
+def check_step_locks(view: ScopeView, step: Step) -> None:
+    """Check the locks of a step: their names, and that the workflow does not hold one of them."""
+
+    def add(code: str, message: str) -> None:
+        view.add(code, step, message)
+
+    locks = locks_of(step)
+    check_locks(locks, add)
+    if not view.workflow.locks:
+        return
+    held = set(map(lock_identity, view.workflow.locks))
+    for lock in locks:
+        if lock_identity(lock) in held:
+            _report_held(view, step, lock)
+
+
+def _report_held(view: ScopeView, step: Step, lock: Lock) -> None:
+    what = f"it waits for {show_lock(lock)},"
+    mend = "Leave one of the two out."
+    if isinstance(lock, Mutex):
+        view.add("CLR430", step, f"{what} which the workflow itself holds until its end. {mend}")
+        return
+    view.add(  # only the engine knows how many places there are
+        "CLR430",
+        step,
+        f"{what} of which the workflow itself holds a place until its end: as soon as runs hold "
+        f"all places, the steps of all of them wait for ever. {mend}",
+        "warning",
+    )
+
+
+def show_lock(lock: Lock) -> str:
+    """Return a lock in words."""
+    match lock:
+        case Mutex():
+            return f'the mutex "{lock.name}"'
+        case Semaphore():
+            return f'the semaphore "{lock.limit.key}" of the config map "{lock.limit.config_map}"'
+        case DatabaseSemaphore():
+            return f'the semaphore "{lock.key}"'
+    t.assert_never(lock)
+
 
 _FIRST: Order = (-1,)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.ir.quantity import parse_quantity
-from couler.ir.schedule import check_cron, check_timezone
+from couler.ir.verify.settings import check_cron, check_timezone
 
 
 @pytest.mark.parametrize(
