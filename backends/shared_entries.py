@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from couler.backends.remote import Connection, Json
+if t.TYPE_CHECKING:
+    from couler.backends.remote import Connection, Json
 
 
 @dataclass(frozen=True, slots=True)

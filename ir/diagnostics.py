@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import typing as t
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,5 +40,7 @@ class Diagnostic:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a hint that names the nearest known name, with a blank before it, or nothing."""
+    import difflib
+
     near = difflib.get_close_matches(name, list(known), n=1)
     return f' Did you mean "{near[0]}"?' if near else ""

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.graph import Graph
-from couler.ir.serialize import write_json
 from couler.ir.walk import scopes, steps_by_path
 from couler.ir.workflow import Workflow
 
@@ -30,6 +28,9 @@ class Size:
 
 def measure(workflow: Workflow) -> Size:
     """Return the size of a workflow."""
+    from couler.ir.graph import Graph
+    from couler.ir.serialize import write_json
+
     steps = edges = 0
     for scope in scopes(workflow):
         steps += len(scope.steps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from couler.backends.argo import pods
@@ -14,7 +13,6 @@ from couler.backends.argo.pods import Tree
 from couler.backends.argo.text import BRACE_VARIABLE, protect, uses_brace_variable
 from couler.ir import kubernetes_pods
 from couler.ir.actions import MAIN, ContainerSet
-from couler.ir.packages import install_command
 from couler.ir.pods import container_texts
 from couler.ir.walk import pod_containers as containers_of_pod
 from couler.ir.wire import is_file
@@ -66,6 +64,10 @@ class Processes:
         """Return the fields of a template that hand a script over as it is."""
         command = list(action.command)
         if action.packages:
+            import shlex
+
+            from couler.ir.packages import install_command
+
             install = install_command(action.packages)
             words = " ".join(shlex.quote(word) for word in command)
             command = ["sh", "-c", f'{install} && exec {words} "$0"']

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import gc
 import io
 import os
 import signal
 import sys
-import traceback
 import typing as t
 from collections.abc import Sequence
 from importlib import import_module
@@ -80,6 +78,8 @@ class App(click.Group):
         """Find the command that the arguments name, or suggest the nearest."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(name, COMMANDS, n=1)
             hint = f' Did you mean "{near[0]}"?' if near else ""
             ctx.fail(f'there is no command "{name}".{hint}')
@@ -162,6 +162,8 @@ class App(click.Group):
     @staticmethod
     def _explain(session: Session, error: Exception, defect: bool = False) -> None:
         if session.debug:
+            import traceback
+
             click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
         if defect:
             session.error(

@@ -13,7 +13,6 @@ from click.shell_completion import CompletionItem
 from couler.errors import SerializationError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
-from couler.ir.serialize import read_json, read_yaml
 from couler.stages.programs import Loaded, LoadError, load_program
 
 NOT_READABLE = "CLR005"
@@ -72,6 +71,8 @@ def load(source: Source) -> Loaded:
     path = Path(source.path)
     if path.suffix == ".py":
         return load_program(source.path, source.name)
+    from couler.ir.serialize import read_json, read_yaml
+
     name = "<stdin>" if source.path == "-" else source.path
     try:
         if source.path == "-":

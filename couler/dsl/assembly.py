@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import typing as t
 from collections.abc import Mapping
@@ -278,6 +277,8 @@ def add_handler(
 def _warn_of_parameters(builder: Builder) -> None:
     """Warn of parameters that nothing reads, and whose names are nearly those of options."""
     for name in builder.parameters.keys() - builder.parameters_read:
+        import difflib
+
         near = difflib.get_close_matches(name, builder.options, n=1, cutoff=0.8)
         if near:
             builder.report(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import typing as t
@@ -152,6 +151,8 @@ class Builder:
         """Warn of scratch space that is nearly called as a volume that the program describes."""
         letters = re.sub("[0-9]", "", name)  # data-1 and data-2 are two
         others = {re.sub("[0-9]", "", one): one for one in self.volumes}
+        import difflib
+
         near = difflib.get_close_matches(letters, others, n=1, cutoff=0.8)
         if near and near[0] != letters:
             self.report(

@@ -17,7 +17,6 @@ from couler.optimizers.base import Kept, Machines, Pass
 from couler.optimizers.log import PassLog, Size, measure
 from couler.optimizers.pipeline import Callback
 from couler.stages.checks import check_engine, refuse_errors, verify_everywhere
-from couler.stages.history import EarlierRuns
 from couler.stages.overrides import Override, find_overrides
 from couler.stages.rewriting import Origins, parts_are_barriers, prepare, rewrite
 from couler.stages.workflows import AnyWorkflow, as_ir
@@ -26,6 +25,7 @@ if t.TYPE_CHECKING:
     from couler.ir.source_map import SourceMap
     from couler.optimizers.estimate import Estimate, Figure, Prices
     from couler.optimizers.log_text import Row
+    from couler.stages.history import EarlierRuns
 
 SCHEMA_VERSION = 1
 """Version of the JSON of a plan."""

@@ -21,7 +21,6 @@ from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
 from couler.stages.checks import sort_diagnostics
-from couler.stages.hints import hint_for
 from couler.stages.workflows import AnyWorkflow, as_ir, secrets_of
 
 if t.TYPE_CHECKING:
@@ -177,6 +176,8 @@ def _summary(error: Exception) -> str:
         return str(error)
     if isinstance(error, SyntaxError):
         return f"the program cannot be read: {type(error).__name__}: {error.msg}"
+    from couler.stages.hints import hint_for
+
     hint = hint_for(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     is_ours = last.filename.startswith(_OURS) and last.name != "__getattr__" and not hint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -27,7 +28,9 @@ from couler.optimizers.base import (
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
-from couler.stages.history import EarlierRuns
+
+if t.TYPE_CHECKING:
+    from couler.stages.history import EarlierRuns
 
 
 def weigher(backend: Backend | None, target: Target) -> Weigh | None:
@@ -44,6 +47,13 @@ def weigher(backend: Backend | None, target: Target) -> Weigh | None:
         return backend.footprint(workflow, target)
 
     return weigh
+
+
+def parts_are_barriers(backend: Backend | None, target: Target) -> bool | None:
+    """Return whether an engine starts the parts of a split scope as a whole; None without one."""
+    if backend is None:
+        return None
+    return isinstance(backend, Weigher) and backend.limits(target).parts_are_barriers
 
 
 def refusals(backend: Backend | None, target: Target) -> Refusals | None:

@@ -15,12 +15,12 @@ from couler.ir.paths import StepPath
 from couler.ir.storages import Storages
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Machines, Pass
-from couler.stages.history import EarlierRuns
 from couler.stages.planning import Plan, plan
 from couler.stages.workflows import AnyWorkflow, secrets_of
 
 if t.TYPE_CHECKING:
     from couler.ir.source_map import SourceMap
+    from couler.stages.history import EarlierRuns
 
 RUNNER = "local"
 """The engine of this machine."""
