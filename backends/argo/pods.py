@@ -16,10 +16,12 @@ Tree: t.TypeAlias = dict[str, t.Any]
 GPU_TYPE_LABEL = "nvidia.com/gpu.product"
 """Node label that names the type of a node's GPUs, as NVIDIA's feature discovery sets it."""
 
+_ANYWHERE = Placement.model_construct()
+
 
 def placement(step: Step, gpu_type_label: str) -> Tree:
     """Return the fields of a template that choose nodes."""
-    wanted = step.placement or Placement.model_construct()
+    wanted = step.placement or _ANYWHERE
     selector = dict(wanted.node_selector)
     if step.resources is not None and step.resources.gpu is not None:
         gpu_type = step.resources.gpu.type

@@ -18,6 +18,8 @@ from couler.ir.manifests import thawed
 from couler.ir.pods import ExecutorPlugin, PodCleanup, PodOptions, PodSettings, RunSettings, StepPod
 from couler.ir.workflow import Workflow
 
+_NO_SETTINGS = RunSettings.model_construct()
+
 
 def synchronization(locks: Sequence[Lock]) -> Tree:
     """Return a template's or a workflow's `synchronization`."""
@@ -111,14 +113,14 @@ def pod_settings(pod: PodSettings) -> Tree:
 
 def scheduled_metadata(workflow: Workflow) -> Tree:
     """Return the labels and annotations that scheduled runs have from their beginning."""
-    runs = workflow.runs or RunSettings.model_construct()
+    runs = workflow.runs or _NO_SETTINGS
     fixed = [(one.name, one.value) for one in runs.labels if isinstance(one.value, str)]
     return pods.metadata(fixed, runs.annotations.items())
 
 
 def run_settings(workflow: Workflow, *, in_schedule: bool = False) -> Tree:
     """Return what the spec of a workflow says of its runs."""
-    runs = workflow.runs or RunSettings.model_construct()
+    runs = workflow.runs or _NO_SETTINGS
     retention: Mapping[str, int | None] = {"secondsAfterCompletion": workflow.keep_s}
     if runs.retention is not None:
         retention = {
