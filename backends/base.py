@@ -2,7 +2,8 @@
 
 A backend is a folder of `backends/` (or a package of a third party) and a line in the entry
 points `couler.backends`. It declares for every feature of the IR whether the engine does it
-itself, whether the compiler lowers it to something else, or why it cannot be had.
+itself, whether the compiler lowers it to something else, why the engine ignores it, or why it
+cannot be had.
 """
 
 from __future__ import annotations
@@ -40,6 +41,14 @@ class Lowered:
 
 
 @dataclass(frozen=True, slots=True)
+class Ignored:
+    """The engine does nothing with it, and runs come to the same end; it is reported once a run."""
+
+    why: str
+    """Why, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unsupported:
     """It cannot be had on this engine; the workflow is refused."""
 
@@ -47,7 +56,7 @@ class Unsupported:
     """Why, and what to do instead; ends the sentence 'ENGINE cannot do FEATURE: ...'."""
 
 
-Support: t.TypeAlias = Native | Lowered | Unsupported
+Support: t.TypeAlias = Native | Lowered | Ignored | Unsupported
 Capabilities: t.TypeAlias = Mapping[Feature, Support]
 
 NATIVE = Native()
@@ -98,7 +107,8 @@ class Artifact:
     files
         The files, the main one first.
     notes
-        What must exist where it runs (secrets, claims, a helper image), one sentence each.
+        What must exist where it runs (secrets, claims, a helper image) and what the engine
+        ignores, one sentence each.
     """
 
     engine: str
@@ -263,7 +273,7 @@ def unsupported_uses(
         able = sorted(
             name
             for name, theirs in others.items()
-            if name != backend.name and not isinstance(theirs[use.feature], Unsupported)
+            if name != backend.name and not isinstance(theirs[use.feature], Ignored | Unsupported)
         )
         place = f'step "{use.step}"' if use.step is not None else "the workflow"
         instead = f" Engines that can: {', '.join(able)}." if able else ""
@@ -274,6 +284,31 @@ def unsupported_uses(
             step=use.step,
             source=use.source,
         )
+
+
+def ignored_features(workflow: Workflow, backend: Backend, target: Target) -> Mapping[Feature, str]:
+    """Return the features of a workflow that an engine ignores, and why."""
+    capabilities = backend.capabilities(target)
+    ignored = {
+        feature: support.why
+        for feature, support in capabilities.items()
+        if isinstance(support, Ignored)
+    }
+    if not ignored:
+        return {}
+    used = features(workflow)
+    return {feature: ignored[feature] for feature in Feature if feature in used & ignored.keys()}
+
+
+def ignored_notes(engine: str, ignored: Mapping[Feature, str]) -> tuple[str, ...]:
+    """Return in one sentence what an engine ignores and why; none if there is nothing."""
+    if not ignored:
+        return ()
+    by_reason: dict[str, list[str]] = {}
+    for feature, why in ignored.items():
+        by_reason.setdefault(why, []).append(feature.value)
+    told = (f"{', '.join(names)} ({why})" for why, names in by_reason.items())
+    return (f"{engine} ignores {'; '.join(told)}",)
 
 
 def choose_profile(backend: Backend, target: Target) -> str:

@@ -192,6 +192,11 @@ def add_workflow_features(workflow: Workflow, add: Add) -> None:
             add_value_features(output.value, add)
     if workflow.schedule is not None:
         add(Feature.SCHEDULE)
+        if (
+            workflow.schedule.keep_succeeded is not None
+            or workflow.schedule.keep_failed is not None
+        ):
+            add(Feature.KEEP)
         if len(workflow.schedule.cron) > 1:
             add(Feature.SCHEDULE_SEVERAL)
         if workflow.schedule.min_gap_s is not None:

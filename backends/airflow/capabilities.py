@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from couler.backends.base import NATIVE, Capabilities, Lowered, Support, Unsupported
+from couler.backends.base import NATIVE, Capabilities, Ignored, Lowered, Support, Unsupported
 from couler.ir.features import Feature
 
 _CARRIED = Lowered("functions that the DAG file carries")
@@ -181,7 +181,7 @@ _FILES: dict[Feature, Support] = {
         "config maps that describe repositories are Argo's. Name the place for files as an option "
         "of the target: files_claim, or files_store"
     ),
-    Feature.KEEP_LOGS: Lowered("Airflow's own logs, which it keeps where its settings say"),
+    Feature.KEEP_LOGS: Ignored("Airflow keeps logs where its settings say"),
     Feature.LOG_LOCATION: Unsupported(
         "Airflow keeps all logs at one place, its remote_base_log_folder. Set that, or give what "
         "the step writes as a file"
@@ -316,7 +316,7 @@ _WORKFLOW: dict[Feature, Support] = {
         "Airflow's scheduler does not count the runs that have ended. Pause the DAG when there "
         "are enough"
     ),
-    Feature.KEEP: Lowered("keeping the run until `airflow db clean`"),
+    Feature.KEEP: Ignored("Airflow keeps runs until `airflow db clean`"),
     Feature.RUN_PRIORITY: Lowered("the weight of all tasks"),
     Feature.RUN_LABELS: Unsupported(
         "runs of Airflow have no labels. Label the workflow, whose DAG has them as tags, or its "

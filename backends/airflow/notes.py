@@ -37,34 +37,11 @@ def _without_effect(workflow: Workflow) -> Iterator[str]:
             f"parts with runs of their own ({len(runs)}): shown as groups of tasks; all are of one "
             "DAG and run as one"
         )
-    kept = _kept(workflow)
-    if kept:
-        yield f"{', '.join(kept)}: no effect; Airflow keeps runs until `airflow db clean`"
     for name in sorted({pod.executor_service_account or "" for pod in _pods(workflow)} - {""}):
         yield (
             f'executor_service_account "{name}": no effect; the worker starts and watches pods by '
             "an account of its own, and pods have no container of the engine that needs one"
         )
-    if _says_of_logs(workflow):
-        yield "keeping logs: no effect; Airflow keeps them where its settings say"
-
-
-def _kept(workflow: Workflow) -> list[str]:
-    """Return what is said of how long runs are kept, by the names of the fields."""
-    schedule, runs = workflow.schedule, workflow.runs
-    stated = {
-        "keep_s": workflow.keep_s,
-        "retention": None if runs is None else runs.retention,
-        "keep_succeeded": None if schedule is None else schedule.keep_succeeded,
-        "keep_failed": None if schedule is None else schedule.keep_failed,
-    }
-    return [name for name, value in stated.items() if value is not None]
-
-
-def _says_of_logs(workflow: Workflow) -> bool:
-    if workflow.files is not None and workflow.files.keep_logs is not None:
-        return True
-    return any(step.logs is not None for step in all_steps(workflow))
 
 
 def _pods(workflow: Workflow) -> Iterator[PodOptions]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import typing as t
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from couler.backends.base import (
     Artifact,
@@ -14,6 +15,8 @@ from couler.backends.base import (
     Target,
     choose_format,
     choose_profile,
+    ignored_features,
+    ignored_notes,
     unsupported_uses,
 )
 from couler.backends.local.capabilities import CAPABILITIES, IN_CONTAINERS
@@ -106,11 +109,12 @@ class LocalBackend:
 
         around = _surroundings(options, on_event, environ, secrets)
         workflow = self._accept(workflow, around.options)
-        return begin(
+        result = begin(
             *(workflow, parameters or {}, around),
             program=program,
             source_map=source_map or NO_CHANGE,
         )
+        return self._with_notes(result, workflow, around.options)
 
     def retry(
         self,
@@ -135,11 +139,12 @@ class LocalBackend:
             record, recorded = _find(database, run)
             wanted = self._accept(recorded if workflow is None else workflow, around.options)
             names = _recorded_map(database, record) if workflow is None else source_map
-            return take_up(
+            result = take_up(
                 *(record, wanted, parameters or {}, around, database, interrupts),
                 source_map=names or NO_CHANGE,
                 from_step=from_step,
             )
+        return self._with_notes(result, wanted, around.options)
 
     def plan_retry(
         self,
@@ -195,6 +200,10 @@ class LocalBackend:
         if found:
             raise InvalidWorkflowError(f'local cannot run "{workflow.name}"', found)
         return use_local_forms(workflow)
+
+    def _with_notes(self, result: RunResult, workflow: Workflow, options: RunOptions) -> RunResult:
+        ignored = ignored_features(workflow, self, Target(options=options.as_json()))
+        return replace(result, notes=ignored_notes(self.name, ignored))
 
     def _options(self, target: Target) -> RunOptions:
         """Return what the options of a target say of a run."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from couler.backends.base import NATIVE, Capabilities, Lowered, Support, Unsupported
+from couler.backends.base import NATIVE, Capabilities, Ignored, Lowered, Support, Unsupported
 from couler.ir.features import Feature
 
 _PROCESS = Lowered("a process of this machine; the image is not used")
-_NO_POD = Lowered("doing without: there is no pod, and the process runs as you do")
-_ONE_MACHINE = Lowered("running on this machine, which is the only one")
-_NO_LABELS = Lowered("doing without: nothing here could be found by them")
-_NO_EVICTION = Lowered("doing without: nothing here takes the place of a process")
-_NO_PODS_LEFT = Lowered("doing without: there are no pods that could be left")
+_NO_POD = Ignored("there is no pod, and the process runs as you do")
+_ONE_MACHINE = Ignored("this machine is the only one")
+_NO_LABELS = Ignored("nothing here could be found by them")
+_NO_EVICTION = Ignored("nothing here takes the place of a process")
+_NO_PODS_LEFT = Ignored("there are no pods that could be left")
 _NO_VOLUMES = Unsupported(
     "this machine has no such volumes. Pass files between steps as File or Directory, or mount a "
     "folder of the machine"
@@ -22,7 +22,11 @@ _NO_RESOURCE = Unsupported(
     "it is a field of a resource, and there is no cluster on this machine. Let the local form "
     "of the job give the output"
 )
-_NO_METRICS = Lowered("doing without: nothing here collects them")
+_NO_METRICS = Ignored("nothing here collects them")
+_NO_IMAGE = Ignored("no image is pulled")
+_NO_SCHEDULE = Ignored("the workflow runs once, at once")
+_ALL_LOGS = Ignored("all logs stay in the folder of the run")
+_ONE_RUN = Ignored("all steps are of one run")
 _LOCAL_FORM = Lowered("the local form of the job, as a step of its own")
 
 _SPECIAL: dict[Feature, Support] = {
@@ -36,7 +40,7 @@ _SPECIAL: dict[Feature, Support] = {
     ),
     Feature.JOB: _NO_CLUSTER,
     Feature.JOB_LOCAL_FORM: _LOCAL_FORM,
-    Feature.JOB_VALUES: Lowered("doing without: the local form reads the values that it needs"),
+    Feature.JOB_VALUES: _LOCAL_FORM,
     Feature.OUTPUT_JSON_PATH: _NO_RESOURCE,
     Feature.OUTPUT_JSON_PATH_LOCAL: _LOCAL_FORM,
     Feature.DAEMON: Unsupported(
@@ -78,8 +82,8 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.SUSPENDED: Unsupported(
         "a run of this machine begins when it is started. Begin with couler.suspend()"
     ),
-    Feature.SCHEDULE_GAP: Lowered("running once, at once"),
-    Feature.SCHEDULE_STOP: Lowered("running once, at once"),
+    Feature.SCHEDULE_GAP: _NO_SCHEDULE,
+    Feature.SCHEDULE_STOP: _NO_SCHEDULE,
     Feature.MUTEX_DATABASE: Lowered("a lock of this machine, which all runs of its user share"),
     Feature.SEMAPHORE: Lowered(
         "locks of this machine, as many as the entry of the config map says"
@@ -91,7 +95,7 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.WORKFLOW_LOCK: Lowered("a lock that the run waits for before its first step"),
     Feature.RESOURCES: Lowered("keeping it free for the step; what takes more is not stopped"),
     Feature.GPU: Lowered("devices of the step's own, told by CUDA_VISIBLE_DEVICES"),
-    Feature.GPU_TYPE: Lowered("devices of any type: they are not told apart"),
+    Feature.GPU_TYPE: Ignored("devices are not told apart by type"),
     Feature.NODE_SELECTOR: _ONE_MACHINE,
     Feature.TOLERATIONS: _ONE_MACHINE,
     Feature.AFFINITY: _ONE_MACHINE,
@@ -108,8 +112,8 @@ _SPECIAL: dict[Feature, Support] = {
         "variables COULER_CONFIG_<name>_<key> or files of COULER_CONFIGS_DIR"
     ),
     Feature.ENV_FROM: Lowered("the variables and files of the secret or config map"),
-    Feature.PULL_POLICY: Lowered("doing without: no image is pulled"),
-    Feature.IMAGE_PULL_SECRETS: Lowered("doing without: no image is pulled"),
+    Feature.PULL_POLICY: _NO_IMAGE,
+    Feature.IMAGE_PULL_SECRETS: _NO_IMAGE,
     Feature.POD_LABELS: _NO_LABELS,
     Feature.LABELS: _NO_LABELS,
     Feature.VOLUME_CLAIM: _NO_VOLUMES,
@@ -131,8 +135,10 @@ _SPECIAL: dict[Feature, Support] = {
         "a process beside that of the step; the ports that it declares are those of this machine"
     ),
     Feature.INIT_CONTAINER: Lowered("a process before that of the step"),
-    Feature.CONTAINER_PORTS: Lowered("doing without: its ports are those of this machine"),
-    Feature.READINESS_PROBE: Lowered("doing without: nothing here waits for it"),
+    Feature.CONTAINER_PORTS: Lowered(
+        "ports of this machine; steps that declare one port beside sidecars take turns"
+    ),
+    Feature.READINESS_PROBE: Ignored("nothing here waits for it"),
     Feature.CONTAINER_PROBES: Unsupported(
         "nothing here probes a process, so one that hangs is not ended. Use timeout="
     ),
@@ -144,34 +150,34 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.CONTAINER_RESTART: Unsupported(
         "a process that ends has ended here, and is not started again in its place. Use retry="
     ),
-    Feature.CONTAINER_RESIZE: Lowered("doing without: resources of a running process stay"),
+    Feature.CONTAINER_RESIZE: Ignored("resources of a running process stay"),
     Feature.CONTAINER_STDIN: Unsupported(
         "a process has no terminal and an empty standard input here. Leave it out"
     ),
-    Feature.TERMINATION_MESSAGE: Lowered("doing without: the log has what a process writes"),
+    Feature.TERMINATION_MESSAGE: Ignored("the log has what a process writes"),
     Feature.HOST_ALIASES: Unsupported(
         "names of hosts are those that this machine knows. Read addresses from parameters or "
         "variables"
     ),
     Feature.HOST_NETWORK: Lowered("the network of this machine, which processes have anyhow"),
     Feature.SCHEDULER: _ONE_MACHINE,
-    Feature.POD_RESOURCES: Lowered("doing without: what a step asks for itself is kept free"),
+    Feature.POD_RESOURCES: Ignored("what a step asks for itself is kept free"),
     Feature.RESOURCE_CLAIMS: Unsupported(
         "there is no cluster that could allocate devices. Ask for gpu="
     ),
     Feature.POD_SPEC_PATCH: Unsupported("there is no pod to patch. Use the options of the step"),
     Feature.POD_TIMEOUT: Lowered("a time limit of the process, which waits for no node"),
-    Feature.PENDING_TIMEOUT: Lowered("doing without: a process waits for no node"),
-    Feature.EXECUTOR_PLUGIN: Lowered("doing without: no step here is done by a plugin"),
-    Feature.DISPLAY_NAME: Lowered("doing without: status and logs show the names of steps"),
-    Feature.RUN_PRIORITY: Lowered("doing without: every run has an engine of its own"),
+    Feature.PENDING_TIMEOUT: Ignored("a process waits for no node"),
+    Feature.EXECUTOR_PLUGIN: Ignored("no step here is done by a plugin"),
+    Feature.DISPLAY_NAME: Ignored("status and logs show the names of steps"),
+    Feature.RUN_PRIORITY: Ignored("every run has an engine of its own"),
     Feature.RUN_LABELS: _NO_LABELS,
     Feature.DISRUPTION_BUDGET: _NO_EVICTION,
     Feature.POD_CLEANUP: _NO_PODS_LEFT,
     Feature.CLAIM_CLEANUP: _NO_PODS_LEFT,
-    Feature.SCHEDULE: Lowered("running once, at once"),
-    Feature.SCHEDULE_SEVERAL: Lowered("running once, at once"),
-    Feature.KEEP: Lowered("keeping the run until `couler delete`"),
+    Feature.SCHEDULE: _NO_SCHEDULE,
+    Feature.SCHEDULE_SEVERAL: _NO_SCHEDULE,
+    Feature.KEEP: Ignored("runs stay until `couler delete`"),
     Feature.FILE_HTTP: Lowered("GET and PUT of the engine itself"),
     Feature.FILE_ARTIFACTORY: Lowered("GET and PUT of the engine itself"),
     Feature.FILE_S3: Lowered("fsspec and s3fs; without a bucket, a file of the repository here"),
@@ -187,7 +193,7 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.FILE_PLUGIN: Unsupported(
         "plugins are programs of a cluster. Name the location itself, such as an S3 object"
     ),
-    Feature.FILE_REMOVAL: Lowered("doing without: what was put at a location stays there"),
+    Feature.FILE_REMOVAL: Ignored("what was put at a location stays there"),
     Feature.FILE_OSS_BUCKET: Unsupported(
         "buckets of OSS are neither made here nor given rules. Do both beforehand, and leave out "
         "create_bucket, delete_after_days and infrequent_access_after_days"
@@ -197,11 +203,11 @@ _SPECIAL: dict[Feature, Support] = {
         "Log in with kinit, state them in Hadoop's configuration of this machine, and name user"
     ),
     Feature.FILE_REPOSITORY: Lowered("the store and the repository of this machine"),
-    Feature.KEEP_LOGS: Lowered("keeping all logs in the folder of the run"),
-    Feature.LOG_LOCATION: Lowered("keeping all logs in the folder of the run"),
-    Feature.PART: Lowered("doing without: all steps are of one run"),
-    Feature.PART_RUN: Lowered("doing without: all steps are of one run"),
-    Feature.ENGINE_OVERRIDES: Lowered("leaving out what is meant for other engines"),
+    Feature.KEEP_LOGS: _ALL_LOGS,
+    Feature.LOG_LOCATION: _ALL_LOGS,
+    Feature.PART: _ONE_RUN,
+    Feature.PART_RUN: _ONE_RUN,
+    Feature.ENGINE_OVERRIDES: Ignored("they are for other engines"),
 }
 
 _NATIVE = frozenset(
@@ -298,6 +304,6 @@ IN_CONTAINERS: Capabilities = {
     ),
     Feature.HOST_ALIASES: NATIVE,
     Feature.HOST_NETWORK: NATIVE,
-    Feature.IMAGE_PULL_SECRETS: Lowered("the registries that the tool itself is logged in to"),
+    Feature.IMAGE_PULL_SECRETS: Ignored("the tool pulls with logins of its own"),
 }
 """Every feature, and how it is had with the images, in containers of podman or docker."""

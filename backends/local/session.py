@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -130,7 +130,6 @@ class _Work:
             started=session.started,
             finished=now(),
             message=recorder.mask(message),
-            notes=tuple(_notes(session.workflow)),
         )
 
     async def _run_steps(self) -> ScopeEnd:
@@ -220,8 +219,3 @@ def _files(output: Output, view: View) -> Gathered | None:
     if isinstance(stored, Gathered) and any(item and is_file(item.type) for item in stored.items):
         return stored
     return None
-
-
-def _notes(workflow: Workflow) -> Iterator[str]:
-    if workflow.schedule is not None:
-        yield "The schedule has no effect here: the workflow ran once, at once."

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import click
 
-from couler.backends.base import Backend, Lowered, Native, Support, Target, Unsupported
+from couler.backends.base import Backend, Ignored, Lowered, Native, Support, Target, Unsupported
 from couler.backends.registry import backend_names, get_backend
 from couler.cli._session import Session, pass_session, session_options
 from couler.ir.features import Feature
@@ -27,8 +27,9 @@ Table = Mapping[str, Mapping[Feature, Support]]
 def command(session: Session, names: tuple[str, ...], format_: str | None) -> None:
     """Show what each engine can do.
 
-    A feature is native to an engine, lowered to other things that the engine does, or refused;
-    -v adds how and why. For one ENGINE or several, or for all that are installed.
+    A feature is native to an engine, lowered to other things that the engine does, ignored as runs
+    come to the same end without it, or refused; -v adds how and why. For one ENGINE or several, or
+    for all that are installed.
     """
     backends = [get_backend(name) for name in names or backend_names()]
     table = {backend.name: backend.capabilities(Target()) for backend in backends}
@@ -64,6 +65,8 @@ def _support_json(support: Support) -> dict[str, str]:
             return {"support": "native"}
         case Lowered():
             return {"support": "lowered", "by": support.by}
+        case Ignored():
+            return {"support": "ignored", "why": support.why}
         case Unsupported():
             return {"support": "unsupported", "reason": support.reason}
     t.assert_never(support)
@@ -93,6 +96,8 @@ def _word(support: Support) -> str:
             return "native"
         case Lowered():
             return "lowered"
+        case Ignored():
+            return "ignored"
         case Unsupported():
             return "no"
     t.assert_never(support)
@@ -104,6 +109,8 @@ def _note(support: Support) -> str:
             return ""
         case Lowered():
             return f"lowered: {support.by}"
+        case Ignored():
+            return f"ignored: {support.why}"
         case Unsupported():
             return f"no: {support.reason}"
     t.assert_never(support)
@@ -118,7 +125,7 @@ def _show_text(session: Session, table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    colours = {"native": "green", "lowered": "yellow", "no": "red"}
+    colours = {"native": "green", "lowered": "yellow", "ignored": "magenta", "no": "red"}
     rich_table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     rich_table.add_column("feature", no_wrap=True)
     for name in table:

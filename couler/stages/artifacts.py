@@ -5,8 +5,16 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from couler.backends.base import Artifact, Judge, Target, choose_format
+from couler.backends.base import (
+    Artifact,
+    Judge,
+    Target,
+    choose_format,
+    ignored_features,
+    ignored_notes,
+)
 from couler.backends.registry import get_backend
 from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
@@ -62,7 +70,9 @@ def compile(  # named as the command is
         if backend is None or (backend.name, target) != (engine, workflow.target):
             backend = get_backend(engine)
             check_engine(workflow.workflow, backend, target, retell=workflow.origins.retell)
-        return backend.compile(workflow.workflow, target, format=choose_format(backend, format))
+        artifact = backend.compile(workflow.workflow, target, format=choose_format(backend, format))
+        ignored = ignored_notes(engine, ignored_features(workflow.workflow, backend, target))
+        return replace(artifact, notes=(*ignored, *artifact.notes)) if ignored else artifact
 
 
 def judge(

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from couler.backends.base import Backend, Target
+from couler.backends.base import Backend, Target, ignored_features, ignored_notes
 from couler.backends.registry import get_backend
 from couler.cluster.model import Cluster
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError, fold
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.features import Feature
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Kept, Machines, Pass
 from couler.optimizers.log import PassLog, Size, measure
@@ -104,6 +105,13 @@ class Plan:
         found = find_overrides(self.workflow)
         return tuple(one for one in found if self.engine in (None, one.engine))
 
+    @cached_property
+    def ignored(self) -> Mapping[Feature, str]:
+        """The features that its engine ignores, and why."""
+        if self.backend is None:
+            return {}
+        return ignored_features(self.workflow, self.backend, self.target)
+
     @property
     def known_text(self) -> str:
         """Of how many steps the estimates know."""
@@ -167,6 +175,7 @@ class Plan:
             "",
             log_text(self.log.records),
             *_overrides_text(self.overrides),
+            *(f"note: {note}" for note in ignored_notes(self.engine or "", self.ignored)),
             *(text for one, more in fold(self.warnings) for text in (str(one), more) if text),
         ]
         return "\n".join(lines)
@@ -188,6 +197,7 @@ class Plan:
             "costs_by": self.costs_by,
             "currency": self.currency,
             "sources": {path: list(sources) for path, sources in self.made_steps.items()},
+            "ignored": [{"feature": one.value, "why": why} for one, why in self.ignored.items()],
             "overrides": [override.to_json() for override in self.overrides],
             "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
         }

@@ -107,7 +107,8 @@ def test_json_has_all(couler: Callable, flow: str) -> None:
     report = couler("plan", flow, *WRAP, "--format", "json").json
     assert list(report) == [
         *("schema_version", "workflow", "engine", "parts_are_barriers", "passes", "before"),
-        *("after", "seconds_by", "costs_by", "currency", "sources", "overrides", "diagnostics"),
+        *("after", "seconds_by", "costs_by", "currency", "sources", "ignored"),
+        *("overrides", "diagnostics"),
     ]
     tag, wrap = report["passes"]
     assert (wrap["pass"], wrap["options"]) == ("wrap-steps", {"into": "part"})

@@ -85,6 +85,23 @@ def test_plan_lists_what_is_merged_in_last(couler: Callable, greet: str) -> None
     assert 'Did you mean "argo"?' in warning["message"]
 
 
+def test_what_an_engine_ignores_is_reported_once_with_the_reason(
+    couler: Callable, greet: str
+) -> None:
+    with Path(greet).open("a") as file:
+        file.write("labels: {team: a}\nkeep_s: 60\n")
+    note = (
+        "note: local ignores keep-after-end (runs stay until `couler delete`); "
+        "labels (nothing here could be found by them)\n"
+    )
+    assert couler("run", greet).err.count(note) == 1
+    assert couler("compile", greet, "-e", "local").err == note
+    assert note in couler("plan", greet, "-e", "local").out
+    report = couler("plan", greet, "-e", "local", "--format", "json").json
+    assert [one["feature"] for one in report["ignored"]] == ["keep-after-end", "labels"]
+    assert couler("plan", greet, "-e", "argo", "--format", "json").json["ignored"] == []
+
+
 def test_unknown_pass(couler: Callable, greet: str) -> None:
     told = couler("plan", greet, "--pass", "no-such-pass")
     assert (told.code, told.out) == (2, "")

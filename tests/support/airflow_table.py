@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from couler.backends.airflow import AirflowBackend
-from couler.backends.base import Capabilities, Lowered, Native, Unsupported
+from couler.backends.base import Capabilities, Ignored, Lowered, Native, Unsupported
 from couler.ir.features import Feature
 from couler.stages import diagnose
 from couler.state.results import RunResult
@@ -135,6 +135,7 @@ class Share(t.NamedTuple):
 
     native: int
     lowered: int
+    ignored: int
     refused: int
 
     @property
@@ -150,7 +151,7 @@ def _is_refused(row: Row) -> bool:
 def share(capabilities: Capabilities, features: Iterable[Feature]) -> Share:
     """Count what an engine does with features."""
     kinds = Counter(type(capabilities[feature]) for feature in features)
-    return Share(kinds[Native], kinds[Lowered], kinds[Unsupported])
+    return Share(kinds[Native], kinds[Lowered], kinds[Ignored], kinds[Unsupported])
 
 
 def page(rows: Mapping[str, Row]) -> str:
@@ -169,8 +170,8 @@ def page(rows: Mapping[str, Row]) -> str:
     lines += ["", counts, "", _SHARES]
     for words, one in shares.items():
         lines.append(
-            f"| {words} | {sum(one)} | {one.native} | {one.lowered} | {one.refused} "
-            f"| {one.percent} % |"
+            f"| {words} | {sum(one)} | {one.native} | {one.lowered} | {one.ignored} "
+            f"| {one.refused} | {one.percent} % |"
         )
     lines += ["", _PAPER.format(", ".join(f"`{one.value}`" for one in THINGS_OF_ARGO)), ""]
     refusals: dict[str, list[str]] = {}
@@ -206,10 +207,10 @@ _SHARES = """\
 
 A feature is one kind of thing that a workflow can ask for, such as a retry with a back-off or a
 loop inside a map. *Native* ones Airflow has itself, *lowered* ones are made of other things that it
-has. [Engines](engines.md) names each.
+has, and *ignored* ones change nothing there. [Engines](engines.md) names each.
 
-| Features | Count | Native | Lowered | Refused | Airflow gets |
-| --- | --: | --: | --: | --: | --: |"""
+| Features | Count | Native | Lowered | Ignored | Refused | Airflow gets |
+| --- | --: | --: | --: | --: | --: | --: |"""
 
 _PAPER = """\
 The second row leaves out what is an object of Argo's: {}.

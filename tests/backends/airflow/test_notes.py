@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
+from couler import stages
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
-from couler.ir.artifacts import FileSettings, LogSettings
+from couler.ir.artifacts import LogSettings
 from couler.ir.pods import PodSettings, StepPod
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.workflow import Schedule, Workflow
@@ -23,12 +22,13 @@ def test_a_plain_workflow_needs_no_notes() -> None:
     assert notes_of(flow(echo("a"), schedule=Schedule(cron=("0 4 * * *",)))) == ()
 
 
-def test_how_long_runs_are_kept() -> None:
-    schedule = Schedule(cron=("0 4 * * *",), keep_succeeded=0, keep_failed=2)
-    (note,) = notes_of(flow(echo("a"), schedule=schedule, keep_s=5))
+def test_how_long_runs_and_logs_are_kept_is_ignored_and_reported() -> None:
+    schedule = Schedule(cron=("0 4 * * *",), keep_succeeded=0)
+    workflow = flow(echo("a", logs=LogSettings(keep=False)), schedule=schedule)
+    [note] = stages.compile(workflow, "airflow").notes
     assert note == (
-        "keep_s, keep_succeeded, keep_failed: no effect; Airflow keeps runs until "
-        "`airflow db clean`"
+        "airflow ignores keep-after-end (Airflow keeps runs until `airflow db clean`); "
+        "keep-logs (Airflow keeps logs where its settings say)"
     )
 
 
@@ -41,20 +41,6 @@ def test_accounts_of_executors_are_not_used_and_need_not_exist() -> None:
         'executor_service_account "of-all"',
         'executor_service_account "of-step"',
     ]
-
-
-@pytest.mark.parametrize(
-    "workflow",
-    [
-        flow(echo("a", logs=LogSettings(keep=False))),
-        flow(echo("a"), files=FileSettings(keep_logs=True)),
-    ],
-    ids=["step", "workflow"],
-)
-def test_logs_are_kept_in_the_way_of_airflow(workflow: Workflow) -> None:
-    assert notes_of(workflow) == (
-        "keeping logs: no effect; Airflow keeps them where its settings say",
-    )
 
 
 def test_a_secret_that_is_a_connection_need_not_exist_as_a_secret() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.base import Lowered, Native, Unsupported
+from couler.backends.base import Ignored, Lowered, Native, Unsupported
 from couler.ir.features import Feature
 from tests.corpus import cases
 from tests.support import airflow_table
@@ -32,11 +32,11 @@ def test_refusals_and_counts_are_up_to_date(golden: Callable[[Path, str], None])
 
 
 def test_shares_count_each_feature_once() -> None:
-    one, two, three = list(Feature)[:3]
-    table = {one: Native(), two: Lowered("so"), three: Unsupported("no. Do this")}
+    answers = (Native(), Lowered("so"), Ignored("needless"), Unsupported("no. Do this"))
+    table = dict(zip(Feature, answers, strict=False))
     found = airflow_table.share(table, table)
-    assert found == Share(1, 1, 1)
-    assert found.percent == 67
+    assert found == Share(1, 1, 1, 1)
+    assert found.percent == 50
 
 
 def test_a_difference_is_told() -> None:

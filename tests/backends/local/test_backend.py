@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
-from couler.backends.base import Backend, Lowered, Target, Unsupported
+from couler.backends.base import Backend, Ignored, Lowered, Target, Unsupported
 from couler.backends.local import LocalBackend
 from couler.errors import EngineOptionError, InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.features import Feature
@@ -25,7 +27,7 @@ def test_every_feature_has_an_entry_with_words(runtime: str) -> None:
     capabilities = LOCAL.capabilities(Target(options={"runtime": runtime}))
     assert set(capabilities) == set(Feature)
     for support in capabilities.values():
-        words = getattr(support, "by", None) or getattr(support, "reason", "native")
+        words = next(iter(asdict(support).values()), "native")
         assert isinstance(words, str)
         assert words
         assert not words.endswith(".")
@@ -80,3 +82,4 @@ def test_lowered_features_say_how() -> None:
     assert isinstance(support, Lowered)
     assert "image is not used" in support.by
     assert isinstance(LOCAL.capabilities(Target())[Feature.JOB], Unsupported)
+    assert isinstance(LOCAL.capabilities(Target())[Feature.SECURITY_CONTEXT], Ignored)

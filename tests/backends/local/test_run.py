@@ -15,6 +15,7 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.errors import ConfigurationError, ParameterError
+from couler.ir.pods import StepPod
 from couler.ir.policies import Foreach, Retry
 from couler.ir.serialize import write_json
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
@@ -385,11 +386,21 @@ def test_message_of_a_loop_that_was_cut_off_tells_why(tmp_path: Path) -> None:
     assert result.steps["again"].message == "it did not end within its time limit"
 
 
-def test_schedule_is_noted_and_has_no_effect(tmp_path: Path) -> None:
-    workflow = flow("w", sh("a", "true"), schedule=Schedule(cron=("0 0 1 1 *",)))
+def test_what_is_ignored_is_noted_once_and_changes_nothing(tmp_path: Path) -> None:
+    account = StepPod(service_account="trainer")
+    workflow = flow(
+        "w",
+        sh("a", "true", pod=account),
+        sh("b", "true", pod=account),
+        schedule=Schedule(cron=("0 0 1 1 *",)),
+    )
     result = run(workflow, tmp_path)
     assert result.status == "succeeded"
-    assert "schedule" in result.notes[0]
+    [note] = result.notes
+    assert note.startswith("local ignores ")
+    assert "service-account (there is no pod" in note
+    assert note.endswith("schedule (the workflow runs once, at once)")
+    assert run(flow("w", sh("a", "true")), tmp_path).notes == ()
 
 
 def test_lists_of_a_failed_foreach_are_not_there_for_an_exit_handler(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from couler.backends.base import (
     Artifact,
     ArtifactFile,
     Capabilities,
-    Lowered,
+    Ignored,
     Target,
     Unsupported,
 )
@@ -30,7 +30,7 @@ class ImageListBackend:
         """Return what the engine can do; every feature has an entry."""
         return {
             **dict.fromkeys(Feature, NATIVE),
-            Feature.HTTP: Lowered(by="leaving it out: a request needs no image"),
+            Feature.HTTP: Ignored(why="a request needs no image"),
             Feature.JOB: Unsupported(reason="the images of a job are in its manifest"),
         }
 
