@@ -23,33 +23,50 @@ help: ## Show this list
 .PHONY: setup
 setup: $(STAMP) ## Make .venv with couler and all that development needs
 
+define CHECK_PYTHON
+@command -v $(PYTHON) >/dev/null || \
+  { echo "error: $(PYTHON) not found. Install Python 3.11 or later, or say PYTHON=/path/to/python" >&2; exit 1; }
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+  { echo "error: Couler needs Python 3.11 or later, $(PYTHON) is $$($(PYTHON) -V 2>&1). Say PYTHON=/path/to/python" >&2; exit 1; }
+endef
+
 $(STAMP): pyproject.toml
-	@command -v $(PYTHON) >/dev/null || \
-	  { echo "error: $(PYTHON) not found. Install Python 3.11 or later, or say PYTHON=/path/to/python" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "error: Couler needs Python 3.11 or later, $(PYTHON) is $$($(PYTHON) -V 2>&1). Say PYTHON=/path/to/python" >&2; exit 1; }
+	$(CHECK_PYTHON)
 	@echo "setting up $(VENV); the first time takes about a minute"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# The example's own environment is a third of that of development: what it does not import is never compiled to bytecode.
+RUN_VENV := .venv-run
+RUN      := $(RUN_VENV)/bin/couler
+
+$(RUN_VENV)/.setup-done: pyproject.toml
+	$(CHECK_PYTHON)
+	@echo "installing what the example needs into $(RUN_VENV): about 400 MB, once"
+	$(PYTHON) -m venv $(RUN_VENV)
+	$(RUN_VENV)/bin/python -m pip install --disable-pip-version-check --no-compile --editable '.[examples]'
 	@touch $@
 
 EXAMPLE := examples/model_selection/model_selection.py
 OUT     := build/model_selection
 
 .PHONY: run
-run: $(STAMP) ## Main job: check, draw, compile and run the example of model selection
+run: export COULER_HOME := $(CURDIR)/build/home
+run: export PYTHONDONTWRITEBYTECODE :=
+run: $(RUN_VENV)/.setup-done ## Main job: check, draw, compile and run the example of model selection
 	@mkdir -p $(OUT)
-	$(BIN)/couler validate $(EXAMPLE) -e argo
-	$(BIN)/couler show $(EXAMPLE) --as svg -o $(OUT)/workflow.svg
-	$(BIN)/couler compile $(EXAMPLE) -e argo -o $(OUT)/workflow.yaml
-	COULER_HOME=$(CURDIR)/build/home $(BIN)/couler run $(EXAMPLE) >$(OUT)/outputs.txt
+	$(RUN) validate $(EXAMPLE) -e argo
+	$(RUN) show $(EXAMPLE) --as svg -o $(OUT)/workflow.svg
+	$(RUN) compile $(EXAMPLE) -e argo -o $(OUT)/workflow.yaml
+	$(RUN) run $(EXAMPLE) >$(OUT)/outputs.txt
 	@cat $(OUT)/outputs.txt
 	@cp "$$(sed -n 's/^report = //p' $(OUT)/outputs.txt)" $(OUT)/report.html
 	@echo
 	@echo "report:    $(OUT)/report.html"
 	@echo "picture:   $(OUT)/workflow.svg"
 	@echo "Argo YAML: $(OUT)/workflow.yaml, written by"
-	@echo "           $(BIN)/couler compile $(EXAMPLE) -e argo -o $(OUT)/workflow.yaml"
+	@echo "           $(RUN) compile $(EXAMPLE) -e argo -o $(OUT)/workflow.yaml"
 
 .PHONY: check
 check: $(STAMP) ## Lint, format, types, layers, size, docs
