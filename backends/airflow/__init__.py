@@ -65,8 +65,7 @@ class AirflowBackend:
         EngineOptionError
             The format, the version or an option is unknown.
         """
-        from couler.backends.airflow.dag import dag_file
-        from couler.backends.airflow.notes import notes
+        from couler.backends.airflow.dag import dag_file, notes
 
         choose_profile(self, target)
         choose_format(self, format)

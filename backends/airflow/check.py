@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from couler.backends.airflow.cache_checks import check_caches
+from pydantic import BaseModel
+
 from couler.backends.airflow.connections import check_connections
 from couler.backends.airflow.file_checks import check_files
 from couler.backends.airflow.flow_checks import check_flow
+from couler.backends.airflow.jobs import belongs_to_run
 from couler.backends.airflow.lower import lowered
-from couler.backends.airflow.name_checks import check_names
-from couler.backends.airflow.nesting_checks import check_nesting
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.outputs import declare_results
+from couler.backends.airflow.places import (
+    Spot,
+    axis,
+    exit_groups,
+    item_count,
+    makes_lists,
+    task_name,
+)
 from couler.backends.airflow.pod_checks import check_pods
 from couler.backends.airflow.step_checks import check_sets, check_steps
-from couler.backends.airflow.text_limits import check_texts
-from couler.backends.airflow.value_checks import check_values
+from couler.backends.airflow.versions import NEWEST
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.workflow import Workflow
+from couler.ir.locks import locks_of
+from couler.ir.paths import HANDLER_PREFIX
+from couler.ir.storage import NewClaimVolume
+from couler.ir.walk import steps_by_path
+from couler.ir.wire import MAX_WORD_BYTES
+from couler.ir.workflow import Container, Group, Job, Script, Step, Workflow
 
 
 def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
@@ -35,3 +47,312 @@ def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     yield from check_caches(workflow, options)
     yield from check_pods(workflow)
     yield from check_connections(workflow, options)
+
+
+_NO_PLACE = "CLR354"
+_NO_CACHE = "CLR382"
+
+
+def check_caches(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for each cache that could not be kept."""
+    for path, step in steps_by_path(workflow):
+        if step.cache is None:
+            continue
+        problem = _problem(step)
+        if problem is not None:
+            yield Diagnostic(_NO_CACHE, f'airflow: step "{path}" {problem}', path, step.source)
+            continue
+        missing = _missing(options)
+        if missing is not None:
+            yield Diagnostic(
+                _NO_PLACE,
+                f'airflow: step "{path}" has a cache, whose entries lie where files are kept, but '
+                f"the target {missing}, or leave the cache out",
+                path,
+                step.source,
+                of_target=True,
+            )
+
+
+def _problem(step: Step) -> str | None:
+    """Return why Airflow cannot take the outputs of a step from an entry."""
+    if not isinstance(step.action, Container | Script):
+        return (
+            "has a cache, but runs no process of its own in a pod, whose wrapper would look for an "
+            "entry. Leave the cache out"
+        )
+    if step.init_containers:
+        return (
+            f'has a cache, but its pod runs the container "{step.init_containers[0].name}" before '
+            "anything looks for an entry. Leave the cache out, or do in the process what that "
+            "container does"
+        )
+    elsewhere = [one.name for one in step.outputs if one.at is not None]
+    if elsewhere:
+        return (
+            f'has a cache, and puts its output "{elsewhere[0]}" at a place besides, which an entry '
+            "does not. Leave the cache out, or put the file there by a step behind this one"
+        )
+    return None
+
+
+def _missing(options: Options) -> str | None:
+    """Return what keeps entries from being written, and what to give."""
+    if options.files_claim is not None:
+        return None
+    if options.files_store is None:
+        return (
+            "has no place for them. Give the option files_claim=NAME, a persistent volume claim "
+            "that pods of all nodes can write, or a storage and io_image=IMAGE"
+        )
+    if options.io_image is None:
+        return "has no helper that reaches it. Give the option io_image=IMAGE, an image with Couler"
+    return None
+
+
+LENGTH_CODE = "CLR349"
+_LONGEST = 250
+"""Characters of the id of a task, with those of the groups around it."""
+
+
+def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
+    """Yield the steps whose tasks would have ids that are too long."""
+    yield from _check(workflow.steps, "", "")
+    groups = exit_groups(workflow)
+    for handler in workflow.exit_handlers:
+        path = f"{HANDLER_PREFIX}{handler.name}/"
+        yield from _check(handler.steps, f"{groups[handler.name]}.", path)
+
+
+def _check(
+    steps: Sequence[Step], prefix: str, path: str, *, within_mapped: bool = False
+) -> Iterator[Diagnostic]:
+    beside = frozenset(step.name for step in steps)
+    for step in steps:
+        items = axis(step, within_mapped=within_mapped)
+        spot = Spot(step, prefix + task_name(step.name), items, beside)
+        longest = max(_ids(spot), key=len)
+        if len(longest) > _LONGEST:
+            message = (
+                f'airflow: step "{path}{step.name}" becomes the task "{longest[:20]}...'
+                f'{longest[-20:]}", whose id has {len(longest)} characters with the groups around '
+                f"it; Airflow takes {_LONGEST}. Shorten its name, or those of the groups."
+            )
+            yield Diagnostic(LENGTH_CODE, message, path + step.name, step.source)
+        elif isinstance(step.action, Group):  # else all that is inside would be told as well
+            inside = _numbered(spot.round, step) + "."
+            yield from _check(
+                step.action.steps,
+                inside,
+                f"{path}{step.name}/",
+                within_mapped=within_mapped or items == "mapped",
+            )
+
+
+def _ids(spot: Spot) -> Iterator[str]:
+    """Yield the ids of a step and of the tasks that the compiler makes for it."""
+    step = spot.step
+    yield spot.base
+    if any(not isinstance(entry, str) for entry in step.depends_on):
+        yield spot.own("needs")
+    if spot.has_maker:
+        yield spot.maker
+    if makes_lists(step):
+        yield spot.own("lists")
+    if spot.is_iterated:
+        yield from (_numbered(one, step) for one in (spot.round, spot.end_of_item))
+    if step.loop is not None:
+        yield _numbered(f"{spot.item}.{spot.bound}", step)
+    if isinstance(step.action, Group):
+        yield _numbered(spot.gate, step)
+    if spot.has_end:
+        yield _numbered(spot.end_of_round, step)
+
+
+def _numbered(place: str, step: Step) -> str:
+    """Return the longest place of its items and rounds."""
+    rounds = 0 if step.loop is None else step.loop.max_iterations - 1
+    items = 0 if step.foreach is None else max(item_count(step.foreach) - 1, 0)
+    return place.replace("round_#", f"round_{rounds}").replace("item_#", f"item_{items}")
+
+
+def check_texts(workflow: Workflow) -> Iterator[Diagnostic]:
+    """Yield the parameters and steps with a null character, or with half of a character."""
+    for parameter in workflow.parameters:
+        if text := _impossible(parameter):
+            yield Diagnostic("CLR385", f'the parameter "{parameter.name}" {_why(text)}')
+    for path, step in steps_by_path(workflow):
+        shown = step
+        if isinstance(step.action, Group):  # the steps in it come by themselves
+            shown = step.model_copy(update={"action": Group(steps=())})
+        if text := _impossible(shown):
+            yield Diagnostic("CLR385", f'step "{path}" {_why(text)}', path, step.source)
+
+
+def _why(text: str) -> str:
+    kind = "a null character" if "\0" in text else "half a character"
+    return f"has {kind} in the text {text!r:.80}, which no process can be given. Leave it out."
+
+
+def _impossible(node: BaseModel) -> str | None:
+    return next((text for text in _texts(node) if "\0" in text or not _is_whole(text)), None)
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text)
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case BaseModel():
+            for one in value.__dict__.values():
+                yield from _texts(one)
+        case dict():
+            for key, one in value.items():
+                yield from _texts(key)
+                yield from _texts(one)
+        case list() | tuple():
+            for one in value:
+                yield from _texts(one)
+
+
+POOL_CODE = "CLR345"
+TIMEOUT_CODE = "CLR346"
+RETRY_CODE = "CLR347"
+SCRIPT_CODE = "CLR348"
+
+SCRIPT_VARIABLE = "COULER_SCRIPT"
+"""The variable by which a script reaches the wrapper that runs it."""
+
+
+def check_values(workflow: Workflow, version: tuple[int, int]) -> Iterator[Diagnostic]:
+    """Yield what the policies and scripts of a workflow ask for in vain."""
+    after = " and ".join(_after_the_steps(workflow))
+    if workflow.timeout_s is not None and after:
+        message = (
+            f"airflow: the workflow has a time limit and {after}, but Airflow ends a run that is "
+            "too late without what comes after its steps. Limit the time of the steps."
+        )
+        yield Diagnostic(TIMEOUT_CODE, message, source=workflow.source)
+    for path, step in steps_by_path(workflow):
+        for code, message in _problems(step, version):
+            yield Diagnostic(code, f'airflow: step "{path}" {message}', path, step.source)
+
+
+def _after_the_steps(workflow: Workflow) -> Iterator[str]:
+    """Yield what of a workflow asks for tasks after all steps."""
+    if workflow.exit_handlers:
+        yield "exit handlers"
+    if any(isinstance(one, NewClaimVolume) for one in workflow.volumes):
+        yield "new claims"
+    if workflow.runs is not None and workflow.runs.disruption_budget is not None:
+        yield "a disruption budget"
+    actions = [step.action for _, step in steps_by_path(workflow)]
+    if any(isinstance(one, Job) and belongs_to_run(one) for one in actions):
+        yield "jobs that are deleted with the run"
+
+
+def _problems(step: Step, version: tuple[int, int]) -> Iterator[tuple[str, str]]:
+    locks = locks_of(step)
+    if len(locks) > 1:
+        yield POOL_CODE, f"holds {len(locks)} locks, but a task has one pool. Take one lock."
+    if locks and isinstance(step.action, Group):
+        yield POOL_CODE, "is a group with a lock, but tasks have pools. Give the steps in it locks."
+    if version < NEWEST:
+        yield from _retry_problems(step)
+    if isinstance(step.action, Script):
+        size = len(f"{SCRIPT_VARIABLE}={step.action.source}".encode())
+        if size > MAX_WORD_BYTES:
+            message = (
+                f"has a script of {size:,} bytes, but at most {MAX_WORD_BYTES:,} reach a pod in "
+                "one variable. Put the code into the image."
+            )
+            yield SCRIPT_CODE, message
+
+
+def _retry_problems(step: Step) -> Iterator[tuple[str, str]]:
+    retry = step.retry
+    if retry is None or not retry.limit:
+        return
+    if retry.exit_codes or len(retry.on) == 1:
+        message = (
+            "is tried again after some failures only, which Airflow can tell since 3.3. "
+            "Compile for that version, or retry after all."
+        )
+        yield RETRY_CODE, message
+    if retry.backoff is not None and retry.backoff.factor not in (1, 2):
+        message = (
+            f"has waits that grow by the factor {retry.backoff.factor:g}, but before 3.3 they "
+            "double. Take 2, or 1 for waits of the same length."
+        )
+        yield RETRY_CODE, message
+
+
+NESTING_CODE = "CLR381"
+MOST_BLOCKS = 20
+"""The statements `with` and `for` that Python takes around each other in a module or a function
+(`CO_MAXBLOCKS` of CPython; some versions take more)."""
+
+
+def check_nesting(workflow: Workflow) -> Iterator[Diagnostic]:
+    """Yield the outermost steps whose blocks in the file stand in too many others."""
+    runs = workflow.runs
+    has_budget = runs is not None and runs.disruption_budget is not None
+    has_claims = any(isinstance(one, NewClaimVolume) for one in workflow.volumes)
+    around = 1 + has_claims + has_budget  # the DAG, and what is deleted after all of it
+    yield from _check_scope_nesting(workflow.steps, "", around, within_mapped=False)
+    for handler in workflow.exit_handlers:
+        path = f"{HANDLER_PREFIX}{handler.name}/"
+        yield from _check_scope_nesting(handler.steps, path, around + 1, within_mapped=False)
+
+
+def _check_scope_nesting(
+    steps: Sequence[Step], path: str, around: int, *, within_mapped: bool
+) -> Iterator[Diagnostic]:
+    for step in steps:
+        if not isinstance(step.action, Group) and step.loop is None and step.foreach is None:
+            continue
+        spot = Spot(step, step.name, axis(step, within_mapped=within_mapped))
+        is_empty = spot.items == "unrolled" and spot.has_maker
+        shown = 0 if path or step.part is None else _parts_around(step)
+        most, inside = _blocks(spot, around + shown)
+        if most > MOST_BLOCKS:
+            message = (
+                f'airflow: step "{path}{step.name}" stands in so many groups, rounds and items '
+                f"that the DAG file would have {most} blocks around each other; Python takes "
+                f"{MOST_BLOCKS}. Put the steps of some of the groups into the groups around them."
+            )
+            yield Diagnostic(NESTING_CODE, message, path + step.name, step.source)
+        elif isinstance(step.action, Group) and not is_empty:  # else nothing is written of it
+            yield from _check_scope_nesting(
+                step.action.steps,
+                f"{path}{step.name}/",
+                inside,
+                within_mapped=within_mapped or spot.items == "mapped",
+            )
+
+
+def _parts_around(step: Step) -> int:
+    assert step.part is not None
+    return sum(name is not None for name in (step.part.run, step.part.group))
+
+
+def _blocks(spot: Spot, around: int) -> tuple[int, int]:
+    """Return how many blocks stand around each other at most, and around what is inside a step."""
+    step = spot.step
+    is_group = isinstance(step.action, Group)
+    if not spot.is_iterated:
+        now = around + is_group
+        return now, now
+    now = most = around + 1
+    if spot.items == "mapped":
+        now = 0  # a function begins
+    elif spot.items == "unrolled":
+        if spot.has_maker:
+            return now, now
+        now += 2 if is_group or step.loop is not None else 1
+    if step.loop is not None:
+        now += 2 if is_group else 1
+    return max(most, now), now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,7 +16,6 @@ from couler.backends.airflow.doubts import (
     find_output,
     may_give_more,
 )
-from couler.backends.airflow.inputs import Inputs
 from couler.backends.airflow.literals import form_of
 from couler.backends.airflow.places import (
     Spot,
@@ -49,7 +48,7 @@ from couler.ir.values import (
     Value,
 )
 from couler.ir.wire import ValueType, decode, dump_json, encode, is_file, literal_type
-from couler.ir.workflow import Container, Group, Output, Script, Step
+from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 
 MAY_FAIL = re.compile(r'\b(decoded|numbers|part_of|plain)\(|, kind="')
 """Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
@@ -471,3 +470,31 @@ def _is_plain(declared: Output, step: Step) -> bool:
     """Return whether an output is the location of a file that its own step has kept."""
     is_made_here = isinstance(step.action, Container | Script) and is_file(declared.type)
     return is_made_here and declared.default is None
+
+
+R = t.TypeVar("R")
+
+
+class Inputs(Mapping[str, R]):
+    """The inputs of a group by name, each made when it is asked for, and once."""
+
+    def __init__(self, inputs: Iterable[Input], read: Callable[[Value, ValueType], R]) -> None:
+        self._values = {one.name: (one.value, one.type) for one in inputs if one.value is not None}
+        self._read = read
+        self._made: dict[str, R] = {}
+
+    @property
+    def types(self) -> dict[str, ValueType]:
+        """The declared types by name."""
+        return {name: declared for name, (_, declared) in self._values.items()}
+
+    def __getitem__(self, name: str) -> R:
+        if name not in self._made:
+            self._made[name] = self._read(*self._values[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)

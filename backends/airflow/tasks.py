@@ -8,10 +8,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from couler.backends.airflow.caching import Caches
-from couler.backends.airflow.files import Files, has_files, input_path
+from couler.backends.airflow.files import (
+    VOLUME,
+    Files,
+    Writer,
+    has_files,
+    input_path,
+    location_json,
+    secret_variables,
+)
 from couler.backends.airflow.http import request
 from couler.backends.airflow.jobs import belongs_to_run, job, kind_of
-from couler.backends.airflow.listing import listing
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import Operator
 from couler.backends.airflow.options import Options
@@ -24,6 +31,7 @@ from couler.backends.airflow.quoting import quoted, text_block
 from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
+from couler.ir.artifacts import is_in_repository, location_texts
 from couler.ir.listing import ListFiles
 from couler.ir.packages import install_command
 from couler.ir.values import Literal, Template, Text, Value
@@ -399,3 +407,25 @@ def _word(output: Output) -> str:
 def _for_kubelet(text: str) -> str:
     """Double the dollars that the kubelet would take for the start of something."""
     return text.replace("$", "$$") if "$$" in text or "$(" in text else text
+
+
+def listing(
+    step: Step, action: ListFiles, scope: Scope, options: Options, module: Module, writer: Writer
+) -> Operator:
+    """Return the operator that lists the files below a location."""
+    words: list[str | Expression] = [",".join(output.name for output in step.outputs)]
+    words.append(writer.text(action.pattern or "", scope))
+    for field, text in location_texts(action.at):
+        words += [field, writer.text(text, scope)]
+    in_volume = is_in_repository(action.at)
+    root = options.files_path.strip("/")
+    made = call(
+        module.use("files_below"),
+        location_json(action.at),
+        words,
+        secrets=secret_variables([action.at]) or None,
+        claim=Code(module.refer("FILES_CLAIM")) if in_volume else None,
+        folder=(f"{VOLUME}/{root}" if root else VOLUME) if in_volume else None,
+    )
+    operator = module.take(_POD, "KubernetesPodOperator")
+    return Operator(operator, {"image": Code(module.refer("IO_IMAGE"))}, (Unpacked(made),))

@@ -46,17 +46,7 @@ from couler.ir.values import ParamRef, StepRef, Template, Text, walk
 from couler.ir.verify.objects import check_object
 from couler.ir.walk import predecessors, read_values, scopes, steps_by_path
 from couler.ir.wire import dump_json, is_file
-from couler.ir.workflow import (
-    Container,
-    Group,
-    Http,
-    Input,
-    Job,
-    Output,
-    Script,
-    Step,
-    Workflow,
-)
+from couler.ir.workflow import Container, Group, Http, Input, Job, Output, Script, Step, Workflow
 
 _OF_WORKFLOW = {"metadata": "ObjectMeta", "spec": "WorkflowSpec", "cron": "CronWorkflowSpec"}
 _OF_STEP = {"template": "Template", "task": "DAGTask"}

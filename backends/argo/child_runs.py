@@ -6,11 +6,10 @@ import hashlib
 import json
 import re
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from couler.backends.argo.expressions import member, quote, tag
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.reachable import hooked, reachable
 from couler.backends.argo.tags import Tagged, variable
 from couler.backends.argo.variables import Name, rename_everywhere
 from couler.backends.argo.workflow_api import (
@@ -383,3 +382,42 @@ def _definition_name(workflow: str, run: str, spec: Tree) -> str:
     room = _LONGEST_NAME - len(run) - len(digest) - 2
     begins = re.sub("[^a-z0-9]+$", "", workflow[:room])
     return f"{begins}-{run}-{digest}"
+
+
+def reachable(templates: Mapping[str, Tree], roots: Iterable[str]) -> list[str]:
+    """Return the names of the templates that some use, their own among them, in stated order."""
+    found: set[str] = set()
+    waiting = [name for name in roots if name in templates]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        waiting += [used for used in _used(templates[name]) if used in templates]
+    return [name for name in templates if name in found]
+
+
+def _used(template: Tree) -> Iterator[str]:
+    tasks = (template.get("dag") or {}).get("tasks") or ()
+    yield from _calls(tasks)
+    for group in template.get("steps") or ():
+        yield from _calls(group if isinstance(group, list) else group.get("steps") or ())
+    yield from hooked(template)
+
+
+def _calls(tasks: Sequence[t.Any]) -> Iterator[str]:
+    for task in tasks:
+        if task.get("template"):
+            yield task["template"]
+        if task.get("inline"):
+            yield from _used(task["inline"])
+        yield from hooked(task)
+
+
+def hooked(tree: Tree) -> Iterator[str]:
+    """Yield the templates of the hooks of a task, or of the spec of a workflow."""
+    if tree.get("onExit"):
+        yield tree["onExit"]
+    for hook in (tree.get("hooks") or {}).values():
+        if hook.get("template"):
+            yield hook["template"]

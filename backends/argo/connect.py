@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from couler.backends.argo.following import AWAY
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.remote import Connection, refuse_unknown_fields
 from couler.errors import ConfigurationError
+from couler.rest.credentials import Credential
 from couler.rest.patience import Patience
 
 if t.TYPE_CHECKING:
@@ -99,9 +100,7 @@ def cluster_api(connection: Connection, environment: Mapping[str, str]) -> Clust
 def server_api(connection: Connection, environment: Mapping[str, str]) -> ServerApi:
     """Return an Argo Server."""
     from couler.backends.argo.server_api import ServerApi
-    from couler.backends.argo.server_token import ServerToken
     from couler.rest.client import RestClient
-    from couler.rest.credentials import Credential
 
     _refuse_others(connection, SERVER_FIELDS, "of an Argo Server")
     token = None
@@ -155,3 +154,26 @@ def seconds(connection: Connection, name: str, default: float) -> float:
 
 def _target(connection: Connection) -> str:
     return f'the target "{connection.name}"' if connection.name else "the target"
+
+
+_BEARER = "Bearer "
+
+
+@dataclass(frozen=True, slots=True)
+class ServerToken:
+    """A token, less the word `Bearer` that `argo auth token` and `ARGO_TOKEN` have before it."""
+
+    credential: Credential
+
+    @property
+    def can_change(self) -> bool:
+        """Whether reading again may give another one."""
+        return self.credential.can_change
+
+    def read(self) -> str:
+        """Return it."""
+        return self.credential.read().removeprefix(_BEARER)
+
+    def forget(self) -> None:
+        """Read it anew next time."""
+        self.credential.forget()

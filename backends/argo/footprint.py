@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from couler.backends.argo.check import status_bytes
-from couler.backends.argo.limits import STATUS_BYTES
+from couler.backends.argo.child_runs import BODY, STOP, run_name
+from couler.backends.argo.limits import MAX_PARAMETERS, STATUS_BYTES
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.node_counts import NodeCounts
+from couler.backends.argo.parts import PART_TEMPLATE
 from couler.backends.argo.pods import Tree
-from couler.ir.sizes import Cost, Costs, Footprint, Limits, Over
+from couler.backends.argo.run_limits import stays_in_first_run
+from couler.backends.argo.workflow_api import PART_LABEL
+from couler.ir.sizes import Cost, Costs, Footprint, Limits, Over, Where
 from couler.ir.workflow import Workflow
 
 
@@ -23,21 +27,9 @@ def footprint(workflow: Workflow, manifest: Manifest, limits: Limits) -> Footpri
         size_bytes=lambda: len(manifest.json.encode()) + status_bytes(manifest.spec),
         definitions=lambda: len(_templates(manifest)),
         costs=lambda: _costs(workflow, manifest),
-        overs=lambda: _overs(manifest, limits),
-        stays=lambda: _stays(workflow),
+        overs=lambda: tuple(exceeded_limits(manifest, limits)),
+        stays=lambda: stays_in_first_run(workflow),
     )
-
-
-def _overs(manifest: Manifest, limits: Limits) -> tuple[Over, ...]:
-    from couler.backends.argo.overs import overs
-
-    return tuple(overs(manifest, limits))
-
-
-def _stays(workflow: Workflow) -> Mapping[str, str]:
-    from couler.backends.argo.run_limits import stays_in_first_run
-
-    return stays_in_first_run(workflow)
 
 
 def _templates(manifest: Manifest) -> list[Tree]:
@@ -105,3 +97,61 @@ def _names(tree: Tree) -> Iterator[str]:
 
 def _size(tree: Tree) -> int:
     return len(json.dumps(tree, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def exceeded_limits(manifest: Manifest, limits: Limits) -> Iterator[Over]:
+    """Yield what is over the limits in the objects of a manifest and in the templates of parts."""
+    *parts, main = zip((*manifest.definitions, manifest.tree), manifest.texts, strict=True)
+    for tree, text in (main, *parts):
+        is_main = tree is manifest.tree
+        where: Where = "main" if is_main else "run"
+        spec: Tree = manifest.spec if is_main else tree["spec"]
+        templates: list[Tree] = spec.get("templates", [])
+        name = "" if is_main else tree["metadata"]["labels"][PART_LABEL]
+        between = _between_runs(templates) if is_main and manifest.definitions else 0
+        size = len(text.encode()) + status_bytes(spec)
+        if limits.run_bytes is not None and size > limits.run_bytes:
+            yield Over(where, name, "bytes", size, limits.run_bytes, between)
+        if limits.run_definitions is not None and len(templates) > limits.run_definitions:
+            yield Over(where, name, "definitions", len(templates), limits.run_definitions)
+        if limits.scope_steps is not None:
+            yield from _in_templates(spec, templates, name, limits.scope_steps)
+
+
+def _in_templates(
+    spec: Tree, templates: Iterable[Tree], run: str, most_tasks: int
+) -> Iterator[Over]:
+    """Yield what the templates of parts, and those that hold parts, have too much of."""
+    root = next((_called(one) for one in templates if one["name"] == BODY), "") if run else ""
+    for template in templates:
+        name: str = template["name"]
+        where: Where
+        tasks = len(template.get("dag", {}).get("tasks", ()))
+        values = len(template.get("inputs", {}).get("parameters", ()))
+        if name.startswith(PART_TEMPLATE):
+            part, where = name.removeprefix(PART_TEMPLATE), "group"
+            if "resource" in template or name == root:
+                part, where = run_name(part), "run"
+            if tasks > most_tasks:
+                yield Over(where, part, "steps", tasks, most_tasks)
+            if values > MAX_PARAMETERS:
+                yield Over(where, part, "values", values, MAX_PARAMETERS)
+        elif tasks > most_tasks and name in (spec["entrypoint"], spec.get("onExit")):
+            yield Over("main", "", "steps", tasks, most_tasks)
+
+
+def _called(body: Tree) -> str:
+    called: str = body["steps"][0][0]["template"]
+    return called
+
+
+def _between_runs(templates: Iterable[Tree]) -> int:
+    """Return the bytes of what starts, ends and connects the runs of parts."""
+    starts = {one["name"]: one for one in templates if "resource" in one}
+    starts = {name: one for name, one in starts.items() if name.startswith(PART_TEMPLATE)}
+    found = sum(_size(one) for one in starts.values())
+    for template in templates:
+        for task in template.get("dag", {}).get("tasks", ()):
+            if task["template"] in starts or task["template"] == STOP:
+                found += _size(task)
+    return found

@@ -18,7 +18,13 @@ from couler.backends.argo.leaves import Leaves, holes_of_metrics
 from couler.backends.argo.lower import lower, steps_read_at_exit
 from couler.backends.argo.names import Names, TemplateNames
 from couler.backends.argo.overrides import merge
-from couler.backends.argo.parts import ends_template
+from couler.backends.argo.own import facts_of_run
+from couler.backends.argo.parts import (
+    ENDS_TEMPLATE,
+    FAILS_TEMPLATE,
+    VERDICT_TEMPLATE,
+    ends_template,
+)
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.runs import (
@@ -28,7 +34,7 @@ from couler.backends.argo.runs import (
     synchronization,
 )
 from couler.backends.argo.scope import ScopeView, wire_text
-from couler.backends.argo.tags import Tagged
+from couler.backends.argo.tags import Tagged, variable
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
 from couler.backends.shared_entries import repository_mark
 from couler.errors import EngineOptionError
@@ -229,7 +235,6 @@ def _metrics(workflow: Workflow) -> Tree | None:
     if not workflow.metrics:
         return None
     from couler.backends.argo.metrics import metrics
-    from couler.backends.argo.own import facts_of_run
 
     view = ScopeView.of_workflow(workflow)
     renderer = Renderer(view, {}, "")
@@ -348,3 +353,39 @@ def _on_exit(handlers: tuple[ExitHandler, ...], name: str, templates: dict[str, 
             task["when"] = conditions[handler.on]
         tasks.append(task)
     return {"name": name, "dag": {"failFast": False, "tasks": tasks}}
+
+
+def helper_templates() -> list[Tree]:
+    """Return the templates of the tasks that divided scopes have besides their steps."""
+    end = "inputs.parameters.end"
+    is_error = f"{end} contains 'r' && !({end} contains 'a')"
+    # A task that was skipped goes before the one that fails: what follows hangs below it.
+    error = {
+        "name": "error",
+        "template": ENDS_TEMPLATE,
+        "when": tag(f"{is_error} ? 'a step ended in an error' : 'false'"),
+    }
+    failure = {
+        "name": "failure",
+        "template": FAILS_TEMPLATE,
+        "when": tag(f"{end} != '' && !({is_error})"),
+        "arguments": {"parameters": [{"name": "when", "value": "a step failed"}]},
+    }
+    fails = {
+        "name": "fails",
+        "template": ENDS_TEMPLATE,
+        "when": variable("inputs.parameters.when"),
+    }
+    return [
+        ends_template(),
+        {
+            "name": VERDICT_TEMPLATE,
+            "inputs": {"parameters": [{"name": "end"}]},
+            "dag": {"failFast": False, "tasks": [error, failure]},
+        },
+        {
+            "name": FAILS_TEMPLATE,
+            "inputs": {"parameters": [{"name": "when"}]},
+            "steps": [[fails]],
+        },
+    ]

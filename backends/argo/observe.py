@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from couler.backends.argo.attempts import attempts_of, is_child_message, told
-from couler.backends.argo.kept import read_where_kept
-from couler.backends.argo.lower import lower
+from couler.backends.argo.kept import COPY, read_where_kept
+from couler.backends.argo.lower import lower, writes_gather_files
 from couler.backends.argo.names import Names
 from couler.backends.argo.output_checks import CHECK_TASK
-from couler.backends.argo.outputs import gather, own_outputs, run_outputs
 from couler.backends.argo.parts import PartOf, divide, is_divided, task_names
+from couler.backends.argo.scope import find_output, is_stdout
 from couler.backends.argo.scope_order import ScopeOrders
 from couler.backends.argo.status_nodes import Node, NodeTree, read_time
 from couler.backends.argo.workflow_api import CANCELLED_LABEL
-from couler.backends.remote import ENDS, Json, Observation, Observed, RunState, StepState
+from couler.backends.remote import (
+    ENDS,
+    AttemptState,
+    Json,
+    Observation,
+    Observed,
+    ObservedAttempt,
+    RunState,
+    StepState,
+)
+from couler.errors import WireError
 from couler.ir.local_forms import leave_out_local_forms
+from couler.ir.manifests import thawed
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.status import State, refuse_start
 from couler.ir.walk import predecessors
-from couler.ir.workflow import Group, Step, Workflow
+from couler.ir.wire import decode, dump_json, is_file
+from couler.ir.workflow import Group, Output, Step, Workflow
 
 _ITEM = re.compile(r"\((\d+):")
 _EMPTY = "Skipped, empty params"
@@ -359,3 +371,111 @@ class _Items:
     def of(self, task: str) -> dict[int, Node]:
         """Return the items of a foreach by their indices."""
         return dict(sorted(self._by_task.get(task, {}).items()))
+
+
+def own_outputs(step: Step, node: Node, *, gathered: bool) -> dict[str, Json]:
+    """Return the outputs of an instance of a step, as `Observed` has them."""
+    gathered = gathered and (isinstance(step.action, Group) or writes_gather_files(step))
+    found: dict[str, Json] = {}
+    for name, text in node.parameters.items():
+        output = find_output(step, name)
+        found[name] = _single(_ungathered(text) if gathered else text, output)
+    for name, where in node.artifacts.items():
+        if any(output.name == name and is_file(output.type) for output in step.outputs):
+            found[name] = _single(where, find_output(step, name))
+    result = find_output(step, "result")
+    if node.result is not None and is_stdout(step, result):
+        found["result"] = _single(node.result, result)
+    # A copy stands for the output that it is one of.
+    return {
+        name.removeprefix(COPY): value
+        for name, value in sorted(found.items(), key=lambda entry: entry[0].startswith(COPY))
+    }
+
+
+def gather(items: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """Return the outputs of a foreach: of each a list, with None for items that lack it."""
+    names = dict.fromkeys(name for item in items for name in item)
+    return {name: [item.get(name) for item in items] for name in names}
+
+
+def run_outputs(workflow: Workflow, root: Node) -> dict[str, Json]:
+    """Return the outputs of a run that succeeded, as JSON values."""
+    texts = root.parameters
+    return {
+        output.name: decoded(texts[output.name], output)
+        for output in workflow.outputs
+        if output.name in texts
+    }
+
+
+def decoded(text: str, output: Output) -> Json:
+    """Return the value of an output; the text itself where it is none of the declared type."""
+    try:
+        return thawed(decode(text, "str" if is_file(output.type) else output.type))
+    except WireError:
+        return text
+
+
+def _single(text: str, output: Output) -> Json:
+    return {"text": text, "type": output.type}
+
+
+def _ungathered(text: str) -> str:
+    """Return the text on the wire of what was written for Argo to gather: JSON in a JSON text."""
+    value = json.loads(json.loads(text))
+    return value if isinstance(value, str) else dump_json(value)
+
+
+_OF_CHILD = re.compile(r"child '.*' (?:failed|errored)|children? failed.*", re.DOTALL)
+_CANCELLED = re.compile(
+    r"shutdown with strategy|Stopped with strategy|exceeded its deadline|exceeded workflow deadline"
+)
+_FALSE = re.compile(r"when '.*' evaluated false", re.DOTALL)
+_SIGNALLED = (137, 143)
+"""Exit codes of processes that were told to end, or killed."""
+
+
+def is_child_message(message: str) -> bool:
+    """Return whether a message only names a node inside, by an id that no user knows."""
+    return _OF_CHILD.fullmatch(message) is not None
+
+
+def attempts_of(tries: Sequence[Node], stopped: bool) -> tuple[ObservedAttempt, ...]:
+    """Return the attempts that nodes stand for; those that have not begun are none."""
+    begun = [
+        node for node in tries if node.has_run and node.phase != "Pending" and not node.is_cached
+    ]
+    return tuple(
+        ObservedAttempt(
+            number=number,
+            status=_attempt_state(node, stopped),
+            started=node.started,
+            finished=node.finished if node.has_ended else None,
+            exit_code=node.exit_code,
+            message=None if node.phase == "Succeeded" else told(node, stopped),
+            node=node.host,
+        )
+        for number, node in enumerate(begun, start=1)
+    )
+
+
+def told(node: Node, stopped: bool) -> str | None:
+    """Return what Argo tells people of a node, if it is of use to them."""
+    message = node.message
+    if message is None or is_child_message(message):
+        return None
+    if _FALSE.fullmatch(message):
+        return "its condition is false"
+    return "the run was cancelled" if stopped and _CANCELLED.search(message) else message
+
+
+def _attempt_state(node: Node, stopped: bool) -> AttemptState:
+    if not node.has_ended:
+        return "running"
+    if node.phase == "Succeeded":
+        return "succeeded"
+    code = node.exit_code
+    if stopped and (code in _SIGNALLED or _CANCELLED.search(node.message or "")):
+        return "cancelled"
+    return "failed" if node.phase == "Failed" and code is not None else "error"

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import typing as t
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from couler.backends.argo.argo_retry import PROCESSES, deleted_by_retry
 from couler.backends.argo.family import Family, home_of, stop_children
 from couler.backends.argo.family_restart import FamilyRestart
 from couler.backends.argo.following import AWAY, POLLING, Watched, changes
-from couler.backends.argo.observe import Observer
+from couler.backends.argo.observe import Look, Observer
 from couler.backends.argo.parts import has_runs
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
-from couler.backends.argo.restarting import is_same, putting_back
+from couler.backends.argo.reset import PutBack, Reset, reset
 from couler.backends.argo.schedules import cron_of, kept_paused, scheduled
-from couler.backends.argo.seen import Seen
-from couler.backends.argo.status_nodes import is_over
+from couler.backends.argo.status_nodes import Node, is_over, read_nodes
 from couler.backends.argo.submission import label_value, objects, refuse_other, with_mark
 from couler.backends.argo.workflow_api import PART_LABEL, WORKFLOW_LABEL, WorkflowApi
 from couler.backends.base import Artifact
-from couler.backends.remote import (
-    Json,
-    Observation,
-    RemoteRun,
-    Restart,
-    Scheduled,
-    Submission,
-)
+from couler.backends.remote import Json, Observation, RemoteRun, Restart, Scheduled, Submission
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
 from couler.ir.digest import run_digest
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
-from couler.ir.workflow import Workflow
+from couler.ir.workflow import Step, Workflow
 from couler.rest.client import RestError
 from couler.rest.latest import Latest
 from couler.rest.patience import Patience
@@ -347,3 +342,94 @@ if t.TYPE_CHECKING:
 
     def _is_one(remote: ArgoRemote) -> Scheduling:
         return remote
+
+
+def putting_back(observer: Observer, wanted: Json, restart: Restart) -> PutBack:
+    """Return what begins the wanted parts of an ended run again."""
+    digest = run_digest(restart.workflow, restart.parameters)
+
+    def put_back(found: Json) -> Reset:
+        decided = decide(found)
+        return replace(decided, workflow=with_mark(decided.workflow, digest))
+
+    def decide(found: Json) -> Reset:
+        if restart.workflow.stored is not None:
+            return _stored_again(found, wanted["spec"])
+        look = observer.look(found)
+        paths = {node.id: path for path, node in look.nodes.items()}
+        again = {look.places[path].id for path in restart.again if path in look.places}
+        return reset(found, wanted["spec"], paths, again)
+
+    return put_back
+
+
+def _stored_again(found: Json, spec: Json) -> Reset:
+    """Return a run of a stored template, whose steps nobody knows here, as Argo retries it."""
+    deleted = deleted_by_retry(found)
+    paths = {
+        key: str(tree["name"])
+        for key, tree in read_nodes(found).items()
+        if tree["type"] in PROCESSES
+    }
+    return reset(found, spec, paths, deleted & paths.keys())
+
+
+def is_same(one: Workflow, other: Workflow) -> bool:
+    """Return whether two workflows are the same but for where they stand in the source."""
+    return one == other or _without_source(one.model_dump()) == _without_source(other.model_dump())
+
+
+def _without_source(tree: Json) -> Json:
+    if isinstance(tree, dict):
+        return {
+            key: _without_source(each)
+            for key, each in tree.items()
+            if key != "source" or isinstance(each, str)  # that of a script is its program
+        }
+    if isinstance(tree, list | tuple):
+        return [_without_source(each) for each in tree]
+    return tree
+
+
+class Seen:
+    """A Workflow that was seen."""
+
+    def __init__(self, workflow: Json, observer: Observer) -> None:
+        self.workflow = workflow
+        self.observer = observer
+        self._look: Look | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it changes any more."""
+        return is_over(self.workflow)
+
+    @property
+    def look(self) -> Look:
+        """What is at each path; looked for once, when it is first needed."""
+        with self._lock:
+            if self._look is None:
+                self._look = self.observer.look(self.workflow)
+            return self._look
+
+    def tries(self, path: str) -> int:
+        """Return how many tries an instance has had that are known of."""
+        node = self.look.nodes.get(path)
+        return 0 if node is None else sum(one.has_run for one in self.look.tree.attempts(node))
+
+    def instance(self, path: StepPath) -> tuple[Node, Step]:
+        """Return the node of an instance that runs something, and its step as Argo runs it."""
+        look, text = self.look, str(path)
+        if text in look.nodes:
+            return look.nodes[text], look.actions[text]
+        seen = look.steps.get(text)
+        if seen is None:
+            raise EngineError(f"argo: {path} has not begun")
+        if seen.status in ("skipped", "omitted"):
+            raise EngineError(f"argo: {path} did not run: it was {seen.status}")
+        inside = sorted(
+            one for one in look.nodes if one.startswith((f"{text}[", f"{text}@", f"{text}/"))
+        )
+        hint = f", such as {inside[0]}" if inside else ""
+        raise EngineError(f"argo: {path} runs nothing itself. Name a step in it{hint}")

@@ -149,8 +149,8 @@ def follow(
     keep: Keep | None = None,
 ) -> RunResult:
     """Follow a run until it is over, and tell of its events."""
+    from couler.control.cache_sync import SyncBeside
     from couler.control.results import result_of
-    from couler.control.sync_beside import SyncBeside
     from couler.control.watching import Watch
     from couler.control.watching import watch as watch_run
     from couler.state import find_run

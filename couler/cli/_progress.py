@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from couler.cli._again import Again
-from couler.cli._asking import Questions
 from couler.cli._format import seconds_text
 from couler.cli._rows import Row, live_table
 from couler.cli._session import Session
 from couler.cli._snapshot import critical_steps, depth_of
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.walk import steps_by_path
 from couler.ir.wording import counted
-from couler.ir.workflow import Workflow
+from couler.ir.workflow import Suspend, Workflow
 from couler.rest.notices import listening
 from couler.stages import RunEvent
 
@@ -240,3 +240,33 @@ def _live(session: Session, board: Board) -> Iterator[None]:
         redirect_stderr=False,
     ):
         yield
+
+
+class Questions:
+    """What the steps of a workflow ask people for."""
+
+    def __init__(self, workflow: Workflow, again: Again) -> None:
+        self._again = again
+        self._steps = {
+            path: step for path, step in steps_by_path(workflow) if isinstance(step.action, Suspend)
+        }
+
+    def text(self, path: StepPath) -> str | None:
+        """Return what a step asks; None if its author has not said."""
+        step = self._steps.get(_names(path))
+        return step.action.message if step and isinstance(step.action, Suspend) else None
+
+    def answer(self, run: str, path: StepPath) -> str:
+        """Return the command that answers, with a place for each value that must be entered."""
+        step = self._steps.get(_names(path))
+        outputs = () if step is None else step.outputs
+        missing = [one.name for one in outputs if one.default is None]
+        return self._again.resume(run, str(path), missing)
+
+    def note(self, run: str, path: StepPath) -> str:
+        """Return both, in a line."""
+        return "  ".join(filter(None, (self.text(path), self.answer(run, path))))
+
+
+def _names(path: StepPath) -> str:
+    return "/".join(part.name for part in path)

@@ -9,9 +9,8 @@ from datetime import timedelta
 
 import click
 
-from couler.budget.cleaning import Cleaned, clean_cache
+from couler.budget.cleaning import Cleaned, Held, clean_cache, measure_held
 from couler.budget.courses import Latest, latest_course
-from couler.budget.held import Held, measure_held
 from couler.budget.judging import Budget, Judge
 from couler.cli import _cache_sync
 from couler.cli._budget import AskedBudget, budget_options

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from couler.control.again import Ends
-from couler.control.past import (
-    WELL,
-    Keys,
-    Task,
-    parameter_values,
-    past_tasks,
-    recorded_outputs,
-)
+from couler.control.past import WELL, Keys, Task, parameter_values, past_tasks, recorded_outputs
 from couler.ir import workflow as ir
 from couler.ir.base import FrozenDict
 from couler.ir.evaluation.foresight import Foresight, Progress
 from couler.ir.evaluation.instances import RUNS, Instance
 from couler.ir.evaluation.outputs import read_outside, required
-from couler.ir.evaluation.places import covers, find_places
+from couler.ir.evaluation.places import around, covers, find_places, shown_steps
 from couler.ir.evaluation.replay import Finding, PlannedStep, plan_replay
 from couler.ir.evaluation.unknown import UnknownValueError
 from couler.ir.evaluation.values import RunFacts, View
-from couler.ir.paths import StepPath
+from couler.ir.paths import HANDLER_PREFIX, StepPath, without_places
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.status import State
 from couler.state.records import StepRecord
@@ -133,3 +125,76 @@ class _Known:
         if missing:
             return f'its output "{missing[0]}" is read now, and was not kept'
         return None
+
+
+class Ends:
+    """Tells which recorded ends hold."""
+
+    def __init__(
+        self,
+        workflow: ir.Workflow,
+        planned: Iterable[PlannedStep],
+        records: Mapping[StepPath, StepRecord],
+    ) -> None:
+        self._steps = shown_steps(workflow)
+        self._planned = {StepPath.parse(step.path): step for step in planned}
+        self._records = records
+        self.kept = {path for path, step in self._planned.items() if self._keeps(path, step)}
+        self._around_planned = set(_all_around(self._planned))
+        self._around_kept = set(_all_around(self.kept))
+        self._own = set(self._find_open())
+
+    def again(self) -> frozenset[str]:
+        """Return the paths of what does not keep its end."""
+        found = set(self._own)
+        if found:  # the run has another end: handlers that it did not have may run
+            handlers = {path for path in self._records if _is_in_handler(path)}
+            found |= handlers - self.kept - self._around_kept
+        return frozenset(map(str, found))
+
+    def failed_for_nothing(self) -> tuple[StepPath, ...]:
+        """Return groups, foreachs and loops that failed though all in them keeps its end."""
+        in_doubt = set(_all_around((self._planned.keys() - self.kept) | self._own))
+        return tuple(
+            path
+            for path, record in self._records.items()
+            if record.status == "failed"
+            and path in self._around_kept
+            and path not in in_doubt
+            and path not in self._planned
+        )
+
+    def _keeps(self, path: StepPath, step: PlannedStep) -> bool:
+        if step.verdict in ("reused", "runs"):
+            return step.verdict == "reused"
+        record = self._records.get(path)
+        is_same = record is not None and record.status == step.verdict
+        return is_same and not step.is_decided_anew
+
+    def _find_open(self) -> Iterator[StepPath]:
+        for path in self._planned:
+            # A whole that cannot be evaluated fails as it did: what is in it need not run for that.
+            if path not in self.kept and path not in self._around_kept:
+                yield path
+        for path, record in self._records.items():
+            if path not in self._planned and not self._is_settled(path, record):
+                yield path
+
+    def _is_settled(self, path: StepPath, record: StepRecord) -> bool:
+        """Return whether nothing is to be said of what is recorded and has no plan of its own."""
+        if path in self._around_planned or _is_in_handler(path):
+            return True
+        step = self._steps.get(without_places(path))
+        if step is None:
+            return False  # what it was in has another end without it
+        is_whole = Instance(step, path, ()).is_whole or isinstance(step.action, ir.Group)
+        return is_whole and record.status in WELL
+
+
+def _all_around(paths: Iterable[StepPath]) -> Iterator[StepPath]:
+    for path in paths:
+        yield from around(path)
+
+
+def _is_in_handler(path: StepPath) -> bool:
+    return path[0].name.startswith(HANDLER_PREFIX)

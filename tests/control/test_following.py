@@ -21,8 +21,7 @@ from couler.backends.remote import (
 from couler.control import log_reading
 from couler.control.ending import cancel, delete_remote, resume
 from couler.control.failing import decide_retry
-from couler.control.following import follow, refresh, remote_run
-from couler.control.keeping import keep_logs
+from couler.control.following import follow, refresh, remote_run, save_failed_step_logs
 from couler.control.log_reading import LogReader, read_log
 from couler.control.restarting import prepare
 from couler.control.results import result_of
@@ -325,7 +324,7 @@ def test_keeping_logs_takes_its_time_only(
     seconds = iter(range(0, 10_000, 25))
     with Journal(database, run.id, 1) as journal:
         asked = remote_run(database, runs.find_run(database, run.id))
-        keep_logs(remote, asked, journal, database, home, clock=lambda: next(seconds))
+        save_failed_step_logs(remote, asked, journal, database, home, clock=lambda: next(seconds))
     logs = [one.path for one in runs.steps_of(database, run.id) if one.log]
     assert (logs, remote.asked.count("logs")) == ([], 1), "half a log is none"
     told = runs.find_run(database, run.id).message or ""

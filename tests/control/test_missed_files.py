@@ -13,8 +13,8 @@ import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.memo_entries import MemoEntries
-from couler.control.missed_files import MissedFiles, find_missed
 from couler.control.restart import Past, plan_restart
+from couler.control.watching import MissedFiles, find_missed
 from couler.state.records import RunRecord, StepRecord
 from tests.control.conftest import WORKFLOW
 from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS

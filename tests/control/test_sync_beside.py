@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from couler.control.sync_beside import SyncBeside
+from couler.control.cache_sync import SyncBeside
 
 
 class Syncs:

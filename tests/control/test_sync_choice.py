@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.argo.memo_entries import MemoEntries
-from couler.backends.argo.needed_files import locations_in
+from couler.backends.argo.memo_entries import MemoEntries, locations_in
 from couler.backends.shared_entries import CacheEntry, CacheView, repository_mark
 from couler.caching.policies.gdsf import GreedyDualSizeFrequency
 from couler.caching.policies.lru import LeastRecentlyUsed

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from couler.backends.argo.observe import Observer
-from couler.backends.argo.outputs import decoded
+from couler.backends.argo.observe import Observer, decoded
 from couler.ir.workflow import Output, Workflow
 from tests.oracle.argo.result import OracleRun
 

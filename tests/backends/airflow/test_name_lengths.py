@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from couler.backends.airflow import AirflowBackend, name_checks
+from couler.backends.airflow import AirflowBackend, check
 from couler.backends.base import Target
 from couler.errors import CoulerError
 from couler.ir.defaults import resolve_defaults
@@ -80,8 +80,8 @@ def assert_counted(workflow: Workflow, target: Target) -> None:
     places = places_of(BACKEND.compile(workflow, target).to_text())
     longest = max((one for one in places if not OF_THE_RUN.fullmatch(one)), key=len)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(name_checks, "_LONGEST", len(longest) - 1)
-        assert list(name_checks.check_names(workflow)), longest
+        patch.setattr(check, "_LONGEST", len(longest) - 1)
+        assert list(check.check_names(workflow)), longest
 
 
 @pytest.mark.parametrize("case", corpus(REFUSED))

@@ -7,11 +7,11 @@ import typing as t
 import pytest
 
 from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow.check import check_values
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.parameters import parameter
 from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import value_of
-from couler.backends.airflow.value_checks import check_values
 from couler.backends.base import Target
 from couler.ir.locks import Mutex
 from couler.ir.pods import DisruptionBudget, RunSettings

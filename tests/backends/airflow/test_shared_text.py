@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.backends.airflow.shared_text import SEPARATOR, Part, Shared, share
+from couler.backends.airflow.module import SEPARATOR, Part, Shared, share
 
 _long = st.sampled_from([f"def f{number}():\n" + "    x\n" * 25 for number in range(4)])
 _texts = st.lists(_long | st.text("ab\n", max_size=5), max_size=8).map(SEPARATOR.join)

@@ -11,8 +11,8 @@ import pytest
 from couler.backends.argo.changing import MARK
 from couler.backends.argo.cluster_restart import RestartChange
 from couler.backends.argo.observe import Observer
+from couler.backends.argo.remote import putting_back
 from couler.backends.argo.reset import has_ended, pod_name
-from couler.backends.argo.restarting import putting_back
 from couler.backends.base import Artifact, ArtifactFile
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.patience import IMPATIENT, Patience

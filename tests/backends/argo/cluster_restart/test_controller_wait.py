@@ -11,8 +11,8 @@ import pytest
 
 from couler.backends.argo.controller_wait import HEARS_S
 from couler.backends.argo.observe import Observer
+from couler.backends.argo.remote import putting_back
 from couler.backends.argo.reset import Reset, has_ended, pod_name
-from couler.backends.argo.restarting import putting_back
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.remote import UnbegunInterrupt
 from couler.errors import RefusedError
