@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
+import typing as t
 from collections.abc import Iterable
 
-from couler.box.annotations import type_problem
 from couler.box.bindings import Bindings
 from couler.box.calls import CallRules
 from couler.box.forms import FormRules
-from couler.box.syntax import ALLOWED, INSTEAD
 from couler.box.text_checks import RefusedTextError, parse
-from couler.box.words import BUILTINS, HANDLES, METHODS, MODULES, REFUSED, SETTABLE
+from couler.box.words import ANNOTATIONS, BUILTINS, HANDLES, METHODS, MODULES, REFUSED, SETTABLE
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 
@@ -154,3 +153,151 @@ class _Gate(CallRules, FormRules, ast.NodeVisitor):
 
 
 __all__ = ["check_program"]
+
+
+_MOST_CHARACTERS = 500
+
+
+class TypeProblem(t.NamedTuple):
+    """A part of an annotation that is no type."""
+
+    line: int
+    message: str
+
+
+def type_problem(
+    node: ast.expr,
+    bindings: Bindings,
+    line: int | None = None,
+    within: frozenset[str] = frozenset(),
+) -> TypeProblem | None:
+    """Return the first part of an annotation that is no type, None if all are."""
+    here = line or node.lineno
+
+    def inner(part: ast.expr) -> TypeProblem | None:
+        return type_problem(part, bindings, line, within)
+
+    match node:
+        case ast.Constant(value=str(text)):
+            return _of_text(text, bindings, here, within)
+        case ast.Constant() if node.value is None or node.value is ...:
+            return None
+        case ast.Name():
+            return _of_name(node.id, bindings, here, within)
+        case ast.Attribute():
+            member = bindings.member_of(node)
+            if member is not None and member[1] in MODULES.get(member[0], ()):
+                return None
+        case ast.Subscript():
+            return inner(node.value) or _of_arguments(node, bindings, here, inner)
+        case ast.BinOp(op=ast.BitOr()):
+            return inner(node.left) or inner(node.right)
+        case ast.List() | ast.Tuple():
+            return next(filter(None, map(inner, node.elts)), None)
+    return TypeProblem(here, f"`{ast.unparse(node):.60}` is no type")
+
+
+def _of_text(
+    text: str, bindings: Bindings, line: int, within: frozenset[str]
+) -> TypeProblem | None:
+    if len(text) > _MOST_CHARACTERS:
+        return TypeProblem(line, "a text of this length is no type")
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return TypeProblem(line, f'"{text:.60}" is no type')
+    return type_problem(node, bindings, line, within)
+
+
+def _of_name(
+    name: str, bindings: Bindings, line: int, within: frozenset[str]
+) -> TypeProblem | None:
+    if name in bindings.members and name not in bindings.others:
+        return None
+    if name in bindings.classes and len(bindings.others[name]) == 1:
+        return None
+    if name in ANNOTATIONS and not bindings.is_bound(name):
+        return None
+    if name in bindings.types:
+        return None
+    value = bindings.aliases.get(name)
+    if value is not None and name not in within:
+        problem = type_problem(value, bindings, line, within | {name})
+        if problem is None:
+            bindings.types.add(name)
+        return problem
+    return TypeProblem(line, f"{name} is no type that the program imports or defines")
+
+
+def _of_arguments(
+    node: ast.Subscript,
+    bindings: Bindings,
+    line: int,
+    inner: t.Callable[[ast.expr], TypeProblem | None],
+) -> TypeProblem | None:
+    """Look at what stands in brackets: types, but for values of Literal."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    member = bindings.member_of(node.value)
+    if member == ("typing", "Literal"):
+        wrong = next((one for one in parts if not isinstance(one, ast.Constant)), None)
+        return None if wrong is None else TypeProblem(line, "Literal takes plain values")
+    if member == ("typing", "Annotated"):
+        rest = next((one for one in parts[1:] if not isinstance(one, ast.Constant)), None)
+        if rest is not None:
+            return TypeProblem(line, "Annotated takes a type and plain values")
+        parts = parts[:1]
+    return next(filter(None, map(inner, parts)), None)
+
+
+STATEMENTS = (
+    *(ast.Module, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Pass),
+    *(
+        ast.If,
+        ast.For,
+        ast.While,
+        ast.Break,
+        ast.Continue,
+        ast.With,
+        ast.Assert,
+        ast.Import,
+        ast.ImportFrom,
+    ),
+    *(ast.FunctionDef, ast.ClassDef),
+)
+EXPRESSIONS = (
+    *(ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Starred, ast.Call),
+    *(ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr, ast.FormattedValue, ast.Lambda),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp),
+)
+PARTS = (
+    *(ast.arguments, ast.arg, ast.keyword, ast.alias, ast.withitem, ast.comprehension),
+    *(ast.expr_context, ast.boolop, ast.unaryop, ast.cmpop),
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift),
+    *(ast.RShift, ast.BitAnd, ast.BitOr),
+)
+ALLOWED = (*STATEMENTS, *EXPRESSIONS, *PARTS)
+
+_ERRORS = "What can fail, fails in a step: see retry= and couler.failure(...)"
+_SCOPE = "Return values, and pass them as arguments"
+_ASYNC = "Steps run in parallel by themselves: couler.concurrent and .map(...)"
+
+INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Try: ("try", _ERRORS),
+    ast.Raise: ("raise", _ERRORS),
+    ast.Global: ("global", _SCOPE),
+    ast.Nonlocal: ("nonlocal", _SCOPE),
+    ast.Delete: ("del", "Leave the name as it is"),
+    ast.NamedExpr: ("an assignment inside an expression", "Assign in a line of its own"),
+    ast.AsyncFunctionDef: ("async", _ASYNC),
+    ast.AsyncFor: ("async", _ASYNC),
+    ast.AsyncWith: ("async", _ASYNC),
+    ast.Await: ("await", _ASYNC),
+    ast.Yield: ("yield", "Return a list"),
+    ast.YieldFrom: ("yield", "Return a list"),
+    ast.Match: ("match", "Write if and elif"),
+    ast.MatMult: ("the operator @", "Compute in a step"),
+    ast.BitXor: ("the operator ^", "Write couler.not_equal or another comparison"),
+}
+if hasattr(ast, "TryStar"):
+    INSTEAD[ast.TryStar] = ("try", _ERRORS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import gc
 import importlib
 import json
@@ -10,14 +12,17 @@ import pkgutil
 import sys
 import sysconfig
 import typing as t
+from pathlib import Path
 
 from couler.box import walls
-from couler.box.ending import OUT_OF_MEMORY, UP
-from couler.box.judge import judge, write
-from couler.box.strip import read_without_bodies
+from couler.box.answer import ForgedError, read_answer
+from couler.box.ending import IS_LONG, OUT_OF_MEMORY, UP
+from couler.box.shipped import shipped_functions
+from couler.dsl._problems import ProgramError
 from couler.dsl.checks import installed_engines
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.serialize import to_tree
+from couler.ir.verify import verify
 from couler.stages.programs import LoadError, load_program
 
 _ALSO = ("couler.argo", "couler.stages.programs")
@@ -155,3 +160,84 @@ def _answer(result: int, name: str) -> None:
         answer["failed"] = error.diagnostic.to_json()
     answer["diagnostics"] = [one.to_json() for one in found]
     write(result, answer)
+
+
+_CHUNK = 1 << 16
+
+
+def judge(given: int, told: int, spec: t.Mapping[str, t.Any]) -> t.NoReturn:
+    """Read a result up to its end, verify it, and write what was found; then end the process."""
+    bounds = {name: spec["limits"][name] for name in ("AS", "CPU", "CORE")}
+    walls.limit_resources(bounds)
+    result = _read(given, spec["result_bytes"])
+    if result is None:
+        os.write(told, IS_LONG)
+    elif result:
+        write(told, _judged(result, spec["name"]))
+    os._exit(0)
+
+
+def _read(given: int, most: int) -> bytes | None:
+    """Read all that a build writes; None if that is too much."""
+    held = bytearray()
+    while chunk := os.read(given, _CHUNK):
+        held += chunk
+        if len(held) > most:
+            return None
+    return bytes(held)
+
+
+def _judged(result: bytes, name: str) -> dict[str, t.Any]:
+    try:
+        answer = read_answer(result, name, name)
+        found = () if answer.workflow is None else tuple(verify(answer.workflow))
+    except ForgedError as error:
+        return {"forged": str(error)}
+    except RecursionError:
+        return {"forged": "it is nested too deep"}
+    if answer.workflow is None and not answer.diagnostics:
+        return {"forged": "there is no workflow, and no reason"}
+    return {
+        "workflow": None if answer.workflow is None else to_tree(answer.workflow),
+        "diagnostics": [one.to_json() for one in answer.diagnostics],
+        "verified": [one.to_json() for one in found],
+        "failed": None if answer.failed is None else answer.failed.to_json(),
+        "outside": answer.is_outside,
+    }
+
+
+def write(end: int, tree: object) -> None:
+    """Write a tree as JSON, all of it."""
+    text = memoryview(json.dumps(tree).encode())
+    while text:
+        text = text[os.write(end, text) :]
+
+
+_NAME = "__couler_body_of_a_step__"
+
+
+class StepBodyError(ProgramError):
+    """The body of a step was reached while its workflow is built."""
+
+
+def _refuse(name: str) -> t.NoReturn:
+    raise StepBodyError(
+        "CLR626",
+        f'the function "{name}" is run while the workflow is built, but it is shipped: it runs as '
+        "a step. Call it inside `with couler.Workflow(...):`, where a call makes a step, and do "
+        "not call one step from within another",
+    )
+
+
+def read_without_bodies(path: str) -> ast.Module:
+    """Return a program in which the functions that are shipped refuse to run."""
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
+    for function in shipped_functions(tree):
+        call = ast.Call(ast.Name(_NAME, ast.Load()), [ast.Constant(function.name)], [])
+        # What stands behind it is not reached, but tells Python the variables of the function.
+        refusal = ast.Expr(call)
+        ast.copy_location(refusal, function.body[0])
+        ast.fix_missing_locations(refusal)
+        function.body.insert(0, refusal)
+    setattr(builtins, _NAME, _refuse)
+    return tree

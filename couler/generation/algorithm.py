@@ -1,26 +1,22 @@
 """From a description to a workflow: the paper's Algorithm 1, with the compiler as first judge."""
-# Couler, section III and Algorithm 1. Read so, where it is silent or would not end: - The loop of
-# lines 10 to 12 is bounded (`max_regenerations`), and the best candidate is kept: one that builds
-# before one that does not, and of these the one with the higher score. - Before the model scores a
-# candidate (line 9), it is built in isolation and verified, together with the modules before it.
-# What is wrong goes back to the model, with codes and lines. - A module that cannot be mended does
-# not end it: the program is then asked for as a whole. - The feedback of line 14 goes the same way
-# (`revise_workflow`).
 
 from __future__ import annotations
 
+import typing as t
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from couler.errors import ConfigurationError
 from couler.generation.assembling import assemble
+from couler.generation.calibration import Candidate, ask_critique, best_candidate, feedback_on
 from couler.generation.dialogue import Dialogue
-from couler.generation.judging import Build, Verdict, asked_to_mend, told
+from couler.generation.judging import Build, Verdict, asked_to_mend, judge_workflow, numbered, told
 from couler.generation.lake import CodeLake, packaged_snippets
 from couler.generation.module_code import write_module
 from couler.generation.modules import TASKS, Decomposition, ModuleCode
 from couler.generation.options import Generated, GenerateOptions, Listener
 from couler.generation.prompting import Prompts, set_apart
-from couler.generation.schema_mode import revise_sketch, write_sketch
-from couler.generation.sketch import Sketch
-from couler.generation.whole_program import mend_program, revise_program, write_program
+from couler.generation.sketch import Sketch, workflow_of
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import LanguageModel
 
@@ -164,3 +160,146 @@ def _ended(
         usage=dialogue.usage,
         log=tuple(dialogue.log),
     )
+
+
+NO_IR = "CLR641"
+
+
+def write_sketch(dialogue: Dialogue) -> tuple[Sketch, Verdict]:
+    """Return the form that the model filled in for the description, mended if needed."""
+    prompt = dialogue.prompts.render(
+        "sketch", description=set_apart(dialogue.description, "description")
+    )
+    sketch = dialogue.ask(prompt, Sketch)
+    dialogue.tell("whole", sketch.reasoning)
+    return _mended(dialogue, sketch)
+
+
+def revise_sketch(dialogue: Dialogue, form: str, feedback: str) -> tuple[Sketch, Verdict]:
+    """Return a form changed as a user asks for."""
+    prompt = dialogue.prompts.render(
+        "sketch-revise",
+        description=set_apart(dialogue.description, "description"),
+        form=set_apart(form, "form"),
+        feedback=set_apart(feedback, "feedback"),
+        problems="",
+    )
+    sketch = dialogue.ask(prompt, Sketch)
+    dialogue.tell("revise", sketch.reasoning)
+    return _mended(dialogue, sketch)
+
+
+def _mended(dialogue: Dialogue, sketch: Sketch) -> tuple[Sketch, Verdict]:
+    verdict = _judge(dialogue, sketch)
+    for _ in range(dialogue.options.max_repairs):
+        if verdict.is_sound:
+            break
+        dialogue.tell("repair", asked_to_mend(verdict.errors), diagnostics=verdict.errors)
+        prompt = dialogue.prompts.render(
+            "sketch-revise",
+            description=set_apart(dialogue.description, "description"),
+            form=set_apart(sketch.model_dump_json(indent=1), "form"),
+            problems=set_apart(told(verdict.errors), "problems"),
+            feedback="",
+        )
+        sketch = dialogue.ask(prompt, Sketch)
+        verdict = _judge(dialogue, sketch)
+    return sketch, verdict
+
+
+def _judge(dialogue: Dialogue, sketch: Sketch) -> Verdict:
+    try:
+        workflow = workflow_of(sketch)
+    except ValidationError as error:
+        found = tuple(
+            Diagnostic(NO_IR, f"{'.'.join(map(str, one['loc']))}: {one['msg']}")
+            for one in error.errors()
+        )
+        return Verdict(None, found)
+    return judge_workflow(workflow, dialogue.options.targets)
+
+
+class WholeProgram(BaseModel):
+    """A program as a model answers it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    explanation: str = Field(description="In one or two sentences")
+    program: str = Field(description="The whole program")
+
+
+class _Judged(t.NamedTuple):
+    program: str
+    verdict: Verdict
+
+
+def write_program(dialogue: Dialogue) -> tuple[str, Verdict]:
+    """Return the best program for the description that the model wrote, and what is said of it."""
+    return _best(dialogue, "write", "whole", dialogue.description)
+
+
+def revise_program(dialogue: Dialogue, program: str, feedback: str) -> tuple[str, Verdict]:
+    """Return a program changed as a user asks for, the best one, and what is said of it."""
+    return _best(
+        dialogue,
+        "revise",
+        "revise",
+        feedback,
+        program=set_apart(program, "program"),
+        wish=set_apart(feedback, "feedback"),
+    )
+
+
+def _best(
+    dialogue: Dialogue,
+    name: str,
+    kind: t.Literal["whole", "revise"],
+    query: str,
+    **values: str,
+) -> tuple[str, Verdict]:
+    """Return the best program that a prompt leads to."""
+    snippets = dialogue.prompts.snippets(query)
+    dialogue.tell_retrieved(one.name for one in snippets)
+    description = set_apart(dialogue.description, "description")
+
+    def candidate(before: Candidate[_Judged] | None) -> Candidate[_Judged]:
+        feedback = ""
+        if before is not None:
+            feedback = feedback_on(set_apart(before.code.program, "program"), before.critique)
+        prompt = dialogue.prompts.render(
+            name, snippets=snippets, description=description, feedback=feedback, **values
+        )
+        answer = dialogue.ask(prompt, WholeProgram)
+        dialogue.tell(kind, answer.explanation)
+        found = _Judged(*mend_program(dialogue, answer.program, dialogue.judge(answer.program)))
+        if not found.verdict.is_sound or not dialogue.options.calibrate:
+            return Candidate(found, found.verdict.errors)
+        prompt = dialogue.prompts.render(
+            "critique-program",
+            snippets=snippets,
+            description=description,
+            wish=values.get("wish", ""),
+            program=set_apart(found.program, "program"),
+        )
+        return Candidate(found, (), ask_critique(dialogue, prompt))
+
+    return best_candidate(dialogue, candidate).code
+
+
+def mend_program(dialogue: Dialogue, program: str, verdict: Verdict) -> tuple[str, Verdict]:
+    """Return a program after at most `max_repairs` rounds in which what is wrong goes back."""
+    for _ in range(dialogue.options.max_repairs):
+        if verdict.is_sound:
+            break
+        dialogue.tell("repair", asked_to_mend(verdict.errors), diagnostics=verdict.errors)
+        prompt = dialogue.prompts.render(
+            "mend",
+            description=set_apart(dialogue.description, "description"),
+            program=set_apart(numbered(program), "program"),
+            problems=set_apart(told(verdict.errors), "problems"),
+        )
+        mended = dialogue.ask(prompt, WholeProgram).program
+        if mended == program:
+            break  # the same question would have the same answer
+        program, verdict = mended, dialogue.judge(mended)
+    return program, verdict

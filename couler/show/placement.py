@@ -10,10 +10,8 @@ from dataclasses import dataclass, replace
 from couler.show.columns import assign_columns
 from couler.show.levels import Levels, Link, arrange_levels
 from couler.show.measure import fit, text_width
-from couler.show.parts import set_in_rows, split_parts
 from couler.show.scene import Box, Edge, Layer
 from couler.show.text import one_line
-from couler.show.twins import KIND, gather_twins, is_grid
 
 NAME_SIZE = 13.0
 SMALL_SIZE = 11.0
@@ -330,3 +328,107 @@ def _route(
     behind = 0.0 if last.box.foreach is None else 2 * STACK_STEP
     points.append((last.centre, last.y - behind))
     return Route(edge, tuple(points), upwards)
+
+
+def split_parts(layer: Layer) -> list[Layer]:
+    """Return the parts of a layer that no arrow joins, in the order of their first boxes."""
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_nodes_from(box.path for box in layer.boxes)
+    graph.add_edges_from((edge.source, edge.target) for edge in layer.edges)
+    parts = list(nx.connected_components(graph))
+    part_of = {path: number for number, paths in enumerate(parts) for path in paths}
+    boxes: list[list[int]] = [[] for _ in parts]
+    edges: list[list[Edge]] = [[] for _ in parts]
+    for number, box in enumerate(layer.boxes):
+        boxes[part_of[box.path]].append(number)
+    for edge in layer.edges:
+        edges[part_of[edge.source]].append(edge)
+    return [
+        Layer(tuple(layer.boxes[number] for number in numbers), tuple(joined))
+        for numbers, joined in zip(boxes, edges, strict=True)
+    ]
+
+
+def set_in_rows(sizes: Sequence[tuple[float, float]], gap: float) -> Iterator[tuple[float, float]]:
+    """Yield the corner at the top left of each part, so that all make a picture wider than high."""
+    area = sum((width + gap) * (height + gap) for width, height in sizes)
+    most = max(math.sqrt(2 * area), *(width for width, _ in sizes))
+    x = y = highest = 0.0
+    for width, height in sizes:
+        if x > 0 and x + width > most:
+            x, y, highest = 0.0, y + highest + gap, 0.0
+        yield x, y
+        x += width + gap
+        highest = max(highest, height)
+
+
+def set_in_rows(sizes: Sequence[tuple[float, float]], gap: float) -> Iterator[tuple[float, float]]:
+    """Yield the corner at the top left of each part, so that all make a picture wider than high."""
+    area = sum((width + gap) * (height + gap) for width, height in sizes)
+    most = max(math.sqrt(2 * area), *(width for width, _ in sizes))
+    x = y = highest = 0.0
+    for width, height in sizes:
+        if x > 0 and x + width > most:
+            x, y, highest = 0.0, y + highest + gap, 0.0
+        yield x, y
+        x += width + gap
+        highest = max(highest, height)
+
+
+KIND = "block"
+"""The kind of the box that stands around them."""
+
+_LEAST = 7
+"""Fewer are drawn one by one, each with its arrows."""
+
+
+def gather_twins(layer: Layer) -> Layer:
+    """Return a layer with each set of steps that have the same arrows as one box around them."""
+    arrows: dict[str, tuple[set[tuple[str, str, bool]], set[tuple[str, str, bool]]]] = {
+        box.path: (set(), set()) for box in layer.boxes
+    }
+    apart: set[str] = set()
+    for edge in layer.edges:
+        arrows[edge.target][0].add((edge.source, edge.on, edge.one_of))
+        arrows[edge.source][1].add((edge.target, edge.on, edge.one_of))
+        if edge.condition is not None or edge.source == edge.target:
+            apart |= {edge.source, edge.target}
+    alike: dict[t.Hashable, list[Box]] = {}
+    for box in layer.boxes:
+        if box.path not in apart:
+            incoming, outgoing = arrows[box.path]
+            alike.setdefault((frozenset(incoming), frozenset(outgoing)), []).append(box)
+    block_of: dict[str, Box] = {}
+    for boxes in alike.values():
+        if _LEAST <= len(boxes) < len(layer.boxes):
+            block = _block(boxes)
+            block_of.update((box.path, block) for box in boxes)
+    if not block_of:
+        return layer
+    shown = dict.fromkeys(block_of.get(box.path, box).path for box in layer.boxes)
+    known = {box.path: box for box in (*layer.boxes, *block_of.values())}
+    edges: dict[Edge, None] = {}
+    for edge in layer.edges:
+        source, target = (
+            block_of[path].path if path in block_of else path for path in (edge.source, edge.target)
+        )
+        edges[replace(edge, source=source, target=target)] = None
+    return Layer(tuple(known[path] for path in shown), tuple(edges))
+
+
+def is_grid(layer: Layer) -> bool:
+    """Return whether a layer has so many boxes without arrows that they are drawn in rows."""
+    return not layer.edges and len(layer.boxes) >= _LEAST
+
+
+def _block(boxes: list[Box]) -> Box:
+    return Box(
+        path=f"block:{boxes[0].path}",
+        name="",
+        kind=KIND,
+        detail=f"{len(boxes)} steps side by side",
+        body=Layer(tuple(boxes), ()),
+        is_step=False,
+    )

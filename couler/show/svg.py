@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from couler.ir.wording import counted
 from couler.ir.workflow import Workflow
-from couler.show.collapse import collapse
-from couler.show.legend import draw_legend
 from couler.show.measure import fit, text_width
-from couler.show.paint import Canvas, draw_box, draw_route, escaped
-from couler.show.placement import NAME_SIZE, SMALL_SIZE, Placed, place
-from couler.show.scene import Handler, Scene, scene_of
+from couler.show.paint import Canvas, arrow_head, draw_box, draw_route, escaped, shape
+from couler.show.placement import CLOSES_CYCLE, NAME_SIZE, SMALL_SIZE, Placed, place
+from couler.show.scene import Box, Handler, Layer, Scene, scene_of
 
 MOST_BOXES = 300
 """A picture with more boxes has its groups drawn closed, the innermost first."""
@@ -210,3 +209,103 @@ STYLE = (
     + _rules(_DARK)
     + "}"
 )
+
+
+def collapse(scene: Scene, most: int) -> tuple[Scene, str | None]:
+    """Close the groups of one depth after the other until a picture has at most `most` boxes."""
+    layers = [scene.layer, *(handler.layer for handler in scene.handlers)]
+    shown = sum(map(len, layers))
+    groups = [found for layer in layers for found in _groups(layer, 0)]
+    closed: set[str] = set()
+    for depth in sorted({depth for depth, _ in groups}, reverse=True):
+        if shown <= most:
+            break
+        for of_depth, box in groups:
+            if of_depth == depth and box.body is not None:
+                closed.add(box.path)
+                shown -= len(box.body.boxes)
+    if not closed:
+        return scene, None
+    handlers = tuple(
+        replace(handler, layer=_closed(handler.layer, closed)) for handler in scene.handlers
+    )
+    layer = _closed(scene.layer, closed)
+    total = sum(one.steps for one in layers)
+    inside = total - layer.steps - sum(one.layer.steps for one in handlers)
+    note = (
+        f"{counted(len(closed), 'group is', 'groups are')} drawn closed; {inside:,} of {total:,} "
+        f"steps {'is' if inside == 1 else 'are'} inside"
+    )
+    return replace(scene, layer=layer, handlers=handlers), note
+
+
+def _groups(layer: Layer, depth: int) -> Iterator[tuple[int, Box]]:
+    for box in layer.boxes:
+        if box.body is not None and box.body.boxes:
+            yield depth, box
+            yield from _groups(box.body, depth + 1)
+
+
+def _closed(layer: Layer, paths: set[str]) -> Layer:
+    boxes = []
+    for box in layer.boxes:
+        if box.path in paths and box.body is not None:
+            boxes.append(
+                replace(box, body=None, detail=f"{counted(box.body.steps, 'step')}, drawn closed")
+            )
+        elif box.body is not None:
+            boxes.append(replace(box, body=_closed(box.body, paths)))
+        else:
+            boxes.append(box)
+    return Layer(tuple(boxes), layer.edges)
+
+
+_KIND_NAMES = {
+    "container": "container",
+    "script": "script",
+    "job": "job",
+    "http": "HTTP request",
+    "suspend": "wait",
+    "group": "group",
+    "block": "steps with the same arrows",
+}
+_ARROWS = {
+    "success": "after success",
+    "when": "with a condition",
+    "failure": "after a failure",
+    "completion": "after any end",
+    "success-one": "after the success of one of them",
+    "failure-one": "after the failure of one of them",
+    "completion-one": "after the end of one of them",
+    CLOSES_CYCLE: "closes a cycle: not valid",
+}
+_GAP = 26.0
+
+
+def draw_legend(canvas: Canvas, drawn: Sequence[Placed], x: float, y: float, width: float) -> float:
+    """Draw the legend in lines of at most a width; return the y below it."""
+    kinds = {frame.box.kind for placed in drawn for frame in placed.walk()}
+    styles = {route.style for placed in drawn for route in placed.walk_routes()}
+    if any(frame.waits_for_itself for placed in drawn for frame in placed.walk()):
+        styles.add(CLOSES_CYCLE)
+    if not kinds:
+        canvas.text(x, y + 12.0, "no steps", "small")
+        return y + 16.0
+    right = x + width
+    at = x
+    entries = [("box", kind, text) for kind, text in _KIND_NAMES.items() if kind in kinds]
+    entries += [("arrow", style, text) for style, text in _ARROWS.items() if style in styles]
+    for what, style, text in entries:
+        width = 34.0 + text_width(text, SMALL_SIZE)
+        if at > x and at + width > right:
+            at, y = x, y + 24.0
+        if what == "box":
+            canvas.line(shape(style, at, y, 26.0, 16.0))
+        else:
+            name = style.removesuffix("-one")
+            hollow = " one" if name != style else ""
+            canvas.line(f'<path class="edge {name}" d="M{at + 13:.1f},{y - 4:.1f}v16"/>')
+            canvas.line(arrow_head((at + 13.0, y + 18.0), name + hollow))
+        canvas.text(at + 34.0, y + 12.0, text, "small")
+        at += width + _GAP
+    return y + 20.0

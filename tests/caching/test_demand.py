@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from couler.caching.demand import LEAST_NEED, Demand, Standing
+from couler.caching.later_runs import LEAST_NEED, Demand, Standing
 
 CHAIN = {"load": ("clean",), "clean": ("scale",), "scale": ("fit",)}
 ORDER = ["load", "clean", "scale", "fit"]

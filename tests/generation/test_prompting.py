@@ -8,10 +8,9 @@ from importlib import resources
 import pytest
 
 import couler
-from couler.generation.card import NAMES, api_card
 from couler.generation.lake import CodeLake, packaged_snippets
 from couler.generation.options import GenerateOptions
-from couler.generation.prompting import Prompts, set_apart
+from couler.generation.prompting import NAMES, Prompts, api_card, set_apart
 
 PROMPTS = {
     "decompose": ("tasks", "description", "problems"),

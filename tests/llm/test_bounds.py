@@ -9,7 +9,7 @@ from time import monotonic
 import pytest
 
 from couler.errors import LanguageModelError
-from couler.llm import bounds
+from couler.llm import endpoint
 from tests.llm.conftest import PROMPT, World
 from tests.llm.raw_server import Handler, Send, Serve, send_completion
 
@@ -99,7 +99,7 @@ def test_a_bomb_is_not_unpacked(world: World, serve: Serve) -> None:
 def test_an_answer_within_the_bounds(
     world: World, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "MOST_BYTES", 1000)
+    monkeypatch.setattr(endpoint, "MOST_BYTES", 1000)
     assert world.open(base_url=serve(send_completion("a" * 700)).base_url).ask(PROMPT).text
     model = world.open(base_url=serve(send_completion("a" * 1000)).base_url)
     with pytest.raises(LanguageModelError, match="its answer is longer than"):

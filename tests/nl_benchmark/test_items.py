@@ -19,7 +19,7 @@ from couler.evaluation.comparison import differences
 from couler.evaluation.items import read_benchmark
 from couler.evaluation.judging import Judge, diagnosed, reference_workflow
 from couler.evaluation.runner import BoxRunner, NoRunner
-from couler.generation.card import api_card
+from couler.generation.prompting import api_card
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.rewrite import map_scopes, map_values, rename_references
 from couler.ir.workflow import Workflow

@@ -9,10 +9,8 @@ import pytest
 from couler.errors import EngineOptionError
 from couler.ir.policies import Part
 from couler.ir.workflow import Container, ExitHandler, Group, Step, Workflow
-from couler.show.bands import with_bands
-from couler.show.pair import PAIR_FORMATS, render_pair
+from couler.show.pair import PAIR_FORMATS, render_pair, with_bands, with_parts
 from couler.show.scene import Box, scene_of
-from couler.show.together import with_parts
 
 RUN = Container(image="busybox", command=("true",))
 SVG = "{http://www.w3.org/2000/svg}"

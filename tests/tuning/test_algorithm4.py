@@ -10,9 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from couler.errors import LanguageModelError, ModelBudgetError, TuningError
-from couler.tuning.algorithm4 import TuneOptions, TuningInterrupted, tune
+from couler.tuning.algorithm4 import PredictedLog, TuneOptions, TuningInterrupted, tune
 from couler.tuning.cards import DataCard, ModelCard, as_data, parse_data_card
-from couler.tuning.logs import PredictedLog
 from couler.tuning.outcome import Outcome
 from couler.tuning.space import SearchSpace, parse_space
 from tests.tuning.conftest import Dialogue, log, predicts, proposes
