@@ -52,45 +52,6 @@ if t.TYPE_CHECKING:
     from couler.llm.dialogue import Answer
     from couler.optimizers.placement.requirements import Unplaceable
 
-__all__ = [
-    "ArtifactError",
-    "BenchmarkError",
-    "BudgetError",
-    "CacheEntryNotFoundError",
-    "ConditionError",
-    "ConfigurationError",
-    "CoulerError",
-    "DefinitionError",
-    "EngineError",
-    "EngineOptionError",
-    "EstimateError",
-    "EvaluationError",
-    "FilesLeftError",
-    "GroupingError",
-    "InvalidWorkflowError",
-    "IsolationError",
-    "LanguageModelError",
-    "LostArtifactError",
-    "MissingOutputError",
-    "ModelAnswerError",
-    "ModelBudgetError",
-    "NoWorkflowError",
-    "ParameterError",
-    "PlacementError",
-    "RunBusyError",
-    "RunFailedError",
-    "RunNotFoundError",
-    "ScheduleNotFoundError",
-    "SerializationError",
-    "SeveralWorkflowsError",
-    "StateError",
-    "StoreError",
-    "TuningError",
-    "UnplaceableError",
-    "UnsupportedFeatureError",
-    "WireError",
-]
-
 
 class CoulerError(Exception):
     """Root of the tree; `exit_code` is what the command line ends with."""

@@ -20,17 +20,6 @@ if t.TYPE_CHECKING:
     from couler.state import Database, Home, RunRecord
     from couler.state.records import RunStatus
 
-__all__ = [
-    "AirflowSubmitter",
-    "LocalSubmitter",
-    "Reference",
-    "SubmittedRun",
-    "SubmittedSchedule",
-    "schedule_at",
-    "schedules_at",
-    "submit_to",
-]
-
 Reference: t.TypeAlias = Mapping[str, t.Any]
 """Where a secret is: `{"env": NAME}`, `{"file": PATH}` or `{"command": WORDS}`."""
 

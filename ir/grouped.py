@@ -12,20 +12,6 @@ from couler.ir.paths import StepPath, without_places
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Script, Step, Workflow
 
-__all__ = [
-    "DEFINITION",
-    "GROUPED",
-    "REPORT",
-    "REPORT_VERSION",
-    "InnerEnd",
-    "Report",
-    "inner_name",
-    "inner_names",
-    "lines_of",
-    "read_report",
-    "unbegun",
-]
-
 GROUPED = "group"
 """The origin of a step that runs others inside."""
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from couler.caching.graph import ArtifactGraph
 
-__all__ = ["DEFAULT_WORKERS", "RunSchedule", "start_order"]
-
 DEFAULT_WORKERS = 8
 """How many jobs run at a time where nobody says it."""
 

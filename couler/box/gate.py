@@ -152,9 +152,6 @@ class _Gate(CallRules, FormRules, ast.NodeVisitor):
             self.refuse(BINDING, node, f"{name} is imported: give this another name")
 
 
-__all__ = ["check_program"]
-
-
 _MOST_CHARACTERS = 500
 
 

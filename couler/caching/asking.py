@@ -13,8 +13,6 @@ from couler.caching.policy import CachePolicy, Knowledge
 from couler.errors import CachePolicyError, CoulerError
 from couler.plugins import cause_of, on_one_line
 
-__all__ = ["ask_admit", "ask_credit", "ask_worth"]
-
 _Answer = t.TypeVar("_Answer")
 
 

@@ -10,18 +10,6 @@ import typing as t
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = [
-    "Candidate",
-    "Shortage",
-    "are_densities",
-    "is_outweighed",
-    "least_first",
-    "spare_unneeded",
-    "take",
-    "take_cheapest",
-    "take_least",
-]
-
 LEFT_SHARE = 0.5
 """What a byte that is left free counts, to one of the newcomer's."""
 

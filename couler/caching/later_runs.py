@@ -9,8 +9,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
-__all__ = ["Artifact", "Course", "LaterRuns", "Lookups", "chance_of_use", "expected_distance"]
-
 
 class Artifact(t.Protocol):
     """What a cache keeps of one instance of a step."""

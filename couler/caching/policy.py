@@ -26,8 +26,6 @@ import typing as t
 
 from couler.caching.importance import Reading
 
-__all__ = ["CachePolicy", "Knowledge", "Outlook"]
-
 
 class Outlook(t.Protocol):
     """What is known of artifacts, by their keys, apart from what a cache counts itself.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from couler.caching.policy import CachePolicy
 from couler.options.registry import PluginKind
 
-__all__ = ["DEFAULT_POLICY", "default_policy", "policy_names", "read_policy"]
-
 DEFAULT_POLICY = "next-use"
 """The name of the policy that decides where none is chosen."""
 

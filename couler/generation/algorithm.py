@@ -20,8 +20,6 @@ from couler.generation.sketch import Sketch, workflow_of
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import LanguageModel
 
-__all__ = ["LONGEST_TEXT", "generate_workflow", "revise_workflow"]
-
 LONGEST_TEXT = 20_000
 """Characters of a description, and of what should change."""
 

@@ -17,8 +17,6 @@ from couler.generation.modules import Decomposition, ModuleCode
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
 
-__all__ = ["PROGRAM_FILE", "Program", "assemble"]
-
 PROGRAM_FILE = "workflow.py"
 """What a program is called while it has no file."""
 

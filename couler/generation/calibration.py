@@ -13,8 +13,6 @@ from couler.generation.prompting import set_apart
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import Prompt
 
-__all__ = ["Candidate", "Critique", "ask_critique", "best_candidate", "feedback_on"]
-
 C = t.TypeVar("C")
 
 

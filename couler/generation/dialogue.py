@@ -13,8 +13,6 @@ from couler.generation.prompting import Prompts
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import LanguageModel, Prompt, Usage
 
-__all__ = ["Dialogue"]
-
 M = t.TypeVar("M", bound=BaseModel)
 
 

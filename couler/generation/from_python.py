@@ -14,8 +14,6 @@ from couler.generation.lake import CodeLake, packaged_snippets, read_folder
 from couler.generation.options import Generated, GenerateOptions, Listener
 from couler.llm import LanguageModel, LlmSettings, open_model, settings_from_environ
 
-__all__ = ["generate"]
-
 
 def generate(
     description: str,

@@ -13,17 +13,6 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 from couler.stages.checks import diagnose
 
-__all__ = [
-    "Build",
-    "TargetSettingError",
-    "Verdict",
-    "asked_to_mend",
-    "judge_program",
-    "judge_workflow",
-    "numbered",
-    "told",
-]
-
 Build = Callable[[str], Built]
 """Builds a program in isolation."""
 

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from couler.errors import ConfigurationError
 
-__all__ = ["CodeLake", "Snippet", "packaged_snippets", "read_folder", "words_of"]
-
 _LARGEST_BYTES = 64 * 1024
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|[a-z]+|\d+")
 _COMMON = (

@@ -19,8 +19,6 @@ from couler.generation.prompting import set_apart
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import Prompt
 
-__all__ = ["write_module"]
-
 
 def write_module(
     dialogue: Dialogue,

@@ -10,8 +10,6 @@ import typing as t
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-__all__ = ["TASKS", "Decomposition", "ModuleCode", "ModulePlan", "PlannedParameter"]
-
 Task: t.TypeAlias = t.Literal[
     "data-loading",
     "data-validation",

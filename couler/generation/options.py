@@ -14,8 +14,6 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 from couler.llm import Usage
 
-__all__ = ["GenerateOptions", "Generated", "Kind", "Listener", "Round"]
-
 Mode: t.TypeAlias = t.Literal["code", "schema"]
 
 Kind: t.TypeAlias = t.Literal[

@@ -14,8 +14,6 @@ from couler.generation.lake import CodeLake, Snippet
 from couler.generation.options import GenerateOptions
 from couler.llm import Prompt, render_prompt
 
-__all__ = ["Prompts", "set_apart"]
-
 _PACKAGE = "couler.generation"
 
 

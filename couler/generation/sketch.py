@@ -21,8 +21,6 @@ from couler.ir.workflow import (
     Workflow,
 )
 
-__all__ = ["Sketch", "workflow_of"]
-
 Scalar: t.TypeAlias = str | int | float | bool
 
 

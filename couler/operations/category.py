@@ -11,8 +11,6 @@ from couler.errors import EstimateError
 from couler.ir.base import FrozenDict
 from couler.ir.diagnostics import did_you_mean
 
-__all__ = ["HIGH_ABOVE", "LOW_UP_TO", "Category", "category_of_kind", "category_of_training"]
-
 Category: t.TypeAlias = t.Literal["low", "medium", "high"]
 """The complexity of training."""
 

@@ -15,15 +15,6 @@ from couler.ir.base import FrozenDict
 from couler.ir.diagnostics import did_you_mean
 from couler.operations.variant import Variant, check_variant
 
-__all__ = [
-    "DataCard",
-    "ImageCard",
-    "TabularCard",
-    "item_bytes",
-    "problems_of_fields",
-    "raise_problems",
-]
-
 _KIB = 1024
 _NORMALISED_BYTES = 8
 """Of a pixel as a float64, which normalising makes of it."""

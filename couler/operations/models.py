@@ -11,16 +11,6 @@ from dataclasses import dataclass
 from couler.errors import EstimateError
 from couler.operations.variant import Variant, check_variant
 
-__all__ = [
-    "DecisionTree",
-    "KernelSvm",
-    "LinearRegression",
-    "LinearSvm",
-    "LogisticRegression",
-    "Model",
-    "RandomForest",
-]
-
 
 class Model(t.Protocol):
     """A model whose training and evaluation can be estimated."""

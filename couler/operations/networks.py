@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from couler.errors import EstimateError
 from couler.operations.variant import Variant, check_variant
 
-__all__ = ["Convolution", "Dense", "Flatten", "Layer", "MaxPooling", "NeuralNetwork", "Shape"]
-
 Shape: t.TypeAlias = tuple[int, ...]
 """`(width, height, channels)` of an image, or `(units,)`."""
 

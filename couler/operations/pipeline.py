@@ -10,8 +10,6 @@ from couler.operations.data import DataCard
 from couler.operations.models import Model
 from couler.operations.variant import Variant
 
-__all__ = ["PipelineOperations", "pipeline_operations", "preprocessing_operations"]
-
 
 class PipelineOperations(t.NamedTuple):
     """The operations of each task."""

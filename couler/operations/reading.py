@@ -16,8 +16,6 @@ from couler.operations.data import (
     raise_problems,
 )
 
-__all__ = ["parse_data_card", "read_data_card"]
-
 _KINDS: tuple[type[TabularCard] | type[ImageCard], ...] = (TabularCard, ImageCard)
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 from couler.errors import EstimateError
 
-__all__ = ["Measurement", "Rate", "Throughput", "learn_throughput"]
-
 DEFAULT_OPS_PER_S = 1e9
 """What is taken where nothing is known: about one operation for each cycle of a slow core."""
 

@@ -6,8 +6,6 @@ import typing as t
 
 from couler.errors import EstimateError
 
-__all__ = ["Variant", "check_variant"]
-
 Variant: t.TypeAlias = t.Literal["paper", "published-code"]
 """`paper`: the formulas of the paper, with slips mended and gaps filled, as each one tells.
 `published-code`: what the code computes that was published with it, slips included."""

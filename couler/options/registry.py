@@ -20,8 +20,6 @@ from couler.plugins import (
     load_plugin,
 )
 
-__all__ = ["PluginFactory", "PluginKind"]
-
 PluginFactory: t.TypeAlias = Callable[..., t.Any]
 """What an entry point names: a class, whose instances with default options are plugins."""
 

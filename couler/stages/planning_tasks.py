@@ -7,8 +7,6 @@ from couler.optimizers.grouping import domain_text, problem_text
 from couler.optimizers.passes.group import Group
 from couler.stages.planning import Plan
 
-__all__ = ["planning_tasks"]
-
 
 def planning_tasks(plan: Plan) -> dict[str, str]:
     """Return the planning tasks of the pass `group`, by the names of files for them.

@@ -10,8 +10,6 @@ from couler.state.records import Json
 if t.TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["Entry", "Offer"]
-
 
 @dataclass(frozen=True, slots=True)
 class Offer:

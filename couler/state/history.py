@@ -11,8 +11,6 @@ from couler.state.database import Database
 from couler.state.records import Json, StepStatus
 from couler.state.tables import attempts, runs, sessions, steps, workflows
 
-__all__ = ["End", "Instance", "Try", "list_ends", "list_instances", "list_tries", "workflows_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Instance:

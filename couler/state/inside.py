@@ -13,8 +13,6 @@ from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Workflow
 from couler.state.records import StepRecord
 
-__all__ = ["read_inside", "record_of", "unknown_ends", "with_inside"]
-
 _TAIL_BYTES = 8 << 20
 """How much of a log is looked through for its last line."""
 

@@ -20,8 +20,6 @@ from couler.tuning.outcome import Candidate, Outcome, Point, Used, ranked
 from couler.tuning.proposals import ask_for_settings
 from couler.tuning.space import Candidates, SearchSpace, key_of, short
 
-__all__ = ["TuneOptions", "TuningInterrupted", "tune"]
-
 _PACKAGE = "couler.tuning"
 
 _POINTS_ASKED = 20

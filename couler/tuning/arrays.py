@@ -12,8 +12,6 @@ from pathlib import Path
 
 from couler.errors import ConfigurationError, TuningError
 
-__all__ = ["ARRAY_LABEL", "MOST_CELLS", "Arrays", "read_arrays"]
-
 ARRAY_LABEL: t.Final = "y"
 """The column of the labels of an npz file."""
 

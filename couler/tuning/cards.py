@@ -20,21 +20,6 @@ from couler.ir.yaml_writer import dump
 from couler.tuning.metrics import KNOWN, Metric
 from couler.tuning.reading import parse_sheet, read_text
 
-__all__ = [
-    "Column",
-    "DataCard",
-    "DataSource",
-    "LabelSpace",
-    "ModelCard",
-    "Training",
-    "as_data",
-    "parse_data_card",
-    "parse_model_card",
-    "read_data_card",
-    "read_model_card",
-    "write_card",
-]
-
 InputType: t.TypeAlias = t.Literal[
     "tabular", "image", "text", "audio", "video", "time-series", "graph", "other"
 ]

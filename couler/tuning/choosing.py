@@ -5,8 +5,6 @@ from __future__ import annotations
 from couler.errors import TuningError
 from couler.tuning.outcome import Candidate, Outcome, ranked
 
-__all__ = ["best_of"]
-
 
 def best_of(outcome: Outcome) -> Outcome:
     """Return an outcome with the best of its candidates chosen, and why."""

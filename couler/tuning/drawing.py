@@ -17,8 +17,6 @@ from couler.tuning.arrays import ARRAY_LABEL, MOST_CELLS, read_arrays
 from couler.tuning.cards import Column, DataCard, DataSource, LabelSpace
 from couler.tuning.metrics import Metric
 
-__all__ = ["draw_array_card", "draw_data_card", "draw_set_card"]
-
 _MOST_COLUMNS = 10_000
 _MOST_ROWS = 1_000_000
 _COLUMNS_TOLD = 50

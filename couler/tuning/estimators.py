@@ -11,8 +11,6 @@ from couler.errors import ConfigurationError, TuningError
 from couler.ir.diagnostics import did_you_mean
 from couler.tuning.cards import ModelCard, Training
 
-__all__ = ["draw_model_card", "refuse_unknown_parameters"]
-
 STEP: t.Final = "sklearn.train"
 
 _WANTS_SCALE = ("MLP", "SVC", "SVR", "KNeighbors", "LogisticRegression", "SGD")

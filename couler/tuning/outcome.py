@@ -19,8 +19,6 @@ from couler.tuning.metrics import Metric
 from couler.tuning.ranks import spearman
 from couler.tuning.reading import MOST_BYTES, make_sheet, parse_yaml, read_text
 
-__all__ = ["Candidate", "Outcome", "Point", "RealTraining", "Used", "ranked", "read_outcome"]
-
 KIND: t.Final = "tuning"
 
 SCHEMA_VERSION: t.Final = 1

@@ -10,8 +10,6 @@ from couler.ir.parameters import PlainText
 from couler.tuning.outcome import KIND, make_outcome
 from couler.tuning.reading import parse_yaml, read_text
 
-__all__ = ["read_parameters"]
-
 _MOST_BYTES = 1 << 24
 
 

@@ -14,8 +14,6 @@ from couler.tuning.cards import DataCard, InputType, LabelSpace, ModelCard
 from couler.tuning.metrics import KNOWN, Metric
 from couler.tuning.reading import parse_yaml, read_text
 
-__all__ = ["Drawn", "data_card_of_readme", "model_card_of_readme"]
-
 _FRONT = re.compile(r"\s*---\s*\n(?P<fields>.*?)^---\s*$\n?(?P<text>.*)", re.S | re.M)
 
 _MOST_TEXT = 2000

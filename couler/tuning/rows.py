@@ -15,8 +15,6 @@ from couler.state.home import Home
 from couler.tuning.arrays import ARRAY_LABEL, read_arrays
 from couler.tuning.cards import DataCard, DataSource
 
-__all__ = ["TrainingRows", "rows_of"]
-
 NEEDS_EXTRA = "real training needs scikit-learn: pip install 'couler[tuning]'"
 
 

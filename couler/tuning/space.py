@@ -18,8 +18,6 @@ from couler.ir.base import FrozenDict, Json, JsonMap
 from couler.ir.diagnostics import did_you_mean
 from couler.tuning.reading import parse_sheet, read_text
 
-__all__ = ["Candidates", "Parameter", "SearchSpace", "Setting", "parse_space", "read_space"]
-
 Candidates: t.TypeAlias = t.Literal["given", "grid", "random", "proposed"]
 
 MOST_OF_A_GRID = 200

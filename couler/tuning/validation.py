@@ -21,8 +21,6 @@ from couler.tuning.outcome import Candidate, Outcome, RealTraining, ranked
 from couler.tuning.rows import TrainingRows, rows_of
 from couler.tuning.space import SearchSpace, Setting
 
-__all__ = ["ValidateOptions", "check_trainable", "train_for_real", "trials_of", "validate"]
-
 _TASKS: Mapping[str, Task] = {"classes": "classification", "number": "regression"}
 
 _NAME = "tuning-trials"

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from couler.caching.importance import ALPHA, BETA, Reading, caching_cost, importance
 from couler.caching.policy import Knowledge
 
-__all__ = ["ImportanceAsPrinted", "ImportanceRepaired"]
-
 
 @dataclass(frozen=True)
 class ImportanceRepaired:

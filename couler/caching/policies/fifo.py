@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from couler.caching.policy import Knowledge
 
-__all__ = ["FirstInFirstOut"]
-
 
 @dataclass(frozen=True)
 class FirstInFirstOut:
