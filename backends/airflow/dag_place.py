@@ -12,10 +12,9 @@ from couler.backends.airflow.parsing import DagFile, known_errors, wait_until_re
 from couler.backends.airflow.rest import AirflowApi
 from couler.backends.airflow.schedules import file_of
 from couler.backends.base import Artifact
+from couler.backends.remote import Json
 from couler.errors import ConfigurationError, RefusedError
 from couler.ir.workflow import Workflow
-
-Json: t.TypeAlias = t.Any
 
 _UNDER_WAY = ("running", "queued")
 _BETWEEN_S = 1.0

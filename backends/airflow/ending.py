@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import typing as t
 from collections.abc import Callable, Mapping
 
 from couler.backends.airflow.last_tasks import is_broken_off, last_tasks
@@ -12,10 +11,9 @@ from couler.backends.airflow.places import own_name
 from couler.backends.airflow.rest import RunApi, time_of
 from couler.backends.airflow.run_note import cut_at, dated, marked
 from couler.backends.airflow.task_states import Instance, Task
+from couler.backends.remote import Json
 from couler.errors import EngineError
 from couler.ir.workflow import Workflow
-
-Json: t.TypeAlias = t.Any
 
 _UNDER_WAY = ("running", "deferred", "up_for_reschedule", "awaiting_input", "restarting")
 _DELETE_S = 60.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing as t
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -11,9 +10,8 @@ from couler.backends.airflow.places import exit_groups, own_name
 from couler.backends.airflow.rest import time_of
 from couler.backends.airflow.run_note import cut_at, is_marked
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
+from couler.backends.remote import Json
 from couler.ir.workflow import Workflow
-
-Json: t.TypeAlias = t.Any
 
 _SOON = timedelta(seconds=30)
 """How long after a run was ended its exit handlers may be cleared by who has ended it."""

@@ -18,6 +18,7 @@ from couler.backends.airflow.try_ends import TryEnd, end_of_try
 from couler.backends.remote import (
     ENDS,
     AttemptState,
+    Json,
     Observation,
     Observed,
     ObservedAttempt,
@@ -26,8 +27,6 @@ from couler.backends.remote import (
 from couler.ir.status import State, refuse_start
 from couler.ir.walk import predecessors
 from couler.ir.workflow import Workflow
-
-Json: t.TypeAlias = t.Any
 
 AT_ONCE = timedelta(seconds=1)
 """How far the ends of tasks are apart that Airflow ends by one call."""

@@ -9,10 +9,9 @@ import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from couler.backends.airflow.rest import AirflowApi
+from couler.backends.remote import Json
 from couler.errors import EngineError, RefusedError
 from couler.ir.workflow import Group, Step, Workflow
-
-Json: t.TypeAlias = t.Any
 
 _ERROR = re.compile(r"[A-Za-z_][\w.]*(: |$)")
 _TASK_ID = re.compile(r"\btask_id: ([\w.-]+)")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import typing as t
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from urllib.parse import quote
 
 from couler.backends.airflow.task_states import Instance, Task
+from couler.backends.remote import Json
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
 from couler.rest.answers import Shape, lacking
 from couler.rest.client import Parameters, RestClient, RestError
-
-Json: t.TypeAlias = t.Any
 
 _API = "/api/v2"
 _CONFLICT = 409

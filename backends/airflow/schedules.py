@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.backends.airflow import ending
 from couler.backends.airflow.dag_folder import has_file, remove_file
 from couler.backends.airflow.rest import AirflowApi, RunApi, time_of
 from couler.backends.airflow.versions import is_marked
-from couler.backends.remote import Scheduled
+from couler.backends.remote import Json, Scheduled
 from couler.errors import ConfigurationError, RefusedError
-
-Json: t.TypeAlias = t.Any
 
 _UNDER_WAY = ("running", "queued")
 _SHOWN = 3

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import re
-import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-Json: t.TypeAlias = t.Any
+from couler.backends.remote import Json
 
 _FAILURES = ("RuntimeError", "AirflowTaskTimeout")
 """Errors of what ran and ended badly: those of functions of the worker, and of a time limit."""

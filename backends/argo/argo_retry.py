@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from couler.backends.argo.loops import LIMIT_TEMPLATE
-from couler.backends.argo.status_nodes import Json, Node, read_nodes
+from couler.backends.argo.status_nodes import Node, read_nodes
+from couler.backends.remote import Json
 
 PROCESSES = frozenset({"Container", "HTTP", "Plugin", "Pod"})
 """Types of nodes that run something."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import secrets
-import typing as t
 from collections.abc import Callable
 
+from couler.backends.remote import Json
 from couler.errors import ConfigurationError, EngineError, RefusedError
 from couler.rest.client import RestError
-
-Json: t.TypeAlias = t.Any
 
 MARK = "couler/change"
 """Annotation of a Workflow that was changed from here, which tells that change from all others."""

@@ -12,7 +12,8 @@ from couler.backends.argo.cluster_restart import RestartChange, Settled
 from couler.backends.argo.reset import PutBack
 from couler.backends.argo.secrets import put_secret
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
-from couler.backends.argo.workflow_api import CANCELLED_LABEL, PARENT_LABEL, Change, Json
+from couler.backends.argo.workflow_api import CANCELLED_LABEL, PARENT_LABEL, Change
+from couler.backends.remote import Json
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.answers import Shape, lacking
 from couler.rest.client import RestClient, RestError

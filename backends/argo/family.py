@@ -9,7 +9,8 @@ from couler.backends.argo.child_runs import PART_STEP
 from couler.backends.argo.parts import PART_TEMPLATE
 from couler.backends.argo.reset import has_ended
 from couler.backends.argo.status_nodes import Node, is_over, settled_nodes
-from couler.backends.argo.workflow_api import TEMPLATE_MARK, Change, Json, WorkflowApi
+from couler.backends.argo.workflow_api import TEMPLATE_MARK, Change, WorkflowApi
+from couler.backends.remote import Json
 from couler.errors import LostRunError
 from couler.rest.client import RestError
 

@@ -15,10 +15,10 @@ from couler.backends.argo.parts import PART_TEMPLATE
 from couler.backends.argo.reset import PutBack, Reset, effective_spec, has_ended, held, reset_by
 from couler.backends.argo.restart import Fates, cannot_wait, decide
 from couler.backends.argo.restart_tasks import enclosing, role_of, stages_of
-from couler.backends.argo.status_nodes import Json, read_nodes, with_nodes
+from couler.backends.argo.status_nodes import read_nodes, with_nodes
 from couler.backends.argo.submission import Objects, with_mark
 from couler.backends.argo.workflow_api import PART_LABEL, WorkflowApi
-from couler.backends.remote import Restart, UnbegunInterrupt
+from couler.backends.remote import Json, Restart, UnbegunInterrupt
 from couler.errors import RefusedError
 from couler.ir.digest import run_digest
 from couler.ir.paths import StepPath

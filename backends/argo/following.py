@@ -8,7 +8,8 @@ import typing as t
 from collections.abc import Callable, Iterator
 
 from couler.backends.argo.status_nodes import is_over
-from couler.backends.argo.workflow_api import Change, Json
+from couler.backends.argo.workflow_api import Change
+from couler.backends.remote import Json
 from couler.rest.client import RestError
 from couler.rest.patience import Patience, Waits
 

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from functools import partial
 
 from couler.backends.argo.cachekey import REPOSITORY_MARK
-from couler.backends.argo.changing import Json
 from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.argo.limits import MAX_BYTES
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
+from couler.backends.remote import Json
 from couler.backends.shared_entries import CacheEntry, CacheView
 from couler.errors import EngineError, RefusedError
 from couler.ir.wording import counted

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import typing as t
 from collections.abc import Collection, Iterable, Iterator
 
 from couler.backends.argo.settling import OldPod, read_pod
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
+from couler.backends.remote import Json
 from couler.errors import RefusedError
 from couler.rest.answers import Shape
 from couler.rest.client import RestClient
 from couler.rest.patience import Patience
-
-Json: t.TypeAlias = t.Any
 
 _NAMES: Shape = {"items": {"metadata.name": str}, "metadata": dict}
 _OF = "workflows.argoproj.io/workflow"

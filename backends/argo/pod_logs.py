@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from couler.backends.argo.family import home_of
 from couler.backends.argo.status_nodes import Node, place
-from couler.backends.argo.workflow_api import MAIN_CONTAINER, Json, WorkflowApi
+from couler.backends.argo.workflow_api import MAIN_CONTAINER, WorkflowApi
+from couler.backends.remote import Json
 from couler.errors import EngineError
 from couler.ir.actions import ContainerSet
 from couler.ir.workflow import Step

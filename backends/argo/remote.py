@@ -7,6 +7,7 @@ import time
 import typing as t
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from couler.backends.argo.argo_retry import PROCESSES, deleted_by_retry
 from couler.backends.argo.family import Family, home_of, stop_children
@@ -16,13 +17,24 @@ from couler.backends.argo.observe import Look, Observer
 from couler.backends.argo.parts import has_runs
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
 from couler.backends.argo.reset import PutBack, Reset, reset
-from couler.backends.argo.schedules import cron_of, kept_paused, scheduled
 from couler.backends.argo.status_nodes import Node, is_over, read_nodes
-from couler.backends.argo.submission import label_value, objects, refuse_other, with_mark
+from couler.backends.argo.submission import (
+    label_value,
+    objects,
+    read_objects,
+    refuse_other,
+    with_mark,
+)
 from couler.backends.argo.workflow_api import PART_LABEL, WORKFLOW_LABEL, WorkflowApi
 from couler.backends.base import Artifact
 from couler.backends.remote import Json, Observation, RemoteRun, Restart, Scheduled, Submission
-from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
+from couler.errors import (
+    ConfigurationError,
+    EngineError,
+    EngineOptionError,
+    LostRunError,
+    RefusedError,
+)
 from couler.ir.digest import run_digest
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
@@ -433,3 +445,69 @@ class Seen:
         )
         hint = f", such as {inside[0]}" if inside else ""
         raise EngineError(f"argo: {path} runs nothing itself. Name a step in it{hint}")
+
+
+_FAULTS = ("SpecError", "SubmissionError")
+
+
+def cron_of(workflow: Workflow, artifact: Artifact) -> tuple[list[Json], Json]:
+    """Return what must be there before the CronWorkflow of an artifact, and that itself."""
+    found = read_objects(artifact)
+    crons = [one for one in found if one.get("kind") == "CronWorkflow"]
+    if len(crons) == 1:
+        return [one for one in found if one is not crons[0]], marked(crons[0], workflow.name)
+    if workflow.schedule is None:
+        raise EngineError(
+            f'argo: the workflow "{workflow.name}" has no schedule, so no CronWorkflow was made'
+        )
+    raise EngineOptionError(
+        "argo: the option kind of the target makes no CronWorkflow, which keeps a schedule. Leave "
+        "it out, or say kind=CronWorkflow"
+    )
+
+
+def marked(manifest: Json, workflow: str) -> Json:
+    """Return an object with the marks of a workflow, by which it is found."""
+    metadata = manifest["metadata"]
+    labels = {**(metadata.get("labels") or {}), WORKFLOW_LABEL: label_value(workflow)}
+    marks = {**(metadata.get("annotations") or {}), WORKFLOW_LABEL: workflow}
+    return {**manifest, "metadata": {**metadata, "labels": labels, "annotations": marks}}
+
+
+def kept_paused(manifest: Json, known: Json | None) -> Json:
+    """Return a CronWorkflow that is paused if the one that it renews is."""
+    if known is None or not known["spec"].get("suspend") or manifest["spec"].get("suspend"):
+        return manifest
+    return {**manifest, "spec": {**manifest["spec"], "suspend": True}}
+
+
+def scheduled(found: Json, namespace: str) -> Scheduled | None:
+    """Return the schedule that a CronWorkflow is, if it was put in place from here."""
+    metadata, spec, status = found["metadata"], found["spec"], found.get("status") or {}
+    name = (metadata.get("annotations") or {}).get(WORKFLOW_LABEL)
+    if name is None:
+        return None
+    return Scheduled(
+        name,
+        tuple(spec.get("schedules") or ()),
+        {"name": metadata["name"], "namespace": namespace},
+        timezone=spec.get("timezone"),
+        is_paused=bool(spec.get("suspend")),
+        last=_time(status.get("lastScheduledTime")),
+        message=_message(status),
+    )
+
+
+def _message(status: Mapping[str, Json]) -> str | None:
+    told = [
+        str(one.get("message") or one["type"])
+        for one in status.get("conditions") or ()
+        if one.get("type") in _FAULTS and one.get("status") == "True"
+    ]
+    if status.get("phase") == "Stopped":
+        told.append("it has stopped: enough of its runs have ended")
+    return "; ".join(told) or None
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

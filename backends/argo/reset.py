@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from couler.backends.argo.restart import Fates, decide
-from couler.backends.argo.status_nodes import Json, read_nodes, with_nodes
+from couler.backends.argo.status_nodes import read_nodes, with_nodes
 from couler.backends.argo.workflow_api import CANCELLED_LABEL, COMPLETED_LABEL
+from couler.backends.remote import Json
 
 _DROPPED_LABELS = (
     COMPLETED_LABEL,

@@ -16,7 +16,8 @@ from couler.backends.argo.restart_tasks import (
     role_of,
     stages_of,
 )
-from couler.backends.argo.status_nodes import Json, Node
+from couler.backends.argo.status_nodes import Node
+from couler.backends.remote import Json
 from couler.errors import RefusedError
 
 State: t.TypeAlias = t.Literal["kept", "idle", "open", "gone", "new"]

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterator
 
 from couler.backends.argo.parts import HELPER_TEMPLATES, PART_TEMPLATE
-from couler.backends.argo.status_nodes import Json
+from couler.backends.remote import Json
 
 _TASK = re.compile(r"([a-zA-Z][-a-zA-Z0-9]*)(?:\.[a-zA-Z]+)?")
 _LISTS = ("withItems", "withParam", "withSequence")

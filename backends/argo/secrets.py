@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import typing as t
 from collections.abc import Mapping
 
+from couler.backends.remote import Json
 from couler.errors import RefusedError
 from couler.rest.client import RestClient, RestError
-
-Json: t.TypeAlias = t.Any
 
 _OWNER, _COULER = "app.kubernetes.io/managed-by", "couler"
 _APPLY = "application/apply-patch+yaml"

@@ -13,7 +13,8 @@ from couler.backends.argo.cluster_restart import refuse_running
 from couler.backends.argo.reset import PutBack, has_ended
 from couler.backends.argo.secrets import secret
 from couler.backends.argo.status_nodes import read_nodes
-from couler.backends.argo.workflow_api import PARENT_LABEL, Change, Json
+from couler.backends.argo.workflow_api import PARENT_LABEL, Change
+from couler.backends.remote import Json
 from couler.errors import ConfigurationError, LostRunError, RefusedError
 from couler.rest.answers import Shape, lacking
 from couler.rest.client import Parameters, RestClient, RestError

@@ -7,8 +7,9 @@ import typing as t
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from couler.backends.argo.status_nodes import Json, read_time
+from couler.backends.argo.status_nodes import read_time
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
+from couler.backends.remote import Json
 
 GRACE_S: t.Final = 30.0
 """Time of grace of pods that state none (`terminationGracePeriodSeconds`)."""

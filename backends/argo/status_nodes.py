@@ -6,16 +6,14 @@ import base64
 import binascii
 import gzip
 import json
-import typing as t
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from couler.backends.remote import Json
 from couler.errors import EngineError
-
-Json: t.TypeAlias = t.Any
 
 _LARGEST = 256 << 20
 """How many bytes of nodes are read."""

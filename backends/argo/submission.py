@@ -8,8 +8,9 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from couler.backends.argo.workflow_api import RUN_LABEL, SUBMISSION_MARK, WORKFLOW_LABEL, Json
+from couler.backends.argo.workflow_api import RUN_LABEL, SUBMISSION_MARK, WORKFLOW_LABEL
 from couler.backends.base import Artifact, ArtifactFile
+from couler.backends.remote import Json
 from couler.errors import RefusedError
 from couler.ir.yaml_loading import safe_loader
 

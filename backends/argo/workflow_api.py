@@ -5,11 +5,10 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from couler.backends.remote import Json
+
 if t.TYPE_CHECKING:
     from couler.backends.argo.reset import PutBack
-
-Json: t.TypeAlias = t.Any
-"""A JSON value; of objects, a dict as Kubernetes has it."""
 
 RUN_LABEL = "couler/run"
 """Label of every workflow that is submitted here; its value is the name of the run."""

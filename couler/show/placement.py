@@ -364,19 +364,6 @@ def set_in_rows(sizes: Sequence[tuple[float, float]], gap: float) -> Iterator[tu
         highest = max(highest, height)
 
 
-def set_in_rows(sizes: Sequence[tuple[float, float]], gap: float) -> Iterator[tuple[float, float]]:
-    """Yield the corner at the top left of each part, so that all make a picture wider than high."""
-    area = sum((width + gap) * (height + gap) for width, height in sizes)
-    most = max(math.sqrt(2 * area), *(width for width, _ in sizes))
-    x = y = highest = 0.0
-    for width, height in sizes:
-        if x > 0 and x + width > most:
-            x, y, highest = 0.0, y + highest + gap, 0.0
-        yield x, y
-        x += width + gap
-        highest = max(highest, height)
-
-
 KIND = "block"
 """The kind of the box that stands around them."""
 

@@ -9,7 +9,7 @@ import pytest
 
 from couler.backends.remote import Observation, Restart
 from couler.control.recording import Recorded, Recorder
-from couler.control.restart import Past, plan_restart
+from couler.control.restarting import Past, plan_restart
 from couler.ir.defaults import resolve_defaults
 from couler.ir.workflow import Workflow
 from couler.state import Journal, begin_session, create_run, open_database, steps_of

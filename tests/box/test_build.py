@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from couler.box import Limits, build_program, isolation
-from couler.box.build import build_ungated
-from couler.box.child import program_name, start_build
+from couler.box.build import build_ungated, program_name, start_build
 from couler.box.review import review
 from couler.box.walls import WallError, check_calls, check_files, system_calls
 from couler.cli._load import Source, load

@@ -13,7 +13,7 @@ import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.memo_entries import MemoEntries
-from couler.control.restart import Past, plan_restart
+from couler.control.restarting import Past, plan_restart
 from couler.control.watching import MissedFiles, find_missed
 from couler.state.records import RunRecord, StepRecord
 from tests.control.conftest import WORKFLOW

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from couler.control.restart import Past, RestartPlan, plan_restart
+from couler.control.restarting import Past, RestartPlan, plan_restart
 from couler.errors import StateError
 from couler.ir.manifests import ManifestValue
 from couler.ir.paths import StepPath

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.control.restart import Past, RestartPlan, plan_restart
+from couler.control.restarting import Past, RestartPlan, plan_restart
 from couler.ir.defaults import resolve_defaults
 from couler.ir.evaluation.places import around
 from couler.ir.paths import HANDLER_PREFIX, StepPath

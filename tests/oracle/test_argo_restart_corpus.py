@@ -14,7 +14,7 @@ from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.run_limits import check_runs
 from couler.backends.base import Target
 from couler.backends.remote import Observation, RemoteRun, Restart
-from couler.control.restart import Past, plan_restart
+from couler.control.restarting import Past, plan_restart
 from couler.ir.defaults import resolve_defaults
 from couler.ir.wire import encode
 from couler.ir.workflow import Workflow

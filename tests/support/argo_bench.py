@@ -17,9 +17,9 @@ from couler.backends.argo.parts import has_runs
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.status_nodes import is_over
 from couler.backends.argo.submission import read_objects
-from couler.backends.argo.workflow_api import PART_LABEL, Json
+from couler.backends.argo.workflow_api import PART_LABEL
 from couler.backends.base import Target
-from couler.backends.remote import Observation, RemoteRun, Restart, Submission
+from couler.backends.remote import Json, Observation, RemoteRun, Restart, Submission
 from couler.ir.defaults import resolve_defaults
 from couler.ir.workflow import Step, Workflow
 from couler.ir.yaml_writer import dump_all

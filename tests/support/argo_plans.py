@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from couler.backends.argo.observe import Observer
 from couler.backends.remote import Observation
 from couler.control.recording import Recorded, Recorder
-from couler.control.restart import Past, plan_restart
+from couler.control.restarting import Past, plan_restart
 from couler.ir.workflow import Workflow
 from couler.state import (
     Journal,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.control.restart import Past, RestartPlan
+from couler.control.restarting import Past, RestartPlan
 from couler.ir.evaluation.places import around
 from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.graph import Graph

@@ -18,11 +18,11 @@ from couler.tuning.cards import DataCard, DataSource, ModelCard, Training, parse
 from couler.tuning.drawing import draw_data_card
 from couler.tuning.metrics import Metric
 from couler.tuning.outcome import Candidate, Outcome
-from couler.tuning.rows import rows_of
 from couler.tuning.space import SearchSpace, parse_space
 from couler.tuning.validation import (
     ValidateOptions,
     check_trainable,
+    rows_of,
     train_for_real,
     trials_of,
     validate,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from couler.backends.airflow.run_logs import follow_log, lines_of, read_log
+from couler.backends.airflow.remote import follow_log, lines_of, read_log
 from couler.backends.airflow.try_ends import TryEnd, end_of_try
 
 if TYPE_CHECKING:

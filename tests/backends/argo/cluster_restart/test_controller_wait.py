@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from couler.backends.argo.controller_wait import HEARS_S
+from couler.backends.argo.cluster_restart import HEARS_S
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import putting_back
 from couler.backends.argo.reset import Reset, has_ended, pod_name
