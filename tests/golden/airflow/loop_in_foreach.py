@@ -1,414 +1,64 @@
-"""Workflow loop-in-foreach.
-
-Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses before it.
-"""
-
-import itertools
-import json
-from collections.abc import Callable
-from typing import Any
-
-from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
-from airflow.providers.standard.operators.python import PythonOperator
-from airflow.sdk import DAG, TaskGroup, task_group
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
-from kubernetes.client import models as k8s
-
-HELPER_IMAGE = "busybox:1.37-musl"
-PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
-# need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
-# beside the process, which ends with it. What is not the end of the process itself is told by the
-# termination message, as any exit code can be that of the process.
-set -u
-tools=/couler
-message=${COULER_MESSAGE:-/dev/termination-log}
-unset COULER_MESSAGE
-trap '[ ! -e "$tools/told" ] || box cp "$tools/told" "$message"' EXIT
-box() { "$tools/busybox" "$@"; }
-tell() { echo "couler: $2" >&2; echo "couler $1: $2" >"$tools/told"; }
-fail() { tell error "$*"; exit 125; }
-
-# Becomes the process; where it cannot, the shell ends.
-run() {
-  program=$1
-  trap 'tell error "there is no program $program that can be started"' EXIT
-  exec "$@"
-}
-
-# Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
-# shell gives no standard input to what it does not wait for, hence the copy of its own.
-start() {
-  tee=""
-  while [ "$1" != "--" ]; do
-    case "$1" in *=-) tee=yes ;; esac
-    shift
-  done
-  shift
-  if [ -n "${COULER_SCRIPT+x}" ]; then
-    printf %s "$COULER_SCRIPT" >"$tools/script"
-    unset COULER_SCRIPT
-    set -- "$@" "$tools/script"
-  fi
-  exec 3<&0
-  if [ -n "$tee" ]; then
-    box mkfifo "$tools/pipe"
-    box tee "$tools/stdout" <"$tools/pipe" &
-    tee=$!
-    run "$@" <&3 3<&- >"$tools/pipe" &
-  else
-    run "$@" <&3 3<&- &
-  fi
-  child=$!
-}
-
-# Ends the containers beside the process, and fails as they do.
-end_beside() {
-  box touch "$tools/ended"
-  while [ "$1" != "--" ]; do
-    name=$1 other=0 ticks=0
-    shift
-    case "$name" in *=*) continue ;; esac
-    [ -e "$tools/begun-$name" ] || continue
-    until [ -e "$tools/code-$name" ] || [ "$ticks" = 300 ]; do
-      box sleep 0.1
-      ticks=$((ticks + 1))
-    done
-    [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
-    [ "$other" != unable ] || fail "the container $name beside the process could not start"
-    [ "$other" = 0 ] || [ "$code" != 0 ] || {
-      tell failure "the container $name beside the process ended with exit code $other"
-      code=$other
-    }
-  done
-}
-
-# Writes a text as JSON, in ASCII alone, less one final newline.
-json() {
-  box od -An -v -tu1 "$1" | box awk '
-    function put(c) {
-      if (c == 34 || c == 92) printf "\\%c", c
-      else if (c > 31 && c < 127) printf "%c", c
-      else if (c < 65536) printf "\\u%04x", c
-      else printf "\\u%04x\\u%04x", 55232 + int(c / 1024), 56320 + c % 1024
-    }
-    { for (i = 1; i <= NF; i++) bytes[n++] = $i + 0 }
-    END {
-      if (n && bytes[n - 1] == 10) n--
-      if (n > 65536) exit 3
-      printf "\""
-      for (i = 0; i < n; i++) {
-        b = bytes[i]
-        if (more) {
-          if (b < low || b > high) exit 4
-          letter = letter * 64 + b - 128; low = 128; high = 191
-          if (!--more) put(letter)
-        } else if (b < 128) {
-          put(b)
-        } else if (b < 194 || b > 244) {
-          exit 4
-        } else {
-          more = b < 224 ? 1 : b < 240 ? 2 : 3
-          letter = b - (b < 224 ? 192 : b < 240 ? 224 : 240)
-          low = b == 224 ? 160 : b == 240 ? 144 : 128
-          high = b == 237 ? 159 : b == 244 ? 143 : 191
-        }
-      }
-      if (more) exit 4
-      printf "\""
-    }'
-}
-
-# Writes the outputs whose words come before "--" as a JSON object.
-outputs() {
-  next="{"
-  while [ "$1" != "--" ]; do
-    case "$1" in *=*) ;; *) shift; continue ;; esac
-    name=${1%%=*} file=${1#*=}
-    shift
-    case "$file" in -) file=$tools/stdout ;; /*) ;; *) file=$COULER_WORK/$file ;; esac
-    if [ ! -e "$file" ]; then
-      case "$name" in *\?) continue ;; esac
-      fail "the process did not write $file, which is its output $name"
-    fi
-    name=${name%\?}
-    [ -f "$file" ] || fail "$file, which is the output $name, is no file"
-    [ "$(box wc -c <"$file")" -le 65537 ] && printf '%s"%s":' "$next" "$name" && json "$file" ||
-      fail "the output $name is no text of at most 65536 bytes of UTF-8. Give it as a file"
-    next=,
-  done
-  [ "$next" = , ] || printf "{"
-  printf "}"
-}
-
-[ -z "${COULER_WORK+x}" ] || box mkdir -p "$COULER_WORK" || fail "there can be no $COULER_WORK"
-if [ -n "${COULER_DIR+x}" ]; then
-  box mkdir -p "$COULER_DIR" && cd "$COULER_DIR" || fail "cannot enter $COULER_DIR"
-  unset COULER_DIR
-fi
-
-# What a shell does not wait for ignores INT and QUIT, hence TERM in their place.
-child=""
-early=""
-for signal in HUP INT QUIT TERM USR1 USR2; do
-  case "$signal" in INT | QUIT) sent=TERM ;; *) sent=$signal ;; esac
-  trap "if [ -n \"\$child\" ]; then kill -$sent \$child; else early=$sent; fi" "$signal"
-done
-start "$@"
-[ -z "$early" ] || kill "-$early" "$child"
-wait "$child"
-code=$?
-while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process
-  wait "$child"
-  code=$?
-done
-wait "$child" # it can have ended between a signal and the look at it
-last=$?
-[ "$last" = 127 ] || code=$last
-if [ -n "$tee" ]; then
-  # What the process has left running can hold the pipe open for ever.
-  (box sleep 10; kill "$tee") >"/dev/null" 2>&1 &
-  wait "$tee"
-fi
-end_beside "$@"
-[ "$code" = 0 ] || exit "$code"
-if [ "$1" != "--" ]; then
-  outputs "$@" >"$tools/result"
-  box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
-fi
-"""
-
-
-def gather(
-    ti: Any, place: str, name: str, rows: Any, default: str | None = None
-) -> list[str | None] | None:
-    """Return what all items of a step gave as an output, None for those that failed."""
-    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
-    if made is None:
-        return None
-    task, indexes = near(ti, place), range(len(made))
-    if "*" in task:
-        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
-    else:
-        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    return [None if one is None else one.get(name, default) for one in found]
-
-
-def as_json(value: Any) -> str:
-    """Return compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def first_of(*values: str | None) -> str | None:
-    """Return the first value that is there."""
-    return next((value for value in values if value is not None), None)
-
-
-def json_or_none(value: Any) -> str | None:
-    """Return a value that need not be there as JSON."""
-    return None if value is None else as_json(value)
-
-
-def decoded(value: str | None, kind: str = "json") -> Any:
-    """Return the value of a declared type that a text stands for."""
-    try:
-        read = parsed(value or "")
-    except ValueError:
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
-    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
-    is_bool = isinstance(read, bool)
-    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
-    try:
-        return float(read) if kind == "float" else read
-    except OverflowError:
-        raise AirflowFailException(f"{value!r} is declared float, but too large for one") from None
-
-
-def parsed(value: str) -> Any:
-    """Return what JSON stands for; a ValueError if it is none, is not finite or nests too deep."""
-    try:
-        read = json.loads(value)
-        json.dumps(read, allow_nan=False)
-    except RecursionError:
-        raise ValueError("it nests too deep") from None
-    return read
-
-
-def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
-    """Return what skips a task, before it starts, if its condition is false."""
-
-    def pre_execute(context: Any) -> None:
-        if not condition(context["ti"], context["params"]):
-            raise AirflowSkipException(f"{condition.__name__} is false")
-
-    return pre_execute
-
-
-def process(
-    command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
-) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
-    tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
-    mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
-    copy = k8s.V1Container(
-        name="couler",
-        image=HELPER_IMAGE,
-        command=["cp", "/bin/busybox", "/couler/busybox"],
-        volume_mounts=[mount],
-    )
-    return {
-        "cmds": ["/couler/busybox", "sh", "-c", "{{ PROCESS }}", "couler"],
-        "arguments": [*(outputs or ()), *(beside or ()), "--", *command],
-        "init_containers": [copy],
-        "volumes": [tools],
-        "volume_mounts": [mount],
-        "do_xcom_push": bool(outputs or beside),
-    }
-
-
-def check_lists(
-    place: str,
-    rows: Any,
-    kinds: dict[str, str],
-    defaults: dict[str, str] | None = None,
-    ti: Any = None,
-) -> None:
-    """Fail if a list of what items gave is too large to travel; skip if there were none."""
-    given = defaults or {}
-    lists = {name: gather(ti, place, name, rows, given.get(name)) for name in kinds}
-    if None in lists.values() or {one for texts in lists.values() for one in texts or ()} == {None}:
-        raise AirflowSkipException(f"{place} was skipped")
-    for name, kind in kinds.items():
-        texts = lists[name] or []
-        if kind in ("str", "file", "directory"):
-            texts = [json_or_none(one) for one in texts]
-        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
-        if size > 96 * 1024:
-            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
-
-
-def own_number(ti: Any, place: str) -> int:
-    """Return the number that a task has in the last part of a place."""
-    part = ti.task_id.split(".")[place.count(".")]
-    return int(part.rpartition("_")[2])
-
-
-def near(ti: Any, place: str) -> str:
-    """Return the id of a task: # is the number that this task has there, #-1 the one before."""
-    found = place.split(".")
-    for at, part in enumerate(found):
-        name, mark, before = part.partition("#")
-        if mark:
-            number = own_number(ti, ".".join(found[: at + 1])) + int(before or 0)
-            found[at] = f"{name}{number}"
-    return ".".join(found)
-
-
-def pull(ti: Any, place: str, key: str = "return_value") -> Any:
-    """Return what a task has handed on, of its items that of this task; * is the last round."""
-    task = near(ti, place)
-    group = ti.task.get_closest_mapped_task_group()
-    index = ti.map_index if group is not None and task.startswith(f"{group.group_id}.") else None
-    if "*" not in task:
-        return ti.xcom_pull(task_ids=task, key=key, map_indexes=index)
-    last = None
-    for number in itertools.count():
-        found = ti.xcom_pull(task_ids=task.replace("*", str(number)), map_indexes=index)
-        if found is None:
-            return last
-        last = found
-    return last
-
-
-def output_near(ti: Any, place: str, name: str = "result") -> str | None:
-    """Return an output of a task near this one; None if it did not run, or not well."""
-    outputs = pull(ti, place)
-    return None if outputs is None else outputs.get(name)
-
-
-def reached_bound(rounds: int) -> None:
-    """Fail a loop."""
-    raise AirflowFailException(
-        f"its condition still holds after {rounds} rounds, the most that max_iterations allows"
-    )
-
-
-def before(rounds: list[Any]) -> list[Any]:
-    """Return the last of the rounds so far, and those 2, 4, 8... back: a skip reaches all soon."""
-    return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
-
-
-# Above: what the tasks need, the same in all such files. Below: this workflow.
-
 EACH_ITEMS = [{"item": 2}, {"item": 3}, {"item": 4}]
 
 
 def count_again(ti: Any, params: Any) -> bool:
-    return decoded(output_near(ti, "each.item.count.round_#-1"), "int") < 4
+	return decoded(output_near(ti, "each.item.count.round_#-1"), "int") < 4
 
 
 def each_outputs(ti: Any, params: Any) -> dict[str, Any]:
-    return {"end": output_near(ti, "each.item.count.round_*")}
+	return {"end": output_near(ti, "each.item.count.round_*")}
 
 
 with DAG(
-    dag_id="loop-in-foreach",
-    schedule=None,
-    catchup=False,
-    default_args={
-        "retries": 0,
-        "trigger_rule": "none_failed",
-        "schedule_timeout_seconds": 86400,
-        "startup_timeout_seconds": 3600,
-    },
-    user_defined_macros={
-        "first_of": first_of,
-        "output_near": output_near,
-        "EACH_ITEMS": EACH_ITEMS,
-        "PROCESS": PROCESS,
-    },
+	dag_id="loop-in-foreach",
+	user_defined_macros={
+		"first_of": first_of,
+		"output_near": output_near,
+		"EACH_ITEMS": EACH_ITEMS,
+		"PROCESS": PROCESS,
+	},
 ):
-    with TaskGroup("each") as each:
+	with TaskGroup("each") as each:
 
-        @task_group(group_id="item")
-        def each_item(number: int) -> None:
-            with TaskGroup("count") as count:
-                rounds = []
-                for number_2 in range(20):
-                    count_round = KubernetesPodOperator(
-                        task_id=f"round_{number_2}",
-                        image="busybox:1.36",
-                        **process(
-                            [
-                                "sh",
-                                "-c",
-                                "echo $$(($$1 + $$2))",
-                                "sh",
-                                '{{ first_of(output_near(ti, "each.item.count.round_#-1"), "0") }}',
-                                '{{ EACH_ITEMS[ti.map_index]["item"] }}',
-                            ],
-                            outputs=["result=-"],
-                        ),
-                        trigger_rule="all_success",
-                        pre_execute=run_if(count_again) if number_2 else None,
-                    )
-                    before(rounds) >> count_round
-                    rounds.append(count_round)
-                bound_20 = PythonOperator(
-                    task_id="bound_20",
-                    python_callable=reached_bound,
-                    op_args=[20],
-                    trigger_rule="all_success",
-                    pre_execute=run_if(count_again),
-                )
-                before(rounds) >> bound_20
-            each_end = PythonOperator(task_id="end", python_callable=each_outputs)
-            count >> each_end
+		@task_group(group_id="item")
+		def each_item(number: int) -> None:
+			with TaskGroup("count") as count:
+				rounds = []
+				for number_2 in range(20):
+					count_round = KubernetesPodOperator(
+						task_id=f"round_{number_2}",
+						image="busybox:1.36",
+						**process(
+							[
+								"sh",
+								"-c",
+								"echo $$(($$1 + $$2))",
+								"sh",
+								'{{ first_of(output_near(ti, "each.item.count.round_#-1"), "0") }}',
+								'{{ EACH_ITEMS[ti.map_index]["item"] }}',
+							],
+							outputs=["result=-"],
+						),
+						trigger_rule="all_success",
+						pre_execute=run_if(count_again) if number_2 else None,
+					)
+					before(rounds) >> count_round
+					rounds.append(count_round)
+				bound_20 = PythonOperator(
+					task_id="bound_20",
+					python_callable=reached_bound,
+					op_args=[20],
+					trigger_rule="all_success",
+					pre_execute=run_if(count_again),
+				)
+				before(rounds) >> bound_20
+			each_end = PythonOperator(task_id="end", python_callable=each_outputs)
+			count >> each_end
 
-        each_item.expand(number=[*range(3)])
-    each_lists = PythonOperator(
-        task_id="each-lists",
-        python_callable=check_lists,
-        op_args=["each.item.end", 3, {"end": "int"}],
-    )
-    each >> each_lists
+		each_item.expand(number=[*range(3)])
+	each_lists = PythonOperator(
+		task_id="each-lists",
+		python_callable=check_lists,
+		op_args=["each.item.end", 3, {"end": "int"}],
+	)
+	each >> each_lists

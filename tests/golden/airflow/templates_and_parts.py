@@ -1,475 +1,91 @@
-"""Workflow templates-and-parts.
-
-Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses before it.
-"""
-
-import itertools
-import json
-from typing import Any
-
-from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
-from airflow.providers.standard.operators.python import PythonOperator
-from airflow.sdk import DAG, Param
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
-from kubernetes.client import models as k8s
-
-HELPER_IMAGE = "busybox:1.37-musl"
-PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
-# need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
-# beside the process, which ends with it. What is not the end of the process itself is told by the
-# termination message, as any exit code can be that of the process.
-set -u
-tools=/couler
-message=${COULER_MESSAGE:-/dev/termination-log}
-unset COULER_MESSAGE
-trap '[ ! -e "$tools/told" ] || box cp "$tools/told" "$message"' EXIT
-box() { "$tools/busybox" "$@"; }
-tell() { echo "couler: $2" >&2; echo "couler $1: $2" >"$tools/told"; }
-fail() { tell error "$*"; exit 125; }
-
-# Becomes the process; where it cannot, the shell ends.
-run() {
-  program=$1
-  trap 'tell error "there is no program $program that can be started"' EXIT
-  exec "$@"
-}
-
-# Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
-# shell gives no standard input to what it does not wait for, hence the copy of its own.
-start() {
-  tee=""
-  while [ "$1" != "--" ]; do
-    case "$1" in *=-) tee=yes ;; esac
-    shift
-  done
-  shift
-  if [ -n "${COULER_SCRIPT+x}" ]; then
-    printf %s "$COULER_SCRIPT" >"$tools/script"
-    unset COULER_SCRIPT
-    set -- "$@" "$tools/script"
-  fi
-  exec 3<&0
-  if [ -n "$tee" ]; then
-    box mkfifo "$tools/pipe"
-    box tee "$tools/stdout" <"$tools/pipe" &
-    tee=$!
-    run "$@" <&3 3<&- >"$tools/pipe" &
-  else
-    run "$@" <&3 3<&- &
-  fi
-  child=$!
-}
-
-# Ends the containers beside the process, and fails as they do.
-end_beside() {
-  box touch "$tools/ended"
-  while [ "$1" != "--" ]; do
-    name=$1 other=0 ticks=0
-    shift
-    case "$name" in *=*) continue ;; esac
-    [ -e "$tools/begun-$name" ] || continue
-    until [ -e "$tools/code-$name" ] || [ "$ticks" = 300 ]; do
-      box sleep 0.1
-      ticks=$((ticks + 1))
-    done
-    [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
-    [ "$other" != unable ] || fail "the container $name beside the process could not start"
-    [ "$other" = 0 ] || [ "$code" != 0 ] || {
-      tell failure "the container $name beside the process ended with exit code $other"
-      code=$other
-    }
-  done
-}
-
-# Writes a text as JSON, in ASCII alone, less one final newline.
-json() {
-  box od -An -v -tu1 "$1" | box awk '
-    function put(c) {
-      if (c == 34 || c == 92) printf "\\%c", c
-      else if (c > 31 && c < 127) printf "%c", c
-      else if (c < 65536) printf "\\u%04x", c
-      else printf "\\u%04x\\u%04x", 55232 + int(c / 1024), 56320 + c % 1024
-    }
-    { for (i = 1; i <= NF; i++) bytes[n++] = $i + 0 }
-    END {
-      if (n && bytes[n - 1] == 10) n--
-      if (n > 65536) exit 3
-      printf "\""
-      for (i = 0; i < n; i++) {
-        b = bytes[i]
-        if (more) {
-          if (b < low || b > high) exit 4
-          letter = letter * 64 + b - 128; low = 128; high = 191
-          if (!--more) put(letter)
-        } else if (b < 128) {
-          put(b)
-        } else if (b < 194 || b > 244) {
-          exit 4
-        } else {
-          more = b < 224 ? 1 : b < 240 ? 2 : 3
-          letter = b - (b < 224 ? 192 : b < 240 ? 224 : 240)
-          low = b == 224 ? 160 : b == 240 ? 144 : 128
-          high = b == 237 ? 159 : b == 244 ? 143 : 191
-        }
-      }
-      if (more) exit 4
-      printf "\""
-    }'
-}
-
-# Writes the outputs whose words come before "--" as a JSON object.
-outputs() {
-  next="{"
-  while [ "$1" != "--" ]; do
-    case "$1" in *=*) ;; *) shift; continue ;; esac
-    name=${1%%=*} file=${1#*=}
-    shift
-    case "$file" in -) file=$tools/stdout ;; /*) ;; *) file=$COULER_WORK/$file ;; esac
-    if [ ! -e "$file" ]; then
-      case "$name" in *\?) continue ;; esac
-      fail "the process did not write $file, which is its output $name"
-    fi
-    name=${name%\?}
-    [ -f "$file" ] || fail "$file, which is the output $name, is no file"
-    [ "$(box wc -c <"$file")" -le 65537 ] && printf '%s"%s":' "$next" "$name" && json "$file" ||
-      fail "the output $name is no text of at most 65536 bytes of UTF-8. Give it as a file"
-    next=,
-  done
-  [ "$next" = , ] || printf "{"
-  printf "}"
-}
-
-[ -z "${COULER_WORK+x}" ] || box mkdir -p "$COULER_WORK" || fail "there can be no $COULER_WORK"
-if [ -n "${COULER_DIR+x}" ]; then
-  box mkdir -p "$COULER_DIR" && cd "$COULER_DIR" || fail "cannot enter $COULER_DIR"
-  unset COULER_DIR
-fi
-
-# What a shell does not wait for ignores INT and QUIT, hence TERM in their place.
-child=""
-early=""
-for signal in HUP INT QUIT TERM USR1 USR2; do
-  case "$signal" in INT | QUIT) sent=TERM ;; *) sent=$signal ;; esac
-  trap "if [ -n \"\$child\" ]; then kill -$sent \$child; else early=$sent; fi" "$signal"
-done
-start "$@"
-[ -z "$early" ] || kill "-$early" "$child"
-wait "$child"
-code=$?
-while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process
-  wait "$child"
-  code=$?
-done
-wait "$child" # it can have ended between a signal and the look at it
-last=$?
-[ "$last" = 127 ] || code=$last
-if [ -n "$tee" ]; then
-  # What the process has left running can hold the pipe open for ever.
-  (box sleep 10; kill "$tee") >"/dev/null" 2>&1 &
-  wait "$tee"
-fi
-end_beside "$@"
-[ "$code" = 0 ] || exit "$code"
-if [ "$1" != "--" ]; then
-  outputs "$@" >"$tools/result"
-  box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
-fi
-"""
-
-
-def output(ti: Any, task: str, name: str = "result") -> str | None:
-    """Return an output of a task; None if it did not run, or not well."""
-    outputs = ti.xcom_pull(task_ids=task)
-    return None if outputs is None else outputs.get(name)
-
-
-def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
-    """Keep the rows of lists of one length; return a label for each."""
-    read = {name: as_list(name, value) for name, value in lists.items()}
-    lengths = {name: len(value) for name, value in read.items()}
-    shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-    if len(set(lengths.values())) > 1:
-        raise AirflowFailException(f"lists that are read together differ in length: {shown}")
-    if max(lengths.values()) > 1000:
-        raise AirflowFailException(f"a list has more than 1000 items: {shown}")
-    rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
-    ti.xcom_push(key="rows", value=rows)
-    return labels(rows)
-
-
-def as_list(name: str, value: str) -> list[Any]:
-    """Read a list from its text."""
-    try:
-        read = parsed(value)
-    except ValueError:
-        read = value
-    if not isinstance(read, list):
-        raise AirflowFailException(f"{name} is {read!r}, not a list")
-    return read
-
-
-def labels(rows: list[Any]) -> list[dict[str, str]]:
-    """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(len(rows))]
-
-
-def gather(
-    ti: Any, place: str, name: str, rows: Any, default: str | None = None
-) -> list[str | None] | None:
-    """Return what all items of a step gave as an output, None for those that failed."""
-    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
-    if made is None:
-        return None
-    task, indexes = near(ti, place), range(len(made))
-    if "*" in task:
-        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
-    else:
-        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    return [None if one is None else one.get(name, default) for one in found]
-
-
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
-def as_json(value: Any) -> str:
-    """Return compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def joined(*parts: str | None) -> str | None:
-    """Return texts joined; None if one is not there."""
-    there = [part for part in parts if part is not None]
-    return "".join(there) if len(there) == len(parts) else None
-
-
-def json_or_none(value: Any) -> str | None:
-    """Return a value that need not be there as JSON."""
-    return None if value is None else as_json(value)
-
-
-def part_of(value: str | None, *path: str | int) -> str | None:
-    """Return a part of a JSON value, by keys and indexes, as JSON."""
-    if value is None:
-        return None
-    part: Any = decoded(value)
-    for key in path:
-        keys = part if isinstance(part, dict) else range(len(part) if isinstance(part, list) else 0)
-        if key not in keys:
-            raise AirflowFailException(f"there is no {key!r} in {part!r}")
-        part = part[key]
-    return as_json(part)
-
-
-def plain(value: str | None) -> str | None:
-    """Return JSON as a reader of text gets it: a text in it as it is, all else as written."""
-    read = None if value is None else decoded(value)
-    return read if isinstance(read, str) else value
-
-
-def decoded(value: str | None, kind: str = "json") -> Any:
-    """Return the value of a declared type that a text stands for."""
-    try:
-        read = parsed(value or "")
-    except ValueError:
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
-    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
-    is_bool = isinstance(read, bool)
-    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
-    try:
-        return float(read) if kind == "float" else read
-    except OverflowError:
-        raise AirflowFailException(f"{value!r} is declared float, but too large for one") from None
-
-
-def parsed(value: str) -> Any:
-    """Return what JSON stands for; a ValueError if it is none, is not finite or nests too deep."""
-    try:
-        read = json.loads(value)
-        json.dumps(read, allow_nan=False)
-    except RecursionError:
-        raise ValueError("it nests too deep") from None
-    return read
-
-
-def process(
-    command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
-) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
-    tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
-    mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
-    copy = k8s.V1Container(
-        name="couler",
-        image=HELPER_IMAGE,
-        command=["cp", "/bin/busybox", "/couler/busybox"],
-        volume_mounts=[mount],
-    )
-    return {
-        "cmds": ["/couler/busybox", "sh", "-c", "{{ PROCESS }}", "couler"],
-        "arguments": [*(outputs or ()), *(beside or ()), "--", *command],
-        "init_containers": [copy],
-        "volumes": [tools],
-        "volume_mounts": [mount],
-        "do_xcom_push": bool(outputs or beside),
-    }
-
-
-def check_lists(
-    place: str,
-    rows: Any,
-    kinds: dict[str, str],
-    defaults: dict[str, str] | None = None,
-    ti: Any = None,
-) -> None:
-    """Fail if a list of what items gave is too large to travel; skip if there were none."""
-    given = defaults or {}
-    lists = {name: gather(ti, place, name, rows, given.get(name)) for name in kinds}
-    if None in lists.values() or {one for texts in lists.values() for one in texts or ()} == {None}:
-        raise AirflowSkipException(f"{place} was skipped")
-    for name, kind in kinds.items():
-        texts = lists[name] or []
-        if kind in ("str", "file", "directory"):
-            texts = [json_or_none(one) for one in texts]
-        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
-        if size > 96 * 1024:
-            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
-
-
-def own_number(ti: Any, place: str) -> int:
-    """Return the number that a task has in the last part of a place."""
-    part = ti.task_id.split(".")[place.count(".")]
-    return int(part.rpartition("_")[2])
-
-
-def near(ti: Any, place: str) -> str:
-    """Return the id of a task: # is the number that this task has there, #-1 the one before."""
-    found = place.split(".")
-    for at, part in enumerate(found):
-        name, mark, before = part.partition("#")
-        if mark:
-            number = own_number(ti, ".".join(found[: at + 1])) + int(before or 0)
-            found[at] = f"{name}{number}"
-    return ".".join(found)
-
-
-def pull(ti: Any, place: str, key: str = "return_value") -> Any:
-    """Return what a task has handed on, of its items that of this task; * is the last round."""
-    task = near(ti, place)
-    group = ti.task.get_closest_mapped_task_group()
-    index = ti.map_index if group is not None and task.startswith(f"{group.group_id}.") else None
-    if "*" not in task:
-        return ti.xcom_pull(task_ids=task, key=key, map_indexes=index)
-    last = None
-    for number in itertools.count():
-        found = ti.xcom_pull(task_ids=task.replace("*", str(number)), map_indexes=index)
-        if found is None:
-            return last
-        last = found
-    return last
-
-
-# Above: what the tasks need, the same in all such files. Below: this workflow.
-
 with DAG(
-    dag_id="templates-and-parts",
-    schedule=None,
-    catchup=False,
-    default_args={
-        "retries": 0,
-        "trigger_rule": "none_failed",
-        "schedule_timeout_seconds": 86400,
-        "startup_timeout_seconds": 3600,
-    },
-    params={
-        "n": Param(
-            2.5,
-            type=["number", "string"],
-            pattern="^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$",
-        ),
-    },
-    user_defined_macros={
-        "PROCESS": PROCESS,
-        "output": output,
-        "part_of": part_of,
-        "plain": plain,
-        "text": text,
-        "joined": joined,
-    },
+	dag_id="templates-and-parts",
+	params={
+		"n": Param(
+			2.5,
+			type=["number", "string"],
+			pattern="^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$",
+		),
+	},
+	user_defined_macros={
+		"PROCESS": PROCESS,
+		"output": output,
+		"part_of": part_of,
+		"plain": plain,
+		"text": text,
+		"joined": joined,
+	},
 ):
-    report = KubernetesPodOperator(
-        task_id="report",
-        image="busybox:1.36",
-        **process(
-            ["sh", "-c", 'echo \'{"scores": [3, {"x y": 0.5}], "name": "a b"}\''],
-            outputs=["result=-"],
-        ),
-    )
-    as_text = KubernetesPodOperator(
-        task_id="as-text",
-        image="busybox:1.36",
-        **process(["sh", "-c", "echo '[[1, 2], \"three\"]'"], outputs=["result=-"]),
-    )
-    parts = KubernetesPodOperator(
-        task_id="parts",
-        image="busybox:1.36",
-        **process(
-            [
-                "sh",
-                "-c",
-                'echo "$1|$2|$3|$4"',
-                "sh",
-                '{{ plain(part_of(output(ti, "report"), "scores", 1, "x y")) | replace("$", "$$") }}',
-                '{{ plain(part_of(output(ti, "report"), "name")) | replace("$", "$$") }}',
-                '{{ plain(part_of(output(ti, "report"), "scores")) | replace("$", "$$") }}',
-                '{{ plain(part_of(output(ti, "as-text"), 0, 1)) | replace("$", "$$") }}',
-            ],
-            outputs=["result=-"],
-        ),
-    )
-    [report, as_text] >> parts
-    joined_2 = KubernetesPodOperator(
-        task_id="joined",
-        image="busybox:1.36",
-        **process(
-            [
-                "sh",
-                "-c",
-                'echo "$1"',
-                "sh",
-                '{{ joined("n=", text(params["n"]), ", name=", plain(part_of(output(ti, "report"), "name")), ", ", plain(part_of(output(ti, "as-text"), 0))) | replace("$", "$$") }}',
-            ],
-            outputs=["result=-"],
-        ),
-    )
-    [report, as_text] >> joined_2
-    each_items = PythonOperator(
-        task_id="each-items",
-        python_callable=make_rows,
-        op_kwargs={"lists": {"item": '{{ part_of(output(ti, "as-text"), 0) }}'}},
-    )
-    # What is expanded is a label; each task reads its item by its map index.
-    each = KubernetesPodOperator.partial(
-        task_id="each",
-        image="busybox:1.36",
-        **process(
-            [
-                "sh",
-                "-c",
-                'echo "$1"',
-                "sh",
-                '{{ joined(text(params["n"]), "/", text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"])) | replace("$", "$$") }}',
-            ],
-            outputs=["result=-"],
-        ),
-    ).expand(labels=each_items.output)
-    each_lists = PythonOperator(
-        task_id="each-lists",
-        python_callable=check_lists,
-        op_args=["each", "each-items", {"result": "str"}],
-    )
-    each >> each_lists
-    as_text >> each_items
+	report = KubernetesPodOperator(
+		task_id="report",
+		image="busybox:1.36",
+		**process(
+			["sh", "-c", 'echo \'{"scores": [3, {"x y": 0.5}], "name": "a b"}\''],
+			outputs=["result=-"],
+		),
+	)
+	as_text = KubernetesPodOperator(
+		task_id="as-text",
+		image="busybox:1.36",
+		**process(["sh", "-c", "echo '[[1, 2], \"three\"]'"], outputs=["result=-"]),
+	)
+	parts = KubernetesPodOperator(
+		task_id="parts",
+		image="busybox:1.36",
+		**process(
+			[
+				"sh",
+				"-c",
+				'echo "$1|$2|$3|$4"',
+				"sh",
+				'{{ plain(part_of(output(ti, "report"), "scores", 1, "x y")) | replace("$", "$$") }}',
+				'{{ plain(part_of(output(ti, "report"), "name")) | replace("$", "$$") }}',
+				'{{ plain(part_of(output(ti, "report"), "scores")) | replace("$", "$$") }}',
+				'{{ plain(part_of(output(ti, "as-text"), 0, 1)) | replace("$", "$$") }}',
+			],
+			outputs=["result=-"],
+		),
+	)
+	[report, as_text] >> parts
+	joined_2 = KubernetesPodOperator(
+		task_id="joined",
+		image="busybox:1.36",
+		**process(
+			[
+				"sh",
+				"-c",
+				'echo "$1"',
+				"sh",
+				'{{ joined("n=", text(params["n"]), ", name=", plain(part_of(output(ti, "report"), "name")), ", ", plain(part_of(output(ti, "as-text"), 0))) | replace("$", "$$") }}',
+			],
+			outputs=["result=-"],
+		),
+	)
+	[report, as_text] >> joined_2
+	each_items = PythonOperator(
+		task_id="each-items",
+		python_callable=make_rows,
+		op_kwargs={"lists": {"item": '{{ part_of(output(ti, "as-text"), 0) }}'}},
+	)
+	# What is expanded is a label; each task reads its item by its map index.
+	each = KubernetesPodOperator.partial(
+		task_id="each",
+		image="busybox:1.36",
+		**process(
+			[
+				"sh",
+				"-c",
+				'echo "$1"',
+				"sh",
+				'{{ joined(text(params["n"]), "/", text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"])) | replace("$", "$$") }}',
+			],
+			outputs=["result=-"],
+		),
+	).expand(labels=each_items.output)
+	each_lists = PythonOperator(
+		task_id="each-lists",
+		python_callable=check_lists,
+		op_args=["each", "each-items", {"result": "str"}],
+	)
+	each >> each_lists
+	as_text >> each_items
