@@ -15,9 +15,8 @@ from couler.ir.workflow import Workflow
 from couler.stages.checks import check_engine
 from tests.airflow import test_combinations, test_ends, test_names, test_reads
 from tests.backends.airflow.absences import REFUSED, REFUSED_BEFORE_3_3
-from tests.corpus import Case
+from tests.corpus import cases
 from tests.support import airflow_runs
-from tests.support.absences import corpus
 from tests.support.airflow_runs import Worker
 from tests.support.airflow_target import with_files
 
@@ -43,29 +42,29 @@ def loader(
         yield request.param, worker
 
 
-@pytest.mark.parametrize("case", corpus(REFUSED))
-def test_a_file_of_the_corpus(case: Case, loader: tuple[str, Worker]) -> None:
+def test_the_files_of_the_corpus(loader: tuple[str, Worker]) -> None:
     version, worker = loader
     target = with_files(version)
-    workflow = resolve_defaults(case.workflow)
-    if version != "3.3" and case.name in REFUSED_BEFORE_3_3:
-        with pytest.raises(InvalidWorkflowError, match=r"since 3\.3"):
-            check_engine(workflow, BACKEND, target)
-        return
-    assert_loads(workflow, target, worker)
+    for case in cases():
+        workflow = resolve_defaults(case.workflow)
+        if version != "3.3" and case.name in REFUSED_BEFORE_3_3:
+            with pytest.raises(InvalidWorkflowError, match=r"since 3\.3"):
+                check_engine(workflow, BACKEND, target)
+        elif case.name not in REFUSED:
+            assert_loads(workflow, target, worker)
 
 
-@pytest.mark.parametrize("workflow", OTHERS, ids=lambda one: one.name)
-def test_another_file(workflow: Workflow, loader: tuple[str, Worker]) -> None:
+def test_the_files_of_other_tests(loader: tuple[str, Worker]) -> None:
     version, worker = loader
-    assert_loads(resolve_defaults(workflow), Target(engine_version=version), worker)
+    for workflow in OTHERS:
+        assert_loads(resolve_defaults(workflow), Target(engine_version=version), worker)
 
 
 def assert_loads(workflow: Workflow, target: Target, worker: Worker) -> None:
     assert check_engine(workflow, BACKEND, target) == ()
     loaded = worker.load(BACKEND.compile(workflow, target).to_text())
-    assert loaded.errors == {}
+    assert loaded.errors == {}, workflow.name
     assert list(loaded.tasks) == [workflow.name]
     assert loaded.tasks[workflow.name]
-    assert loaded.round_trip
-    assert loaded.warnings == {}
+    assert loaded.round_trip, workflow.name
+    assert loaded.warnings == {}, workflow.name

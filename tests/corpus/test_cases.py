@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from couler.ir.features import Feature
 from couler.ir.serialize import read_json, write_json
 from couler.ir.uses import features
 from couler.ir.verify import verify
-from tests.corpus import FOLDER, Case, cases
+from tests.corpus import FOLDER, cases
 
 NEEDS_MORE_THAN_A_RUN = {
     feature: need
@@ -54,21 +52,17 @@ def test_every_feature_is_shown() -> None:
     assert shown == set(Feature) - NEEDS_MORE_THAN_A_RUN.keys()
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
-def test_workflow_is_valid(case: Case) -> None:
-    assert [str(problem) for problem in verify(case.workflow)] == []
+def test_workflows_are_valid_and_survive_json() -> None:
+    for case in cases():
+        assert [str(problem) for problem in verify(case.workflow)] == [], case.name
+        assert read_json(write_json(case.workflow)) == case.workflow
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
-def test_workflow_survives_json(case: Case) -> None:
-    assert read_json(write_json(case.workflow)) == case.workflow
-
-
-@pytest.mark.parametrize("case", cases(), ids=str)
-def test_name_and_outcome_fit(case: Case) -> None:
-    assert case.workflow.name == case.name.replace("_", "-")
-    expected = case.expected
-    listed = f"{expected.succeeded} {expected.failed} {expected.skipped} {expected.omitted}".split()
-    assert len(listed) == len(set(listed)), "a path has two states"
-    assert set(expected.outputs) <= set(listed)
-    assert bool(expected.run_outputs) <= (expected.status == "succeeded")
+def test_names_and_outcomes_fit() -> None:
+    for case in cases():
+        assert case.workflow.name == case.name.replace("_", "-")
+        stated = case.expected
+        paths = f"{stated.succeeded} {stated.failed} {stated.skipped} {stated.omitted}".split()
+        assert len(paths) == len(set(paths)), f"{case.name}: a path has two states"
+        assert set(stated.outputs) <= set(paths), case.name
+        assert bool(stated.run_outputs) <= (stated.status == "succeeded"), case.name

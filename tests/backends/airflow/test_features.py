@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import ast
-import enum
-import runpy
-from collections.abc import Mapping
 
-import pytest
-
-from couler.backends.airflow import AirflowBackend, capabilities
-from couler.backends.base import Capabilities, Lowered, Unsupported, unsupported_uses
-from couler.ir import features
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import Unsupported, unsupported_uses
 from couler.ir.defaults import resolve_defaults
 from couler.ir.features import Feature
 from tests.support.airflow_target import with_files
@@ -26,54 +20,18 @@ def test_every_feature_is_declared() -> None:
     assert set(CAPABILITIES) == set(Feature)
 
 
-def test_a_feature_that_is_added_is_not_declared_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above then fails until somebody decides what Airflow can do."""
-    members = {feature.name: feature.value for feature in Feature}
-    more = enum.StrEnum("Feature", {**members, "ADDED": "added"})  # type: ignore[misc]  # made here
-    monkeypatch.setattr(features, "Feature", more)
-    declared = runpy.run_path(str(capabilities.__file__))
-    assert set(declared["CAPABILITIES"]) == set(Feature)
-
-
-def tables() -> list[Capabilities]:
-    """The tables that the declaration is put together from."""
-    private = [one for name, one in vars(capabilities).items() if name.startswith("_")]
-    found = [one for one in private if isinstance(one, Mapping) and one]
-    return [one for one in found if all(isinstance(key, Feature) for key in one)]
-
-
-def test_no_feature_is_declared_twice() -> None:
-    named = [feature for table in tables() for feature in table]
-    assert named
-    assert len(named) == len(set(named))
-
-
-@pytest.mark.parametrize("feature", Feature)
-def test_what_is_said_of_a_feature_is_whole(feature: Feature) -> None:
-    support = CAPABILITIES[feature]
-    if isinstance(support, Lowered):
-        assert support.by
-    if isinstance(support, Unsupported):
-        assert ". " in support.reason, "says what to do instead"
-        assert not support.reason.endswith("."), "stands in a sentence that goes on"
-
-
-@pytest.mark.parametrize("feature", Feature)
-def test_a_workflow_with_the_feature(feature: Feature) -> None:
-    workflow = FEATURE_SAMPLES[feature]
-    found = unsupported_uses(workflow, BACKEND, TARGET, {})
-    refused = {one.message.split(" cannot do ")[1].split(",")[0] for one in found}
-    if isinstance(CAPABILITIES[feature], Unsupported):
-        assert feature.value in refused
-        return
-    if refused:
-        pytest.skip(f"its sample also has {', '.join(sorted(refused))}")
-    resolved = resolve_defaults(workflow)
-    assert [one for one in BACKEND.check(resolved, TARGET) if one.severity == "error"] == []
-    text = BACKEND.compile(resolved, TARGET).to_text()
-    tree = ast.parse(text)
-    assert compile(tree, f"{workflow.name}.py", "exec")
-    assert not any(name.partition(".")[0] == "couler" for name in imported(tree))
+def test_what_is_declared_of_a_feature_is_what_becomes_of_its_sample() -> None:
+    for feature, workflow in FEATURE_SAMPLES.items():
+        found = unsupported_uses(workflow, BACKEND, TARGET, {})
+        refused = {one.message.split(" cannot do ")[1].split(",")[0] for one in found}
+        assert (feature.value in refused) is isinstance(CAPABILITIES[feature], Unsupported)
+        if not refused:
+            resolved = resolve_defaults(workflow)
+            errors = [one for one in BACKEND.check(resolved, TARGET) if one.severity == "error"]
+            assert errors == [], feature
+            tree = ast.parse(BACKEND.compile(resolved, TARGET).to_text())
+            assert compile(tree, f"{workflow.name}.py", "exec")
+            assert not any(name.partition(".")[0] == "couler" for name in imported(tree))
 
 
 def imported(tree: ast.Module) -> set[str]:

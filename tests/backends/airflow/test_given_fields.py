@@ -205,18 +205,20 @@ def dropped(name: str) -> set[str]:
     return {field for field, less in without_fields(workflow) if told(less) == whole}
 
 
-@pytest.mark.parametrize("name", WORKFLOWS)
-def test_nothing_that_is_stated_is_dropped(name: str) -> None:
-    assert dropped(name) - MEANINGLESS.keys() == set()
+@pytest.mark.parametrize(
+    "kind", [pytest.param("feature", marks=pytest.mark.slow), "pods", "files", "more"]
+)
+def test_nothing_that_is_stated_is_dropped(kind: str) -> None:
+    for name in WORKFLOWS:
+        if name.startswith(f"{kind}: "):
+            assert dropped(name) - MEANINGLESS.keys() == set(), name
 
 
-@pytest.mark.parametrize("field", MEANINGLESS)
-def test_fields_that_mean_nothing_still_do(field: str) -> None:
-    sample, why = MEANINGLESS[field]
-    assert field in dropped(sample)
-    assert why
+def test_fields_that_mean_nothing_still_do() -> None:
+    for field, (sample, _) in MEANINGLESS.items():
+        assert field in dropped(sample)
 
 
-@pytest.mark.parametrize("name", MORE)
-def test_what_is_stated_here_is_compiled(name: str) -> None:
-    assert told(MORE[name]) is not None
+def test_what_is_stated_here_is_compiled() -> None:
+    for name, workflow in MORE.items():
+        assert told(workflow) is not None, name

@@ -23,8 +23,7 @@ from couler.stages.checks import check_engine
 from tests.backends.airflow.absences import REFUSED
 from tests.backends.airflow.files import operators_of, places_of
 from tests.backends.airflow.ruff import formatted
-from tests.corpus import Case
-from tests.support.absences import corpus
+from tests.corpus import cases
 from tests.support.airflow_target import with_files
 from tests.support.divisions import divided, undivided
 from tests.support.sample_flows import echo, flow, group
@@ -140,14 +139,16 @@ def test_parts_inside_of_groups_and_exit_handlers_are_not_shown() -> None:
     assert "prefix_group_id" not in text
 
 
-@pytest.mark.parametrize("case", corpus(REFUSED))
-def test_the_tasks_of_the_corpus_are_those_of_the_flat_file(case: Case) -> None:
-    flat = compiled(undivided(case.workflow), with_files())
-    for seed in range(2):
-        assert_same_tasks(flat, divided(case.workflow, seed), with_files())
+@pytest.mark.slow
+def test_the_tasks_of_the_corpus_are_those_of_the_flat_file() -> None:
+    for case in cases():
+        if case.name not in REFUSED:
+            flat = compiled(undivided(case.workflow), with_files())
+            for seed in range(2):
+                assert_same_tasks(flat, divided(case.workflow, seed), with_files())
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows(), st.integers(0, 1000))
 def test_the_tasks_of_random_workflows_are_those_of_the_flat_file(
     workflow: Workflow, seed: int
