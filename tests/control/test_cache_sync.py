@@ -31,19 +31,6 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield Place(cluster, folder)
 
 
-def test_what_was_used_longest_ago_goes_until_the_budget_is_kept(place: Place) -> None:
-    place.entry("a", 100, hours_ago=9, used=1)
-    place.entry("b", 40, hours_ago=8)
-    place.entry("c", 40, hours_ago=7, place="couler-w-1")
-    place.entry("d", 40, hours_ago=6)
-    report = place.sync(150)
-    assert keys_of(report) == ["b", "c"]
-    assert (report.entries, report.size_bytes, report.freed_bytes) == (4, 220, 80)
-    assert (report.in_use, report.used_meanwhile, report.over_bytes) == (0, 0, 0)
-    assert place.keys() == place.files() == {"a", "d"}
-    assert place.sync(150).removed == ()
-
-
 def test_the_policy_says_what_goes(place: Place) -> None:
     place.entry("slow", 50, hours_ago=9)
     place.entry("quick", 50, hours_ago=8)
@@ -76,15 +63,6 @@ def test_what_was_used_a_moment_ago_stays(place: Place) -> None:
     place.entry("hit", 10, hours_ago=9, used=0.1)
     assert keys_of(place.sync(0)) == ["old"]
     assert keys_of(place.sync(0, grace=timedelta(minutes=1))) == ["hit"]
-
-
-def test_an_entry_without_its_files_goes_of_this_repository_goes_in_any_case(place: Place) -> None:
-    place.entry("a", 10)
-    place.entry("b", 10, used=0, repository=place.mark())
-    (place.folder / "run-b/make/f").unlink()
-    report = place.sync(1000)
-    assert [(one.entry.key, one.reason) for one in report.removed] == [("b", "its files are gone")]
-    assert place.keys() == {"a"}
 
 
 def test_entries_without_files_and_config_maps_of_others_stay(place: Place) -> None:

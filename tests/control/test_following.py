@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,25 +10,21 @@ from pathlib import Path
 import pytest
 
 from couler.backends.remote import (
-    Connection,
     Observation,
     Observed,
     ObservedAttempt,
-    Remote,
     StepState,
 )
-from couler.control import log_reading
 from couler.control.ending import cancel, delete_remote, resume
 from couler.control.failing import decide_retry
-from couler.control.following import follow, refresh, remote_run, save_failed_step_logs
-from couler.control.log_reading import LogReader, read_log
+from couler.control.following import follow, refresh, remote_run
+from couler.control.log_reading import read_log
 from couler.control.restarting import prepare
 from couler.control.results import result_of
 from couler.control.submission import submit
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError, RunBusyError
 from couler.failures import GiveUp, Wait, WatchPolicy
 from couler.ir.paths import StepPath
-from couler.ir.source_map import SourceMap
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -153,25 +148,6 @@ def test_attempts_are_named_by_their_recorded_numbers(
     assert remote.attempts == [1, 1, 2, None]
 
 
-def test_logs_are_read_over_one_connection(
-    run: RunRecord, remote: ToldRemote, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    connections: list[Connection] = []
-
-    def connect(connection: Connection, environment: Mapping[str, str]) -> Remote:
-        connections.append(connection)
-        return remote
-
-    monkeypatch.setattr(log_reading, "connect", connect)
-    remote.lines = {"fit": ["one"], "tell": ["two"]}
-    reader = LogReader(run, database, {})
-    assert [*reader.read(StepPath.parse("fit")), *reader.read(StepPath.parse("tell"))] == [
-        "one",
-        "two",
-    ]
-    assert len(connections) == 1
-
-
 @pytest.mark.parametrize("error", [EngineError, ConfigurationError])
 def test_an_engine_that_has_no_log_does_not_hide_the_end(
     run: RunRecord, remote: ToldRemote, database: Database, home: Home, error: type[Exception]
@@ -207,16 +183,6 @@ def test_a_run_that_is_cancelled_is_no_failed_one(
     assert latest.place == {"name": run.id, "cancelled": True}
     assert cancel(run, database, home, {}, patience_s=-1).status == "cancelled"
     assert len(remote.asked) == 5, "it is over"
-
-
-@pytest.mark.parametrize("status", ["failed", "succeeded"])
-def test_a_run_that_had_ended_is_not_cancelled(
-    run: RunRecord, remote: ToldRemote, database: Database, home: Home, status: str
-) -> None:
-    remote.observations = [replace(FAILED, status=status)]
-    latest = cancel(run, database, home, {})
-    assert (latest.status, latest.place) == (status, {"name": run.id})
-    assert remote.asked == ["submit", "observe"]
 
 
 def test_a_cancel_that_is_not_answered_may_have_been_heard(
@@ -283,15 +249,6 @@ def test_a_run_that_is_lost_after_it_was_told_to_end_is_cancelled(
     assert cancel(run, database, home, {}).status == "cancelled"
 
 
-def test_what_ended_stays_when_the_engine_has_it_no_more(
-    run: RunRecord, remote: ToldRemote, database: Database, home: Home
-) -> None:
-    remote.observations = [replace(FAILED, status="succeeded")]
-    ended = follow(run, database, home, {})
-    remote.faults = [LostRunError("told: it has no such run")]
-    assert refresh(ended, database, home, {}) == ended
-
-
 def many_failed(count: int) -> Observation:
     return Observation(
         "failed", tuple(step(f"each[{number}]", "failed", exit_code=1) for number in range(count))
@@ -331,13 +288,6 @@ def test_keeping_logs_takes_its_time_only(
     assert told.startswith("the logs of 3 of 3 failed steps are not kept here; ")
 
 
-def test_a_run_that_takes_long_to_end_is_told_of(
-    run: RunRecord, remote: ToldRemote, database: Database, home: Home
-) -> None:
-    remote.observations = [Observation("running")]
-    assert cancel(run, database, home, {}, patience_s=-1).status == "running"
-
-
 def test_other_verbs_reach_the_engine(
     run: RunRecord, remote: ToldRemote, database: Database
 ) -> None:
@@ -365,17 +315,3 @@ def test_only_what_may_pass_is_tried_again(
     assert isinstance(decide_retry(steps, "argo", {}, WatchPolicy(tries=0)), GiveUp)
     given_up = decide_retry(steps[1:], "argo", {}, WatchPolicy())
     assert given_up == GiveUp("no step has failed by itself")
-
-
-def test_a_failure_that_stays_is_not_tried_again(
-    run: RunRecord, remote: ToldRemote, database: Database, home: Home
-) -> None:
-    remote.observations = [FAILED]
-    follow(run, database, home, {})
-    decision = decide_retry(runs.steps_of(database, run.id), "argo", {}, WatchPolicy())
-    assert isinstance(decision, GiveUp)
-    assert decision.reason.startswith('step "fit": OOMKilledErr')
-    names = SourceMap({"train": ("fit",)})
-    steps = runs.steps_of(database, run.id)
-    decision = decide_retry(steps, "argo", {}, WatchPolicy(), source_map=names)
-    assert decision.reason.startswith('step "fit = train": OOMKilledErr')

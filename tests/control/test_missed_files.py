@@ -13,10 +13,8 @@ import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.memo_entries import MemoEntries
-from couler.control.restarting import Past, plan_restart
 from couler.control.watching import MissedFiles, find_missed
 from couler.state.records import RunRecord, StepRecord
-from tests.control.conftest import WORKFLOW
 from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS
 from tests.support.argo_cluster import NAMESPACE, EmulatedCluster, emulated_cluster
 
@@ -136,12 +134,3 @@ def test_where_the_cluster_cannot_tell_nothing_is_known(
     find: t.Callable[..., MissedFiles | None],
 ) -> None:
     assert find(MAKE, READ) is None  # there is no such Workflow
-
-
-def test_what_is_to_run_again_does_with_all_that_comes_after() -> None:
-    steps = (record("fit", "succeeded"), record("tell", "succeeded"))
-    past = Past("run-1", WORKFLOW, {"depth": "3"}, steps)
-    assert plan_restart(past).again == frozenset()
-    plan = plan_restart(past, again={"fit": "its files are gone"})
-    assert plan.again == {"fit", "tell"}
-    assert plan.steps[0].reason == "its files are gone"

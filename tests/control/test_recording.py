@@ -28,7 +28,6 @@ from couler.state import (
     open_database,
     steps_of,
 )
-from couler.state.results import Event
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -169,105 +168,11 @@ def test_a_run_is_recorded_as_it_goes(database: Database, watch: Callable[..., W
     assert (run.status, run.message, run.finished) == ("failed", "a step failed", at(5))
 
 
-def test_where_an_attempt_ran_is_recorded_once_it_is_told(
-    database: Database, watch: Callable[..., Watch]
-) -> None:
-    one = watch()
-    one.see(going("a"))
-    assert [it.node for it in attempts_of(database, "r1")] == [None]
-    one.see(going("a", attempts=(attempt(1, 1, None, node="n1"),)))
-    assert [it.node for it in attempts_of(database, "r1")] == ["n1"]
-    one.see(good("a"))  # an engine that has forgotten it
-    other = watch()
-    other.see(good("a"), good("b", attempts=(attempt(1, 1, 2, status="succeeded", node="n2"),)))
-    assert [(it.path, it.node) for it in attempts_of(database, "r1")] == [("a", "n1"), ("b", "n2")]
-
-
-def test_events_are_what_the_table_of_local_runs_takes(watch: Callable[..., Watch]) -> None:
-    event = Event("started", StepPath.parse("a"), "r1")
-    fields: RunEvent = event
-    assert fields.log is None
-
-
-def test_the_same_again_is_neither_told_nor_written(
-    database: Database, watch: Callable[..., Watch]
-) -> None:
-    one = watch()
-    steps = good("a"), going("b", 3)
-    one.see(*steps)
-    before = ends(database)
-    assert [one.see(*steps), one.see(*reversed(steps))] == [[], []]
-    assert ends(database) == before
-
-
 def test_outputs_of_a_run(database: Database, watch: Callable[..., Watch]) -> None:
     watch().see(good("a"), status="succeeded", outputs={"n": [1]})
     run = find_run(database, "r1")
     assert (run.status, run.outputs) == ("succeeded", {"n": [1]})
     assert run.finished == at(1001)  # the engine did not tell
-
-
-def test_steps_that_begin_and_end_between_two_looks(watch: Callable[..., Watch]) -> None:
-    assert watch().see(
-        good("m[0]/x", 2, 3),
-        whole("m[0]", "succeeded", 2, 3),
-        whole("m", "running"),
-        Observed(StepPath.parse("s"), "skipped", message="its condition is false"),
-        Observed(StepPath.parse("c"), "cached", finished=at(3)),
-    ) == [
-        "started m",
-        "started m[0]",
-        "started m[0]/x #1",
-        "finished m[0]/x succeeded #1",
-        "finished m[0] succeeded",
-        "finished s skipped (its condition is false)",
-        "finished c cached",
-    ]
-
-
-def test_attempts_that_come_one_by_one(database: Database, watch: Callable[..., Watch]) -> None:
-    one = watch()
-    first = attempt(1, 1, 2, message="no room")
-    one.see(going("a"))
-    assert one.see(going("a", status="retrying", attempts=(first,))) == ["retrying a #1 (no room)"]
-    assert tries(database, "a") == [(1, "failed")]
-    both = first, attempt(2, 5, None)
-    assert one.see(going("a", attempts=both)) == []
-    assert one.see(good("a", 1, 9, attempts=(first, attempt(2, 5, 9, status="succeeded")))) == [
-        "finished a succeeded #2"
-    ]
-    assert tries(database, "a") == [(1, "failed"), (2, "succeeded")]
-    assert steps_of(database, "r1")[0].attempts == 2
-
-
-def test_attempts_that_grow_by_several(database: Database, watch: Callable[..., Watch]) -> None:
-    one = watch()
-    one.see(going("a"))
-    three = attempt(3, 5, None), attempt(1, 1, 2), attempt(2, 3, 4, status="error", message="lost")
-    assert one.see(going("a", attempts=three)) == [
-        "retrying a #1 (it failed)",
-        "retrying a #2 (lost)",
-    ]
-    assert tries(database, "a") == [(1, "failed"), (2, "error"), (3, "running")]
-    done = *three[1:], attempt(3, 5, 6)
-    assert one.see(bad("a", 1, 6, attempts=done), bad("b", 1, 6, attempts=done)) == [
-        "finished a failed #3 (exit code 3)",
-        "started b #1",
-        "retrying b #1 (it failed)",
-        "retrying b #2 (lost)",
-        "finished b failed #3 (exit code 3)",
-    ]
-
-
-def test_attempts_that_began_and_ended_in_one_second(
-    database: Database, watch: Callable[..., Watch]
-) -> None:
-    one = watch()
-    first = attempt(1, 1, 1)
-    one.see(going("a", attempts=(first,)))
-    one.see(going("a", attempts=(first, attempt(2, 1, 1))))
-    one.see(bad("a", 1, 1, attempts=(first, attempt(2, 1, 1), attempt(3, 1, 1))))
-    assert tries(database, "a") == [(1, "failed"), (2, "failed"), (3, "failed")]
 
 
 def test_attempts_that_the_engine_forgets_are_ended(
@@ -294,15 +199,6 @@ def test_an_attempt_is_no_more_under_way_than_its_step(
     assert steps_of(database, "r1")[0].message == "told later"
 
 
-def test_a_start_that_the_engine_corrects(database: Database, watch: Callable[..., Watch]) -> None:
-    one = watch()
-    early = ObservedAttempt(1, "running")
-    one.see(going("a", attempts=(early,)))
-    one.see(going("a", 7, attempts=(attempt(1, 7, None),)))
-    [recorded] = attempts_of(database, "r1")
-    assert recorded.started == at(7)
-
-
 def test_a_step_that_waits_for_a_person(watch: Callable[..., Watch]) -> None:
     one = watch()
     waits = Observed(StepPath.parse("ask"), "suspended", at(1), message="is it good?")
@@ -311,11 +207,6 @@ def test_a_step_that_waits_for_a_person(watch: Callable[..., Watch]) -> None:
     assert one.see(replace(waits, status="succeeded", finished=at(9), message=None)) == [
         "finished ask succeeded"
     ]
-
-
-def test_a_step_that_waits_has_not_begun(database: Database, watch: Callable[..., Watch]) -> None:
-    assert watch().see(Observed(StepPath.parse("a"), "waiting", message="no room")) == []
-    assert attempts_of(database, "r1") == []
 
 
 def test_items_that_appear_later(database: Database, watch: Callable[..., Watch]) -> None:
@@ -333,15 +224,6 @@ def test_items_that_appear_later(database: Database, watch: Callable[..., Watch]
     assert [it.item for it in steps_of(database, "r1")] == [(1,), (0,)]
 
 
-def test_outputs_that_come_after_the_end(database: Database, watch: Callable[..., Watch]) -> None:
-    one = watch()
-    outputs = {"result": {"text": "7", "type": "int"}}
-    one.see(good("a"), good("b", 2, 3))
-    assert one.see(good("a", outputs=outputs), good("b", 2, 3)) == []
-    assert steps_of(database, "r1")[0].outputs == outputs
-    assert ends(database)["a"] == ("succeeded", 1, 1)
-
-
 def test_an_answer_that_is_older_than_the_one_before(
     database: Database, watch: Callable[..., Watch]
 ) -> None:
@@ -351,26 +233,6 @@ def test_an_answer_that_is_older_than_the_one_before(
     assert one.see(going("a")) == []
     assert one.see(good("a"), going("b", 3)) == ["started b #1"]  # it was not there
     assert ends(database) == before
-
-
-def test_what_vanishes_and_comes_back_is_told_once(
-    database: Database, watch: Callable[..., Watch]
-) -> None:
-    one = watch()
-    one.see(good("a"), good("b", 2, 3))
-    assert one.see(good("b", 2, 3)) == []
-    assert ends(database) == {"b": ("succeeded", 1, 2)}
-    assert one.see(good("a"), good("b", 2, 3)) == []
-    assert ends(database) == {"a": ("succeeded", 1, 1), "b": ("succeeded", 1, 2)}
-
-
-def test_nothing_is_forgotten_before_the_engine_tells_something(
-    database: Database, watch: Callable[..., Watch]
-) -> None:
-    one = watch()
-    one.see(good("a"))
-    one.see()
-    assert ends(database) == {"a": ("succeeded", 1, 1)}
 
 
 def test_another_process_goes_on(database: Database, watch: Callable[..., Watch]) -> None:
@@ -427,21 +289,6 @@ def test_a_restart(database: Database, watch: Callable[..., Watch]) -> None:
     assert find_run(database, "r1").status == "succeeded"
 
 
-def test_a_restart_of_an_engine_that_goes_on_counting(
-    database: Database, watch: Callable[..., Watch]
-) -> None:
-    first = attempt(1, 1, 2)
-    watch().see(bad("a", attempts=(first,)), status="failed")
-    two = watch(is_restart=True)
-    assert two.see(going("a", 9, attempts=(first, attempt(2, 9, None)))) == ["started a #2"]
-    done = first, attempt(2, 9, 10), attempt(3, 11, 12, status="succeeded")
-    assert two.see(good("a", 9, 12, attempts=done)) == [
-        "retrying a #2 (it failed)",
-        "finished a succeeded #3",
-    ]
-    assert tries(database, "a") == [(1, "failed"), (2, "failed"), (3, "succeeded")]
-
-
 def test_attempts_of_several_restarts(database: Database, watch: Callable[..., Watch]) -> None:
     for session in range(3):
         begin = 100 * session
@@ -455,13 +302,6 @@ def test_attempts_of_several_restarts(database: Database, watch: Callable[..., W
     assert steps_of(database, "r1")[0].attempts == 6
 
 
-def test_a_step_made_good_by_hand(database: Database, watch: Callable[..., Watch]) -> None:
-    one = watch()
-    one.see(bad("a"), good("b", 1, 3))
-    assert one.see(good("a"), good("b", 1, 3)) == ["started a #1", "finished a succeeded #1"]
-    assert ends(database) == {"b": ("succeeded", 1, 2), "a": ("succeeded", 1, 3)}
-
-
 def test_a_run_that_somebody_else_takes_up_again(
     database: Database, watch: Callable[..., Watch]
 ) -> None:
@@ -473,18 +313,6 @@ def test_a_run_that_somebody_else_takes_up_again(
     assert ends(database) == {}
     one.see(good("a", 9, 10), status="succeeded", finished=at(11))
     assert find_run(database, "r1").finished == at(11)
-
-
-def test_a_group_that_was_well_and_has_more_inside(
-    database: Database, watch: Callable[..., Watch]
-) -> None:
-    one = watch()
-    one.see(good("g/a"), whole("g", "succeeded", 1, 2))
-    assert one.see(good("g/a"), whole("g", "running"), going("g/b", 3)) == [
-        "started g",
-        "started g/b #1",
-    ]
-    assert ends(database) == {"g/a": ("succeeded", 1, 1)}
 
 
 def test_any_order_of_any_moments_comes_to_the_same_end(

@@ -23,7 +23,6 @@ from tests.corpus.build import (
     group,
     item,
     last,
-    on_completion,
     on_failure,
     or_else,
     out,
@@ -127,13 +126,6 @@ def test_what_failed_runs_again_and_what_follows() -> None:
     assert again(plan) == {"b", "c"}
 
 
-def test_what_was_cut_off_or_never_begun_runs() -> None:
-    plan = plan_restart(past(LINE, {"a": "succeeded", "other": "omitted"}))
-    assert reasons(plan)["b"] == "it has not run"
-    assert reasons(plan)["other"] == "it was omitted"
-    assert again(plan) == {"b", "c", "other"}
-
-
 def test_nothing_runs_where_all_went_well() -> None:
     went_well = past(LINE, dict.fromkeys(["a", "b", "c", "other"], "succeeded"))
     assert again(plan_restart(went_well)) == set()
@@ -152,14 +144,6 @@ def test_a_policy_is_no_part_of_what_a_step_does() -> None:
     went_well = past(LINE, dict.fromkeys(["a", "b", "c", "other"], "succeeded"))
     steps = (LINE.steps[0].model_copy(update={"timeout_s": 60}), *LINE.steps[1:])
     assert again(plan_restart(went_well, LINE.model_copy(update={"steps": steps}))) == set()
-
-
-def test_a_changed_reference_runs_its_reader_if_the_value_is_another() -> None:
-    ended = {"a": ("1", "str"), "b": ("1", "str"), "c": "succeeded", "other": ("2", "str")}
-    same = flow("w", *LINE.steps[:2], sh("c", "echo $1", ref("a")), LINE.steps[3])
-    other = flow("w", *LINE.steps[:2], sh("c", "echo $1", ref("other")), LINE.steps[3])
-    assert again(plan_restart(past(LINE, ended), same)) == set()
-    assert again(plan_restart(past(LINE, ended), other)) == {"c"}
 
 
 def test_steps_that_are_added_and_removed() -> None:
@@ -200,12 +184,6 @@ def test_a_parameter_of_a_config_map_is_taken_to_be_the_same() -> None:
     assert again(plan_restart(past(workflow, ended), parameters={"p": "1"})) >= {"a", "g/x"}
 
 
-def test_an_output_that_the_engine_did_not_tell_is_there_all_the_same() -> None:
-    went_well = past(LINE, dict.fromkeys(["a", "b", "c", "other"], "succeeded"))
-    untold = tuple(replace(step, outputs={}) for step in went_well.steps)
-    assert again(plan_restart(replace(went_well, steps=untold))) == set()
-
-
 def test_an_output_that_is_read_now_and_was_not_kept() -> None:
     before = flow("w", sh("a", "echo 1", result=None), sh("b", "true"))
     now = flow("w", sh("a", "echo 1", result=None), sh("b", "true"), sh("c", "echo $1", ref("a")))
@@ -221,13 +199,6 @@ def test_what_ran_again_after_what_waits_for_it() -> None:
     plan = plan_restart(past(LINE, ended, later={"a": "succeeded"}))
     assert reasons(plan)["b"] == "something that it depends on has run after it"
     assert again(plan) == {"b", "c"}
-
-
-def test_order_alone_runs_what_follows() -> None:
-    workflow = flow("w", sh("a", "true"), sh("b", "true", depends_on=["a"]))
-    assert again(plan_restart(past(workflow, {"a": "failed", "b": "omitted"}))) == {"a", "b"}
-    completes = flow("w", sh("a", "true"), sh("b", "true", depends_on=[on_completion("a")]))
-    assert again(plan_restart(past(completes, {"a": "failed", "b": "succeeded"}))) == {"a", "b"}
 
 
 def test_a_failure_that_was_handled_is_tried_again() -> None:
@@ -264,25 +235,6 @@ def test_conditions() -> None:
     assert again(plan_restart(failed)) == {"a", "b"}
 
 
-def test_a_condition_that_is_another_now() -> None:
-    def of(wanted: str) -> Workflow:
-        when = compare(param("mode"), "==", wanted)
-        return flow(
-            "w",
-            sh("b", "echo 1", when=when),
-            sh("c", "echo $1", or_else(ref("b"), "none")),
-            parameters=[parameter("mode", "fast")],
-        )
-
-    ran = past(of("fast"), {"b": ("1", "str"), "c": "succeeded"})
-    plan = plan_restart(ran, of("slow"))
-    assert verdicts(plan) == {"b": "skipped", "c": "runs"}
-    assert again(plan) == {"b", "c"}
-    skipped = past(of("slow"), {"b": "skipped", "c": "succeeded"})
-    assert again(plan_restart(skipped)) == set()
-    assert again(plan_restart(skipped, of("fast"))) == {"b", "c"}
-
-
 def fan(items: object, **fields: object) -> Workflow:
     return flow(
         "w",
@@ -308,19 +260,6 @@ def test_a_foreach_that_was_skipped_has_its_default() -> None:
     skipped = sh("m", "echo $1", item(), foreach=["a"], when=compare("a", "==", "b"))
     workflow = flow("w", skipped, sh("sum", "echo $1", or_else(ref("m"), [])))
     assert again(plan_restart(past(workflow, {"m": "skipped", "sum": "succeeded"}))) == set()
-
-
-def test_another_list_of_items() -> None:
-    went_well = past(
-        fan(["a", "b", "c"]),
-        {"m[0]": ("a", "str"), "m[1]": ("b", "str"), "m[2]": ("c", "str"), "sum": "succeeded"},
-    )
-    assert again(plan_restart(went_well, fan(["a", "x", "c"]))) == {"m[1]", "sum"}
-    assert again(plan_restart(went_well, fan(["a", "b", "c", "d"]))) == {"m[3]", "sum"}
-    shorter = plan_restart(went_well, fan(["a", "b"]))
-    assert verdicts(shorter) == {"m[0]": "reused", "m[1]": "reused", "sum": "runs"}
-    assert again(shorter) == {"m[2]", "sum"}  # m opens again, and has no such item
-    assert again(plan_restart(went_well, fan([]))) == {"m[0]", "m[1]", "m[2]", "sum"}
 
 
 def test_items_of_a_list_that_is_made_anew() -> None:
@@ -366,24 +305,6 @@ def test_rounds() -> None:
     assert again(plan) == {"count@1", "after"}
 
 
-def test_a_round_in_the_middle() -> None:
-    workflow = flow("w", COUNT)
-    rounds = {f"count@{index}": (str(index + 1), "int") for index in range(3)}
-    plan = plan_restart(past(workflow, rounds), from_step="count@1")
-    assert verdicts(plan) == {"count@0": "reused", "count@1": "runs"}
-    assert again(plan) == {"count@1", "count@2"}
-
-
-def test_more_and_fewer_rounds() -> None:
-    def of(bound: int) -> Workflow:
-        loop = while_(compare(last(), "<", bound), 5)
-        return flow("w", COUNT.model_copy(update={"loop": loop}))
-
-    rounds = {f"count@{index}": (str(index + 1), "int") for index in range(3)}
-    assert again(plan_restart(past(of(3), rounds), of(4))) == {"count@3"}
-    assert again(plan_restart(past(of(3), rounds), of(2))) == {"count@2"}
-
-
 def test_a_loop_at_its_bound_fails_as_it_did() -> None:
     loop = while_(compare(last(), "<", 9), 2)
     workflow = flow("w", COUNT.model_copy(update={"loop": loop}))
@@ -405,20 +326,6 @@ def nested(script: str = "echo $1", source: object = "1", **fields: object) -> W
         **fields,
     )
     return flow("w", inner, sh("after", "echo $1", ref("g", "o")))
-
-
-def test_groups_are_looked_into() -> None:
-    ended = {"g/x": "failed", "g/y": "succeeded", "g": "failed", "after": "omitted"}
-    plan = plan_restart(past(nested(), ended))
-    assert verdicts(plan) == {"g/x": "runs", "g/y": "reused", "after": "runs"}
-    assert again(plan) == {"g/x", "after"}
-
-
-def test_changed_inputs_of_a_group_reach_what_reads_them() -> None:
-    went_well = past(nested(), dict.fromkeys(["g/x", "g/y", "after"], "succeeded"))
-    plan = plan_restart(went_well, nested(source="2"))
-    assert verdicts(plan) == {"g/x": "runs", "g/y": "reused", "after": "runs"}
-    assert again(plan_restart(went_well, nested())) == set()
 
 
 def test_a_group_that_was_left_out() -> None:

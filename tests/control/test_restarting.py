@@ -8,7 +8,6 @@ import pytest
 
 from couler.backends.remote import Observation, UnbegunInterrupt
 from couler.control import restarting
-from couler.control.ending import cancel
 from couler.control.following import follow
 from couler.control.restarting import Changes, kept_steps, prepare, restart
 from couler.control.results import result_of
@@ -23,7 +22,7 @@ from couler.state.home import Home
 from couler.state.records import RunRecord
 from couler.state.results import Event
 from tests.control.conftest import WORKFLOW, ToldRemote, order
-from tests.control.test_following import FAILED, step
+from tests.control.test_following import step
 
 BUSY = "etcdserver: request timed out"
 BROKEN = Observation("failed", (step("fit", "succeeded"), step("tell", "failed", message=BUSY)))
@@ -68,19 +67,6 @@ def test_only_what_failed_runs_again(
         ("reused", "fit"),
         ("finished", "tell"),
     ]
-
-
-def test_a_run_that_was_cancelled_can_fail_after_it_was_taken_up(
-    remote: ToldRemote, database: Database, home: Home
-) -> None:
-    run = submit(order(), database, home, {})
-    remote.observations = [Observation("running"), BROKEN]
-    cancelled = cancel(run, database, home, {})
-    assert cancelled.status == "cancelled"
-    remote.keeps_place = True
-    again = restart(cancelled, prepare(cancelled, database), database, home, {})
-    remote.observations = [BROKEN]
-    assert follow(again, database, home, {}).status == "failed"
 
 
 def test_a_step_can_be_named_from_which_it_runs(failed: RunRecord, database: Database) -> None:
@@ -167,22 +153,6 @@ def test_a_refused_change_is_none(
     assert prepare(after, database, changes).plan.again == {"fit", "tell"}
 
 
-def test_what_was_to_run_again_and_did_not_is_not_taken_for_what_it_is_now(
-    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
-) -> None:
-    remote.faults = [EngineError("told: got no answer")]
-    with pytest.raises(EngineError):
-        restart(failed, prepare(failed, database, Changes(_other_fit())), database, home, {})
-    remote.faults, remote.observations = [], [BROKEN]  # the engine did not take it
-    after = follow(runs.find_run(database, failed.id), database, home, {})
-    assert prepare(after, database).plan.again == {"fit", "tell"}
-    remote.observations = [WELL]
-    ended = restart(after, prepare(after, database), database, home, {})
-    again = WELL.steps[0], replace(WELL.steps[1], started=None)
-    remote.observations = [Observation("running"), Observation("succeeded", again)]
-    assert follow(ended, database, home, {}, is_restart=True).status == "succeeded"
-
-
 def test_a_restart_that_may_have_happened_is_told_so(
     failed: RunRecord, remote: ToldRemote, database: Database, home: Home
 ) -> None:
@@ -208,32 +178,6 @@ def test_who_watches_tries_again_what_may_pass(
     assert slept == [2.5, 3.0, 2.0], "half of up to 5 s, and of up to 10 s in pieces"
     assert ["retry 1 of" in notes[0], "retry 2 of" in notes[1]] == [True, True]
     assert result_of(database, run.id).status == "succeeded"
-
-
-def test_who_watches_gives_up_on_what_stays(
-    remote: ToldRemote, database: Database, home: Home
-) -> None:
-    run = submit(order(), database, home, {})
-    remote.observations = [FAILED]
-    notes: list[str] = []
-    assert watch(run, database, home, {}, Watch(WatchPolicy(), on_note=notes.append)).status == (
-        "failed"
-    )
-    assert remote.restarted == []
-    assert notes == []
-
-
-def test_who_watches_tells_when_retries_did_not_help(
-    remote: ToldRemote, database: Database, home: Home
-) -> None:
-    run = submit(order(), database, home, {})
-    remote.observations = [BROKEN, FAILED]
-    notes: list[str] = []
-    how = Watch(WatchPolicy(), on_note=notes.append, sleep=lambda _: None)
-    assert watch(run, database, home, {}, how).status == "failed"
-    assert notes[1:] == ['step "fit": OOMKilledErr: retrying does not help without a change']
-    ends = [session.status for session in runs.sessions_of(database, run.id)]
-    assert ends == ["failed", "failed"]
 
 
 def test_without_a_policy_nothing_is_tried_again(

@@ -19,7 +19,6 @@ from couler.control.submission import submit
 from couler.control.watching import Watch, watch
 from couler.errors import (
     ConfigurationError,
-    EngineError,
     LostRunError,
     RefusedError,
     RunBusyError,
@@ -74,18 +73,6 @@ def test_a_restart_that_was_planned_before_another_does_nothing(
         restart(failed, prepared, database, home, {})
     assert found(database) == other
     assert len(remote.restarted) == 1
-
-
-def test_a_restart_that_was_planned_before_another_that_has_ended_does_nothing(
-    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
-) -> None:
-    prepared = prepare(failed, database)
-    remote.observations = [BROKEN]
-    ended = follow(take_up(database, home), database, home, {})
-    with pytest.raises(RunBusyError, match=r"another process has gone on with it meanwhile"):
-        restart(failed, prepared, database, home, {})
-    assert found(database) == ended
-    assert len(runs.sessions_of(database, failed.id)) == 2
 
 
 class Meanwhile(ToldRemote):
@@ -162,26 +149,6 @@ def test_a_run_that_waits_for_a_retry_can_be_cancelled(
     assert follow(again, database, home, {}).status == "succeeded"
 
 
-def test_a_run_can_be_cancelled_while_it_is_looked_at_why_it_failed(
-    remote: ToldRemote, database: Database, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = submit(order(), database, home, {})
-    remote.observations = [BROKEN]
-    ended: list[RunRecord] = []
-
-    def logs(*_: object, **__: object) -> Iterator[str]:
-        ended.append(cancel(found(database), database, home, {}))
-        yield "a line"
-
-    monkeypatch.setattr(remote, "logs", logs)
-    notes: list[str] = []
-    how = retrying(on_note=notes.append, sleep=lambda _: None)
-    assert watch(run, database, home, {}, how).status == "cancelled"
-    assert [one.status for one in ended] == ["cancelled"]
-    assert (remote.restarted, notes) == ([], [])
-    assert found(database).place == {"name": run.id}
-
-
 def test_what_is_told_of_logs_stays_after_a_wait(
     remote: ToldRemote, database: Database, home: Home
 ) -> None:
@@ -211,39 +178,6 @@ def test_a_long_wait_ends_soon_after_it_was_cancelled(
     assert slept == [3.0, 3.0]
 
 
-def test_an_interrupt_ends_the_wait_for_a_retry(
-    remote: ToldRemote, database: Database, home: Home
-) -> None:
-    run = submit(order(), database, home, {})
-    remote.observations = [replace(BROKEN, message="a step failed")]
-
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        watch(run, database, home, {}, retrying(sleep=sleep))
-    after = found(database)
-    assert (after.status, after.message, after.place) == (
-        "failed",
-        "a step failed",
-        {"name": run.id},
-    )
-    assert cancel(after, database, home, {}).status == "failed"
-
-
-def test_two_that_wait_leave_the_message_of_the_failure(
-    failed: RunRecord, database: Database
-) -> None:
-    before = found(database)
-    for seconds in (60, 90):
-        assert marks.begin_wait(database, failed.id, seconds, "retry 1 of 5", session=1)
-    assert not marks.begin_wait(database, failed.id, 60, "retry 1 of 5", session=0)
-    assert marks.is_waiting(found(database))
-    for _ in range(2):
-        marks.end_wait(database, failed.id)
-    assert found(database) == before
-
-
 def test_who_is_refused_the_run_does_not_take_back_that_another_waits(
     remote: ToldRemote, database: Database, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,13 +196,6 @@ def test_who_is_refused_the_run_does_not_take_back_that_another_waits(
     monkeypatch.setattr(remote, "logs", logs)
     watch(run, database, home, {}, retrying(sleep=lambda _: None))
     assert seen == [True]
-
-
-def test_a_retry_that_was_to_be_long_ago_is_not_waited_for(
-    failed: RunRecord, database: Database, home: Home
-) -> None:
-    marks.begin_wait(database, failed.id, -600, "its process was killed", session=1)
-    assert cancel(found(database), database, home, {}).status == "failed"
 
 
 def test_who_watches_goes_on_with_what_another_has_taken_up(
@@ -349,19 +276,6 @@ def test_a_retry_that_cannot_be_leaves_the_result(
         "fit": "succeeded",
         "tell": "failed",
     }
-
-
-def test_a_retry_of_which_nothing_is_known_is_an_error(
-    remote: ToldRemote, database: Database, home: Home
-) -> None:
-    run = submit(order(), database, home, {})
-    remote.observations = [BROKEN]
-    remote.faults = [None, None, EngineError("told: got no answer")]
-    with pytest.raises(EngineError, match=r"got no answer"):
-        watch(run, database, home, {}, retrying(sleep=lambda _: None))
-    after = found(database)
-    assert (after.status, after.place) == ("running", {"name": run.id})
-    assert "it is not known whether" in (after.message or "")
 
 
 def test_a_run_that_is_lost_is_not_taken_up(

@@ -10,7 +10,7 @@ import pytest
 
 from couler.caching.later_runs import Course, LaterRuns
 from couler.caching.policies.next_use import NextUseDensity
-from couler.control.shared_outlook import NOTHING_KNOWN, Found, SharedOutlook, know, read_outlook
+from couler.control.shared_outlook import Found, SharedOutlook, know, read_outlook
 from couler.ir.policies import Cache
 from couler.ir.serialize import write_json
 from couler.state import open_database
@@ -70,16 +70,6 @@ def test_uses_are_counted_by_what_runs_took(runs: RecordedRuns) -> None:
     assert outlook.course == Course()
 
 
-def test_what_has_taken_its_place_is_worth_more(runs: RecordedRuns) -> None:
-    runs.add("argo", {"make": 7.0}, {"make": at("b")})
-    runs.add("argo", {"make": 7.0}, {"make": at("a")})
-    outlook = read_outlook(runs.database, "argo")
-    # `b` was hit after `a` by somebody of whose runs nothing is recorded, as nothing is of `x`.
-    entries = found("a", used=1), found("b", used=2), found("x", used=3, seconds=900.0)
-    assert least(outlook, *entries) == "b"
-    assert least(NOTHING_KNOWN, *entries) == "a"
-
-
 def test_steps_that_find_what_they_need_are_worth_more(runs: RecordedRuns) -> None:
     for number in range(4):
         runs.add(
@@ -105,17 +95,3 @@ def test_the_run_that_goes_on_tells_what_comes_next(runs: RecordedRuns) -> None:
     assert outlook.course == Course("train", {"first": 0, "second": 1, "third": 2}, "second")
     # `third` is read next, then `first` and `second` by the next run.
     assert least(outlook, *(found(name) for name in outputs)) == "second"
-
-
-def test_seconds_that_the_engine_has_forgotten_are_recorded(runs: RecordedRuns) -> None:
-    runs.add("argo", {"slow": 900.0, "quick": 2.0}, {"slow": at("s"), "quick": at("q")})
-    outlook = read_outlook(runs.database, "argo")
-    entries = found("s", seconds=None), found("q", seconds=None)
-    assert know([*entries], NextUseDensity(), 1000, outlook).cost_s("s") == 900
-    assert least(outlook, *entries) == "q"
-    assert know([*entries], NextUseDensity(), 1000, NOTHING_KNOWN).cost_s("s") == 1
-
-
-def test_groups_and_lists_are_no_uses(runs: RecordedRuns) -> None:
-    runs.add("argo", {"make": 7.0}, {"make": [at("a"), at("b")]})
-    assert read_outlook(runs.database, "argo").served == {}

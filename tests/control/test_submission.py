@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +17,6 @@ from couler.errors import (
     RefusedError,
     StateError,
 )
-from couler.ir.workflow import Container, Step, Workflow
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -55,31 +52,6 @@ def test_to_submit_a_name_twice_is_to_submit_once(
     assert len(remote.submitted) == 1
 
 
-@pytest.mark.parametrize(
-    ("other", "what"),
-    [
-        (order("nightly", depth=9), "with other parameters. Choose another name .--name.$"),
-        (
-            order(
-                "nightly",
-                Workflow(
-                    name="Fit_2",
-                    steps=(Step(name="x", action=Container(image="a", command=("true",))),),
-                ),
-            ),
-            "of another workflow. Choose another .* or `couler retry nightly --file FILE` goes on",
-        ),
-    ],
-)
-def test_a_name_is_not_taken_from_another(
-    remote: ToldRemote, database: Database, home: Home, other: object, what: str
-) -> None:
-    submit(order("nightly"), database, home, {})
-    with pytest.raises(StateError, match=rf"there is a run nightly already, {what}"):
-        submit(other, database, home, {})  # type: ignore[arg-type]  # of the parameters above
-    assert len(remote.submitted) == 1
-
-
 def test_a_run_that_the_engine_refuses_is_recorded_as_failed(
     remote: ToldRemote, database: Database, home: Home
 ) -> None:
@@ -92,26 +64,6 @@ def test_a_run_that_the_engine_refuses_is_recorded_as_failed(
         remote_run(database, run)
     mended = submit(order("nightly"), database, home, {})
     assert (mended.status, mended.place, mended.message) == ("running", {"name": "nightly"}, "")
-
-
-def test_a_run_that_may_have_begun_can_be_submitted_again(
-    remote: ToldRemote, database: Database, home: Home
-) -> None:
-    remote.faults = [EngineError("told: got no answer")]
-    with pytest.raises(EngineError, match=r"got no answer") as broken:
-        submit(order("nightly"), database, home, {})
-    assert broken.value.__notes__ == [
-        f"{UNCONFIRMED}; `couler retry nightly` submits it again and doubles nothing"
-    ]
-    run = recorded(database)
-    assert (run.status, run.place) == ("running", None)
-    assert run.message == f"{UNCONFIRMED}: told: got no answer"
-    with pytest.raises(StateError, match=r"couler retry nightly"):
-        remote_run(database, run)
-    one = order("nightly")
-    again = submit_again(run, one.workflow, one.artifact, database, home, {})
-    assert (again.place, again.message) == ({"name": "nightly"}, "")
-    assert [sent.run_id for sent in remote.submitted] == ["nightly", "nightly"]
 
 
 def test_a_credential_that_cannot_be_had_is_no_submission(
@@ -141,30 +93,6 @@ def test_a_defect_leaves_open_whether_the_engine_has_it(
         "running",
         f"{UNCONFIRMED}: KeyError",
     )
-
-
-class Interrupting(ToldRemote):
-    """Lets something happen elsewhere, such as on another machine, before it answers."""
-
-    def __init__(self, meanwhile: Callable[[], object]) -> None:
-        super().__init__()
-        self.meanwhile = meanwhile
-
-    def _asked(self, verb: str) -> None:
-        self.meanwhile()
-        super()._asked(verb)
-
-
-def test_a_refusal_does_not_hide_that_another_machine_has_submitted_it(
-    remote: ToldRemote, database: Database, home: Home, tmp_path: Path
-) -> None:
-    other = Home(tmp_path / "other")  # with locks of its own, and the same database
-    mine = Interrupting(lambda: submit(order("nightly"), database, other, {}))
-    mine.faults = [RefusedError("told: the quota is used up")]
-    run = submission._record(order("nightly"), {}, database, home)
-    with pytest.raises(RefusedError):
-        submission._hand_over(run.id, order("nightly"), {}, mine, database, home)
-    assert (recorded(database).status, recorded(database).place) == ("running", {"name": "nightly"})
 
 
 def test_what_another_process_has_submitted_meanwhile_is_not_submitted(

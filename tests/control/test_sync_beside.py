@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from couler.control.cache_sync import SyncBeside
 
 
@@ -35,27 +33,6 @@ def end_step(beside: SyncBeside) -> None:
         beside.under_way.exception()
 
 
-def test_it_comes_after_steps_but_not_too_often() -> None:
-    syncs = Syncs()
-    with syncs.beside(every_s=60) as beside:
-        for now, count in ((0, 1), (10, 1), (59, 1), (60, 2), (119, 2), (500, 3)):
-            syncs.now = now
-            end_step(beside)
-            assert syncs.count == count
-    assert syncs.count == 3
-
-
-def test_one_that_takes_long_comes_more_rarely() -> None:
-    syncs = Syncs()
-    syncs.takes_s = 30
-    with syncs.beside(every_s=60) as beside:
-        end_step(beside)  # until 30: a tenth of the time is 330
-        for now, count in ((329, 1), (330, 2)):
-            syncs.now = now
-            end_step(beside)
-            assert syncs.count == count
-
-
 def test_nobody_waits_for_it_but_the_end() -> None:
     goes_on, begun, over = threading.Event(), threading.Event(), []
 
@@ -79,26 +56,3 @@ def test_the_same_is_told_once() -> None:
         for syncs.says in ("it is away", "it is away", None, "removed 1", "removed 2"):
             end_step(beside)
     assert syncs.told == ["it is away", "removed 1", "removed 2"]
-
-
-def fail() -> None:
-    raise ZeroDivisionError
-
-
-def test_what_it_raises_is_not_lost() -> None:
-    with pytest.raises(ZeroDivisionError), SyncBeside(fail, print) as beside:
-        beside.step_ended()
-    with SyncBeside(fail, print) as beside:
-        end_step(beside)
-        with pytest.raises(ZeroDivisionError):
-            beside.step_ended()
-
-
-def test_what_ends_the_run_comes_first() -> None:
-    def follow() -> None:
-        with SyncBeside(fail, print) as beside:
-            beside.step_ended()
-            raise KeyError("the run")
-
-    with pytest.raises(KeyError):
-        follow()

@@ -74,14 +74,3 @@ def test_what_no_entry_can_stand_for_has_no_cache(step: Step, reason: str) -> No
     [(code, message)] = problems(step, VOLUME)
     assert code == "CLR382"
     assert reason in message
-
-
-def test_files_of_a_workflow_with_a_cache_are_kept_by_each_try_elsewhere() -> None:
-    """An entry of a reader names a location: what lies there must not become another file."""
-    file = Output(name="f", type="file", path="f")
-    makes = sh("makes", "true", outputs=[file])
-    text = AirflowBackend().compile(resolve_defaults(flow("w", makes)), VOLUME).to_text()
-    assert "place_of_try" not in text
-    cached = resolve_defaults(flow("w", makes, sh("other", "true", cache=Cache())))
-    text = AirflowBackend().compile(cached, VOLUME).to_text()
-    assert """{{ place_of_try(ti, "f") }}""" in text

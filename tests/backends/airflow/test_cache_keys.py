@@ -22,8 +22,8 @@ from couler.ir.evaluation.values import Gathered, RunFacts, Single, View
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Cache
 from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.values import ItemRef, Template
 from couler.ir.values import Literal as Constant
+from couler.ir.values import Template
 from couler.ir.workflow import Input, Output, Script, Step, Workflow
 from tests.backends.airflow.files import Literal, operators_of
 from tests.corpus.build import (
@@ -185,21 +185,3 @@ def test_a_step_has_one_key_on_all_engines(step: Step) -> None:
     here = StepKeys((), in_images=True).of(resolved, VIEW)
     assert entry_on_airflow(workflow) == f"cache/w/{here}"
     assert key_on_argo(workflow, [*key_texts(resolved, VIEW)]) == here
-
-
-def test_each_item_has_a_key() -> None:
-    step = cached(ItemRef(name="item"), foreach=["y", "x"])
-    workflow = whole(step)
-    [resolved] = (one for one in workflow.steps if one.name == "cached")
-    here = StepKeys((), in_images=True).of(resolved, VIEW)  # of the item x
-    assert entry_on_airflow(workflow, map_index=1) == f"cache/w/{here}"
-    assert entry_on_airflow(workflow, map_index=0) != f"cache/w/{here}"
-
-
-def test_entries_of_a_named_cache_are_in_its_folder() -> None:
-    workflow = whole(cached(cache=Cache(name="shared", max_age_s=1.5)))
-    assert entry_on_airflow(workflow).split("/")[:2] == ["cache", "shared"]
-    text = AirflowBackend().compile(workflow, TARGET).to_text()
-    assert "max_age_s=2" in text
-    below = Target(options={"files_claim": "files", "files_path": "/flows/"})
-    assert '"flows/cache/shared"' in AirflowBackend().compile(workflow, below).to_text()

@@ -80,14 +80,6 @@ def test_a_file_is_put_read_and_removed() -> None:
     assert not has_file(DAGS, "a.py")
 
 
-def test_no_two_write_the_same_hidden_file() -> None:
-    put_file(DAGS, "a.py", "one")
-    put_file(DAGS, "a.py", "two")
-    first, second = Flawed.written
-    assert first != second
-    assert list(Flawed.store) == [str(Flawed._strip_protocol(f"{DAGS}/a.py"))]
-
-
 @pytest.mark.parametrize("call", ["exists", "pipe_file", "mv"])
 def test_whatever_a_file_system_raises_is_a_refusal(call: str) -> None:
     Flawed.fails = call
@@ -125,8 +117,3 @@ def test_an_address_has_no_password(tmp_path: Path, dags: str) -> None:
         with pytest.raises(ConfigurationError, match='"prod": dags has a password') as caught:
             connected(airflow, dags=dags)
         assert "hunter2" not in str(caught.value)
-
-
-def test_an_address_may_have_a_name(tmp_path: Path) -> None:
-    with FakeAirflow(tmp_path).running() as airflow:
-        connected(airflow, dags="sftp://ann@host/dags")

@@ -62,15 +62,6 @@ def test_a_workflow_with_a_schedule_runs_once(airflow: FakeAirflow) -> None:
     assert (list(airflow.runs), airflow.is_paused) == (["r1"], False)
 
 
-def test_a_schedule_that_is_in_place_stays(airflow: FakeAirflow) -> None:
-    text = put(airflow, NIGHTLY)
-    airflow.is_paused = False
-    connected(airflow).submit(submission(NIGHTLY))
-    assert list(airflow.runs) == ["r1"]
-    assert in_place(airflow) == text
-    assert airflow.sent("PATCH") == []
-
-
 def test_a_schedule_may_have_defaults_of_its_own(airflow: FakeAirflow) -> None:
     put(airflow, NIGHTLY.model_copy(update={"parameters": (parameter("n", 7, "int"),)}))
     airflow.is_paused = False
@@ -102,14 +93,6 @@ def test_a_run_takes_no_schedule_away(airflow: FakeAirflow, now: Workflow, is_pa
     with pytest.raises(RefusedError, match=r"flow has a schedule.*`couler schedule put`"):
         connected(airflow).submit(submission(now))
     assert (airflow.is_paused, airflow.runs, in_place(airflow)) == (is_paused, {}, text)
-
-
-def test_a_schedule_whose_file_was_removed_is_none(airflow: FakeAirflow) -> None:
-    put(airflow, NIGHTLY)
-    assert airflow._source() is not None  # Airflow has read it
-    (airflow.folder / "flow.py").unlink()
-    connected(airflow).submit(submission(NIGHTLY))
-    assert in_place(airflow) == TEXT
 
 
 @pytest.mark.parametrize("may_see", [True, False], ids=["text", "no text"])

@@ -6,19 +6,16 @@ import pytest
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.doubts import can_grow, has_doubts
-from couler.backends.airflow.reading import Read, Scope
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
 from couler.ir.values import Literal, Range, StepRef, Template, Value
 from couler.ir.wire import ValueType
 from couler.ir.workflow import ExitHandler, Step
 from tests.corpus.build import (
-    compare,
     flow,
     given,
     group,
     item,
-    last,
     on_completion,
     or_else,
     out,
@@ -28,7 +25,6 @@ from tests.corpus.build import (
     rng,
     sh,
     text,
-    while_,
 )
 
 
@@ -85,56 +81,6 @@ def tasks_of(*steps: Step, **fields: object) -> str:
     return text_.partition("# Above: ")[2] or text_
 
 
-def test_a_group_that_hands_on_is_no_longer_than_its_steps() -> None:
-    plain = tasks_of(
-        sh("a", "true"),
-        group("g", sh("b", "echo $1", param("v")), inputs=[given("v", ref("a"))]),
-        group("h", sh("b", "true"), outputs=[out("x", source=ref("b"))]),
-    )
-    assert "PythonOperator" not in plain
-
-
-def test_an_end_gives_what_can_be_refused_or_large() -> None:
-    refused = tasks_of(giving(part(ref("a"), "k")), sh("after", "echo $1", ref("g", "x")))
-    assert 'return {"x": fitting("x", plain(part_of(output(ti, "g.a"), "k")))}' not in refused
-    assert 'return {"x": plain(part_of(output(ti, "g.a"), "k"))}' in refused
-    assert 'output(ti, "g.end", "x")' in refused
-    large = tasks_of(giving(text(ref("a"), ref("b"))))
-    assert '"x": fitting("x", joined(output(ti, "g.a"), plain(output(ti, "g.b"))))' in large
-    run = tasks_of(sh("a", "true"), outputs=[out("x", source=text(ref("a"), "!"))])
-    assert """fitting("x", joined(output(ti, "a"), "!"))""" in run
-
-
-INPUTS = [given("v", part(ref("a"), "k")), given("w", ref("a"))]
-
-
-def test_a_gate_evaluates_inputs_that_can_be_refused() -> None:
-    once = tasks_of(sh("a", "true"), group("g", sh("b", "echo $1", param("v")), inputs=INPUTS))
-    assert 'return {"v": plain(part_of(output(ti, "a"), "k"))}' in once
-    gate = 'g_when = PythonOperator(task_id="when", python_callable=g_inputs, do_xcom_push=False)'
-    assert gate in once
-    assert "g_when >> b" in once
-    inner = group("h", sh("b", "true"), inputs=[given("v", param("v"))])
-    nested = tasks_of(sh("a", "true"), group("g", inner, inputs=INPUTS))
-    assert nested.count("_inputs,") == 1, "what has been evaluated is not, again"
-    skipped = group("g", sh("b", "true"), inputs=INPUTS, when=compare(ref("a"), "==", "1"))
-    assert "pre_execute=run_if(when_g)" in tasks_of(sh("a", "true"), skipped)
-
-
-def test_each_item_and_round_evaluates_its_inputs() -> None:
-    items = [given("v", part(item(), "k"))]
-    mapped = tasks_of(group("g", sh("b", "true"), inputs=items, foreach=[{"k": 1}, {}]))
-    assert 'part_of(text(G_ITEMS[ti.map_index]["item"]), "k")' in mapped
-    assert mapped.index("def g_item") < mapped.index("python_callable=g_inputs")
-    again = [given("v", part(last("x", initial={"k": 1}), "k"))]
-    outputs = [out("x", "json", source=ref("b"))]
-    loop = while_(compare(last("x"), "!=", 1), 3)
-    rounds = tasks_of(
-        group("g", sh("b", "true", result="json"), inputs=again, outputs=outputs, loop=loop)
-    )
-    assert "python_callable=g_round_inputs" in rounds
-
-
 def test_what_a_failed_step_gave_is_not_evaluated() -> None:
     each = sh("each", "echo x", item(), foreach=[1, 2], result="int")
     reader = sh("m", "echo $1", or_else(ref("each"), [7]))
@@ -157,26 +103,3 @@ def test_outputs_of_a_run_are_evaluated_before_handlers_where_they_can_be_refuse
     assert "[a, b] >> check_outputs" in handled
     assert "check_outputs >> exit_h" in handled
     assert """'{{ output(ti, "check-outputs", "z") }}'""" in handled
-
-
-@pytest.mark.parametrize("count", [10, 20])
-def test_inputs_of_groups_are_read_where_they_are_needed(
-    monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
-    read, reads = Scope.read, list[Value]()
-
-    def counted(scope: Scope, value: Value) -> Read:
-        reads.append(value)
-        assert len(reads) < 100 * count, "each reads all that those before it read"
-        return read(scope, value)
-
-    monkeypatch.setattr(Scope, "read", counted)
-    before: tuple[Value, Value] = (Literal(value="x"), Literal(value="y"))
-    groups = []
-    for number in range(count):
-        inputs = [given("v", before[0]), given("w", before[1])]
-        outputs = [out("o", source=ref("a")), out("p", source=ref("b"))]
-        both = sh("a", "echo $1 $2", param("v"), param("w"))
-        groups.append(group(f"g{number}", both, sh("b", "true"), inputs=inputs, outputs=outputs))
-        before = (ref(f"g{number}", "o"), ref(f"g{number}", "p"))
-    assert 'output(ti, "g8.b")' in tasks_of(*groups)

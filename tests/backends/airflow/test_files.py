@@ -18,7 +18,7 @@ from couler.ir.defaults import resolve_defaults
 from couler.ir.pods import PodContainer
 from couler.ir.storage import EmptyVolume, Mount
 from couler.ir.workflow import Container, Input, Step, Workflow
-from tests.corpus.build import flow, given, out, ref, sh
+from tests.corpus.build import flow, sh
 
 BACKEND = AirflowBackend()
 WITH_CLAIM = Target(options={"files_claim": "shared"})
@@ -187,27 +187,6 @@ def test_a_process_that_fails_keeps_nothing_and_its_code_stays(wrapper: Wrapper)
     assert not (wrapper.files / "k").exists()
 
 
-def test_the_steps_name_the_claim_and_where_files_are() -> None:
-    text = BACKEND.compile(resolve_defaults(_two_steps()), WITH_CLAIM).to_text()
-    assert '\nFILES_CLAIM = "shared"\n' in text
-    assert """["keep", "file", "f", "f"]""" in text
-    below = Target(options={"files_claim": "shared", "files_path": "couler"})
-    text = BACKEND.compile(resolve_defaults(_two_steps()), below).to_text()
-    assert """place(ti, "f", "couler")""" in text
-
-
-def test_files_without_a_place_are_refused() -> None:
-    assert codes(_two_steps(), Target()) == ["CLR350", "CLR350"]
-    assert codes(_two_steps(), WITH_CLAIM) == []
-
-
-def test_a_text_in_the_workflow_needs_no_place() -> None:
-    raw = Input(name="f", type="file", at=RawLocation(content="1"))
-    workflow = flow("f", sh("read", "true", inputs=[raw]))
-    assert codes(workflow, Target()) == []
-    assert "FILES_CLAIM" not in BACKEND.compile(resolve_defaults(workflow), Target()).to_text()
-
-
 @pytest.mark.parametrize(
     "taken",
     [
@@ -218,14 +197,6 @@ def test_a_text_in_the_workflow_needs_no_place() -> None:
 )
 def test_what_the_wrapper_cannot_reach_is_refused(taken: Input) -> None:
     assert codes(flow("f", sh("read", "true", inputs=[taken])), WITH_CLAIM) == ["CLR351"]
-
-
-def _two_steps() -> Workflow:
-    return flow(
-        "two",
-        sh("write", 'echo 1 > "$COULER_WORK/f"', outputs=[out("f", "file", "f")]),
-        sh("read", 'cat "$COULER_INPUT_f"', inputs=[given("f", ref("write", "f"), "file")]),
-    )
 
 
 def codes(workflow: Workflow, target: Target) -> list[str]:

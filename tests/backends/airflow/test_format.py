@@ -15,9 +15,7 @@ from couler.backends.airflow.module import Module
 from couler.backends.base import Target
 from couler.errors import CoulerError
 from couler.ir.defaults import resolve_defaults
-from couler.ir.policies import Foreach
-from couler.ir.values import StepRef
-from couler.ir.workflow import Container, Group, Output, Parameter, Script, Step, Workflow
+from couler.ir.workflow import Container, Group, Output, Script, Step, Workflow
 from couler.stages.checks import check_engine
 from tests.backends.airflow.ruff import formatted, linted
 from tests.corpus import cases
@@ -116,42 +114,6 @@ def test_names() -> None:
     workflow = Workflow(name="names", steps=(*inner, last, group))
     source = compiled(workflow)
     assert source is not None
-    check(source)
-
-
-def test_texts_of_the_workflow() -> None:
-    """Descriptions stand in a docstring, whatever they contain."""
-    description = (
-        '"A title" \\ with """ \n\n\tand {{ text }}\x07 [[ title ]] [% x %]\n  lines  \n\\'
-    )
-    parameter = Parameter(name="p", default='"' * 3, description='it\'s\n"so"' * 20)
-    steps = (container("a", *(f"a long word, number {count}" for count in range(9))),)
-    workflow = Workflow(name="texts", description=description, parameters=(parameter,), steps=steps)
-    source = compiled(workflow)
-    assert source is not None
-    check(source)
-
-
-def test_long_edges_and_tables() -> None:
-    names = [f"a-rather-long-name-of-a-step-number-{count}" for count in range(7)]
-    value = {"text": "x" * 90, "list": [{"deep": ["y" * 60, 1.5, None, {}]}, []]}
-    steps = [container(name) for name in names]
-    last = container("last", depends_on=tuple(names))
-    parameter = Parameter(name="p", type="dict", default=value)
-    workflow = Workflow(name="long", parameters=(parameter,), steps=(*steps, last))
-    source = compiled(workflow)
-    assert source is not None
-    check(source)
-    assert "] >> last" in source
-
-
-def test_groups_that_are_mapped_over_an_output() -> None:
-    made = container("list", outputs=(Output(name="result", type="list"),))
-    over = Foreach(over={"item": StepRef(step="list", output="result")})
-    each = Step(name="each", action=Group(steps=(container("a"), container("b"))), foreach=over)
-    source = compiled(Workflow(name="mapped", steps=(made, each)))
-    assert source is not None
-    assert "@task_group" in source
     check(source)
 
 

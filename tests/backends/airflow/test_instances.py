@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -18,7 +18,6 @@ from tests.corpus.build import (
     group,
     item,
     last,
-    on_completion,
     out,
     ref,
     sh,
@@ -77,10 +76,6 @@ def statuses(
 )
 def test_each_state_of_airflow_is_one_of_a_step(state: str | None, status: str | None) -> None:
     assert read(flow("f", sh("a", "true")), {"a": state}).found["a"].stand.status == status
-
-
-def test_what_airflow_has_not_yet_has_not_begun() -> None:
-    assert statuses(flow("f", sh("a", "true"), sh("m", "true", foreach=[1, 2])), {}) == {}
 
 
 def test_a_step_that_asks_a_person_is_suspended_on_older_airflows_too() -> None:
@@ -292,23 +287,6 @@ def test_an_exit_handler_stands_by_its_gate_and_steps(
 # runs that were ended from outside -----------------------------------------------------------
 
 
-def test_what_had_not_begun_when_a_run_was_cancelled_is_omitted() -> None:
-    whole = flow(
-        "f",
-        sh("a", "true"),
-        sh("b", "true", depends_on=["a"]),
-        sh("m", "true", depends_on=["a"], foreach=[1, 2]),
-        group("g", sh("x", "true"), depends_on=["a"]),
-    )
-    tasks = {"a": "failed", "b": LEFT, "m[0]": LEFT, "m[1]": LEFT, "m-lists": LEFT, "g.x": LEFT}
-    assert statuses(whole, tasks, is_cancelled=True) == {
-        "a": "failed",
-        "b": "omitted",
-        "m": "omitted",
-        "g": "omitted",
-    }
-
-
 def test_what_waited_for_its_next_try_when_a_run_was_cancelled_has_failed() -> None:
     tasks = {("a", -1): Task("skipped", tries=2)}
     for was_cancelled, status in ((True, "failed"), (False, "skipped")):
@@ -345,40 +323,6 @@ def test_items_that_came_to_nothing_before_a_run_was_cancelled() -> None:
 
 
 # times and outputs ---------------------------------------------------------------------------
-
-
-def test_what_holds_others_takes_as_long_as_they() -> None:
-    late = NOON + timedelta(minutes=3)
-    tasks = {
-        ("m", 0): Task("success", started=NOON, finished=NOON + timedelta(minutes=1)),
-        ("m", 1): Task("failed", started=NOON + timedelta(minutes=1), finished=late),
-        ("m-lists", -1): Task("upstream_failed", started=late, finished=late),
-    }
-    table = TaskTable(tasks, has_failed=True, was_cancelled=False)
-    whole = RunSteps(KNOWN, table, lambda _: None).found["m"]
-    assert (whole.started, whole.finished) == (NOON, late)
-
-
-def test_a_cleared_task_has_no_times_of_its_earlier_try() -> None:
-    tasks = {("a", -1): Task(None, tries=1, started=NOON, finished=NOON)}
-    table = TaskTable(tasks, has_failed=False, was_cancelled=False)
-    found = RunSteps(flow("f", sh("a", "true")), table, lambda _: None).found["a"]
-    assert (found.stand.status, found.started, found.finished) == (None, None, None)
-
-
-def test_outputs_are_asked_for_where_there_are_some() -> None:
-    asked: list[Instance] = []
-
-    def returned(task: Instance) -> object:
-        asked.append(task)
-        return {"result": "1"}
-
-    quiet = sh("quiet", "true", result=None)
-    tasks = {(name, -1): Task("success") for name in ("quiet", "a")} | {("b", -1): Task("running")}
-    table = TaskTable(tasks, has_failed=False, was_cancelled=False)
-    found = RunSteps(flow("f", quiet, sh("a", "true"), sh("b", "true")), table, returned).found
-    assert found["a"].stand.outputs == {"result": {"text": "1", "type": "str"}}
-    assert asked == [("a", -1)]
 
 
 def test_a_step_whose_wrapper_took_an_entry_is_cached() -> None:
@@ -424,9 +368,3 @@ def test_groups_that_passes_make_are_not_shown() -> None:
     )
     found = read(flow("f", made), {"g.x": "success"}).found
     assert {path: one.is_shown for path, one in found.items()} == {"g/x": True, "g": False}
-
-
-def test_what_comes_after_completion_is_read_by_its_gate() -> None:
-    after = flow("f", sh("bad", "false"), sh("tidy", "true", depends_on=[on_completion("bad")]))
-    tasks: dict[str, str | None] = {"bad": "failed", "tidy-needs": "success", "tidy": "running"}
-    assert statuses(after, tasks) == {"bad": "failed", "tidy": "running"}

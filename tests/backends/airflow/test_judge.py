@@ -38,17 +38,6 @@ def answer(**fields: object) -> str:
     return f'echo {shlex.quote(json.dumps(found))} >"$4"'
 
 
-def test_a_file_that_airflow_takes(interpreter: Callable) -> None:
-    assert list(judge(ARTIFACT, interpreter(answer()))) == []
-
-
-def test_what_airflow_refuses_is_one_error_each(interpreter: Callable) -> None:
-    errors = ["NameError: name 'x' is not defined (line 3)", "ValueError: no"]
-    found = list(judge(ARTIFACT, interpreter(answer(errors=errors, dags=[]))))
-    assert [one.code for one in found] == ["CLR380", "CLR380"]
-    assert found[0].message == f"Airflow 3.3.2 cannot load the DAG file: {errors[0]}"
-
-
 @pytest.mark.parametrize(("version", "is_older"), [("3.1.8", True), ("3.3.2", False)])
 def test_a_file_for_a_newer_version(interpreter: Callable, version: str, *, is_older: bool) -> None:
     artifact = AirflowBackend().compile(flow(echo("a")), Target())
@@ -61,14 +50,6 @@ def test_a_file_for_a_newer_version(interpreter: Callable, version: str, *, is_o
 def test_a_file_without_a_dag(interpreter: Callable) -> None:
     [found] = judge(ARTIFACT, interpreter(answer(dags=[])))
     assert "finds no DAG" in found.message
-
-
-def test_the_process_has_the_file_and_a_home_of_its_own(interpreter: Callable) -> None:
-    environ = interpreter(
-        'grep -q "a DAG" "$3" && test "$HOME" = "$AIRFLOW_HOME" && test -z "$SECRET" || exit 1\n'
-        + answer()
-    )
-    assert list(judge(ARTIFACT, environ)) == []
 
 
 def without_packages(tmp_path: Path) -> Mapping[str, str]:
@@ -85,16 +66,6 @@ def test_an_interpreter_without_airflow(tmp_path: Path) -> None:
     assert refused.value.exit_code == 3
     install = f"{environ[PYTHON]} -m pip install apache-airflow apache-airflow-providers-cncf"
     assert install in str(refused.value)
-
-
-def test_without_a_name_it_is_the_interpreter_of_this_process(
-    interpreter: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    environ = interpreter(answer(missing=["apache-airflow"]))
-    monkeypatch.setattr(module.sys, "executable", environ.pop(PYTHON))
-    with pytest.raises(ConfigurationError) as refused:
-        list(judge(ARTIFACT, environ))
-    assert "pip install 'couler[airflow]'" in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -19,9 +18,8 @@ from couler.errors import RefusedError
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Workflow
 from tests.backends.airflow.elsewhere import connected, the_run
-from tests.corpus.build import flow, ref, sh
+from tests.corpus.build import flow, sh
 from tests.support.airflow_api import FakeAirflow, Json, task
-from tests.support.counted_calls import calls_of
 
 if TYPE_CHECKING:
     from couler.backends.airflow.rest import RunApi
@@ -36,29 +34,10 @@ def airflow(tmp_path: Path) -> Iterator[FakeAirflow]:
         yield running
 
 
-def chain(count: int) -> Workflow:
-    """Return steps each of which reads the one before."""
-    first = sh("s0", "echo")
-    return flow(
-        "flow", first, *(sh(f"s{one}", "echo", ref(f"s{one - 1}")) for one in range(1, count))
-    )
-
-
 def look(workflow: Workflow) -> RunSteps:
     tasks = {(step.name, -1): Task("success") for step in workflow.steps}
     table = TaskTable(tasks, has_failed=False, was_cancelled=False)
     return RunSteps(workflow, table, lambda _: {"result": "x"})
-
-
-def test_a_look_takes_calls_in_proportion_to_the_steps() -> None:
-    few, many = (calls_of(partial(look, chain(count))) for count in (100, 400))
-    assert many / few < 4.5
-
-
-def test_what_is_as_large_as_a_scope_is_made_once_for_it() -> None:
-    found = look(chain(50)).found.values()
-    assert len(found) == 50
-    assert len({id(one.spot.beside) for one in found}) == 1
 
 
 # requests ------------------------------------------------------------------------------------
@@ -113,17 +92,6 @@ def test_logs_after_a_run_was_followed_read_none_of_its_tasks_again(airflow: Fak
         assert len(list(remote.logs(run, StepPath.parse(f"s{number}")))) == 1
     counts = asked(airflow)
     assert (counts["/taskInstances?"], counts["/xcomEntries"]) == (0, 0)
-
-
-def test_a_run_that_somebody_took_up_again_is_looked_at_anew(airflow: FakeAirflow) -> None:
-    run = failed_run(airflow)
-    remote, path = connected(airflow, poll_s=1e-9), StepPath.parse("s0")
-    assert list(remote.logs(run, path)) == ["line of s0"]
-    airflow.runs["r1"] |= {"state": "success", "end_date": "2026-03-01T13:00:00Z"}
-    airflow.tasks[0] = task("s0", "success", tries=2)
-    airflow.logs["s0/2"] = [said("[base] second")]
-    assert list(remote.logs(run, path)) == ["second"]
-    assert asked(airflow)["/taskInstances?"] == 2
 
 
 def test_logs_of_a_run_under_way_share_a_look(airflow: FakeAirflow) -> None:
@@ -201,29 +169,6 @@ def test_the_log_of_what_failed_is_read_once_if_it_tells() -> None:
     run.state = "failed"
     assert run.message() == "worker lost"
     assert run.reads == 3
-
-
-def test_a_log_that_does_not_tell_is_read_a_few_times_and_at_the_end() -> None:
-    run = Watched(3)
-    assert {run.message() for _ in range(100)} == {None}
-    assert run.reads == 3 * 4
-    run.state = "failed"
-    assert run.message() is None
-    assert run.reads == 3 * 5
-
-
-def test_a_log_that_comes_late_is_told() -> None:
-    run = Watched(1)
-    told = []
-    for number in range(1, 7):
-        if number == 3:
-            run.entries = [KILLED]
-        told.append(run.message())
-    assert told == [None, None, None, "worker lost", "worker lost", "worker lost"]
-    late = Watched(1)
-    assert [late.message() for _ in range(50)] == [None] * 50
-    late.entries, late.state = [KILLED], "failed"
-    assert late.message() == "worker lost"
 
 
 def test_the_log_of_what_was_cut_off_is_not_read() -> None:

@@ -20,7 +20,6 @@ from couler.backends.airflow.python import (
     Junction,
     Negation,
     Unpacked,
-    block,
     edge,
     returned,
     statement,
@@ -120,13 +119,6 @@ def test_edges() -> None:
     )
 
 
-def test_blocks() -> None:
-    laid_out_as_ruff_does(
-        st.tuples(calls(values, 1), names | st.just("")),
-        lambda one, indent: block(*one, indent=indent) + f"\n{INDENT * (indent + 1)}pass",
-    )
-
-
 def test_conditions() -> None:
     laid_out_as_ruff_does(
         conditions,
@@ -134,10 +126,6 @@ def test_conditions() -> None:
             f"{INDENT * indent}def f():\n" + returned(one.flat(), indent=indent + 1)
         ),
     )
-
-
-def test_texts_in_quotes() -> None:
-    laid_out_as_ruff_does(texts, lambda one, indent: statement("x", value_of(one), indent=indent))
 
 
 @given(texts)

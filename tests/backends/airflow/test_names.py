@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import pytest
@@ -33,7 +32,6 @@ from tests.corpus.build import (
 from tests.corpus.build import given as input_
 
 BACKEND = AirflowBackend()
-HANDLER = ExitHandler(name="h", on="any", steps=(sh("x", "echo $1", run("status")),))
 CONFIG = Parameter(name="p", config=ConfigKey(config_map="site", key="k"))
 
 BASES = ("a", "h", "exit", "exit-a", "exit-h", "when", "end", "item", "items", "leaves", "LEAVES")
@@ -124,40 +122,3 @@ def test_any_names_load(
     names: list[str], kinds: list[str], inner: str, handlers: list[str], suspended: bool
 ) -> None:
     loads(workflow_of(names, kinds, inner, handlers, suspended=suspended))
-
-
-@pytest.mark.parametrize(
-    "workflow",
-    [
-        flow(
-            "w",
-            sh("a", "true"),
-            exit_handlers=[ExitHandler(name="h", on="any", steps=(sh("when", "true"),))],
-        ),
-        flow("w", sh("run-status", "true"), exit_handlers=[HANDLER]),
-        flow("w", sh("run-outputs", "echo 1"), outputs=[out("o", source=ref("run-outputs"))]),
-        flow("w", sh("run-parameters", "echo $1", param("p")), parameters=[CONFIG]),
-        flow("w", sh("exit-h", "true"), exit_handlers=[HANDLER]),
-        flow("w", py("leaves", "print(1)"), exit_handlers=[HANDLER]),
-    ],
-    ids=lambda one: one.steps[0].name,
-)
-def test_names_of_tasks_that_belong_to_a_run(workflow: Workflow) -> None:
-    assert check_engine(resolve_defaults(workflow), BACKEND, Target()) == ()
-    loads(workflow)
-
-
-@pytest.mark.parametrize("length", [1, 60])
-def test_what_stands_before_a_maker_of_items(length: int) -> None:
-    """The variable of the maker is another where a step has the name, or where it is too long."""
-    name = "m" * length
-    workflow = flow(
-        "made",
-        sh("made-before", "echo '[]'", result="list"),
-        sh(f"{name}-items", "true"),
-        sh(name, "true", item(), foreach=ref("made-before"), result=None),
-    )
-    text = BACKEND.compile(resolve_defaults(workflow), Target()).to_text()
-    [maker] = re.findall(r"(\w+) = PythonOperator\(", text)
-    assert f"made_before >> {maker}\n" in text
-    assert f"{maker}.output" in text

@@ -13,11 +13,9 @@ from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.ir.conditions import Compare
 from couler.ir.defaults import resolve_defaults
-from couler.ir.pods import DisruptionBudget, RunSettings
-from couler.ir.policies import Foreach, Loop, Part
-from couler.ir.storage import NewClaimVolume
+from couler.ir.policies import Foreach, Loop
 from couler.ir.values import Literal, RoundRef, StepRef
-from couler.ir.workflow import ExitHandler, Output, Step, Workflow
+from couler.ir.workflow import Output, Step, Workflow
 from tests.support.sample_flows import echo, flow, group
 
 BACKEND = AirflowBackend()
@@ -74,37 +72,8 @@ def test_blocks_are_counted_as_python_counts_them(kinds: list[str], inmost: str)
     assert_told(flow(nested(kinds, inmost)))
 
 
-def test_as_many_as_python_takes() -> None:
-    assert not assert_told(flow(nested(["group"] * 19)))
-    assert assert_told(flow(nested(["group"] * 20)))
-
-
 def test_a_mapped_group_is_a_function_which_begins_anew() -> None:
     made = nested(["late", *["group"] * 20])
     listed = echo("list", outputs=(Output(type="list"),))
     assert not assert_told(flow(listed, made))
     assert assert_told(flow(listed, nested(["late", *["group"] * 21])))
-
-
-def test_what_is_around_all_steps_is_counted() -> None:
-    made = nested(["group"] * 19)
-    part = made.model_copy(update={"part": Part(group="p")})
-    both = made.model_copy(update={"part": Part(group="p", run="r")})
-    assert assert_told(flow(part))
-    assert assert_told(flow(both))
-    assert not assert_told(flow(nested(["group"] * 18).model_copy(update={"part": part.part})))
-    claim = NewClaimVolume(name="disk", size="1Gi")
-    assert assert_told(flow(made, volumes=(claim,)))
-    budget = RunSettings(disruption_budget=DisruptionBudget(min_available="1"))
-    assert assert_told(flow(made, runs=budget))
-    handler = ExitHandler(name="end", on="any", steps=(made,))
-    assert assert_told(flow(echo("a"), exit_handlers=(handler,)))
-
-
-def test_the_outermost_step_is_told_once() -> None:
-    inner = nested(["group"] * 22)
-    [found] = [
-        one for one in BACKEND.check(flow(echo("a"), inner), Target()) if one.severity == "error"
-    ]
-    assert found.step == "/".join(["g"] * 20)
-    assert "would have 21 blocks around each other; Python takes 20" in found.message

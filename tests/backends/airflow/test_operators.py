@@ -11,8 +11,7 @@ import pytest
 
 from couler.backends.airflow import AirflowBackend, worker
 from couler.backends.airflow.cluster import fits, outputs_of
-from couler.backends.airflow.lower import lowered, order
-from couler.backends.base import Target, Unsupported
+from couler.backends.base import Target
 from couler.ir.actions import ContainerSet
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
@@ -24,7 +23,6 @@ from couler.ir.policies import Foreach
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
 from couler.ir.values import ItemRef, Literal, ParamRef, RunRef, Template
 from couler.ir.workflow import (
-    Container,
     Group,
     Http,
     Input,
@@ -143,12 +141,6 @@ def test_what_waits_without_a_worker_has_no_bounds(kind: str) -> None:
     assert codes(does(action)) == []
 
 
-def test_what_keeps_a_worker_has_bounds() -> None:
-    assert codes(does(Suspend(seconds=60), mutex="disk")) == []
-    assert codes(does(Suspend(seconds=600), mutex="disk", timeout_s=5)) == []
-    assert codes(does(Http(url="https://example.org/"), mutex="disk")) == []
-
-
 RUN_ID = Template(parts=("train-", RunRef(field="id")))
 
 
@@ -206,12 +198,6 @@ def test_what_a_person_enters_travels_by_its_type() -> None:
     assert pushed == {"return_value": values}
 
 
-def test_a_run_that_waits_for_a_person_begins_with_a_task() -> None:
-    text = sample(Feature.SUSPENDED)
-    assert 'subject="Start sample?"' in text
-    assert "may_start >> a" in text
-
-
 @pytest.mark.parametrize("version", ["3.0", "3.1", None])
 def test_people_are_asked_from_one_version_on(version: str | None) -> None:
     expected = ["CLR355"] if version == "3.0" else []
@@ -229,19 +215,6 @@ def test_values_stand_in_a_manifest() -> None:
     assert "print(1)" not in text, "its local form is left out"
 
 
-def test_conditions_of_a_job_are_data() -> None:
-    job = Job(
-        manifest=RESOURCE,
-        success_condition="status.phase in (Done, Good),status.n > 2",
-        failure_condition="status.phase == Failed",
-    )
-    text = text_of(does(job, timeout_s=60))
-    assert '"success": [["status.phase", "in", "Done", "Good"], ["status.n", ">", "2"]]' in text
-    assert '"failure": [["status.phase", "in", "Failed"]]' in text
-    assert '"limit_s": 60' in text
-    assert "execution_timeout" not in text, "it would count for one look"
-
-
 def test_what_belongs_to_the_run_is_removed_at_its_end() -> None:
     job = Job(manifest=RESOURCE, set_owner_reference=True)
     inner = Step(name="train", action=job, foreach=Foreach(over={"item": Literal(value=(1, 2))}))
@@ -250,13 +223,6 @@ def test_what_belongs_to_the_run_is_removed_at_its_end() -> None:
     assert ").as_teardown()" in text
     assert "last_tasks >> remove_resources" in text
     assert "as_teardown" not in sample(Feature.JOB)
-
-
-def test_other_actions_name_what_they_change() -> None:
-    text = sample(Feature.JOB_MERGE_STRATEGY)
-    assert '"action": "patch"' in text
-    assert '"patch": "merge-patch"' in text
-    assert "python_callable=change_resource" in text
 
 
 @pytest.mark.parametrize(
@@ -344,24 +310,6 @@ def container(name: str, *before: str) -> PodContainer:
     return PodContainer(name=name, image="alpine:3", command=("true",), depends_on=before)
 
 
-def test_containers_of_a_set_come_one_after_another() -> None:
-    containers = ContainerSet(
-        containers=(
-            container("main", "b", "c"),
-            container("b", "a"),
-            container("c", "a"),
-            container("a"),
-        )
-    )
-    ordered = order(containers)
-    assert ordered is not None
-    assert [one.name for one in ordered[0]] == ["a", "b", "c"]
-    [step] = lowered(does(containers)).steps
-    assert isinstance(step.action, Container)
-    assert [one.name for one in step.init_containers] == ["a", "b", "c"]
-    assert all(one.mirror_mounts and not one.depends_on for one in step.init_containers)
-
-
 @pytest.mark.parametrize(
     "containers",
     [
@@ -374,61 +322,11 @@ def test_sets_that_are_no_row_are_refused(containers: tuple[PodContainer, ...]) 
     assert codes(does(ContainerSet(containers=containers))) == ["CLR357"]
 
 
-def test_sets_are_checked_as_what_is_compiled() -> None:
-    """Their last container is that of the step, and the others those before it."""
-    image = PodContainer(name="main", image="alpine:3", depends_on=("first",))
-    assert codes(does(ContainerSet(containers=(container("first"), image)))) == ["CLR372"]
-    alone = image.model_copy(update={"depends_on": ()})
-    assert codes(does(ContainerSet(containers=(alone,)))) == []
-    own = (container("couler"), container("main", "couler"))
-    assert codes(does(ContainerSet(containers=own))) == ["CLR371"]
-    kept = Output(name="f", type="file", path="/data/x")
-    one = ContainerSet(containers=(container("main"),))
-    assert codes(does(one, outputs=(kept,))) == ["CLR350"]
-
-
 def test_items_of_a_foreach_have_labels_where_the_operator_has_a_field_for_them() -> None:
     over = Foreach(over={"item": Literal(value=("a", "b"))})
     url = ItemRef()
     assert ").expand(templates_dict=labels(A_ITEMS))" in text_of(does(Http(url=url), foreach=over))
     assert ").expand(body=label_texts(labels(A_ITEMS)))" in text_of(does(Suspend(), foreach=over))
-
-
-def test_texts_of_requests_are_values_of_the_run() -> None:
-    workflow = flow(
-        Step(name="a", action=Http(url=ParamRef(name="p"), method="POST", body=ParamRef(name="p"))),
-        parameters=(Parameter(name="p", default="x"),),
-    )
-    assert '"body": \'{{ params["p"] }}\'' in text_of(workflow)
-
-
-def test_every_kind_of_task_shows_the_name_that_its_step_is_given() -> None:
-    for action in (Http(url="https://example.org/"), Suspend(), Job(manifest=RESOURCE)):
-        assert 'task_display_name="The first"' in text_of(does(action, display_name="The first"))
-
-
-REFUSED = (
-    Feature.JOB_FLAGS,
-    Feature.JOB_MANIFEST_FROM,
-    Feature.OUTPUT_JQ,
-    Feature.DAEMON,
-    Feature.HOOK,
-    Feature.WORKFLOW_HOOK,
-    Feature.METRIC,
-    Feature.METRIC_REALTIME,
-    Feature.WORKFLOW_METRIC,
-    Feature.TEMPLATE_CALL,
-    Feature.PLUGIN,
-    Feature.STORED_WORKFLOW,
-    Feature.EXECUTOR_PLUGIN,
-)
-
-
-@pytest.mark.parametrize("feature", REFUSED)
-def test_what_cannot_be_had_says_what_to_do(feature: Feature) -> None:
-    support = BACKEND.capabilities(Target())[feature]
-    assert isinstance(support, Unsupported)
-    assert ". " in support.reason, "a reason, and what to do instead"
 
 
 def asked_core(monkeypatch: pytest.MonkeyPatch, **answers: t.Any) -> None:

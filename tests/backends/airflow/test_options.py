@@ -14,7 +14,7 @@ from couler.cli import app
 from couler.errors import EngineOptionError
 from couler.ir.base import FrozenDict
 from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.workflow import ExitHandler, Script, Step, Workflow
+from couler.ir.workflow import Step, Workflow
 from tests.support.sample_flows import echo, flow
 
 BACKEND = AirflowBackend()
@@ -32,13 +32,6 @@ def found_in(owner: Step | Workflow, **options: str) -> list[tuple[str, str]]:
 
 def overrides(**given: t.Any) -> dict[str, t.Any]:
     return {"engine": FrozenDict(airflow=FrozenDict(given))}
-
-
-def test_an_empty_script_is_a_text() -> None:
-    step = Step(name="empty", action=Script(image="busybox", command=("sh",), source=""))
-    text = compiled(flow(step))
-    assert '\nEMPTY = ""\n' in text
-    compile(text, "dag.py", "exec")
 
 
 @pytest.mark.parametrize(
@@ -116,13 +109,6 @@ def test_pools_of_overrides_are_noted() -> None:
     artifact = BACKEND.compile(flow(step, **overrides(default_args=shared)), Target())
     for name in ("mine", "shared"):
         assert f'pool "{name}" must exist in Airflow, or its tasks never start' in artifact.notes
-
-
-def test_a_handler_of_any_end_has_no_condition() -> None:
-    handlers = (ExitHandler(name="tidy", on="any", steps=(echo("b"),)),)
-    text = compiled(flow(echo("a"), exit_handlers=handlers))
-    assert "def when_" not in text
-    assert "run_if" not in text
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

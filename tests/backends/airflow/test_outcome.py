@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pytest
-
 from couler.ir.workflow import Workflow
 from tests.corpus.build import flow, group, on_completion, out, ref, sh
 from tests.support.airflow_outcome import AirflowOutcome
@@ -23,7 +21,6 @@ PLAIN = flow(
     BAD,
     group("g", sh("a", "echo 1"), depends_on=["bad"], outputs=[out("x", source=ref("a"))]),
 )
-EACH = flow("each", BAD, sh("e", "true", depends_on=["bad"], foreach=[1, 2]))
 BELOW = {"g.when": "upstream_failed", "g.a": "upstream_failed", "g.b": "upstream_failed"}
 OWN = {"g.b-needs": "success", "g.end": "failed"}
 
@@ -36,26 +33,6 @@ def outcome(workflow: Workflow, tasks: Mapping[str, str]) -> AirflowOutcome:
     return AirflowOutcome(workflow, "failed", states, {})
 
 
-def test_a_group_ends_as_its_gate_if_that_was_not_passed() -> None:
-    assert outcome(WAITS, {**BELOW, **OWN}).states == {"bad": "failed", "g": "omitted"}
-    skipped = dict.fromkeys([*BELOW, *OWN], "skipped")
-    assert outcome(WAITS, skipped).states["g"] == "skipped"
-
-
-@pytest.mark.parametrize(
-    "ran", [{"g.a": "success"}, {"g.b": "failed"}, {"g.end": "success"}, {"g.a": "failed"}]
-)
-def test_nothing_runs_in_a_group_that_was_omitted(ran: Mapping[str, str]) -> None:
-    with pytest.raises(AssertionError, match="where upstream_failed"):
-        outcome(WAITS, {**BELOW, **OWN, **ran})
-
-
-@pytest.mark.parametrize("own", ["g.end", "g.b-needs"])
-def test_nothing_runs_in_a_group_that_was_skipped(own: str) -> None:
-    with pytest.raises(AssertionError, match="where skipped"):
-        outcome(WAITS, {**dict.fromkeys([*BELOW, *OWN], "skipped"), own: "failed"})
-
-
 def test_a_failure_before_a_group_is_no_reason_to_take_it_for_omitted() -> None:
     ran = {"g.when": "success", "g.a": "success", "g.b-needs": "success", "g.b": "success"}
     assert outcome(WAITS, {**ran, "g.end": "success"}).states["g"] == "succeeded"
@@ -63,20 +40,6 @@ def test_a_failure_before_a_group_is_no_reason_to_take_it_for_omitted() -> None:
     assert outcome(PLAIN, {"g.a": "upstream_failed"}).states == {"bad": "failed", "g": "omitted"}
     ran = {"bad": "failed", "g/a": "succeeded", "g": "succeeded"}
     assert outcome(PLAIN, {"g.a": "success"}).states == ran
-
-
-@pytest.mark.parametrize(
-    ("states", "end"),
-    [
-        (("upstream_failed", "upstream_failed"), "omitted"),
-        (("skipped", "skipped"), "skipped"),
-        (("success", "success"), "succeeded"),
-        (("success", "failed"), "failed"),
-    ],
-)
-def test_a_map_ends_as_its_items(states: tuple[str, str], end: str) -> None:
-    tasks = {f"e[{number}]": state for number, state in enumerate(states)}
-    assert outcome(EACH, tasks).states["e"] == end
 
 
 def test_outputs_of_a_group_without_a_last_task_are_those_of_what_reads_them() -> None:

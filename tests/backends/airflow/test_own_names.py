@@ -6,8 +6,6 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-import pytest
-
 from couler.backends.airflow import AirflowBackend
 from couler.ir.defaults import resolve_defaults
 from couler.ir.walk import all_steps
@@ -16,8 +14,7 @@ from couler.stages.checks import check_engine
 from tests.backends.airflow.absences import REFUSED
 from tests.backends.airflow.files import places_of
 from tests.corpus import cases
-from tests.corpus.build import flow, group, item, param, ref, sh
-from tests.corpus.build import given as input_
+from tests.corpus.build import sh
 from tests.support.airflow_target import with_files
 
 BACKEND = AirflowBackend()
@@ -72,19 +69,3 @@ def test_steps_with_all_names_of_a_file() -> None:
             more = (*(sh(name, "true") for name in sorted(names)), *case.workflow.steps)
             loads(file_of(case.workflow.model_copy(update={"steps": more})))
         seen |= carried
-
-
-@pytest.mark.parametrize("name", ["task-group", "task_group", "TaskGroup", "number", "labels"])
-def test_a_step_beside_groups_of_items(name: str) -> None:
-    """One that Airflow maps, and one that is written out, as what is inside is mapped."""
-    inside = [sh("a", "echo $1", param("x"))]
-    wide = sh("wide", "echo $1", item(), foreach=param("made"))
-    inputs = [input_("x", item(), "int"), input_("made", ref("make"), "list")]
-    workflow = flow(
-        "beside",
-        sh(name, "true"),
-        sh("make", "echo '[1]'", result="list"),
-        group("mapped", *inside, inputs=inputs, foreach=[1, 2]),
-        group("written", *inside, wide, inputs=inputs, foreach=[1, 2]),
-    )
-    loads(file_of(workflow))

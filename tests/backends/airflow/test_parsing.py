@@ -73,7 +73,3 @@ def test_an_error_that_names_a_task_is_told_with_its_step() -> None:
         'airflow cannot import f.py: the step "fit" (flow.py:14): TypeError: Invalid arguments '
         "were passed to PythonOperator (task_id: g.item.fit). They were: **kwargs: {'x': 1}"
     )
-
-
-def test_an_error_that_says_nothing_is_told_all_the_same() -> None:
-    assert import_error(FILE, "") == "airflow cannot import f.py: no reason is given"

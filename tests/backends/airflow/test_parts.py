@@ -15,10 +15,10 @@ from couler.backends.airflow.parts import laid_out, part_ids
 from couler.backends.base import Target
 from couler.errors import CoulerError
 from couler.ir.defaults import resolve_defaults
-from couler.ir.policies import Dependency, Part
+from couler.ir.policies import Part
 from couler.ir.verify import verify
 from couler.ir.walk import predecessors
-from couler.ir.workflow import ExitHandler, Step, Workflow
+from couler.ir.workflow import Step, Workflow
 from couler.stages.checks import check_engine
 from tests.backends.airflow.absences import REFUSED
 from tests.backends.airflow.files import operators_of, places_of
@@ -26,7 +26,7 @@ from tests.backends.airflow.ruff import formatted
 from tests.corpus import cases
 from tests.support.airflow_target import with_files
 from tests.support.divisions import divided, undivided
-from tests.support.sample_flows import echo, flow, group
+from tests.support.sample_flows import echo, flow
 from tests.support.strategies import workflows
 
 BACKEND = AirflowBackend()
@@ -84,59 +84,6 @@ def test_steps_of_a_part_stand_in_its_block_and_those_of_a_run_around_it() -> No
         "    f = ...",
         "    [e, c] >> f",
     ]
-
-
-def test_a_step_written_before_one_that_it_waits_for() -> None:
-    text = compiled(
-        flow(step("z", "a", part=of("last")), step("a", part=of("first")), step("b", "z"))
-    )
-    body = text.partition("\n):\n")[2]
-    assert body.index('"first"') < body.index('"last"') < body.index("a >> z")
-
-
-def test_ids_of_parts_are_those_of_nothing_else() -> None:
-    taken = ("train", "run-status", "make-claims", "exit-tell", "load-needs")
-    parts = {name: of(name, run=name) for name in taken}
-    workflow = flow(
-        step("train", part=parts["train"]),
-        step("load", "train", part=parts["load-needs"]),
-        Step(
-            name="late",
-            action=echo("late").action,
-            depends_on=(Dependency(step="load", on="completion"),),
-            part=parts["run-status"],
-        ),
-        step("run-status", "late", part=parts["make-claims"]),
-        step("last", "run-status", part=parts["exit-tell"]),
-        exit_handlers=(ExitHandler(name="tell", on="any", steps=(echo("say"),)),),
-    )
-    places = places_of(compiled(workflow))
-    assert len(places) == len(set(places))
-    groups = set(part_ids(workflow).values())
-    assert len(groups) == 2 * len(taken)
-    assert set(places) - groups == set(places_of(compiled(undivided(workflow))))
-
-
-def test_numbers_are_told_what_they_number() -> None:
-    workflow = flow(
-        step("a", part=of("1")), step("part-2", "a", part=of("2", run="2")), step("b", "part-2")
-    )
-    assert set(part_ids(workflow).values()) == {"part-1", "part-2_", "run-2"}
-
-
-def test_runs_of_parts_are_told_to_be_of_one_dag() -> None:
-    target = Target()
-    steps = [step("a", part=of("x", run="r")), step("b", "a", part=of("y"))]
-    [note] = BACKEND.compile(resolve_defaults(flow(*steps)), target).notes
-    assert note.startswith("parts with runs of their own (1): shown as groups of tasks")
-    assert not BACKEND.compile(resolve_defaults(flow(*steps[1:2], step("a"))), target).notes
-
-
-def test_parts_inside_of_groups_and_exit_handlers_are_not_shown() -> None:
-    inner = group("g", step("x", part=of("p")), step("y", "x"))
-    handler = ExitHandler(name="tell", on="any", steps=(step("say", part=of("p")),))
-    text = compiled(flow(inner, exit_handlers=(handler,)))
-    assert "prefix_group_id" not in text
 
 
 @pytest.mark.slow

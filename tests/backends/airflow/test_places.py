@@ -6,8 +6,8 @@ import typing as t
 
 import pytest
 
-from couler.backends.airflow.flow_checks import check_flow, task_count
-from couler.backends.airflow.places import Spot, axis, free
+from couler.backends.airflow.flow_checks import check_flow
+from couler.backends.airflow.places import Spot, free
 from couler.ir.values import Literal, Range
 from couler.ir.workflow import Step
 from tests.corpus.build import compare, flow, group, last, param, sh, while_
@@ -21,27 +21,6 @@ def each(name: str, over: object, *steps: Step, width: int | None = None) -> Ste
 
 
 STATIC, DYNAMIC = [1, 2], param("list")
-
-
-@pytest.mark.parametrize(
-    ("step", "within_mapped", "kind"),
-    [
-        (sh("one", "true"), False, None),
-        (each("one", STATIC), False, "mapped"),
-        (each("one", STATIC), True, "unrolled"),
-        (each("one", []), False, "unrolled"),
-        (each("one", [], each("in", DYNAMIC)), False, "unrolled"),
-        (each("one", DYNAMIC), False, "mapped"),
-        (each("one", STATIC, sh("in", "true")), False, "mapped"),
-        (each("one", STATIC, each("in", STATIC)), False, "mapped"),
-        (each("one", STATIC, each("in", DYNAMIC)), False, "unrolled"),
-        (each("one", STATIC, group("g", each("in", DYNAMIC))), False, "unrolled"),
-        (each("one", STATIC, each("in", STATIC, width=1)), False, "unrolled"),
-        (each("one", DYNAMIC, each("in", STATIC)), False, "mapped"),
-    ],
-)
-def test_one_axis_is_mapped(step: Step, within_mapped: bool, kind: str | None) -> None:
-    assert axis(step, within_mapped=within_mapped) == kind
 
 
 def test_ids() -> None:
@@ -72,14 +51,6 @@ def test_two_lists_of_the_run_are_refused() -> None:
     codes = {one.code: one.step for one in check_flow(flow("f", both))}
     assert codes == {"CLR340": "row/cell"}
     assert not [*check_flow(flow("f", each("row", STATIC, each("cell", DYNAMIC))))]
-
-
-def test_many_tasks_are_counted() -> None:
-    again = while_(compare(last(), "<", 3), max_iterations=40)
-    inner = sh("inner", "true", loop=again)
-    outer = group("outer", inner, loop=again)
-    assert task_count([outer], within_mapped=False) == 1600
-    assert [one.severity for one in check_flow(flow("f", outer))] == ["warning"]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.capabilities import CAPABILITIES
 from couler.backends.base import Target, Unsupported
 from couler.ir.base import FrozenDict
-from couler.ir.pods import PodContainer, PodSettings, StepPod
-from couler.ir.storage import EmptyVolume, EnvVar, Mount
+from couler.ir.pods import PodContainer, StepPod
+from couler.ir.storage import EnvVar, Mount
 from couler.ir.uses import features
 from couler.ir.values import StepRef
 from couler.ir.workflow import Container, Step
@@ -21,7 +21,6 @@ from tests.support.sample_flows import echo, flow
 
 BACKEND = AirflowBackend()
 WITH_FILES = Target(options={"files_claim": "files", "io_image": "couler"})
-SCRATCH = (EmptyVolume(name="couler"),)
 
 
 def codes_of(step: Step, **fields: t.Any) -> list[str]:
@@ -45,11 +44,6 @@ def container(name: str = "db", **fields: t.Any) -> PodContainer:
 )
 def test_names_of_airflow_are_refused(fields: dict[str, t.Any]) -> None:
     assert codes_of(echo("a", **fields)) == ["CLR371"]
-
-
-def test_labels_of_all_pods_are_looked_at() -> None:
-    assert codes_of(echo("a"), pod=PodSettings(labels=FrozenDict(run_id="1"))) == ["CLR371"]
-    assert codes_of(echo("a"), pod=PodSettings(labels=FrozenDict(run="1"))) == []
 
 
 def test_what_a_wrapper_runs_must_be_known() -> None:
@@ -78,11 +72,6 @@ def test_what_a_wrapper_runs_must_be_known() -> None:
 def test_patches_of_what_the_operator_sets_are_refused(patch: dict[str, t.Any]) -> None:
     env = (EnvVar(name="MODE", value="fast"),)
     assert codes_of(echo("a", env=env, pod=StepPod(spec_patch=patch))) == ["CLR376"]
-
-
-def test_other_patches_are_not() -> None:
-    patch = {"containers": ({"name": "main", "env": [{"name": "OTHER", "value": "x"}]},)}
-    assert codes_of(echo("a", pod=StepPod(spec_patch=patch))) == []
 
 
 def test_samples_of_what_is_supported_are_dag_files() -> None:

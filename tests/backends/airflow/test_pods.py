@@ -7,14 +7,12 @@ import typing as t
 import pytest
 
 from couler.backends.airflow import AirflowBackend
-from couler.backends.airflow.specs import patched
 from couler.backends.base import Target
 from couler.ir.base import FrozenDict
 from couler.ir.pods import PodContainer, PodSettings, StepPod
-from couler.ir.policies import Gpu, Placement, Resources, Toleration
+from couler.ir.policies import Gpu, Resources
 from couler.ir.storage import EmptyVolume, EnvVar, Mount, SecretKey
-from couler.ir.values import ParamRef, Template
-from couler.ir.workflow import Container, Parameter, Step, Workflow
+from couler.ir.workflow import Workflow
 from tests.backends.airflow.files import Pods, calls_of
 from tests.support.sample_flows import echo, flow
 
@@ -28,17 +26,6 @@ def pods_of(workflow: Workflow, **options: str) -> Pods:
 def arguments(workflow: Workflow, **options: str) -> dict[str, t.Any]:
     """Return the arguments of the operator of the step `a`."""
     return pods_of(workflow, **options)["a"]
-
-
-def test_a_step_alone_is_given_nothing() -> None:
-    assert set(arguments(flow(echo("a")))) == {"task_id", "image", "cmds"}
-
-
-def test_the_work_folder_is_there_for_a_word_that_names_it_beside_a_value() -> None:
-    beside = Template(parts=("cd $COULER_WORK; echo ", ParamRef(name="p")))
-    action = Container(image="busybox", command=("sh", "-c"), args=(beside,))
-    workflow = flow(Step(name="a", action=action), parameters=(Parameter(name="p", default="v"),))
-    assert arguments(workflow)["env_vars"] == {"COULER_WORK": "/tmp/couler"}
 
 
 def test_a_plain_secret_is_a_secret_of_airflow() -> None:
@@ -56,28 +43,6 @@ def test_a_secret_that_airflow_would_change_is_one_of_the_pod(variable: tuple[st
     assert "secrets" not in given
 
 
-def test_a_step_stands_before_the_workflow() -> None:
-    shared = PodSettings(
-        service_account="runner",
-        node_selector=FrozenDict(disk="hdd"),
-        tolerations=(Toleration(key="batch", operator="Exists"),),
-        security_context=FrozenDict(runAsUser=1),
-        labels=FrozenDict(team="ml", tier="low"),
-    )
-    step = echo(
-        "a",
-        placement=Placement(node_selector=FrozenDict(disk="ssd")),
-        pod=StepPod(security_context=FrozenDict(runAsUser=2)),
-        labels=FrozenDict(tier="high"),
-    )
-    given = arguments(flow(step, pod=shared))
-    assert given["service_account_name"] == "runner"
-    assert given["node_selector"] == {"disk": "ssd"}
-    assert given["tolerations"] == [("k8s.V1Toleration", {"key": "batch", "operator": "Exists"})]
-    assert given["security_context"] == {"runAsUser": 2}
-    assert given["labels"] == {"team": "ml", "tier": "high"}
-
-
 def test_the_type_of_a_gpu_is_a_label_of_nodes() -> None:
     workflow = flow(echo("a", resources=Resources(gpu=Gpu(count=2, type="a100"))))
     given = arguments(workflow)
@@ -85,13 +50,6 @@ def test_the_type_of_a_gpu_is_a_label_of_nodes() -> None:
     limits = {"nvidia.com/gpu": "2"}
     assert given["container_resources"] == ("k8s.V1ResourceRequirements", {"limits": limits})
     assert arguments(workflow, gpu_type_label="gpu")["node_selector"] == {"gpu": "a100"}
-
-
-def test_what_is_asked_for_is_the_limit() -> None:
-    wanted = Resources(cpu="1", memory="1Gi", memory_limit="2Gi", disk="3Gi", other={"x/y": "4"})
-    _, fields = arguments(flow(echo("a", resources=wanted)))["container_resources"]
-    asked = {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "3Gi", "x/y": "4"}
-    assert fields == {"requests": asked, "limits": {**asked, "memory": "2Gi"}}
 
 
 def test_only_volumes_that_a_step_sees_are_in_its_pod() -> None:
@@ -102,18 +60,6 @@ def test_only_volumes_that_a_step_sees_are_in_its_pod() -> None:
     step = echo("a", mounts=(Mount(volume="one", path="/one"),), init_containers=(beside,))
     spec = arguments(flow(step, volumes=volumes))["pod_template_dict"]["spec"]
     assert [one["name"] for one in spec["volumes"]] == ["one", "two"]
-
-
-def test_a_mirrored_container_sees_what_the_step_sees() -> None:
-    before = PodContainer(name="b", image="x", command=("y",), mirror_mounts=True)
-    step = echo("a", mounts=(Mount(volume="one", path="/one"),), init_containers=(before,))
-    given = arguments(flow(step, volumes=(EmptyVolume(name="one"),)))
-    spec = given["pod_template_dict"]["spec"]
-    (container,) = spec["initContainers"]
-    assert container["volumeMounts"] == spec["containers"][0]["volumeMounts"]
-    assert [one["mountPath"] for one in container["volumeMounts"]] == ["/one", "/tmp/couler"]
-    assert container["env"] == [{"name": "COULER_WORK", "value": "/tmp/couler"}]
-    assert given["env_vars"] == {"COULER_WORK": "/tmp/couler"}
 
 
 def test_bounds_of_waiting_and_of_the_whole_attempt() -> None:
@@ -140,15 +86,6 @@ def test_a_patch_is_merged_last() -> None:
         "nodeName": "n",
         "volumes": [{"name": "more", "emptyDir": {}}],
         "topologySpreadConstraints": [{"maxSkew": 1}],
-    }
-
-
-def test_a_patch_finds_entries_by_their_names() -> None:
-    tree = {"volumes": [{"name": "a", "emptyDir": {}}, {"name": "b"}], "args": ["x"]}
-    patch = {"volumes": [{"name": "a", "emptyDir": {"medium": "Memory"}}], "args": ["y"]}
-    assert patched(tree, patch) == {
-        "volumes": [{"name": "a", "emptyDir": {"medium": "Memory"}}, {"name": "b"}],
-        "args": ["y"],
     }
 
 

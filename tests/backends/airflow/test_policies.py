@@ -14,11 +14,10 @@ from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import value_of
 from couler.backends.base import Target
 from couler.ir.locks import Mutex
-from couler.ir.pods import DisruptionBudget, RunSettings
 from couler.ir.policies import Backoff, Retry
-from couler.ir.storage import ConfigKey, NewClaimVolume
+from couler.ir.storage import ConfigKey
 from couler.ir.wire import MAX_WORD_BYTES, ValueType
-from couler.ir.workflow import ExitHandler, Job, Parameter, Script, Step
+from couler.ir.workflow import ExitHandler, Parameter, Script, Step
 from tests.corpus.build import flow, group, sh
 
 
@@ -72,12 +71,6 @@ def test_errors_that_pass_are_told_by_reasons_statuses_and_classes() -> None:
     assert "DeadlineExceeded" not in policy
 
 
-def test_before_3_3_waits_double_or_stay() -> None:
-    step = sh("a", "true", retry=Retry(limit=1, backoff=Backoff(seconds=1)))
-    assert shown(step, (3, 1))["retry_exponential_backoff"] == "True"
-    assert shown(step)["retry_exponential_backoff"] == "2"
-
-
 def test_a_lock_is_a_pool_and_notes_say_what_must_be() -> None:
     step = sh("a", "true", mutex="disk", timeout_s=1.5)
     assert shown(step) == {"execution_timeout": "timedelta(seconds=1.5)", "pool": '"disk"'}
@@ -102,25 +95,6 @@ def test_what_cannot_be_done_is_refused() -> None:
     handler = ExitHandler(name="end", on="any", steps=(sh("say", "true"),))
     assert codes(sh("a", "true"), timeout_s=1) == []
     assert codes(sh("a", "true"), timeout_s=1, exit_handlers=[handler]) == ["CLR346"]
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"volumes": [NewClaimVolume(name="data", size="1Gi")]},
-        {"runs": RunSettings(disruption_budget=DisruptionBudget(max_unavailable=1))},
-    ],
-)
-def test_a_time_limit_of_a_run_would_leave_behind_what_it_deletes(fields: t.Any) -> None:
-    assert codes(sh("a", "true"), **fields) == []
-    assert codes(sh("a", "true"), timeout_s=1, **fields) == ["CLR346"]
-
-
-@pytest.mark.parametrize(("is_owned", "expected"), [(True, ["CLR346"]), (False, [])])
-def test_a_time_limit_of_a_run_would_leave_its_jobs(is_owned: bool, expected: list[str]) -> None:
-    manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "a-"}}
-    job = Job(manifest=manifest, set_owner_reference=is_owned)
-    assert codes(Step(name="a", action=job), timeout_s=1) == expected
 
 
 @pytest.mark.parametrize(
@@ -161,15 +135,3 @@ def test_a_script_has_a_limit() -> None:
 def test_parameters_have_types(kind: ValueType, default: object, expected: str) -> None:
     given = Parameter(name="p", type=kind, default=default)
     assert parameter(given, Module()).flat() == expected
-
-
-def test_parameters_are_required_or_chosen_or_described() -> None:
-    required = Parameter(name="p", type="list", required=True, description="What to read")
-    shown = 'Param(type="array", description="What to read")'
-    assert parameter(required, Module()).flat() == shown
-    chosen = Parameter(name="p", type="int", default=1, choices=(1, 2))
-    assert parameter(chosen, Module()).flat() == "Param(1, **INTEGER, enum=[1, 2])"
-    entry = ConfigKey(config_map="site", key="p")
-    configured = Parameter(name="p", default="a", choices=("a", "b"), config=entry)
-    shown = 'Param(None, type=["string", "null"], enum=["a", "b", None])'
-    assert parameter(configured, Module()).flat() == shown

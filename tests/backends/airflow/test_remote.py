@@ -11,8 +11,6 @@ import pytest
 
 from couler.backends.remote import (
     Connection,
-    RemoteBackend,
-    Scheduling,
 )
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
 from couler.ir.digest import run_digest
@@ -36,11 +34,6 @@ from tests.support.airflow_api import FakeAirflow, Fault, task
 def airflow(tmp_path: Path) -> Iterator[FakeAirflow]:
     with FakeAirflow(tmp_path).running() as running:
         yield running
-
-
-def test_the_backend_takes_runs_and_schedules(airflow: FakeAirflow) -> None:
-    assert isinstance(BACKEND, RemoteBackend)
-    assert isinstance(connected(airflow), Scheduling)
 
 
 # submit --------------------------------------------------------------------------------------
@@ -78,28 +71,11 @@ def test_a_run_of_another_submission_is_not_taken_for_it(
     assert airflow.runs["r1"]["conf"] == {"n": 1}
 
 
-def test_a_file_that_is_there_is_not_written_again(airflow: FakeAirflow) -> None:
-    remote = connected(airflow)
-    remote.submit(order("r1"))
-    before = (airflow.folder / "flow.py").stat()
-    remote.submit(order("r2"))
-    after = (airflow.folder / "flow.py").stat()
-    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-
-
 def test_a_begin_of_which_the_answer_is_lost_is_not_doubled(airflow: FakeAirflow) -> None:
     airflow.faults = [Fault("POST", "/dagRuns", cut, after=True)]
     connected(airflow).submit(order())
     assert list(airflow.runs) == ["r1"]
     assert len(airflow.sent("POST")) == 2
-
-
-@pytest.mark.parametrize("code", [401, 403, 404, 422])
-def test_a_refusal_of_a_run_that_is_there_is_not_believed(airflow: FakeAirflow, code: int) -> None:
-    refusal = Fault("POST", "/dagRuns", says(code, {"detail": "no"}), times=9)
-    airflow.faults = [Fault("POST", "/dagRuns", cut, after=True), refusal]
-    connected(airflow).submit(order())
-    assert list(airflow.runs) == ["r1"]
 
 
 def test_a_refusal_of_a_run_that_may_be_there_is_no_certain_one(airflow: FakeAirflow) -> None:
@@ -159,11 +135,6 @@ def test_a_target_needs_a_folder_that_is_there(airflow: FakeAirflow, tmp_path: P
     assert airflow.runs == {}
 
 
-def test_a_folder_can_be_an_address(airflow: FakeAirflow) -> None:
-    connected(airflow, dags=f"file://{airflow.folder}").submit(order())
-    assert os.listdir(airflow.folder) == ["flow.py"]
-
-
 def test_a_schedule_is_put_in_place_and_paused(airflow: FakeAirflow) -> None:
     scheduled = FLOW.model_copy(update={"schedule": Schedule(cron=("0 3 * * *",))})
     remote = connected(airflow)
@@ -176,24 +147,6 @@ def test_a_schedule_is_put_in_place_and_paused(airflow: FakeAirflow) -> None:
 
 
 # faults --------------------------------------------------------------------------------------
-
-REFUSALS: list[tuple[Answer, str]] = [
-    (says(401, {"detail": "Invalid JWT token"}), "401: Invalid JWT token. Give the target a token"),
-    (says(403, {"detail": "Forbidden"}), "403: Forbidden. The account of the token may not"),
-    (says(404, {"detail": "Not Found"}), "404: Not Found"),
-    (says(422, {"detail": [{"loc": ["body", "conf"], "msg": "no map"}]}), "422: body.conf: no map"),
-]
-
-
-@pytest.mark.parametrize(("answer", "told"), REFUSALS)
-def test_a_refusal_of_a_run_is_told(airflow: FakeAirflow, answer: Answer, told: str) -> None:
-    airflow.faults = [Fault("POST", "/dagRuns", answer, times=9)]
-    with pytest.raises(RefusedError, match=told):
-        connected(airflow).submit(order())
-    assert len(airflow.sent("POST")) == 1
-    airflow.faults = []
-    connected(airflow).submit(order())
-    assert list(airflow.runs) == ["r1"]
 
 
 @pytest.mark.parametrize(
@@ -214,16 +167,6 @@ def test_another_failure_of_the_server_is_no_reason_to_begin_twice(
     with pytest.raises(EngineError, match="refused with 500"):
         connected(airflow).submit(order())
     assert len(airflow.sent("POST")) == 1
-
-
-def test_a_conflict_is_a_run_that_is_there(airflow: FakeAirflow) -> None:
-    answer = says(409, {"detail": "DagRun already exists"})
-    airflow.faults = [Fault("POST", "/dagRuns", answer, after=True)]
-    assert connected(airflow).submit(order())["dag_run_id"] == "r1"
-    airflow.runs.clear()
-    airflow.faults = [Fault("POST", "/dagRuns", answer)]
-    with pytest.raises(RefusedError, match="refused with 409: DagRun already exists"):
-        connected(airflow).submit(order())
 
 
 @pytest.mark.parametrize(
@@ -268,14 +211,6 @@ def test_what_does_not_pass_is_one_error(airflow: FakeAirflow, answer: Answer, t
     assert "\n" not in str(caught.value)
 
 
-def test_a_server_that_does_not_answer_is_given_up(airflow: FakeAirflow) -> None:
-    airflow.begin("r1")
-    airflow.faults = [Fault("GET", "/taskInstances", airflow.silent, times=10**6)]
-    remote = connected(airflow, timeout_s=0.2, patience_s=0.1)
-    with pytest.raises(EngineError, match="got no answer"):
-        list(remote.follow(the_run()))
-
-
 def test_a_run_that_is_gone_is_lost(airflow: FakeAirflow) -> None:
     with pytest.raises(LostRunError, match="airflow has no run r1 of the DAG flow"):
         connected(airflow).observe(the_run())
@@ -310,28 +245,6 @@ def test_a_run_is_followed_until_it_is_over(airflow: FakeAirflow) -> None:
             "exit:tell": "succeeded",
         },
     ]
-
-
-@pytest.mark.parametrize("page", [100, 7])
-def test_all_pages_are_read(airflow: FakeAirflow, page: int) -> None:
-    wide = flow("flow", sh("each", "echo $1", result=None, foreach=list(range(120))))
-    airflow.page = page
-    airflow.begin("r1", "success")
-    airflow.tasks = [task("each", "success", index=index) for index in range(120)]
-    seen = connected(airflow).observe(the_run(workflow=wide))
-    assert len(seen.steps) == 121
-    assert {one.status for one in seen.steps} == {"succeeded"}
-
-
-def test_what_items_gave_is_gathered(airflow: FakeAirflow) -> None:
-    each = flow("flow", sh("each", "echo $1", foreach=[5, 6]))
-    airflow.begin("r1", "success")
-    airflow.tasks = [task("each", "success", index=index) for index in range(2)]
-    airflow.tasks.append(task("each-lists", "success"))
-    airflow.returned = {f"each[{index}]": {"result": str(index)} for index in range(2)}
-    seen = connected(airflow).observe(the_run(workflow=each))
-    whole = next(one for one in seen.steps if str(one.path) == "each")
-    assert [one["text"] for one in whole.outputs["result"]] == ["0", "1"]
 
 
 def test_a_paused_dag_is_told(airflow: FakeAirflow) -> None:

@@ -90,18 +90,6 @@ def test_where_nothing_runs_a_step_is_failed_for_the_exit_handlers(airflow: Fake
     assert airflow.sent("PATCH", "/taskInstances/b") == [{"new_state": "failed"}]
 
 
-def test_a_run_that_still_cleans_up_is_not_taken_for_well(airflow: FakeAirflow) -> None:
-    airflow.begin("r1", end_date=None)
-    airflow.faults = [Fault("PATCH", "/dagRuns/r1", says(200, airflow.runs["r1"]))]
-    airflow.tasks = [task("a", "running"), task("b", None), task("delete-claims", None)]
-    airflow.edges = {"a": ["b"], "b": ["delete-claims"]}
-    bare = FLOW.model_copy(update={"exit_handlers": ()})
-    connected(airflow).cancel(the_run(workflow=bare))
-    assert airflow.sent("PATCH", "/taskInstances/") == [{"new_state": "failed"}]
-    assert airflow.tasks[1]["state"] == "failed"
-    assert airflow.sent("POST", "clearTaskInstances") == []
-
-
 def test_a_run_that_has_ended_is_not_cancelled(airflow: FakeAirflow) -> None:
     airflow.begin("r1", "success")
     connected(airflow).cancel(the_run())

@@ -17,7 +17,6 @@ from tests.corpus.build import (
     group,
     item,
     last,
-    on_failure,
     out,
     ref,
     sh,
@@ -55,20 +54,6 @@ def test_what_has_succeeded_stays_unless_it_is_named() -> None:
     assert cleared(chain, tasks, edges, "b") == {"b", "c"}
     assert cleared(chain, tasks, edges, "a", "b", "c") == {"a", "b", "c"}
     assert cleared(chain, tasks, edges) == set()
-
-
-def test_one_item_runs_again_with_what_gathers_it() -> None:
-    each = flow("f", sh("m", "true", foreach=[1, 2, 3]), sh("z", "true", depends_on=["m"]))
-    tasks = {
-        "m[0]": "success",
-        "m[1]": "failed",
-        "m[2]": "success",
-        "m-lists": "upstream_failed",
-        "z": "upstream_failed",
-    }
-    assert cleared(each, tasks, "m m-lists, m-lists z", "m[1]") == {"m[1]", "m-lists", "z"}
-    whole = {"m[0]", "m[1]", "m[2]", "m-lists", "z"}
-    assert cleared(each, tasks, "m m-lists, m-lists z", "m") == whole
 
 
 def test_tasks_of_other_items_of_a_group_stay() -> None:
@@ -109,33 +94,6 @@ def test_rounds_after_one_run_again(again: str, first: int) -> None:
     assert cleared(rounds, tasks, edges, again) == wanted
 
 
-def test_gates_look_again() -> None:
-    handled = flow(
-        "f",
-        sh("bad", "false"),
-        sh("mend", "true", depends_on=[on_failure("bad")]),
-        sh("late", "true", depends_on=["mend"]),
-    )
-    tasks = {"bad": "failed", "mend-needs": "success", "mend": "failed", "late": "upstream_failed"}
-    edges = "bad mend-needs, mend-needs mend, mend late"
-    assert cleared(handled, tasks, edges, "mend", "late") == {"mend", "late"}
-    assert cleared(handled, tasks, edges, "bad", "mend", "late") == set(tasks)
-
-
-def test_a_gate_that_did_not_look_does_so_where_its_step_runs() -> None:
-    handled = flow("f", sh("bad", "false"), sh("mend", "true", depends_on=[on_failure("bad")]))
-    tasks = {"bad": "success", "mend-needs": "skipped", "mend": "skipped"}
-    found = cleared(handled, tasks, "bad mend-needs, mend-needs mend", "mend")
-    assert found == {"mend-needs", "mend"}
-
-
-def test_a_group_that_was_omitted_opens_with_its_gate() -> None:
-    body = group("g", sh("x", "true"), depends_on=["a"], when=compare(ref("a"), "==", "1"))
-    tasks = {"a": "failed", "g.when": "upstream_failed", "g.x": "upstream_failed"}
-    found = cleared(flow("f", sh("a", "true"), body), tasks, "a g.when, g.when g.x", "a", "g")
-    assert found == {"a", "g.when", "g.x"}
-
-
 def test_a_group_that_never_began_opens_for_what_is_inside() -> None:
     chain = flow("f", sh("a", "true"), group("g", sh("x", "true"), depends_on=["a"]))
     tasks = {"a": "success", "g.x": "upstream_failed"}
@@ -149,11 +107,3 @@ def test_a_list_that_has_grown_is_expanded_again() -> None:
     edges = "list m-items, m-items m, m m-lists"
     found = cleared(each, tasks, edges, "list", "m[2]")
     assert found == {"list", "m-items", "m[1]", "m-lists"}
-
-
-def test_a_loop_that_may_go_on_ends_anew() -> None:
-    loop = while_(compare(last(), "!=", "y"), 2)
-    rounds = flow("f", sh("r", "echo $1", last(initial="x"), loop=loop))
-    tasks = {"r.round_0": "success", "r.round_1": "success", "r.bound_2": "failed"}
-    edges = "r.round_0 r.round_1, r.round_1 r.bound_2"
-    assert cleared(rounds, tasks, edges, "r@2") == {"r.bound_2"}

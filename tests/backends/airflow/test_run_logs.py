@@ -180,24 +180,3 @@ def test_a_log_is_followed_from_where_it_was() -> None:
     run = cast("RunApi", log)
     lines = follow_log(run, ("a", -1), 1, is_over=is_over, between_s=0, sleep=lambda _: None)
     assert list(lines) == ["one", "two"]
-
-
-def test_lines_of_a_try_that_was_cut_off_come_after_its_end() -> None:
-    class Log:
-        looks = 0
-
-        def log(self, *_: object) -> list[dict[str, Any]]:
-            self.looks += 1
-            lines = ["[base] one", "[base] two", "[base] three"]
-            told = min(3, 1 + self.looks // 4)  # once in four looks
-            return [entry(line, logger=POD) for line in lines[:told]]
-
-    ended, cut = iter([False, *[True] * 99]), iter([True] * 99)
-    lines = follow_log(
-        *(cast("RunApi", Log()), ("a", -1), 1),
-        is_over=lambda: next(ended),
-        was_cut=lambda: next(cut),
-        between_s=0,
-        sleep=lambda _: None,
-    )
-    assert list(lines) == ["one", "two", "three"]

@@ -43,14 +43,6 @@ def test_claims_can_be_kept_after_a_failure() -> None:
     assert 'return not run_failed(ti, ["a"])' in text
 
 
-def test_a_budget_is_for_the_pods_of_a_run() -> None:
-    text = text_of(flow(echo("a"), runs=BUDGET))
-    manifest = calls_of(text)["make-budget"]["yaml_conf"]
-    assert 'run_id: "{{ make_safe_label_value(ti.run_id) }}"' in manifest
-    assert "maxUnavailable: 1" in manifest
-    assert '"make_safe_label_value": make_safe_label_value' in text
-
-
 @pytest.mark.parametrize("name", ["make-budget", "delete-budget"])
 def test_names_of_the_tasks_are_taken(name: str) -> None:
     found = BACKEND.check(flow(echo(name), runs=BUDGET), Target())

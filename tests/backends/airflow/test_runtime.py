@@ -157,11 +157,6 @@ def test_what_is_not_there_stays_so() -> None:
         runtime.decoded(None, "int")
 
 
-def test_a_missing_key_is_named() -> None:
-    with pytest.raises(RefusedError, match=r"there is no 'b' in \{'a': 1\}"):
-        runtime.part_of('{"a": 1}', "b")
-
-
 @pytest.mark.parametrize(
     ("lists", "message"),
     [
@@ -172,19 +167,6 @@ def test_a_missing_key_is_named() -> None:
 def test_lists_that_cannot_be_mapped_are_named(lists: dict[str, str], message: str) -> None:
     with pytest.raises(RefusedError, match=message):
         runtime.make_rows(None, lists)
-
-
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ('{"k": 2}', '{"k": 2}'),
-        ("1e2", "1e2"),
-        (' "a b"', "a b"),
-        ('{"a":1,"a":2}', '{"a":1,"a":2}'),
-    ],
-)
-def test_json_that_a_process_wrote_is_read_as_it_wrote_it(written: str, read: str) -> None:
-    assert runtime.plain(written) == read
 
 
 def test_typed_values() -> None:

@@ -52,26 +52,6 @@ def waits(dag: Dag, name: str = "end") -> list[str]:
     return sorted(dag.known[name].upstream_task_ids)
 
 
-@pytest.mark.parametrize("rule", ["all_done", "all_done_setup_success"])
-def test_what_comes_before_a_join_is_waited_for(rule: str) -> None:
-    dag = Dag()
-    dag.add("a")
-    dag.add("b1")
-    dag.add("b2", "b1")
-    dag.add("join", "a", "b2")
-    dag.add("next", "join")
-    dag.add("end", "next", trigger_rule=rule)
-    assert waits(dag) == ["a", "b2", "next"]
-
-
-def test_a_chain_needs_no_more_edges() -> None:
-    dag = Dag()
-    dag.add("a")
-    dag.add("b", "a")
-    dag.add("end", "b", trigger_rule="all_done")
-    assert waits(dag) == ["b"]
-
-
 @pytest.mark.parametrize("fields", [{"is_mapped": True}, {"group": "each"}])
 def test_all_items_are_waited_for(fields: dict[str, t.Any]) -> None:
     dag = Dag()
@@ -90,15 +70,6 @@ def test_a_task_that_has_waited_for_all_stands_for_them() -> None:
     dag.add("end", "gate", trigger_rule="all_done")
     assert waits(dag, "gate") == ["a", "b", "join"]
     assert waits(dag) == ["gate"]
-
-
-def test_other_tasks_keep_their_edges() -> None:
-    dag = Dag()
-    dag.add("a")
-    dag.add("b")
-    dag.add("join", "a", "b")
-    dag.add("end", "join")
-    assert waits(dag) == ["join"]
 
 
 def edges_of_rounds(count: int) -> dict[int, list[int]]:

@@ -7,7 +7,6 @@ import typing as t
 import pytest
 
 from couler.backends.airflow import AirflowBackend
-from couler.backends.airflow.overrides import known_arguments
 from couler.backends.base import Target
 from couler.ir.base import FrozenDict
 from couler.ir.pods import PodCleanup, RunSettings
@@ -33,19 +32,6 @@ A_MINUTE_LATE = ("timedelta", {"minutes": 1})
 SCHEDULE = Schedule(cron=("0 4 * * *",), timezone="Europe/Berlin")
 
 
-def test_a_dag_without_a_schedule() -> None:
-    given = dag_of(flow(echo("a")))
-    assert given["schedule"] is None
-    assert given["catchup"] is False
-    assert "start_date" not in given  # with one, a past time would be run
-    assert given["default_args"] == {
-        "retries": 0,
-        "trigger_rule": "none_failed",
-        "schedule_timeout_seconds": 86400,
-        "startup_timeout_seconds": 3600,
-    }
-
-
 @pytest.mark.parametrize(("rounds", "is_heavy"), [(1_998, False), (1_999, True)])
 def test_many_tasks_are_not_weighed_by_what_is_behind_them(rounds: int, *, is_heavy: bool) -> None:
     again = Loop(condition=AGAIN.condition, max_iterations=rounds)
@@ -57,14 +43,6 @@ def test_many_tasks_are_not_weighed_by_what_is_behind_them(rounds: int, *, is_he
     assert "weight_rule" not in dag_of(flow(first, *steps[1:]))["default_args"]
     own = {"airflow": {"default_args": {"weight_rule": "upstream"}}}
     assert dag_of(flow(*steps, engine=own))["default_args"]["weight_rule"] == "upstream"
-
-
-def test_a_schedule_is_in_its_time_zone() -> None:
-    options = {"timezone": "Europe/Berlin", "run_immediately": A_MINUTE_LATE}
-    given = dag_of(flow(echo("a"), schedule=SCHEDULE))
-    assert given["schedule"] == ("CronTriggerTimetable", "0 4 * * *", options)
-    assert "max_active_runs" not in given
-    assert "is_paused_upon_creation" not in given
 
 
 def test_several_crons() -> None:
@@ -156,15 +134,3 @@ def test_unknown_overrides_are_refused_with_the_nearest() -> None:
 def test_labels_of_a_mapped_operator_cannot_be_overridden() -> None:
     step = echo("a", foreach=OVER_LIST, engine=FrozenDict(airflow={"labels": {"a": "b"}}))
     assert codes_of(flow(step)) == ["CLR377"]
-
-
-def test_arguments_of_pods_are_for_processes() -> None:
-    assert "namespace" in known_arguments(echo("a"))
-    assert "schedule" in known_arguments(flow(echo("a")))
-
-
-def test_a_late_run_is_told_of() -> None:
-    schedule = Schedule(cron=("0 3 * * *",), concurrency="forbid")
-    [found] = AirflowBackend().check(flow(echo("a"), schedule=schedule), Target())
-    assert (found.code, found.severity) == ("CLR373", "warning")
-    assert "the last when the run has ended" in found.message

@@ -24,24 +24,3 @@ def test_parts_make_the_text(texts: dict[str, str]) -> None:
     for number, one_shared in enumerate(shared):
         inner = [one.number for one in one_shared if isinstance(one, Shared)]
         assert all(one > number for one in inner), "files define the last first"
-
-
-def test_what_is_shared_shares_parts() -> None:
-    block = ["def a():" + "\n    pass" * 20, "def b():" + "\n    pass" * 20]
-    long = [f"def {name}():" + "\n    pass" * 30 for name in "cd"]
-    whole = SEPARATOR.join([long[0], *block, long[1], ""])
-    texts = {"x": f"{whole}x", "y": f"{whole}y", "z": SEPARATOR.join([*block, "z"])}
-    shared, parts = share(texts)
-    assert parts["x"] == [Shared(0), "x"]
-    assert parts["z"] == [Shared(1), "z"]
-    assert Shared(1) in shared[0]
-
-
-def test_what_two_begin_with_is_there_once() -> None:
-    common = ["class A:" + "\n    x = 1" * 10, "def b():" + "\n    pass" * 12]
-    texts = {name: SEPARATOR.join([f"# {name}", *common, name]) for name in ("c", "d", "e")}
-    shared, parts = share(texts)
-    assert len(shared) == 1
-    assert parts["d"] == [f"# d{SEPARATOR}", Shared(0), "d"]
-    alone, whole = share({"c": texts["c"]})
-    assert (alone, whole) == ([], {"c": [texts["c"]]})

@@ -74,15 +74,6 @@ class Instance:
         return {"run": found}
 
 
-@pytest.mark.parametrize("is_last", [False, True])
-def test_an_item_is_no_task_of_that_name(is_last: bool) -> None:
-    states = [(("a", 0), "success"), (("a", 1), "failed"), (("a_1", -1), "skipped")]
-    ti = Instance(dict(reversed(states) if is_last else states))
-    assert states_near(ti) == {"a": {"success", "failed"}, "a_1": {"skipped"}}
-    assert ended_so(ti, "failure", "a", ["a"])
-    assert not ended_so(ti, "failure", "a_1", ["a_1"])
-
-
 def test_items_of_a_task_without_items_are_no_items_of_another() -> None:
     states = {("a", 0): "success", ("a_1", -1): "skipped", ("a_1_1", 0): "failed"}
     assert states_near(Instance(states)) == {
@@ -90,13 +81,6 @@ def test_items_of_a_task_without_items_are_no_items_of_another() -> None:
         "a_1": {"skipped"},
         "a_1_1": {"failed"},
     }
-
-
-def test_numbers_of_tasks_without_items_are_asked_for_once() -> None:
-    ti = Instance({("a", -1): "success", ("a_1", -1): "failed", ("a_2", -1): "skipped"})
-    assert states_near(ti) == {"a": {"success"}, "a_1": {"failed"}, "a_2": {"skipped"}}
-    assert ti.asked == 1
-    assert not ended_so(ti, "failure", "a", ["a"])
 
 
 def test_a_task_in_an_item_sees_its_own() -> None:

@@ -11,7 +11,7 @@ from couler.backends.base import Ignored, Lowered, Native, Unsupported
 from couler.ir.features import Feature
 from tests.corpus import cases
 from tests.support import airflow_table
-from tests.support.airflow_table import Row, Share
+from tests.support.airflow_table import Share
 
 pytestmark = pytest.mark.checkout
 
@@ -45,15 +45,3 @@ def test_a_difference_is_told() -> None:
         'status a: "succeeded" here, "failed" there',
         'status b: null here, "failed" there',
     ]
-
-
-def test_rows_are_read_back_as_they_were_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    rows = {
-        "linear": Row("succeeded: 3 statuses", "equal"),
-        "loop_step": Row("x", "[CLR301] a | b"),
-    }
-    written = tmp_path / "page.md"
-    monkeypatch.setattr(airflow_table, "PAGE", written)
-    assert airflow_table.known_rows() == {}
-    written.write_text(airflow_table.page(rows))
-    assert airflow_table.known_rows() == rows

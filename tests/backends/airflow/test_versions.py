@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
 from couler.backends.airflow import AirflowBackend
@@ -25,29 +23,6 @@ FLOW = Workflow(
         ),
     ),
 )
-
-
-def places(version: str | None) -> dict[str, str]:
-    """Return the names that a file imports, and the modules that it takes them from."""
-    text = BACKEND.compile(FLOW, Target(engine_version=version)).to_text()
-    statements = [one for one in ast.parse(text).body if isinstance(one, ast.ImportFrom)]
-    return {alias.name: one.module or "" for one in statements for alias in one.names}
-
-
-@pytest.mark.parametrize("version", [None, "3.3", "3.3.2", "v3.2"])
-def test_newer_versions_have_all_names_in_the_sdk(version: str | None) -> None:
-    found = places(version)
-    assert found["DAG"] == found["Param"] == "airflow.sdk"
-    assert found["AirflowSkipException"] == "airflow.sdk.exceptions"
-
-
-@pytest.mark.parametrize("version", ["3.1", "3.1.8", "3.0"])
-def test_older_versions_have_them_in_the_package_for_all_versions(version: str) -> None:
-    found = places(version)
-    compat = "airflow.providers.common.compat.sdk"
-    assert {found[name] for name in ("DAG", "Param", "AirflowSkipException", "literal")} == {compat}
-    operators = "airflow.providers.cncf.kubernetes.operators.pod"
-    assert found["KubernetesPodOperator"] == operators
 
 
 @pytest.mark.parametrize("version", ["2.11", "3.4", "4", "three", "3.3x", ""])

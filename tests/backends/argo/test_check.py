@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from couler.backends.argo import ArgoBackend
@@ -11,21 +9,17 @@ from couler.backends.base import Target
 from couler.errors import EngineOptionError
 from couler.ir.conditions import Compare
 from couler.ir.policies import Backoff, Foreach, Loop, Retry, SourceRef
-from couler.ir.values import ItemRef, Literal, RoundRef, StepRef
+from couler.ir.values import Literal, RoundRef
 from couler.ir.verify import verify
 from couler.ir.workflow import (
     Container,
     Group,
     Input,
-    Job,
-    LocalForm,
-    Output,
     Parameter,
     Script,
     Step,
     Workflow,
 )
-from tests.support import argo_schema
 
 FULL, MINIMAL = Target(profile="argo"), Target(profile="argo-minimal-crd")
 
@@ -81,36 +75,6 @@ def test_a_cron_workflow_needs_a_schedule() -> None:
         list(ArgoBackend().check(of(run("a")), target))
 
 
-def test_text_of_a_process_is_protected_not_refused() -> None:
-    step = run("a", TAG, "$(HOME)", "{{=1}}")
-    scripted = Step(name="b", action=Script(image="python:3.12-slim", source=f"print('{TAG}')"))
-    typed = Step(
-        name="c",
-        action=Script(image="python:3.12-slim", source="pass"),
-        inputs=(Input(name="x", value=Literal(value=TAG)),),
-    )
-    assert codes(of(step, scripted, typed)) == []
-
-
-def files(name: str, **fields: object) -> Step:
-    return run(name, outputs=(Output(name="f", type="file", path="/tmp/f"),), **fields)
-
-
-def test_files_of_a_foreach_must_lie_in_one_folder() -> None:
-    each = Foreach(over={"item": Literal(value=[1, 2])})
-    take = Input(name="all", value=StepRef(step="make", output="f"), type="file", many=True)
-    read = run("read", inputs=(take,))
-    assert codes(of(files("make", foreach=each), read)) == []
-    group = Step(
-        name="make",
-        action=Group(steps=(files("one"), files("two", depends_on=("one",)))),
-        foreach=each,
-        inputs=(Input(name="x", value=ItemRef(), type="int"),),
-        outputs=(Output(name="f", type="file", value=StepRef(step="two", output="f")),),
-    )
-    assert codes(of(group, read)) == ["CLR313"]
-
-
 def many_steps(count: int, *, one_template: bool) -> Workflow:
     """A chain of steps that differ in an argument, or also in their images."""
     return of(
@@ -136,27 +100,11 @@ def test_counts_are_limits_of_full_resource_definitions_only() -> None:
     assert set(codes(many_steps(201, one_template=False))) == {"CLR510", "CLR511"}
 
 
-def test_the_limits_are_those_of_the_schema() -> None:
-    backend = ArgoBackend()
-    for count, refused in ((200, False), (201, True)):
-        manifest = json.loads(
-            backend.compile(many_steps(count, one_template=True), MINIMAL, format="json").to_text()
-        )
-        assert bool(argo_schema.problems(manifest)) is refused
-
-
 def test_too_many_parameters() -> None:
     place = SourceRef(file="flow.py", line=3)
     step = run("a", *(f"{index}" for index in range(501)), source=place)
     again = run("b", *(f"{index + 1}" for index in range(501)), source=place)
     assert codes(of(step, again)) == ["CLR512"]
-
-
-def test_a_manifest_too_large_to_store() -> None:
-    workflow = many_steps(12_000, one_template=True)
-    assert "CLR513" in codes(workflow)
-    [warning] = list(ArgoBackend().check(workflow, MINIMAL))
-    assert (warning.code, warning.severity) == ("CLR513", "warning")
 
 
 def test_a_loop_of_many_rounds_fits_into_the_depth() -> None:
@@ -185,18 +133,6 @@ def test_unknown_settings_are_refused_with_the_nearest_name() -> None:
         backend.compile(workflow, Target(), format="xml")
     with pytest.raises(EngineOptionError, match="argo-minimal-crd"):
         backend.compile(workflow, Target(profile="argo-minimal"))
-
-
-def test_the_local_form_of_a_job_leaves_no_trace_but_the_order() -> None:
-    action = Container(image="x", command=("echo",), args=(TAG, StepRef(step="data")))
-    job = Job(manifest={"apiVersion": "batch/v1", "kind": "Job"})
-    both = Step(name="train", action=job.model_copy(update={"local": LocalForm(action=action)}))
-    alone = Step(name="train", action=job, depends_on=("data",))
-    assert codes(of(run("data"), both)) == []
-    first, second = (
-        ArgoBackend().compile(of(run("data"), step), FULL).to_text() for step in (both, alone)
-    )
-    assert first == second
 
 
 @pytest.mark.parametrize(

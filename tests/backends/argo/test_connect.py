@@ -14,8 +14,7 @@ import pytest
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.base import Target
-from couler.backends.registry import get_backend
-from couler.backends.remote import Connection, RemoteBackend
+from couler.backends.remote import Connection
 from couler.errors import ConfigurationError, LostRunError
 from couler.rest.client import RestError
 from tests.fakes.kubernetes.faults import RequestFault
@@ -55,18 +54,6 @@ def _config(file: Path, address: str, **user: t.Any) -> Path:
     }
     file.write_text(json.dumps(tree))
     return file
-
-
-def test_argo_is_an_engine_elsewhere() -> None:
-    assert isinstance(get_backend("argo"), RemoteBackend)
-
-
-def test_file_context_and_namespace(tmp_path: Path) -> None:
-    file = str(_config(tmp_path / "config", "127.0.0.1:1"))
-    plain = _connect({"kubeconfig": file})
-    assert (plain.address, plain.namespace) == ("http://127.0.0.1:1", "in-here")
-    other = _connect({"kubeconfig": file, "context": "away"}, namespace="ml")
-    assert (other.address, other.namespace) == ("https://away.example", "ml")
 
 
 def test_the_variable_names_files(tmp_path: Path) -> None:

@@ -17,15 +17,12 @@ from tests.corpus.build import (
     compare,
     first_of,
     flow,
-    given,
     group,
     item,
     last,
     on_completion,
-    on_failure,
     or_else,
     out,
-    param,
     part,
     ref,
     rng,
@@ -78,62 +75,6 @@ def test_outputs_that_may_be_impossible_are_evaluated_before_the_end(
     assert check["when"].endswith(")) < 0}}")
 
 
-@pytest.mark.parametrize(
-    ("source", "kind"),
-    [
-        (ref("text"), "str"),
-        (ref("text"), "json"),
-        (ref("json"), "json"),
-        (ref("number"), "str"),
-        (ref("each"), "list"),
-        (or_else(ref("text"), 1), "str"),
-        (text("<", ref("json"), ">"), "str"),
-        (first_of(ref("number"), 1), "int"),
-    ],
-)
-def test_others_cost_nothing(source: object, kind: ValueType) -> None:
-    assert set(of(source, kind)) == {"text", "json", "number", "each"}
-
-
-def test_only_the_outputs_that_may_be_impossible_are_evaluated_before() -> None:
-    inside = sh("say", "true", result="json")
-    outputs = [out("all", "json", source=ref("say")), out("k", "json", source=part(ref("say"), 1))]
-    found = tasks(templates(flow("two", group("of", inside, outputs=outputs)))["of"])
-    assert found[CHECK_TASK]["when"] == (
-        "{{=len((toJson(jsonpath(tasks.say.outputs.result, '$[1]')))) < 0}}"
-    )
-
-
-def test_the_check_follows_the_last_steps_however_they_end_well() -> None:
-    inside = (
-        sh("first", "true", result="json"),
-        sh("next", "true", depends_on=["first"]),
-        sh("alarm", "true", depends_on=[on_failure("first")]),
-        sh("last", "true", depends_on=[on_completion("next")]),
-    )
-    outputs = [out("o", "json", source=or_else(part(ref("first"), "k"), 1))]
-    check = tasks(templates(flow("order", group("of", *inside, outputs=outputs)))["of"])[CHECK_TASK]
-    succeeded = "alarm.Succeeded || alarm.Skipped || alarm.Daemoned"
-    assert check["depends"].startswith(f"({succeeded} || ")
-    assert "last" in check["depends"]
-    assert "next" not in check["depends"]
-
-
-def test_the_outputs_of_the_workflow_are_evaluated_before_if_something_follows() -> None:
-    workflow = flow("main", sh("a", "true"), outputs=[out("o", "json", source=part(ref("a"), "k"))])
-    assert set(tasks(templates(workflow)["main"])) == {"a"}
-    end = ExitHandler(name="end", on="any", steps=(sh("b", "true"),))
-    followed = workflow.model_copy(update={"exit_handlers": (end,)})
-    assert set(tasks(templates(followed)["main"])) == {"a", CHECK_TASK}
-
-
-@pytest.mark.parametrize("over", [[], {"item": [], "other": []}])
-def test_a_literal_of_nothing_is_a_list_for_argo(over: object) -> None:
-    each = sh("each", 'echo "$1"', item(), foreach=over)
-    [task] = templates(flow("empty", each))["main"]["dag"]["tasks"]
-    assert (task["withParam"], "withItems" in task) == ("[]", False)
-
-
 def depth_of(workflow: Workflow) -> int:
     """The number of templates from that of the workflow to that of its step `of`."""
     found, name, depth = templates(workflow), "main", 0
@@ -177,14 +118,3 @@ def test_a_group_made_for_a_loop_keeps_the_default() -> None:
     task = tasks(templates(flow("default", of, reader))["main"])["reader"]
     [argument] = task["arguments"]["parameters"]
     assert "?? '4'" in argument["value"]
-
-
-def test_an_item_of_a_group_is_checked_in_its_own_template() -> None:
-    of = group(
-        "of",
-        sh("in", 'echo "$1"', param("n"), result="json"),
-        inputs=[given("n", item())],
-        outputs=[out("k", "json", source=part(ref("in"), "k"))],
-        foreach=["a", "b"],
-    )
-    assert CHECK_TASK in tasks(templates(flow("items", of))["of"])

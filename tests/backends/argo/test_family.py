@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.family import with_children
 from couler.backends.argo.parts import has_runs
 from couler.backends.argo.pod_logs import pod_name
 from couler.backends.argo.remote import ArgoRemote
@@ -108,28 +107,6 @@ def with_child(cluster: EmulatedCluster, run: RemoteRun, phase: str = "Running")
     cluster.set_status("run-1", parent_status("Running"))
 
 
-def test_the_nodes_of_a_child_take_the_place_of_the_pods_that_wait() -> None:
-    parent = {"metadata": {"name": "run-1"}, "status": parent_status("Running")}
-    child = {
-        "metadata": {"name": "child", "annotations": {"couler/template": "couler-part-a"}},
-        "status": child_status("Succeeded"),
-    }
-    whole = with_children(parent, [child])["status"]["nodes"]
-    assert {key: one["name"] for key, one in whole.items()} == {
-        "run-1": "run-1",
-        "p": "run-1.p-a",
-        "o": "run-1.p-a.one",
-    }
-    assert (whole["p"]["boundaryID"], whole["o"]["boundaryID"]) == ("run-1", "p")
-
-
-def test_what_has_not_begun_is_left_as_it_is() -> None:
-    parent = {"metadata": {"name": "run-1"}, "status": parent_status("Running")}
-    young = {"metadata": {"name": "child", "annotations": {"couler/template": "couler-part-a"}}}
-    assert with_children(parent, [young])["status"] == parent["status"]
-    assert with_children({"metadata": {"name": "run-1"}}, [])["status"] == {"nodes": {}}
-
-
 def test_why_a_part_has_no_run_is_told(cluster: EmulatedCluster, remote: ArgoRemote) -> None:
     run = submitted(remote)
     status = parent_status("Failed")
@@ -150,15 +127,6 @@ def test_a_child_that_begins_nothing_tells_why(
     cluster.set_status("run-1", parent_status("Failed"))
     told = remote.observe(run).message
     assert told == "the run of its part a did not begin: no such template"
-
-
-def test_a_child_that_is_over_has_no_steps_that_run() -> None:
-    parent = {"metadata": {"name": "run-1"}, "status": parent_status("Running")}
-    child = {
-        "metadata": {"name": "child", "annotations": {"couler/template": "couler-part-a"}},
-        "status": child_status("Failed", inside="Running"),
-    }
-    assert with_children(parent, [child])["status"]["nodes"]["o"]["phase"] == "Error"
 
 
 def test_logs_come_from_the_pods_of_the_child(cluster: EmulatedCluster, remote: ArgoRemote) -> None:

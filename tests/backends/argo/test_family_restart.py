@@ -21,7 +21,7 @@ from couler.ir.workflow import Step, Workflow
 from tests.corpus.build import flow, ref, sh
 from tests.fakes.argo.server import ArgoServer
 from tests.fakes.kubernetes.faults import RequestFault
-from tests.fakes.kubernetes.store import PODS, WORKFLOW_TEMPLATES, WORKFLOWS
+from tests.fakes.kubernetes.store import PODS, WORKFLOWS
 from tests.support.argo_cluster import NAMESPACE, EmulatedCluster, emulated_cluster
 
 Json = t.Any
@@ -212,52 +212,6 @@ def test_a_child_keeps_what_succeeded_and_waits_to_be_taken_up(place: Place) -> 
     assert place.pods == ["run-1-a-good", "run-1-b-beside"]
 
 
-def test_only_the_parent_waits_until_old_pods_are_known_to_be_gone(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held: list[list[bool]] = []
-
-    def hear() -> None:
-        held.append([has_ended(place.get(run)) for run in ("run-1-a", "run-1-b", "run-1")])
-
-    monkeypatch.setattr("couler.backends.argo.cluster_restart.wait_until_heard", hear)
-    place.restart("bad", "after")
-    assert held == [[True, True, True]]  # once, when the children are held and their pods gone
-
-
-def test_all_are_waited_for_once_before_anything_is_changed(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waited: list[str] = []
-
-    def wait(_pods: object, workflow: Json, _wanted: object) -> None:
-        waited.append(workflow["metadata"]["name"])
-        assert [place.get(run) for run in runs] == before
-
-    runs = ["run-1", "run-1-a", "run-1-b"]
-    before = [place.get(run) for run in runs]
-    monkeypatch.setattr("couler.backends.argo.cluster_restart.wait_for_controller", wait)
-    place.restart("bad", "after")
-    assert waited == runs
-    assert [place.get(run) for run in runs] != before
-
-
-def test_a_child_that_reads_what_runs_again_opens_and_keeps_its_steps(place: Place) -> None:
-    place.restart("bad", "after")
-    found = place.phases("run-1-b")
-    assert found["[0].run[0].part.beside"] == "Succeeded"
-    assert "[0].run[0].part.after" not in found
-
-
-def test_a_child_of_which_nothing_is_kept_begins_from_its_start(place: Place) -> None:
-    place.restart("good", "bad", "after", "beside")
-    for run in ("run-1-a", "run-1-b"):
-        assert place.phases(run) == {}
-        assert has_ended(place.get(run))
-    assert place.phases("run-1") == {}
-    assert place.pods == []
-
-
 def test_a_node_stays_where_something_behind_it_is_kept(tmp_path: Path) -> None:
     """Argo looks for the nodes of all that a task waits for, however far before it they are."""
     kept = sh("kept", 'echo "$1"', ref("beside"))
@@ -342,26 +296,6 @@ def test_a_child_that_waits_to_be_taken_up_is_not_ended(place: Place) -> None:
     place.restart("bad", "after")
     place.remote.cancel(place.run)
     assert "shutdown" not in place.get("run-1-a")["spec"]
-
-
-def test_definitions_that_have_gone_are_there_again(place: Place) -> None:
-    found = place.cluster.objects("WorkflowTemplate")
-    for one in found:
-        place.cluster.store.remove(WORKFLOW_TEMPLATES, NAMESPACE, one["metadata"]["name"])
-    place.restart("bad", "after")
-    again = place.cluster.objects("WorkflowTemplate")
-    assert [one["spec"] for one in again] == [one["spec"] for one in found]
-    assert {one["metadata"]["ownerReferences"][0]["name"] for one in again} == {"run-1"}
-
-
-def test_a_changed_workflow_brings_definitions_of_its_own(place: Place) -> None:
-    changed = two_parts(good="echo 2")
-    place.restart("good", "bad", "after", "beside", workflow=changed)
-    owners = [
-        [one["name"] for one in found["metadata"]["ownerReferences"]]
-        for found in place.cluster.objects("WorkflowTemplate")
-    ]
-    assert owners == [["run-1"]] * 3, "that of the second part is the same as before"
 
 
 def test_a_part_cannot_leave_its_run(place: Place) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,31 +77,6 @@ def test_a_version_that_is_too_old_is_followed_by_a_new_look(cluster: EmulatedCl
     assert Followed(cluster).run()[-1] == "3"
 
 
-@pytest.mark.parametrize("code", [429, 500, 503])
-@pytest.mark.parametrize("watch", [True, False, None])
-def test_a_busy_server_is_borne(cluster: EmulatedCluster, code: int, watch: bool | None) -> None:
-    cluster.faults.add(RequestFault("GET", "/workflows", watch=watch, code=code, times=4))
-    assert Followed(cluster).run()[-1] == "3"
-
-
-@pytest.mark.parametrize("cut", ["before", "after"])
-def test_a_server_that_goes_away_is_borne(
-    cluster: EmulatedCluster, cut: t.Literal["before", "after"]
-) -> None:
-    cluster.faults.add(RequestFault("GET", "/workflows", cut=cut, times=6))
-    assert Followed(cluster).run()[-1] == "3"
-
-
-@pytest.mark.parametrize("code", [403, 404, 405])
-def test_where_nothing_is_told_it_is_looked_at_now_and_then(
-    cluster: EmulatedCluster, code: int
-) -> None:
-    cluster.faults.add(RequestFault("GET", "/workflows", watch=True, code=code))
-    followed = Followed(cluster)
-    assert followed.run() == ["none", "0", "1", "2", "3"]
-    assert followed.waits.count == 4  # one before each further look
-
-
 def test_a_server_that_stays_away_is_told_of(cluster: EmulatedCluster) -> None:
     cluster.faults.add(RequestFault("GET", "/workflows", cut="before"))
     with pytest.raises(RestError, match="got no answer"):
@@ -136,24 +110,3 @@ def test_a_workflow_that_is_deleted_is_lost(cluster: EmulatedCluster) -> None:
     cluster.store.delete(WORKFLOWS, "default", "run-1")
     with pytest.raises(LostRunError, match="it was deleted there"):
         next(followed)
-
-
-def test_bookmarks_are_no_changes(cluster: EmulatedCluster) -> None:
-    """A stream that ends in good order goes on from the version that it told last."""
-    api = cluster.api()
-    _, version = api.snapshot("run-1")
-    cluster.set_status("run-1", {"phase": "Running"})
-    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "77"}}}
-
-    class Client:
-        address = "http://here"
-        asked: t.ClassVar[list[t.Any]] = []
-
-        def lines(self, _path: str, *, params: t.Any, idle_s: float) -> Iterator[str]:
-            self.asked.append(params)
-            yield json.dumps(bookmark)
-
-    api._client = t.cast("t.Any", Client())
-    [change] = api.watch("run-1", version)
-    assert change == ("77", None)
-    assert Client.asked[0]["allowWatchBookmarks"] == "true"

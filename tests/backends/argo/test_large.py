@@ -49,10 +49,6 @@ def test_sizes_are_those_of_go(text: str, size: int) -> None:
     assert words_bytes([text, text]) == 2 * size + 3
 
 
-def test_no_words_take_a_pair_of_brackets() -> None:
-    assert words_bytes([]) == 2
-
-
 @pytest.mark.parametrize(
     ("args", "way"),
     [
@@ -116,15 +112,6 @@ FEW = (Input(name="x", value=StepRef(step="a"), type="int"),)
 def test_the_way_of_a_script(step: Step, way: str) -> None:
     assert isinstance(step.action, Script)
     assert way_of_script(step, step.action) == way
-
-
-@pytest.mark.parametrize("program", ["perl", "ruby", "node", "/usr/bin/perl5.36"])
-def test_each_interpreter_takes_an_argument_in_its_own_way(program: str) -> None:
-    """-c of perl and ruby only checks the syntax."""
-    workflow = Workflow(name="w", steps=(script(f"print '{TAG}'", program),))
-    text = stages.compile(workflow, "argo", format="json").to_text()
-    [template] = [one for one in json.loads(text)["spec"]["templates"] if "container" in one]
-    assert template["container"]["command"] == [program, "-e"]
 
 
 def container(*args: Text, name: str = "args") -> Step:
@@ -196,22 +183,6 @@ def test_the_way_of_a_manifest(size: int, given: StepRef | None, way: str, own: 
     assert ("'$$'" in read) is False
 
 
-def test_steps_share_a_template_only_if_their_arguments_go_one_way() -> None:
-    """Otherwise one template would protect for the kubelet what the other must not."""
-    steps = (
-        container(BIG, BIG, BIG, DOLLARS, name="step-1"),
-        container("a", "b", "c", DOLLARS, name="step-2"),
-        container(BIG, BIG, BIG, "$$", name="step-3"),
-    )
-    text = stages.compile(Workflow(name="w", steps=steps), "argo", format="json").to_text()
-    used = {
-        task["name"]: task["template"]
-        for template in json.loads(text)["spec"]["templates"]
-        for task in template.get("dag", {}).get("tasks", ())
-    }
-    assert used["step-1"] != used["step-2"]
-
-
 LONG = 'print("$$ $(ARGO_POD_NAME)")\n' + "# long\n" * 20_000
 
 
@@ -268,15 +239,6 @@ LARGE = {
         )
     ),
 }
-
-
-@pytest.mark.parametrize("name", LARGE)
-def test_this_machine_does_large_texts(name: str) -> None:
-    """What the test below compares with; it must be right itself."""
-    result = stages.run(LARGE[name])
-    assert result.status == "succeeded"
-    text = json.dumps(result.outputs)
-    assert name == "variables" or "$$ $(" in text or "$$$$" in text
 
 
 def test_values_that_are_too_long_together_fail_the_step() -> None:

@@ -14,7 +14,7 @@ from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
 from couler.ir.values import Value
 from couler.ir.workflow import Step
-from tests.corpus.build import flow, given, group, item, out, param, part, ref, rng, sh
+from tests.corpus.build import flow, given, item, out, part, ref, rng, sh
 
 
 def written(items: object) -> tuple[Step, Step]:
@@ -41,21 +41,6 @@ def task(template: t.Any, name: str) -> t.Any:
     return found
 
 
-@pytest.mark.parametrize("items", [[1], ["a", "b"], rng(count=3)])
-def test_files_that_are_certain_cost_nothing(items: object) -> None:
-    files = ref("write", "f")
-    inner = group(
-        "around", read("deep", param("all")), inputs=[given("all", files, "file", many=True)]
-    )
-    found = templates(*written(items), read("all", files), inner)
-    assert "inputs" not in found["main"]
-    assert "artifacts" not in found["around"]["inputs"]
-    for reader in (task(found["main"], "all"), task(found["around"], "deep")):
-        assert set(reader["arguments"]) == {"parameters"}
-    [place] = task(found["main"], "around")["arguments"]["parameters"]
-    assert place["value"] == "{{workflow.name}}/write/f"
-
-
 @pytest.mark.parametrize("items", [[], rng(count=0), ref("list"), rng(count=part(ref("list"), 0))])
 def test_in_the_place_of_no_files_is_an_archive_of_nothing(items: object) -> None:
     found = templates(*written(items), read("all", ref("write", "f")))
@@ -73,21 +58,3 @@ def test_in_the_place_of_no_files_is_an_archive_of_nothing(items: object) -> Non
     [own] = found["all"]["inputs"]["artifacts"]  # what Argo takes where there are files
     assert own["s3"] == {"key": "{{=inputs.parameters.files}}"}
     assert "optional" not in own
-
-
-def test_a_group_is_told_that_there_are_no_files() -> None:
-    deeper = group(
-        "deeper", read("deep", param("all")), inputs=[given("all", param("all"), "file", many=True)]
-    )
-    around = group("around", deeper, inputs=[given("all", ref("write", "f"), "file", many=True)])
-    found = templates(*written(ref("list")), around)
-    assert "inputs" not in found["main"]
-    [place] = task(found["main"], "around")["arguments"]["parameters"]
-    assert place["value"] == (
-        "{{=(tasks.write.outputs?.parameters?.f ?? '[]') == '[]' ? '' : "
-        "(workflow.name + '/write/f')}}"
-    )
-    assert "artifacts" not in found["around"]["inputs"]
-    assert len(found["deeper"]["inputs"]["artifacts"]) == 1
-    [instead] = task(found["deeper"], "deep")["arguments"]["artifacts"]
-    assert instead["from"].startswith("{{=inputs.parameters.all == '' ? ")

@@ -10,12 +10,11 @@ import typing as t
 import pytest
 
 from couler.backends.argo.observe import Observer
-from couler.backends.argo.status_nodes import read_nodes, with_nodes
+from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.remote import ENDS, Observation, Observed
 from couler.errors import EngineError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.workflow import Workflow
-from tests.corpus.build import flow, ref, sh
 from tests.support import argo_moments
 
 ENDED = {
@@ -45,17 +44,6 @@ def step(found: Observation, path: str) -> Observed:
 
 def states(found: Observation) -> dict[str, str]:
     return {str(seen.path): seen.status for seen in found.steps}
-
-
-def test_a_run_under_way() -> None:
-    found = observe("halfway")
-    assert states(found) == {**ENDED, "ask": "suspended", "hold": "running"}
-    assert (found.status, found.message, found.finished) == ("running", None, None)
-    assert found.started is not None
-    hold = step(found, "hold")
-    assert hold.started is not None
-    assert hold.finished is None
-    assert [(one.number, one.status) for one in hold.attempts] == [(1, "running")]
 
 
 def test_a_run_that_failed() -> None:
@@ -115,13 +103,6 @@ def test_outputs_are_texts_with_their_types() -> None:
     assert step(found, "ask").outputs == {"rate": {"text": "0.5", "type": "float"}}
 
 
-def test_messages_are_in_words_that_users_know() -> None:
-    found = observe("failed")
-    assert step(found, "never").message == "its condition is false"
-    assert step(found, "after").message == "it needs the success of check, which failed"
-    assert step(found, "check").message is None  # Argo's only has an id
-
-
 def test_a_run_that_was_cancelled() -> None:
     found = observe("cancelled")
     assert (found.status, found.message) == ("cancelled", None)
@@ -149,43 +130,11 @@ def test_what_argo_had_no_time_for_has_ended_with_the_run() -> None:
     assert step(found, "never").status == "omitted"
 
 
-def test_outputs_from_the_cache() -> None:
-    told = sh("told", 'echo "$1"', ref("cached"))
-    found = observe("cached", flow("cached", sh("cached", "echo 1"), told))
-    seen = step(found, "cached")
-    assert (found.status, seen.status, seen.attempts) == ("succeeded", "cached", ())
-    assert seen.outputs == {"result": {"text": "1", "type": "str"}}
-
-
-def test_what_has_not_begun_says_why() -> None:
-    found = Observer(argo_moments.FLAKY).observe({"metadata": {"name": "x"}, "spec": {}})
-    assert (found.status, found.steps) == ("running", ())
-    assert found.message == "Argo's controller has not taken it up yet"
-
-
-def test_a_manifest_that_argo_refuses_is_told() -> None:
-    status = {"phase": "Failed", "message": "invalid spec: template name 'x' undefined"}
-    found = Observer(argo_moments.FLAKY).observe({"metadata": {"name": "x"}, "status": status})
-    assert (found.status, found.message) == ("failed", status["message"])
-
-
 # nodes --------------------------------------------------------------------------------------------
 
 
 def _packed(nodes: object, *, cut: int | None = None) -> str:
     return base64.b64encode(gzip.compress(json.dumps(nodes).encode())[:cut]).decode()
-
-
-def test_compressed_nodes_are_the_same() -> None:
-    plain = argo_moments.read("failed")
-    nodes = plain["status"].pop("nodes")
-    plain["status"]["compressedNodes"] = _packed(nodes)
-    assert read_nodes(plain) == nodes
-    found = Observer(resolve_defaults(argo_moments.WORKFLOW)).observe(plain)
-    assert found == observe("failed")
-    again = with_nodes(plain, nodes)
-    assert "nodes" not in again["status"]
-    assert read_nodes(again) == nodes
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.own import response_condition, state_condition
+from couler.backends.argo.own import response_condition
 from couler.backends.base import Target
 from couler.ir.conditions import Compare, Operator
 from couler.ir.metrics import Counter, Gauge, Histogram, MetricLabel
 from couler.ir.values import Field, Literal, OwnRef, Value
-from couler.ir.workflow import Hook, Http, Step, Workflow
+from couler.ir.workflow import Hook, Step, Workflow
 from tests.corpus.build import flow, group, item, out, param, parameter, ref, sh
 from tests.support import argo_oracle, argo_schema
 
@@ -83,14 +83,6 @@ def test_values_reach_a_metric_of_each_item() -> None:
     ]
 
 
-def test_steps_that_differ_in_their_metrics_share_no_template() -> None:
-    def step(name: str, value: int) -> Step:
-        return sh(name, "true", metrics=[counter(Literal(value=value))])
-
-    spec = emitted(flow("w", step("a", 1), step("b", 2), step("c", 2)))
-    assert sum("metrics" in one for one in spec["templates"]) == 2
-
-
 def test_hooks_stay_with_their_step_in_each_item() -> None:
     hook = Hook(when=own("==", "running"), step=sh("tell", "echo $1", param("p"), result=None))
     each = sh("a", "true", item(), foreach=[1, 2], result=None, hooks=[hook])
@@ -102,25 +94,6 @@ def test_hooks_stay_with_their_step_in_each_item() -> None:
     assert inner["hooks"]["tell"]["arguments"] == {
         "parameters": [{"name": "arg_2", "value": "{{=inputs.parameters.p}}"}]
     }
-
-
-def test_hooks_of_a_step_that_an_exit_handler_reads() -> None:
-    from couler.ir.workflow import ExitHandler
-    from tests.corpus.build import or_else
-
-    hook = Hook(when=own("==", "failed"), step=sh("tell", "true", result=None))
-    end = ExitHandler(
-        name="end", on="any", steps=(sh("show", "echo $1", or_else(ref("a"), "none")),)
-    )
-    spec = emitted(flow("w", sh("a", "echo 1", hooks=[hook]), exit_handlers=[end]))
-    [kept] = [one for one in spec["templates"] if "steps" in one]
-    [[step]] = kept["steps"]
-    assert step["hooks"]["tell"]["expression"].startswith("(steps.a.status == ")
-
-
-def test_a_hook_that_is_named_as_the_end_is_has_another_name() -> None:
-    hook = Hook(when=own("==", "failed"), step=sh("exit", "true", result=None))
-    assert list(emitted(flow("w", sh("a", "true"), hooks=[hook]))["hooks"]) == ["exit-hook"]
 
 
 def test_conditions_on_a_response() -> None:
@@ -135,19 +108,6 @@ def test_conditions_on_a_response() -> None:
     )
     same = response_condition(Compare(left=body, op="==", right=Literal(value=None)))
     assert same == "(toJSON(fromJSON(response.body)['a'][0]) == toJSON(nil))"
-
-
-def test_states_of_hooks() -> None:
-    text = state_condition(own("!=", "running"), "workflow.status")
-    assert text.endswith("workflow.status == 'Running' ? 'running' : 'pending') != 'running'")
-
-
-def test_time_limit_of_a_request_is_one_of_the_request() -> None:
-    """A pod's deadline would not hold: Argo sends requests from a pod that many share."""
-    step = Step(name="a", action=Http(url="https://example.org/"), timeout_s=2.5)
-    made = template(emitted(flow("w", step)), "a")
-    assert made["http"]["timeoutSeconds"] == 3
-    assert "activeDeadlineSeconds" not in made
 
 
 @pytest.mark.slow

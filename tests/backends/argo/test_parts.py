@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.branches import WELL
 from couler.backends.argo.parts import (
     HELPER_TEMPLATES,
     PART_TEMPLATE,
@@ -22,14 +21,14 @@ from couler.backends.argo.parts import (
 from couler.backends.base import Target
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.defaults import resolve_defaults
-from couler.ir.policies import Part, Retry
+from couler.ir.policies import Part
 from couler.ir.verify import verify
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Step, Workflow
 from couler.stages.checks import check_engine
 from tests.backends.argo.absences import REFUSED
 from tests.corpus import cases
-from tests.corpus.build import flow, group, on_completion, on_failure, out, ref, sh
+from tests.corpus.build import flow, group, on_failure, sh
 from tests.support import argo_schema
 from tests.support.divisions import divided
 from tests.support.mill_of_flows import Mill
@@ -70,95 +69,6 @@ def test_an_edge_between_parts_is_a_gate_that_is_skipped_if_it_lets_through() ->
     assert gate["when"] == "{{='arm' contains inputs.parameters.s1[0:1]}}"
     assert tasks(found["couler-part-2"])["b"]["depends"] == "g2.Skipped"
     assert tasks(found["main"])["p2"]["depends"] == "p1"
-
-
-def test_steps_that_wait_for_the_same_step_share_its_gate() -> None:
-    later = in_part("2", "b", "c", depends_on=["a"])
-    found = tasks(templates(flow("f", *in_part("1", "a"), *later))["couler-part-2"])
-    assert {found[name]["depends"] for name in "bc"} == {"g2.Skipped"}
-
-
-def test_leaves_are_looked_at_by_one_task() -> None:
-    found = templates(flow("f", *in_part("1", "a", "b")))["couler-part-1"]
-    assert tasks(found)["g2"] == {
-        "name": "g2",
-        "template": "couler-ends",
-        "depends": "a && b",
-        "when": "false",
-    }
-    [given] = found["outputs"]["parameters"]
-    assert given["valueFrom"]["expression"] == "(tasks.g2.status[1:2] == 'm' ? 'm' : '')"
-
-
-def test_failures_and_errors_are_told_apart_where_a_retry_does() -> None:
-    inner = in_part("1", "a", "b")
-    retry = Retry(limit=1, on=("failure",))
-    found = templates(flow("f", group("g", *inner, retry=retry)))["couler-part-1"]
-    [given] = found["outputs"]["parameters"]
-    assert given["valueFrom"]["expression"] == (
-        "join(map(filter([tasks.a.status, tasks.b.status], 'arm' contains #[1:2]), #[1:2]), '')"
-    )
-
-
-def test_a_step_that_needs_many_has_one_gate() -> None:
-    first = in_part("1", *(f"a{n}" for n in range(30)))
-    second = in_part("2", *(f"b{n}" for n in range(5)), "extra")
-    needed = [*(f"a{n}" for n in range(30) if n != 7), *(f"b{n}" for n in range(5))]
-    last = in_part("3", "join", depends_on=[*needed, on_completion("a7"), on_failure("extra")])
-    found = tasks(templates(flow("f", *first, *second, *last))["couler-part-3"])
-    gates = {name: task["when"] for name, task in found.items() if name.startswith("g")}
-    failure, joint = gates
-    assert found["join"]["depends"] == f"{failure}.Skipped && {joint}.Skipped"
-    first_part = f"inputs.parameters.s2[0:29] matches '^[{WELL}]{{29}}$'"
-    second_part = f"inputs.parameters.s1[1:6] matches '^[{WELL}]{{5}}$'"
-    assert gates[joint] == f"{{{{=!({first_part}) || !({second_part})}}}}"
-
-
-def test_an_edge_that_any_end_fulfils_needs_no_gate() -> None:
-    later = in_part("2", "b", depends_on=[on_completion("a")])
-    found = templates(flow("f", *in_part("1", "a"), *later))
-    assert [*tasks(found["couler-part-2"])] == ["b", "ends"]
-    assert tasks(found["main"])["p2"]["depends"] == "p1"
-
-
-def test_a_part_gives_out_what_others_ask_for_and_nothing_else() -> None:
-    found = templates(
-        flow(
-            "f",
-            *in_part("1", "a", "b", "c"),
-            sh("d", 'echo "$1"', ref("b"), part=Part(group="2")),
-        )
-    )
-    outputs = found["couler-part-1"]["outputs"]["parameters"]
-    assert {given["name"]: given["valueFrom"]["expression"] for given in outputs} == {
-        "s": "tasks.b.status[1:2]",
-        "f": "(tasks.g2.status[1:2] == 'm' ? 'm' : '')",
-        "c1": "((tasks.b.outputs == nil ? nil : tasks.b.outputs.result) ?? '')",
-    }
-    assert "outputs" in found["couler-part-2"]
-    assert found["couler-part-2"]["inputs"]["parameters"] == [{"name": "s1"}, {"name": "v2"}]
-
-
-def test_nothing_but_the_steps_starts_a_pod() -> None:
-    found = templates(flow("f", *in_part("1", "a"), *in_part("2", "b", depends_on=["a"])))
-    for name in HELPER_TEMPLATES:
-        assert found[name].keys() <= {"name", "inputs", "dag", "steps"}
-
-
-def test_a_workflow_without_parts_has_none_of_it() -> None:
-    assert not HELPER_TEMPLATES & templates(flow("f", sh("a", "true"))).keys()
-
-
-def test_parts_of_a_group_take_in_what_they_read_of_it() -> None:
-    inner = [
-        sh("a", 'echo "$1"', ref("seed"), part=Part(group="1")),
-        sh("seed", "echo 1", part=Part(group="1")),
-        sh("b", "true", part=Part(group="2")),
-    ]
-    found = templates(flow("f", group("g", *inner, outputs=[out("o", source=ref("a"))])))
-    [given] = found["g"]["outputs"]["parameters"]
-    assert given["valueFrom"]["expression"] == "tasks.p1.outputs.parameters.c1"
-    assert "inputs" not in found["couler-part-2"]
 
 
 def test_a_bound_of_a_group_holds_with_one_part_at_a_time() -> None:
@@ -205,11 +115,6 @@ def test_names_of_tasks_of_parts_and_gates_are_none_of_steps() -> None:
     assert not {*of_parts} & {*of_steps.values()}
     found = templates(workflow)
     assert [*tasks(found["couler-part-2"])] == ["g3", "g2", "ends-2"]
-
-
-def test_words_of_expressions_are_no_names_of_tasks() -> None:
-    found = templates(flow("f", sh("not", "true"), sh("b", "true", depends_on=["not"])))
-    assert tasks(found["main"])["b"]["depends"] == "s-not"
 
 
 @pytest.mark.parametrize("seed", range(3))

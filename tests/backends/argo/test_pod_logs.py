@@ -88,14 +88,6 @@ def _logs(cluster: EmulatedCluster, run: RemoteRun, **options: t.Any) -> Iterato
     return cluster.quick_remote().logs(run, SAY, **options)
 
 
-def test_what_is_there_is_told_once(
-    cluster: EmulatedCluster, run: RemoteRun, written: Written
-) -> None:
-    assert list(_logs(cluster, run)) == []
-    written.write("one", "two")
-    assert list(_logs(cluster, run)) == ["one", "two"]
-
-
 def test_lines_of_argos_executor_are_left_out(
     cluster: EmulatedCluster, run: RemoteRun, written: Written
 ) -> None:
@@ -110,16 +102,6 @@ def test_lines_of_argos_executor_are_left_out(
         last=True,
     )
     assert list(_logs(cluster, run)) == ["one", "Error: exit status 3"]
-
-
-def test_it_is_followed_until_its_end(
-    cluster: EmulatedCluster, run: RemoteRun, written: Written
-) -> None:
-    written.write("one")
-    followed = _logs(cluster, run, follow=True)
-    assert next(followed) == "one"
-    written.write("two", last=True)
-    assert list(followed) == ["two"]
 
 
 @pytest.mark.parametrize("after", [0, 1, 2])
@@ -140,19 +122,6 @@ def test_a_stream_that_is_cut_goes_on_where_it_broke(
     )
     assert list(lines) == ["one", "two", "three"]
     assert waits.count == 2
-
-
-def test_a_pod_that_is_not_there_yet_is_waited_for(
-    cluster: EmulatedCluster, run: RemoteRun, written: Written
-) -> None:
-    for code, message in ((404, "no such pod"), (400, 'container "main" is waiting to start')):
-        cluster.faults.add(RequestFault("GET", "/log$", code=code, message=message, times=2))
-    written.write("one", last=True)
-    waits = CountedWaits()
-    lines = pod_lines(
-        cluster.api(), "run-1", POD, "main", follow=True, is_over=lambda: False, begin=waits.begin
-    )
-    assert (list(lines), waits.count) == (["one"], 4)
 
 
 def test_who_does_not_follow_does_not_wait(

@@ -8,15 +8,12 @@ import typing as t
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.cachekey import memo_key
 from couler.backends.base import Target
 from couler.ir.base import FrozenDict
-from couler.ir.cachekey import definition_digest
 from couler.ir.pods import ContainerSettings, PodContainer, StepPod
-from couler.ir.policies import Cache, Foreach
-from couler.ir.storage import EnvVar
-from couler.ir.values import Field, ItemRef, Literal, ParamRef, StepRef
-from couler.ir.workflow import Parameter, Schedule, Script, Step, Workflow
+from couler.ir.policies import Foreach
+from couler.ir.values import Field, ItemRef, Literal
+from couler.ir.workflow import Schedule, Script, Step, Workflow
 from tests.support.features.pods import DATABASE
 from tests.support.pod_samples import POD_SAMPLES
 from tests.support.sample_flows import echo, flow
@@ -39,53 +36,6 @@ def spec(name: str) -> dict[str, t.Any]:
     return t.cast("dict[str, t.Any]", manifest(POD_SAMPLES[name])["spec"])
 
 
-def test_a_container_has_its_settings() -> None:
-    found = template(POD_SAMPLES["script-with-all-container-settings"])["script"]
-    assert found["ports"] == [
-        {
-            "name": "http",
-            "containerPort": 8080,
-            "protocol": "TCP",
-            "hostPort": 18080,
-            "hostIP": "127.0.0.1",
-        },
-        {"containerPort": 53, "protocol": "UDP"},
-    ]
-    assert found["restartPolicyRules"] == [
-        {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}},
-        {"action": "Restart", "exitCodes": {"operator": "NotIn", "values": [1, 2]}},
-    ]
-    assert found["resizePolicy"] == [
-        {"resourceName": "cpu", "restartPolicy": "NotRequired"},
-        {"resourceName": "memory", "restartPolicy": "RestartContainer"},
-    ]
-    assert found["volumeDevices"] == [{"name": "blocks", "devicePath": "/dev/xvda"}]
-    assert found["startupProbe"] == {"tcpSocket": {"port": 8080}, "failureThreshold": 30}
-
-
-def test_other_containers_get_values_and_texts_unchanged() -> None:
-    found = template(POD_SAMPLES["containers-beside-and-before"])
-    [database] = found["sidecars"]
-    prepare, greet = found["initContainers"]
-    assert (database["name"], prepare["name"], greet["name"]) == ("database", "prepare", "greet")
-    assert database["args"][0] == "-c"
-    assert database["args"][1] == "{{=replace(inputs.parameters.container_database_2, '$', '$$')}}"
-    assert greet["command"][2] == 'echo "$0" > "$COULER_WORK/$$(date +%s)"'
-    assert greet["args"][1] == "{$(COULER_BRACE)workflow.name}}"
-    assert greet["env"] == [
-        {"name": "COULER_BRACE", "value": "{"},
-        {"name": "COULER_WORK", "value": "/tmp/couler"},
-    ]
-    assert {"name": "couler-work", "mountPath": "/tmp/couler"} in found["container"]["volumeMounts"]
-
-
-def test_a_container_that_does_not_mirror_knows_no_work_folder() -> None:
-    alone = DATABASE.model_copy(update={"args": ("$COULER_WORK",)})
-    found = template(flow(echo("a", sidecars=(alone,))))
-    assert "env" not in found["sidecars"][0]
-    assert "volumes" not in found
-
-
 def test_a_typed_step_shares_a_folder_that_others_name() -> None:
     typed = Script(image="python:3.12-slim", source="pass", function="a")
     beside = PodContainer(name="put", image="busybox", args=("$COULER_WORK/x",), mirror_mounts=True)
@@ -104,53 +54,6 @@ def test_containers_read_items(value: t.Any) -> None:
     assert "item" in text
 
 
-def test_steps_that_differ_in_what_other_containers_read_share_a_template() -> None:
-    def reads(name: str, value: t.Any, **fields: t.Any) -> Step:
-        reader = DATABASE.model_copy(update={"args": (value,), **fields})
-        return echo(name, sidecars=(reader,))
-
-    def templates(*steps: Step) -> int:
-        parameters = (Parameter(name="p", default="x"), Parameter(name="q", default="y"))
-        return len(manifest(flow(*steps, parameters=parameters))["spec"]["templates"]) - 1
-
-    p, q = ParamRef(name="p"), ParamRef(name="q")
-    assert templates(reads("a", p), reads("b", q)) == 2  # few enough to have each its own
-    many = [reads(f"s{index}", p if index % 2 else q) for index in range(120)]
-    assert templates(*many) == 1
-    assert templates(reads("a", p), reads("b", p, image="other")) == 2
-    before = echo("c", init_containers=(DATABASE,))
-    assert templates(echo("d", sidecars=(DATABASE,)), before) == 2
-
-
-def test_pods_and_runs() -> None:
-    found = spec("pods-of-a-workflow")
-    assert found["automountServiceAccountToken"] is False
-    assert found["executor"] == {"serviceAccountName": "executor"}
-    assert found["podSpecPatch"] == '{"terminationGracePeriodSeconds":5}'
-    assert found["podMetadata"] == {"labels": {"team": "ml"}, "annotations": {"note": "a: b"}}
-    assert found["hostAliases"] == [{"ip": "10.0.0.1", "hostnames": ["db", "db.example.org"]}]
-    runs = spec("runs-with-all-settings")
-    assert runs["ttlStrategy"] == {
-        "secondsAfterCompletion": 3600,
-        "secondsAfterSuccess": 60,
-        "secondsAfterFailure": 86400,
-    }
-    assert runs["workflowMetadata"] == {
-        "labels": {"team": "ml"},
-        "annotations": {"note": "all of it"},
-        "labelsFrom": {
-            "database": {"expression": "workflow.parameters.database"},
-            "example.org/what": {"expression": "('on-' + workflow.parameters.database)"},
-            "run": {"expression": "workflow.name"},
-        },
-    }
-    assert runs["podGC"] == {
-        "strategy": "OnWorkflowCompletion",
-        "labelSelector": {"matchLabels": {"team": "ml"}},
-        "deleteDelayDuration": "30s",
-    }
-
-
 def test_scheduled_runs_have_fixed_labels_from_their_beginning() -> None:
     workflow = POD_SAMPLES["runs-with-all-settings"].model_copy(
         update={"schedule": Schedule(cron=("0 3 * * *",))}
@@ -163,26 +66,6 @@ def test_scheduled_runs_have_fixed_labels_from_their_beginning() -> None:
     computed = cron["workflowSpec"]["workflowMetadata"]
     assert set(computed) == {"labelsFrom"}
     assert set(computed["labelsFrom"]) == {"database", "example.org/what", "run"}
-
-
-def test_bounds_of_a_pod() -> None:
-    pod = StepPod(timeout_s=90.5, pending_timeout_s=600)
-    found = template(flow(echo("a", pod=pod, timeout_s=60)))
-    assert (found["timeout"], found["pendingTimeout"]) == ("90500ms", "600s")
-    assert found["activeDeadlineSeconds"] == 60
-
-
-def test_plugins_of_a_run() -> None:
-    [found] = spec("plugins")["executorPlugins"]
-    assert found["metadata"] == {"name": "hello"}
-    assert found["spec"]["sidecar"] == {
-        "automountServiceAccountToken": True,
-        "container": {
-            "name": "hello",
-            "image": "example.org/hello:1",
-            "ports": [{"containerPort": 4355, "protocol": "TCP"}],
-        },
-    }
 
 
 def test_a_display_name_is_that_of_the_template() -> None:
@@ -216,17 +99,3 @@ def test_a_display_name_is_that_of_the_template() -> None:
 def test_tags_in_objects_of_kubernetes_are_refused(fields: dict[str, t.Any]) -> None:
     [problem] = BACKEND.check(flow(echo("a", **fields)), Target())
     assert problem.code == "CLR310"
-
-
-def test_the_key_of_a_cached_step_counts_what_other_containers_are_given() -> None:
-    cached = echo("a", cache=Cache(), sidecars=(DATABASE,))
-    plain = definition_digest(echo("a"), {})
-    assert definition_digest(cached, {}) != plain
-    other = DATABASE.model_copy(update={"env": (EnvVar(name="A", value="x"),)})
-    assert definition_digest(echo("a", sidecars=(other,)), {}) != definition_digest(cached, {})
-    settled = DATABASE.model_copy(update={"pull_policy": "Always"})
-    assert definition_digest(echo("a", sidecars=(settled,)), {}) == definition_digest(cached, {})
-    reads = DATABASE.model_copy(update={"args": (StepRef(step="b"),)})
-    step = echo("a", cache=Cache(), sidecars=(reads,), mounts=())
-    key = template(flow(echo("b"), step))["memoize"]["key"]
-    assert key == memo_key(definition_digest(step, {}), [("container_db_1", None)])

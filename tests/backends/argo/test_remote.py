@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import types
 import typing as t
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.submission import object_name
 from couler.backends.base import Artifact, ArtifactFile, Target
-from couler.backends.remote import KeepsSecrets, Remote, RemoteRun, Scheduling, Submission
+from couler.backends.remote import KeepsSecrets, Remote, RemoteRun, Submission
 from couler.errors import EngineError, LostRunError, RefusedError, WireError
 from couler.ir.paths import StepPath
 from couler.ir.policies import SourceRef
@@ -33,22 +32,6 @@ PLAIN = flow("plain", sh("say", 'echo "$1"'), parameters=[parameter("n", "1"), p
 def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
     with emulated_cluster(tmp_path) as found:
         yield found
-
-
-def test_a_run_is_a_workflow_of_its_name(cluster: EmulatedCluster) -> None:
-    remote = cluster.remote()
-    place = remote.submit(submission(PLAIN, n="7"))
-    [found] = cluster.objects("Workflow")
-    metadata = found["metadata"]
-    assert place == {"name": "run-1", "namespace": "default", "uid": metadata["uid"]}
-    assert metadata["name"] == "run-1"
-    assert metadata["labels"] == {"couler/run": "run-1", "couler/workflow": "plain"}
-    given = found["spec"]["arguments"]["parameters"]
-    assert given == [{"name": "n", "value": "7"}, {"name": "m", "value": "2"}]
-
-
-def test_it_is_a_remote_with_schedules(cluster: EmulatedCluster) -> None:
-    assert isinstance(cluster.remote(), Scheduling)
 
 
 @pytest.mark.parametrize("run_id", ["Trains_Model.v2", "x" * 64, "-"])
@@ -70,16 +53,6 @@ def test_to_submit_twice_is_to_submit_once(cluster: EmulatedCluster, cut: str | 
         cluster.faults.add(RequestFault("POST", "/workflows", times=1, cut=cut))  # type: ignore[arg-type]
     first = remote.submit(submission(PLAIN))
     assert remote.submit(submission(PLAIN)) == first
-    assert len(cluster.objects("Workflow")) == 1
-
-
-@pytest.mark.parametrize(("code", "retry_after"), [(429, "0"), (503, None)])
-def test_a_busy_server_is_asked_again(
-    cluster: EmulatedCluster, code: int, retry_after: str | None
-) -> None:
-    fault = RequestFault("POST", "/workflows", code=code, times=2, retry_after=retry_after)
-    cluster.faults.add(fault)
-    cluster.quick_remote().submit(submission(PLAIN))
     assert len(cluster.objects("Workflow")) == 1
 
 
@@ -111,20 +84,6 @@ def test_what_the_server_refuses_is_one_message(
     assert isinstance(caught.value, RefusedError) == (code < 500)  # nobody knows what 500 did
     assert "\n" not in str(caught.value)
     assert cluster.objects("Workflow") == []
-
-
-@pytest.mark.parametrize("code", [400, 401, 403, 422])
-@pytest.mark.parametrize("cut", ["after", "within"])
-def test_a_refusal_of_what_was_taken_already_is_not_believed(
-    cluster: EmulatedCluster, cut: str, code: int
-) -> None:
-    """What is sent again may be refused, such as by a quota that the run itself has filled."""
-    cluster.faults.add(RequestFault("POST", "/workflows", times=1, cut=cut))  # type: ignore[arg-type]
-    cluster.faults.add(RequestFault("POST", "/workflows", code=code, message="exceeded quota"))
-    remote = cluster.quick_remote()
-    place = remote.submit(submission(PLAIN))
-    [found] = cluster.objects("Workflow")
-    assert place["uid"] == found["metadata"]["uid"]
 
 
 def test_a_creation_whose_answer_is_an_error_is_looked_for(cluster: EmulatedCluster) -> None:
@@ -256,23 +215,6 @@ def test_a_template_is_put_in_place_and_run(cluster: EmulatedCluster) -> None:
     assert found["spec"]["arguments"]["parameters"] == [{"name": "n", "value": "7"}]
 
 
-def test_the_controller_hears_of_a_template_before_its_run(
-    cluster: EmulatedCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[tuple[float, int, int]] = []
-
-    def look(seconds: float) -> None:
-        counts = (len(cluster.objects(kind)) for kind in ("WorkflowTemplate", "Workflow"))
-        seen.append((seconds, *counts))
-
-    monkeypatch.setattr("couler.backends.argo.remote.TEMPLATE_HEARD_S", 2.0)
-    monkeypatch.setattr("couler.backends.argo.remote.time", types.SimpleNamespace(sleep=look))
-    for target, told in ((Target(options={"kind": "WorkflowTemplate"}), [(2.0, 1, 0)]), (None, [])):
-        cluster.quick_remote().submit(submission(PLAIN, f"run-{bool(told)}", target=target))
-        assert seen == told
-        seen.clear()
-
-
 SCHEDULED = PLAIN.model_copy(
     update={"schedule": Schedule(cron=("0 3 * * *",)), "labels": {"team": "ml"}}
 )
@@ -304,19 +246,6 @@ def test_a_schedule_is_put_in_place_paused_and_begun_again(cluster: EmulatedClus
         remote.schedule(PLAIN, submission(PLAIN).artifact)
 
 
-def test_cancel_asks_for_the_end_once(cluster: EmulatedCluster) -> None:
-    remote = cluster.remote()
-    run = submitted(remote, PLAIN.model_copy(update={"suspended": True}))
-    cluster.set_status("run-1", {"phase": "Running"})
-    remote.cancel(run)
-    spec = cluster.objects("Workflow")[0]["spec"]
-    assert spec["shutdown"] == "Stop"
-    assert "suspend" not in spec  # a run that is suspended would never end
-    assert remote.observe(run).status == "running"
-    cluster.set_status("run-1", {"phase": "Failed"})
-    assert remote.observe(run).status == "cancelled"
-
-
 def test_cancel_leaves_exit_handlers_the_time_to_run(cluster: EmulatedCluster) -> None:
     remote = cluster.remote()
     handler = ExitHandler(name="tell", on="any", steps=(sh("say", "true"),))
@@ -328,16 +257,6 @@ def test_cancel_leaves_exit_handlers_the_time_to_run(cluster: EmulatedCluster) -
     cluster.set_status("run-1", {"phase": "Failed", "message": "Step exceeded its deadline"})
     seen = remote.observe(run)
     assert (seen.status, seen.message) == ("cancelled", None)
-
-
-@pytest.mark.parametrize("phase", ["Succeeded", "Failed", "Error"])
-def test_cancel_changes_nothing_that_has_ended(cluster: EmulatedCluster, phase: str) -> None:
-    remote = cluster.remote()
-    run = submitted(remote, PLAIN)
-    cluster.set_status("run-1", {"phase": phase})
-    before = cluster.objects("Workflow")
-    remote.cancel(run)
-    assert cluster.objects("Workflow") == before
 
 
 def test_delete_takes_it_away_once(cluster: EmulatedCluster) -> None:
@@ -439,18 +358,6 @@ def test_a_run_that_is_suspended_goes_on(cluster: EmulatedCluster) -> None:
     remote.resume(run, StepPath())
     assert "suspend" not in cluster.objects("Workflow")[0]["spec"]
     assert remote.observe(run).message is None
-
-
-def test_a_cluster_that_is_away_is_told_of(cluster: EmulatedCluster) -> None:
-    remote = cluster.quick_remote()
-    run = submitted(remote, PLAIN)
-    for cut in ("before", "after", "within"):
-        cluster.faults.add(RequestFault("GET", "/workflows", cut=cut, times=2))  # type: ignore[arg-type]
-    assert remote.observe(run).status == "running"
-    cluster.faults.add(RequestFault("GET", "/workflows", code=403, message="no rights"))
-    with pytest.raises(RestError, match="was refused with 403: no rights") as caught:
-        remote.observe(run)
-    assert caught.value.code == 403
 
 
 OTHERS = {

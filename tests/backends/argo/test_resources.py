@@ -14,7 +14,6 @@ from couler.backends.base import Target
 from couler.ir.manifests import ManifestValue
 from couler.ir.values import Literal
 from couler.ir.workflow import Job, Step, Workflow
-from tests.support import argo_schema
 from tests.support.mills import argo, kubelet
 
 HEAD = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "train-"}}
@@ -30,43 +29,6 @@ def manifest(template: dict[str, t.Any]) -> dict[str, t.Any]:
     text = re.sub(r"\{\{=.*?value_(\d+).*\}\}", r"value \1", template["resource"]["manifest"])
     found: dict[str, t.Any] = yaml.safe_load(text)
     return found
-
-
-def test_values_become_parameters_and_keep_their_types() -> None:
-    with couler.Workflow("w", n=2, rate=0.5) as wf:
-        couler.run_job(
-            {
-                **HEAD,
-                "spec": {"n": wf.params.n, "args": ["--rate", couler.text("{}", wf.params.rate)]},
-            },
-            step_name="train",
-        )
-    found = templates(wf)
-    assert manifest(found["train"])["spec"] == {"n": "value 0", "args": ["--rate", "value 1"]}
-    text = found["train"]["resource"]["manifest"]
-    assert '"n": {{=int(inputs.parameters.value_0)}}\n' in text
-    [task] = found["main"]["dag"]["tasks"]
-    assert [one["value"] for one in task["arguments"]["parameters"]] == [
-        "{{workflow.parameters.n}}",
-        "{{workflow.parameters.rate}}",
-    ]
-
-
-def test_the_api_server_takes_the_manifest() -> None:
-    with couler.Workflow("w", n=2) as wf:
-        couler.run_job({**HEAD, "spec": {"n": wf.params.n}}, step_name="train")
-    assert argo_schema.problems(yaml.safe_load(wf.compile("argo").to_text())) == []
-
-
-def test_jobs_of_one_place_share_a_template() -> None:
-    with couler.Workflow("w") as wf:
-        first = couler.run_container("busybox", ["echo"], step_name="first")
-        for rate in ("0.1", "0.2"):
-            spec = {"rate": couler.text("{}", rate), "from": first}
-            couler.run_job({**HEAD, "spec": spec}, step_name=f"train-{rate[-1]}")
-    found = templates(wf)
-    assert set(found) == {"main", "first", "train"}
-    assert manifest(found["train"])["spec"] == {"rate": "value 0", "from": "value 1"}
 
 
 def test_a_value_that_is_known_is_written_out() -> None:
@@ -110,16 +72,6 @@ def test_text_that_looks_like_a_mark_stays() -> None:
         )
     spec = manifest(templates(wf)["train"])["spec"]
     assert spec == {"a": "couler-value-0-", "b": "couler-value--0-", "n": "value 0"}
-
-
-def test_dollars_are_protected_from_the_kubelet() -> None:
-    with couler.Workflow("w", n=2) as wf:
-        couler.run_job(
-            {**HEAD, "spec": {"$(A)": "$(HOST):$$", "price": "$5", "x": wf.params.n}},
-            step_name="train",
-        )
-    spec = manifest(templates(wf)["train"])["spec"]
-    assert spec == {"$$(A)": "$$(HOST):$$$", "price": "$5", "x": "value 0"}
 
 
 @pytest.mark.parametrize("own", [True, False])

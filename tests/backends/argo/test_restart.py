@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
-from couler.backends.argo.reset import Reset, has_ended, pod_name, reset
+from couler.backends.argo.reset import Reset, reset
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
-from couler.errors import EngineError, RefusedError
+from couler.errors import RefusedError
 
 Json = t.Any
 NOW = datetime.datetime(2026, 1, 31, 8, 0, tzinfo=datetime.UTC)
@@ -146,40 +146,6 @@ def test_the_failed_step_is_gone_and_what_it_is_in_runs_again() -> None:
     assert nodes[f"{RUN}.first"]["finishedAt"] == "2026-01-30T00:00:01Z"
 
 
-def test_the_run_is_as_if_it_had_not_ended() -> None:
-    run = chain()
-    result = run.again("bad")
-    new = result.workflow
-    assert has_ended(run.workflow)
-    assert not has_ended(new)
-    assert new["metadata"]["labels"] == {"couler/run": RUN}
-    assert new["metadata"]["resourceVersion"] == "7"
-    assert new["spec"] == CHAIN
-    status = new["status"]
-    assert not status.keys() & {"phase", "message", "progress"}
-    assert (status["startedAt"], status["finishedAt"]) == ("2026-01-31T08:00:00Z", None)
-    assert status["conditions"] == [{"type": "Completed", "status": "False"}]
-    assert set(status["taskResultsCompletionStatus"]) == {RUN, f"{RUN}.first"}
-    assert status["outputs"]["parameters"] == [{"name": "of-first", "value": "kept"}]
-
-
-def test_pods_of_what_is_gone_are_named() -> None:
-    result = chain().again("bad")
-    expected = {
-        pod_name(RUN, {"name": f"{RUN}.{name}", "templateName": "say"})
-        for name in ("bad", "onExit.tell")
-    }
-    assert set(result.pods) == expected
-    assert all(name.startswith(f"{RUN}-say-") for name in expected)
-
-
-def test_what_is_given_is_not_changed() -> None:
-    run = chain()
-    before = repr(run.workflow)
-    run.again("bad")
-    assert repr(run.workflow) == before
-
-
 def test_compressed_nodes_stay_compressed() -> None:
     run = chain()
     plain = run.workflow
@@ -196,14 +162,6 @@ def test_a_workflow_that_becomes_too_large_is_compressed() -> None:
     result = run.again("bad", spec=large)
     assert "nodes" not in result.workflow["status"]
     assert phases(result) == {RUN: "Running", "first": "Succeeded"}
-
-
-def test_nodes_in_a_database_are_refused() -> None:
-    found = chain().workflow
-    del found["status"]["nodes"]
-    found["status"]["offloadNodeStatusVersion"] = "fnv:1"
-    with pytest.raises(EngineError, match="kept in a database"):
-        reset(found, CHAIN, {}, {f"{RUN}.bad"})
 
 
 def test_what_waits_for_what_runs_again_cannot_be_kept() -> None:
@@ -249,16 +207,6 @@ def items() -> Run:
     run.add("each(2:d)", below=[group], path="each[2]")
     run.add("all", "Omitted", type="Skipped", below=[bad])
     return run
-
-
-def test_an_item_of_a_foreach() -> None:
-    result = items().again("each[1]")
-    assert phases(result) == {
-        RUN: "Running",
-        "each": "Running",
-        "each(0:a)": "Succeeded",
-        "each(2:d)": "Succeeded",
-    }
 
 
 def test_a_list_that_becomes_shorter() -> None:

@@ -136,14 +136,6 @@ def test_a_run_is_followed_to_its_end(server: ArgoServer, remote: ArgoRemote) ->
     assert server.streams == 1
 
 
-def test_following_survives_connections_that_break(server: ArgoServer, remote: ArgoRemote) -> None:
-    server.faults.add(Fault("/workflow-events/", after_events=3, times=2))
-    server.faults.add(Fault("/workflow-events/", cut="within", times=1))
-    seen = followed(server, remote, begun(remote), lambda number: None)
-    assert states(seen[-1]) == ENDED
-    assert server.streams >= 2
-
-
 def test_following_survives_a_server_that_restarts(server: ArgoServer, remote: ArgoRemote) -> None:
     run = begun(remote)
     port = server.address
@@ -307,16 +299,6 @@ def test_a_step_that_does_not_go_on_is_no_success(server: ArgoServer, remote: Ar
         remote.api.resume(ASK, f"{ASK}-0", {})
 
 
-def test_a_run_is_deleted_once(server: ArgoServer, remote: ArgoRemote) -> None:
-    run = begun(remote)
-    remote.delete(run)
-    remote.delete(run)
-    assert [action for action, *_ in server.service.done] == ["delete"]
-    for ask_for in (remote.observe, remote.cancel):
-        with pytest.raises(LostRunError, match="there is no Workflow chain-1"):
-            ask_for(run)
-
-
 # restarting ---------------------------------------------------------------------------------------
 
 
@@ -356,17 +338,6 @@ def test_a_restart_whose_answer_is_lost_is_done_once(
     assert [action for action, *_ in server.service.done] == ["retry"]
 
 
-@pytest.mark.parametrize("code", [502, 503, 504])
-def test_a_restart_that_is_not_done_is_no_success(
-    server: ArgoServer, remote: ArgoRemote, failed: RemoteRun, code: int
-) -> None:
-    server.faults.add(Fault("/retry$", code=code, times=1))
-    with pytest.raises(EngineError, match=f"{code}: refused by the test") as caught:
-        restart(remote, failed, *AGAIN)
-    assert not isinstance(caught.value, RefusedError)
-    assert server.service.done == []
-
-
 def test_a_restart_that_may_be_done_and_cannot_be_looked_at_is_not_refused(
     server: ArgoServer, remote: ArgoRemote, failed: RemoteRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -397,13 +368,6 @@ def test_a_restart_of_a_changed_workflow_needs_the_cluster(
     with pytest.raises(RefusedError, match=r"runs a changed workflow.*Kubernetes API"):
         restart(remote, failed, *AGAIN, workflow=chain("/elsewhere"))
     assert server.service.done == []
-
-
-def test_a_run_that_goes_on_is_not_restarted(server: ArgoServer, remote: ArgoRemote) -> None:
-    run = begun(remote)
-    server.service.play(CHAIN, recorded("chain")[3])
-    with pytest.raises(RefusedError, match="has not ended, so it cannot be restarted"):
-        restart(remote, run, *AGAIN)
 
 
 # schedules, and other objects ---------------------------------------------------------------------
@@ -466,15 +430,6 @@ def test_schedules_of_a_server_are_listed_and_taken_away(
     policies = [(name, *query.values()) for what, name, query in server.service.done[1:]]
     assert policies == [("nightly", "Orphan"), ("hourly", "Background")]
     assert remote.find_schedule("nightly") is None
-
-
-def test_a_template_is_put_in_place_and_run(server: ArgoServer, remote: ArgoRemote) -> None:
-    workflow = flow("kept-there", sh("a", "true"))
-    target = Target(options={"kind": "WorkflowTemplate"})
-    artifact = ArgoBackend().compile(resolve_defaults(workflow), target)
-    one = submission(workflow, "stored-1")
-    remote.submit(type(one)("stored-1", workflow, artifact))
-    assert remote.api.get("stored-1")["spec"]["workflowTemplateRef"] == {"name": "kept-there"}
 
 
 def test_kinds_that_the_server_does_not_take(remote: ArgoRemote) -> None:

@@ -107,18 +107,6 @@ def test_to_delete_over_a_bad_line_is_to_delete(
     assert names(server) == []
 
 
-def test_a_server_that_is_not_there(server: ArgoServer, remote: ArgoRemote, run: RemoteRun) -> None:
-    server.stop()
-    with pytest.raises(EngineError, match=r"argo: GET .* got no answer: "):
-        remote.observe(run)
-
-
-def test_a_server_that_is_slow(server: ArgoServer, run: RemoteRun) -> None:
-    server.faults.add(Fault("/api/v1/", delay_s=1.0))
-    with pytest.raises(EngineError, match="got no answer"):
-        connected(server, timeout_s=0.2).observe(run)
-
-
 def test_a_token_that_is_not_taken(server: ArgoServer, run: RemoteRun) -> None:
     with pytest.raises(EngineError, match="token not valid for running mode") as caught:
         connected(server, token="wr0ng").observe(run)
@@ -144,13 +132,3 @@ def test_to_submit_over_a_bad_line_is_to_submit_once(
     place = remote.submit(one)
     assert remote.submit(one) == place
     assert names(server) == [CHAIN]
-
-
-def test_what_the_schema_refuses(server: ArgoServer, remote: ArgoRemote) -> None:
-    from tests.support import argo_schema
-
-    if not argo_schema.available():
-        pytest.skip("the schemas are not beside this checkout (../shared/schemas/argo)")
-    wrong = {"metadata": {"name": "wrong"}, "spec": {"entrypoint": 5}}
-    with pytest.raises(EngineError, match="Workflow is invalid: spec/entrypoint"):
-        remote.api.create({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", **wrong})

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from couler import stages
-from couler.backends.argo import manifest
 from couler.backends.argo.check import status_bytes
 from couler.backends.argo.limits import MAX_BYTES, MAX_PARAMETERS, MAX_TASKS, MAX_TEMPLATES
 from couler.errors import InvalidWorkflowError
@@ -128,17 +127,6 @@ def test_steps_that_argo_must_keep_together_stay_in_the_first_run() -> None:
         stages.plan(removed, engine="argo", passes=["split{run_steps=20}"])
 
 
-def test_the_first_run_has_room_for_its_own_templates_beside_those_of_the_others() -> None:
-    """Its entry, what ends parts and looks at leaves, what stops runs and where that stands."""
-    runs = MAX_TEMPLATES - 6
-    fits = stages.plan(layered(runs, 10), engine="argo", passes=["split{run_steps=1}"])
-    *_, main = json.loads(stages.compile(fits, "argo", format="json").to_text())["items"]
-    check_limits(main)
-    with pytest.raises(InvalidWorkflowError, match=f"at most {runs} can be had") as caught:
-        stages.plan(layered(runs + 1, 10), engine="argo", passes=["split{run_steps=1}"])
-    assert [problem.code for problem in caught.value.diagnostics] == ["CLR541"]
-
-
 def test_a_bounded_group_runs_its_parts_in_turn_only_if_it_must() -> None:
     def bounded(count: int) -> Workflow:
         group = Step(name="g", action=Group(steps=layered(count, 10).steps), max_parallel=3)
@@ -149,23 +137,6 @@ def test_a_bounded_group_runs_its_parts_in_turn_only_if_it_must() -> None:
     few = stages.plan(bounded(100), engine="argo", passes=["split{group_steps=50}"])
     assert few.workflow.steps[0] == few.source.steps[0]
     assert "the engine would run one group after the other" in few.log.records[-1].reason
-
-
-def test_nothing_is_compiled_again_once_it_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once as it is written and once in parts: checking and writing take what was measured."""
-    count = 0
-
-    def counted(workflow: Workflow, options: manifest.ManifestOptions) -> manifest.Manifest:
-        nonlocal count
-        count += 1
-        return make(workflow, options)
-
-    make = manifest.manifest
-    monkeypatch.setattr(manifest, "manifest", counted)
-    for workflow, times in ((layered(100, 10), 1), (layered(300, 10), 2)):
-        count = 0
-        stages.compile(stages.plan(workflow, engine="argo"), "argo")
-        assert count == times
 
 
 @pytest.mark.slow

@@ -12,23 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.tags import Tagged, foreign_tags, tag_in, variable
+from couler.backends.argo.tags import Tagged, foreign_tags, tag_in
 from couler.backends.base import Target
 from couler.errors import SerializationError
 from couler.ir.actions import Plugin
 from couler.ir.artifacts import GitLocation, S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
-from couler.ir.listing import ListFiles
-from couler.ir.policies import Cache, Foreach, SourceRef
+from couler.ir.policies import Foreach
 from couler.ir.storage import EnvVar, HostVolume
 from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Text
 from couler.ir.verify import verify
-from couler.ir.workflow import Container, Http, Input, Output, Step, Workflow
+from couler.ir.workflow import Container, Http, Input, Step, Workflow
 from tests.support import ir_texts
 from tests.support.ir_texts import Place
 from tests.support.mills import argo, kubelet
-from tests.support.sample_flows import flow
 
 MARK = "Zq7"
 """Text without a meaning for anybody, in place of the hostile one."""
@@ -150,14 +148,6 @@ def test_there_is_a_sample_for_every_field_with_text() -> None:
     assert ir_texts.text_fields() - stated == set()
 
 
-@pytest.mark.parametrize("text", [*TAGS, "**/{{item}}.csv"])
-def test_patterns_of_files_hold_no_tags(text: str) -> None:
-    action = ListFiles(at=S3Location(key="in", bucket="data"), pattern=text)
-    tree = tree_of(flow(Step(name="a", action=action, outputs=(Output(type="list"),))))
-    assert tree is not None
-    assert not [one for _, one in texts(tree) if "{{" in one]
-
-
 @pytest.mark.parametrize("owner", sorted({key[0] for key in PLACES}))
 def test_a_tag_in_any_field_is_text_or_refused(owner: str) -> None:
     for key, place in PLACES.items():
@@ -237,62 +227,6 @@ def test_the_message_names_the_field_and_the_step(workflow: Workflow, field: str
     assert any(f"argo: {field} of {whose} holds " in one.message for one in problems), problems
 
 
-def test_the_message_shows_the_tag_of_a_long_text() -> None:
-    [problem] = ArgoBackend().check(step(annotations={"a": "x" * 500 + TAG + "y" * 500}), Target())
-    assert TAG in problem.message
-    assert len(problem.message) < 300
-
-
-def test_text_that_is_joined_with_a_value_is_told_to_be_handed_on_apart() -> None:
-    first = Step(name="first", action=Container(image="alpine:3", command=("true",)))
-    joined = Template(parts=("n is ", StepRef(step="first"), " {{ x"))
-    show = Container(image="alpine:3", command=("echo",), args=(joined,))
-    workflow = Workflow(name="w", steps=(first, Step(name="show", action=show)))
-    [problem] = ArgoBackend().check(workflow, Target())
-    assert (problem.code, problem.step) == ("CLR310", "show")
-    assert "Text is protected where it stands by itself, but not where it is joined" in (
-        problem.message
-    )
-    assert "Put the text into" not in problem.message
-    [other] = ArgoBackend().check(step(annotations={"note": TAG}), Target())
-    assert "Put the text into" in other.message
-
-
-@pytest.mark.parametrize("text", ["{{ open", f"{TAG} {{{{=1+1}}}}"])
-def test_braces_in_an_argument_and_in_the_key_of_a_cache_are_text(text: str) -> None:
-    def of(word: str, salt: str) -> dict[str, t.Any]:
-        show = Container(image="alpine:3", command=("echo",), args=(word,))
-        made = step(action=show, cache=Cache(salt=salt))
-        assert list(ArgoBackend().check(made, Target())) == []
-        manifest = json.loads(ArgoBackend().compile(made, Target(), format="json").to_text())
-        [found] = [one for one in manifest["spec"]["templates"] if "memoize" in one]
-        return found
-
-    found = of(text, text)
-    assert "{{" not in json.dumps(found)
-    key = found["memoize"]["key"]
-    assert len(key) == 64
-    assert key not in {of(text, "x")["memoize"]["key"], of("x", text)["memoize"]["key"]}
-
-
-def test_steps_whose_texts_hold_tags_do_not_hand_them_on_as_parameters() -> None:
-    """A text of one template that differs between steps becomes a parameter, which Argo reads."""
-    steps = tuple(
-        Step(
-            name=f"a{number}",
-            action=Container(image="alpine:3", command=("true",)),
-            inputs=(Input(name="x", value=Literal(value=f"{{{{item}}}} {number}")),),
-            source=SourceRef(file="flow.py", line=1),
-        )
-        for number in range(3)
-    )
-    workflow = Workflow(name="w", steps=steps)
-    assert list(ArgoBackend().check(workflow, Target())) == []
-    text = ArgoBackend().compile(workflow, Target(), format="json").to_text()
-    templates = json.loads(text)["spec"]["templates"]
-    assert [one["name"] for one in templates if "container" in one] == ["a0", "a1", "a2"]
-
-
 @pytest.mark.parametrize(
     ("value", "found"),
     [
@@ -312,11 +246,6 @@ def test_steps_whose_texts_hold_tags_do_not_hand_them_on_as_parameters() -> None
 )
 def test_tags_that_would_come_out_of_a_value(value: Text, found: str | None) -> None:
     assert tag_in(value) == found
-
-
-def test_what_the_backend_means_is_no_tag_of_the_user() -> None:
-    tree = {"a": variable("item"), "b": ["{{item}}", "{{x}}"], "metrics": {"help": "{{x}}"}}
-    assert list(foreign_tags(tree)) == [(("b", 0), "{{item}}"), (("metrics", "help"), "{{x}}")]
 
 
 def test_a_tag_in_any_kind_of_object_is_found() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -10,7 +9,6 @@ from couler.backends.argo.text import (
     BRACE_VARIABLE,
     has_tag,
     protect,
-    uses_brace_variable,
 )
 from couler.ir.kubelet import protect_dollars
 from tests.support.mills import TagReadError, argo, kubelet
@@ -49,11 +47,6 @@ def test_a_text_that_the_model_reads_counts_as_having_a_tag(text: str) -> None:
 def test_harmless_text_is_not_changed(text: str) -> None:
     if "{{" not in text and "$$" not in text and "$(" not in text:
         assert protect(text) == text
-
-
-@pytest.mark.parametrize("text", ["{{item}}", "a {{=1+1}} b"])
-def test_a_text_with_a_tag_uses_the_variable_for_a_brace(text: str) -> None:
-    assert uses_brace_variable(protect(text))
 
 
 def test_the_model_of_the_kubelet_on_hand_worked_cases() -> None:

@@ -23,30 +23,6 @@ def to_parameter(name: Name) -> Name:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("workflow.name", "workflow.parameters.name"),
-        ("workflow?.name", "workflow.parameters.name"),
-        ("workflow.labels['a/b']", "workflow.parameters['labels-a/b']"),
-        ("workflow.creationTimestamp.s", "workflow.parameters['creationTimestamp-s']"),
-        ("workflow . name", "workflow.parameters.name"),
-        ("workflow.parameters['a b'] ?? 'x'", "workflow.parameters['a b'] ?? 'x'"),
-        ("workflow.name[0:3]", "workflow.parameters.name[0:3]"),
-        ("workflow.labels.x.y", "workflow.parameters['labels-x'].y"),
-        ("tasks.workflow.name", "tasks.workflow.name"),
-        ("my_workflow.name + $workflow.name", "my_workflow.name + $workflow.name"),
-        ("'workflow.name' + \"workflow.name\"", "'workflow.name' + \"workflow.name\""),
-        ("`workflow.name`", "`workflow.name`"),
-        (r"'it\'s workflow.name'", r"'it\'s workflow.name'"),
-        ("workflow", "workflow"),
-        ("[workflow.uid,(workflow.name)]", "[workflow.parameters.uid,(workflow.parameters.name)]"),
-    ],
-)
-def test_an_expression(before: str, after: str) -> None:
-    assert rename_in_expression(before, to_parameter) == after
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
         ("a {{workflow.name}} b", "a {{workflow.parameters.name}} b"),
         ("{{ workflow.uid }}", "{{ workflow.parameters.uid }}"),
         ("{{workflow.labels.app.io}}", "{{workflow.parameters.labels-app.io}}"),

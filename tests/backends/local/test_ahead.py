@@ -36,12 +36,6 @@ def ahead() -> Ahead:
     return Ahead(StepPath(), make, progress)
 
 
-def test_all_that_a_decision_relies_on_is_decided_with_it() -> None:
-    made = ahead()
-    asyncio.run(made.foresee("a", KNOWN["a"], lambda one, _view, _since: KNOWN[one.step.name]))
-    assert made.known == KNOWN
-
-
 def test_what_begins_to_run_meanwhile_is_not_counted_on() -> None:
     made = ahead()
     looked: list[str] = []
@@ -55,33 +49,3 @@ def test_what_begins_to_run_meanwhile_is_not_counted_on() -> None:
     asyncio.run(made.foresee("a", KNOWN["a"], look))
     assert looked == ["a", "b", "c", "a"]  # the second time b runs, and c is not known any more
     assert made.known == {}
-
-
-def test_what_ends_otherwise_meanwhile_is_what_counts() -> None:
-    made = ahead()
-    other = Sighting("b", End("cached", {"result": Single("other", "str")}), is_kept=True)
-    seen: list[object] = []
-
-    def look(one: Instance, view: View, _since: int) -> Sighting | None:
-        made.known.setdefault("b", other)
-        if one.step.name == "c":
-            seen.append(view.steps["b"]["result"])
-            return KNOWN["c"] if view.steps["b"]["result"] == Single("b", "str") else None
-        return KNOWN[one.step.name]
-
-    asyncio.run(made.foresee("a", KNOWN["a"], look))
-    assert seen == [Single("b", "str"), Single("other", "str")]
-    assert made.known == {"b": other}
-
-
-def test_what_is_needed_is_not_looked_for_again() -> None:
-    made = ahead()
-    looked: list[str] = []
-
-    def look(one: Instance, _view: View, _since: int) -> Sighting | None:
-        looked.append(one.step.name)
-        return None if one.step.name == "c" else KNOWN[one.step.name]
-
-    for _ in range(2):
-        asyncio.run(made.foresee("a", KNOWN["a"], look))
-    assert looked == ["a", "b", "c"]

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from couler.backends.base import Backend, Ignored, Lowered, Target, Unsupported
+from couler.backends.base import Backend, Target
 from couler.backends.local import LocalBackend
 from couler.errors import EngineOptionError, InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.features import Feature
@@ -75,11 +75,3 @@ def test_unknown_formats_profiles_and_options_are_refused() -> None:
         LOCAL.capabilities(Target(profile="cloud"))
     with pytest.raises(EngineOptionError, match="no option 'speed'"):
         LOCAL.compile(workflow, Target(options={"speed": 2}))
-
-
-def test_lowered_features_say_how() -> None:
-    support = LOCAL.capabilities(Target())[Feature.CONTAINER]
-    assert isinstance(support, Lowered)
-    assert "image is not used" in support.by
-    assert isinstance(LOCAL.capabilities(Target())[Feature.JOB], Unsupported)
-    assert isinstance(LOCAL.capabilities(Target())[Feature.SECURITY_CONTEXT], Ignored)

@@ -15,7 +15,7 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.place import Place
-from couler.errors import CoulerError, StateError
+from couler.errors import StateError
 from couler.ir.policies import Retry
 from couler.ir.workflow import Workflow
 from couler.state.journal import Journal
@@ -106,22 +106,6 @@ def test_files_of_a_run_that_cannot_be_made_are_an_error_of_the_state(
             run(workflow, tmp_path)
     result = retry(tmp_path)
     assert Path(result.outputs["f"]).read_text(encoding="utf-8") == "1\n"
-
-
-def test_file_parameter_that_cannot_be_stored_is_an_error_of_the_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tests.corpus.build import parameter
-
-    (tmp_path / "data").write_text("content", encoding="utf-8")
-    workflow = flow("w", sh("a", "true"), parameters=[parameter("f", type="file")])
-    fail(monkeypatch, ObjectStore, "put", FULL, 0)
-    with pytest.raises(CoulerError, match="No space left on device"):
-        LocalBackend().run(
-            workflow,
-            parameters={"f": str(tmp_path / "data")},
-            options=RunOptions(home=tmp_path / "home"),
-        )
 
 
 def test_lock_of_a_mutex_that_cannot_be_made_is_an_error_of_the_state(tmp_path: Path) -> None:

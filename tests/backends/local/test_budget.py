@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
@@ -20,7 +19,6 @@ from couler.state.cache import list_entries, pin_entries, stats_of_cache
 from couler.state.home import Home
 from couler.state.results import Event, RunResult
 from couler.state.runs import cache_decisions_of
-from couler.state.tables import run_objects, runs
 from couler.store import ObjectStore
 from tests.corpus.build import flow, given, out, ref, sh
 
@@ -70,12 +68,6 @@ def test_the_budget_bounds_the_disk_once_a_run_has_succeeded(tmp_path: Path) -> 
     assert result.status == "succeeded"
     assert sizes(tmp_path) == [100, 100]
     assert sum(kept(tmp_path).values()) == 200
-
-
-def test_the_share_of_a_run_bounds_what_it_leaves(tmp_path: Path) -> None:
-    for letters in (("a", "b"), ("c", "d")):
-        run(three(*letters), tmp_path, cache_run_budget=120 * KIB)
-    assert sizes(tmp_path) == [100, 100]
 
 
 def test_what_was_evicted_is_made_again_and_is_no_error(tmp_path: Path) -> None:
@@ -210,14 +202,6 @@ def test_a_run_that_succeeded_can_be_taken_up_again(tmp_path: Path) -> None:
     assert again.steps["read"].outputs == {"result": str(100 * KIB)}
 
 
-def test_the_outputs_of_runs_and_of_steps_without_a_cache_stay(tmp_path: Path) -> None:
-    own, cached = blob("own", "a", 100, cached=False), blob("cached", "b", 50)
-    workflow = flow("w", own, cached, outputs=[out("file", "file", source=ref("cached", "f"))])
-    result = run(workflow, tmp_path, cache_budget=0)
-    assert sizes(tmp_path) == [100]
-    assert Path(str(result.outputs["file"])).stat().st_size == 50 * KIB
-
-
 def test_a_file_that_a_run_was_started_with_stays(tmp_path: Path) -> None:
     """Though the cache gives up an output of the same content."""
     data = tmp_path / "data"
@@ -256,24 +240,3 @@ def test_a_smaller_budget_takes_effect_at_the_end_of_the_next_run(tmp_path: Path
     assert sizes(tmp_path) == [100, 100]
     run(flow("other", sh("a", "true", result=None)), tmp_path, cache_budget=150 * KIB)
     assert sizes(tmp_path) == [100]
-
-
-def test_without_the_cache_nothing_is_given_up(tmp_path: Path) -> None:
-    run(three("a"), tmp_path, cache_budget=0, use_cache=False)
-    assert sizes(tmp_path) == [100]
-
-
-@pytest.mark.parametrize("status", ["succeeded", "running", "failed", "cancelled"])
-def test_a_run_that_is_taken_up_holds_its_files_however_it_stands(
-    tmp_path: Path, status: str
-) -> None:
-    """A session may have been killed between its beginning and that."""
-    result = run(three("a"), tmp_path, cache_budget=150 * KIB)
-    with open_database(Home(tmp_path).database_url) as database:
-        held = sa.select(sa.func.count()).select_from(run_objects)
-        with database.write() as connection:
-            assert connection.execute(held).scalar() == 0
-            connection.execute(sa.update(runs).values(status=status))
-        LOCAL.retry(result.run_id, options=RunOptions(home=tmp_path))
-        with database.read() as connection:
-            assert connection.execute(held).scalar() == 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,20 +11,15 @@ import pytest
 
 from couler.backends.local.cache import StepCache
 from couler.backends.local.keys import StepKeys
-from couler.errors import MissingOutputError
-from couler.ir.cachekey import cache_key, definition_digest
-from couler.ir.evaluation.keys import text_for_key
-from couler.ir.evaluation.stored import read_outputs, write_outputs
+from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import Gathered, Outputs, RunFacts, Single, View
 from couler.ir.policies import Cache
-from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.values import Literal, ParamRef, StepRef
-from couler.ir.workflow import Container, Http, Input, Output, Script, Step
+from couler.ir.values import ParamRef
+from couler.ir.workflow import Container, Input, Step
 from couler.state import Database, create_run, open_database
 from couler.state.cache import list_entries, look_up
 from couler.state.entries import Entry
-from couler.state.garbage import collect_garbage
-from couler.store import ObjectStore, content_of, parse_reference
+from couler.store import ObjectStore, parse_reference
 from tests.state.samples import IR, RUN
 from tests.support.cache_entries import add_entry
 
@@ -47,47 +40,6 @@ def container(**fields: object) -> Step:
 # keys ----------------------------------------------------------------------------------------
 
 
-def test_the_key_is_made_of_all_texts_in_the_order_that_engines_share() -> None:
-    step = Step(
-        name="s",
-        action=Container(
-            image="busybox",
-            command=("sh", ParamRef(name="command")),
-            args=("plain", ParamRef(name="arg")),
-        ),
-        inputs=(
-            Input(name="j", type="json", value=ParamRef(name="text")),
-            Input(name="f", type="file", value=ParamRef(name="file")),
-            Input(name="m", type="int", value=ParamRef(name="many"), many=True),
-        ),
-        env=(
-            EnvVar(name="E", value=ParamRef(name="env")),
-            EnvVar(name="S", secret=SecretKey(secret="s", key="k")),
-        ),
-        cache=Cache(salt=ParamRef(name="salt")),
-    )
-    given = view(
-        command=Single("-c", "str"),
-        arg=Single('"quoted"', "json"),
-        text=Single("text", "str"),
-        file=Single(REFERENCE, "file"),
-        many=Gathered((Single("1", "int"), None)),
-        env=Single("[1]", "list"),
-        salt=Single("7", "int"),
-    )
-    texts = ["-c", "plain", "quoted", '"text"', "ab" * 32, "[1,null]", "[1]", "7"]
-    assert KEYS.of(step, given) == cache_key(definition_digest(step, {}), texts)
-
-
-def test_the_key_of_a_request() -> None:
-    action = Http(
-        url=ParamRef(name="a"), headers=(EnvVar(name="H", value="h"),), body=ParamRef(name="a")
-    )
-    step = Step(name="s", action=action)
-    expected = cache_key(definition_digest(step, {}), ["x", "h", "x"])
-    assert KEYS.of(step, view(a=Single("x", "str"))) == expected
-
-
 def test_a_file_counts_by_its_content() -> None:
     def key(text: str) -> str:
         given = (Input(name="f", type="file", value=ParamRef(name="f")),)
@@ -96,12 +48,6 @@ def test_a_file_counts_by_its_content() -> None:
     assert key(REFERENCE) == key("ab" * 32 + "/other.txt")
     others = [REFERENCE, "cd" * 32 + "/report.html", "ab" * 32 + "/model/", "ab" * 32 + "/run*"]
     assert len({key(text) for text in [*others, "any text"]}) == 5
-
-
-def test_files_of_a_foreach_count_by_their_contents() -> None:
-    files = Gathered((Single(REFERENCE, "file"), None, Single("x", "str")))
-    assert text_for_key(files, content_of) == f'["{"ab" * 32}",null,"x"]'
-    assert text_for_key(Single(REFERENCE, "str"), content_of) == REFERENCE
 
 
 def test_named_caches_are_apart() -> None:
@@ -113,31 +59,7 @@ def test_named_caches_are_apart() -> None:
     assert KEYS.of(container(cache=Cache(max_age_s=5)), given) in keys
 
 
-def test_what_runs_without_its_image_has_keys_of_its_own() -> None:
-    given = view(a=Single("x", "str"))
-    on_host = StepKeys((), in_images=False)
-    for step in (container(), container(action=Script(image="i", source="s"))):
-        assert on_host.of(step, given) != KEYS.of(step, given)
-    request = Step(name="s", action=Http(url="http://example.org"))
-    assert on_host.of(request, given) == KEYS.of(request, given)
-
-
-def test_a_value_that_cannot_be_read_has_no_key() -> None:
-    step = container(env=(EnvVar(name="E", value=StepRef(step="other")),))
-    with pytest.raises(MissingOutputError):
-        KEYS.of(step, view(a=Single("x", "str")))
-
-
 # outputs -------------------------------------------------------------------------------------
-
-
-def test_outputs_come_back() -> None:
-    outputs: Outputs = {
-        "one": Single("1.50", "float"),
-        "all": Gathered((Single(REFERENCE, "file"), None)),
-        "none": Gathered(()),
-    }
-    assert read_outputs(write_outputs(outputs)) == outputs
 
 
 @pytest.mark.parametrize("tree", [3, "x", {}, {"text": "x"}, {"text": 1, "type": "int"}, None])
@@ -297,38 +219,3 @@ def test_outputs_that_are_gone_already_are_not_kept(
     assert told.decision == "rejected"
     assert "missing" in told.reason
     assert list_entries(database) == []
-
-
-def test_what_was_found_survives_the_loss_of_its_entry(
-    cache: StepCache, database: Database, store: ObjectStore, outputs: Outputs
-) -> None:
-    """The step is recorded after it was found; garbage may be collected in between."""
-    cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
-    for path in objects_of(store, outputs).values():
-        os.utime(path, (0, 0))
-    assert cache.find(KEY, "fit", outputs).outputs == outputs
-    collected = collect_garbage(database, store, unused_for=timedelta(0))
-    assert (len(collected.entries), len(collected.objects)) == (1, 0)
-
-
-def test_threads_share_a_cache(cache: StepCache, database: Database) -> None:
-    def use(number: int) -> bool:
-        key = f"{number % 5:064x}"
-        value: Outputs = {"n": Single(str(number % 5), "int")}
-        cache.offer(key, "s", "s", value, cost_s=1)
-        return cache.find(key, "s", value).outputs == value
-
-    with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(use, range(40)))
-    assert len(list_entries(database)) == 5
-    assert sum(entry.hits for entry in list_entries(database)) == 40
-
-
-def test_literals_and_plain_texts_count_alike() -> None:
-    def key(word: object, **fields: object) -> str:
-        action = Container.model_validate({"image": "i", "args": (word,)})
-        return KEYS.of(container(action=action, **fields), view())
-
-    assert key("x") == key(Literal(value="x")) == key("x", name="other", timeout_s=3)
-    assert key("x") != key("y")
-    assert key("x") != key("x", outputs=(Output(name="o", path="o"),))

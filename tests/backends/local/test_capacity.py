@@ -9,20 +9,10 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend, capacity
-from couler.backends.local.capacity import Capacity, Need, check_needs, need_of
+from couler.backends.local.capacity import Capacity, check_needs
 from couler.errors import InvalidWorkflowError
 from couler.ir.policies import Gpu, Resources
-from couler.ir.workflow import Step, Suspend
 from tests.corpus.build import flow, group, sh
-
-
-def test_options_stand_before_what_the_machine_has() -> None:
-    chosen = Capacity.choose(RunOptions(jobs=3, cpus=1.5, memory_bytes=7, gpus=2))
-    assert chosen == Capacity(3, 1.5, 7, ("0", "1"))
-    here = Capacity.choose(RunOptions())
-    assert here.jobs >= 1
-    assert here.cpus > 0
-    assert here.memory_bytes > 1 << 20
 
 
 @pytest.mark.parametrize(
@@ -70,23 +60,6 @@ def test_limits_of_a_control_group_count(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(capacity, "_CGROUP", tmp_path)
     here = Capacity.choose(RunOptions())
     assert (here.jobs, here.cpus, here.memory_bytes) == (1, 0.5, 1 << 20)
-
-
-@pytest.mark.parametrize(
-    ("resources", "need"),
-    [
-        (None, Need()),
-        (Resources(cpu="1500m", memory="1Ki"), Need(cpus=1.5, memory_bytes=1024)),
-        (Resources(cpu_limit="2", memory_limit="5"), Need(cpus=2.0, memory_bytes=5)),
-        (Resources(gpu=Gpu(count=2)), Need(gpus=2)),
-    ],
-)
-def test_need_is_what_a_step_declares(resources: Resources | None, need: Need) -> None:
-    assert need_of(sh("a", "true", resources=resources)) == need
-
-
-def test_what_only_waits_needs_nothing() -> None:
-    assert need_of(Step(name="a", action=Suspend(seconds=1))) == Need(jobs=0)
 
 
 def test_every_step_that_can_never_run_is_named_before_the_run(tmp_path: Path) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from couler.backends.local.capacity import Capacity, Need
-from couler.backends.local.demand import Grant, Lane, Request, Shape
+from couler.backends.local.demand import Grant, Request, Shape
 from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.lines import PATIENCE
@@ -77,28 +75,6 @@ def test_jobs_bound_how_many_run(tmp_path: Path) -> None:
     scene(work, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("need", "count"),
-    [
-        (Need(cpus=0.9), 2),
-        (Need(cpus=0.5), 4),
-        (Need(memory_bytes=40), 2),
-        (Need(gpus=1), 2),
-        (Need(gpus=2), 1),
-        (Need(jobs=0), 6),
-    ],
-    ids=str,
-)
-def test_all_that_is_declared_bounds_how_many_run(need: Need, count: int, tmp_path: Path) -> None:
-    def work(floor: Floor):  # type: ignore[no-untyped-def]
-        for number in range(6):
-            floor.submit(f"s{number}", Shape(need))
-        yield
-        assert len(floor.started) == count
-
-    scene(work, tmp_path)
-
-
 def test_each_gets_gpus_of_its_own(tmp_path: Path) -> None:
     def work(floor: Floor):  # type: ignore[no-untyped-def]
         for number in range(3):
@@ -110,21 +86,6 @@ def test_each_gets_gpus_of_its_own(tmp_path: Path) -> None:
         assert floor.running["s2"].gpus == ("0",)
 
     scene(work, tmp_path)
-
-
-def test_tenths_of_processors_add_up(tmp_path: Path) -> None:
-    def work(floor: Floor):  # type: ignore[no-untyped-def]
-        for number in range(10):
-            floor.submit(f"s{number}", Shape(Need(cpus=0.1)))
-        yield
-        assert len(floor.started) == 10
-        for number in range(10):
-            floor.end(f"s{number}")
-        floor.submit("whole", Shape(Need(cpus=1.0)))
-        yield
-        assert floor.started[-1] == "whole"
-
-    scene(work, tmp_path, Capacity(jobs=20, cpus=1.0, memory_bytes=1))
 
 
 def test_longest_path_starts_first_and_the_oldest_of_equals(tmp_path: Path) -> None:
@@ -160,21 +121,6 @@ def test_small_ones_pass_a_large_one_but_not_for_ever(tmp_path: Path) -> None:
     scene(work, tmp_path, Capacity(jobs=2, cpus=2.0, memory_bytes=1))
 
 
-def test_lanes_bound_their_own(tmp_path: Path) -> None:
-    def work(floor: Floor):  # type: ignore[no-untyped-def]
-        narrow = Shape(Need(), (Lane(1),))
-        for name in ("a", "b"):
-            floor.submit(name, narrow, priority=9)
-        floor.submit("free")
-        yield
-        assert floor.started == ["a", "free"]
-        floor.end("a")
-        yield
-        assert floor.started[-1] == "b"
-
-    scene(work, tmp_path)
-
-
 def test_those_of_one_lock_never_run_together(tmp_path: Path) -> None:
     def work(floor: Floor):  # type: ignore[no-untyped-def]
         for name in ("a", "b"):
@@ -185,37 +131,6 @@ def test_those_of_one_lock_never_run_together(tmp_path: Path) -> None:
         floor.end("a")
         yield
         assert floor.started[-1] == "b"
-
-    scene(work, tmp_path)
-
-
-def test_lock_of_another_run_is_waited_for(tmp_path: Path) -> None:
-    async def play() -> None:
-        floor, others = Floor(tmp_path), Locks(tmp_path)
-        assert others.take(Hold("m"))
-        floor.submit("a", Shape(Need(), locks=(Hold("m"),)))
-        await asyncio.sleep(0.05)
-        assert floor.started == []
-        others.release(Hold("m"))
-        await asyncio.sleep(0.5)
-        assert floor.started == ["a"]
-
-    asyncio.run(play())
-
-
-def test_one_that_waits_for_a_lock_keeps_nothing_waiting(tmp_path: Path) -> None:
-    def work(floor: Floor):  # type: ignore[no-untyped-def]
-        floor.submit("holder", Shape(Need(), locks=(Hold("m"),)))
-        yield
-        floor.submit("waits", Shape(Need(), locks=(Hold("m"),)), priority=9)
-        for number in range(PATIENCE + 5):
-            floor.submit(f"small{number}")
-            yield
-            assert floor.started[-1] == f"small{number}"
-            floor.end(f"small{number}")
-        floor.end("holder")
-        yield
-        assert floor.started[-1] == "waits"
 
     scene(work, tmp_path)
 
@@ -261,16 +176,6 @@ def test_nothing_starts_once_the_dispatcher_is_closed(tmp_path: Path) -> None:
     assert Locks(tmp_path).take(Hold("m"))
 
 
-def test_request_whose_limits_have_ended_is_given_up_at_once(tmp_path: Path) -> None:
-    def work(floor: Floor):  # type: ignore[no-untyped-def]
-        floor.limits.end(CANCELLED)
-        floor.submit("late")
-        yield
-
-    floor = scene(work, tmp_path)
-    assert (floor.started, floor.given_up) == ([], ["late"])
-
-
 def test_end_of_the_limits_gives_up_what_waits(tmp_path: Path) -> None:
     def work(floor: Floor):  # type: ignore[no-untyped-def]
         floor.submit("runs")
@@ -283,54 +188,3 @@ def test_end_of_the_limits_gives_up_what_waits(tmp_path: Path) -> None:
 
     floor = scene(work, tmp_path, Capacity(jobs=1, cpus=1, memory_bytes=1))
     assert (floor.started, floor.given_up) == (["runs"], ["waits"])
-
-
-def test_one_that_is_given_up_keeps_nothing_waiting(tmp_path: Path) -> None:
-    def work(floor: Floor):  # type: ignore[no-untyped-def]
-        floor.submit("first", Shape(Need(cpus=0.5)))
-        yield
-        group = Limits()
-        floor.submit("large", Shape(Need(cpus=2.0)), priority=9, limits=group)
-        for number in range(PATIENCE + 1):
-            floor.submit(f"small{number}", Shape(Need(cpus=0.1)))
-            yield
-            if number < PATIENCE:
-                floor.end(f"small{number}")
-        assert f"small{PATIENCE}" not in floor.started
-        group.end(CANCELLED)
-        yield
-        assert floor.given_up == ["large"]
-        assert floor.started[-1] == f"small{PATIENCE}"
-
-    scene(work, tmp_path)
-
-
-def test_what_has_ended_is_forgotten(tmp_path: Path) -> None:
-    class SeenLane(Lane):
-        """A lane that can be seen to go."""
-
-    class SeenLimits(Limits):
-        """Limits that can be seen to go."""
-
-    seen: list[weakref.ref[object]] = []
-
-    def work(floor: Floor):  # type: ignore[no-untyped-def]
-        floor.submit("holder", Shape(Need(), locks=(Hold("m"),)))
-        floor.submit("waits", Shape(Need(), locks=(Hold("m"),)))
-        for number in range(4):
-            group, lanes = SeenLimits(), (SeenLane(1), SeenLane(2))
-            seen.extend(map(weakref.ref, (group, *lanes)))
-            floor.submit(f"runs{number}", Shape(Need(), lanes), limits=group)
-            if number % 2:
-                floor.submit(f"late{number}", Shape(Need(), lanes), limits=group)
-            yield
-            if number % 2:
-                group.end(CANCELLED)
-            floor.end(f"runs{number}")
-        del group, lanes
-        yield
-        assert floor.given_up == ["late1", "late3"]
-        gc.collect()
-        assert [it() for it in seen] == [None] * 12
-
-    scene(work, tmp_path)

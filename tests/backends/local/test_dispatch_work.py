@@ -11,7 +11,7 @@ import pytest
 from couler.backends.local.capacity import Capacity, Need
 from couler.backends.local.demand import Grant, Lane, Request, Shape
 from couler.backends.local.dispatch import Dispatcher
-from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.limits import Limits
 from couler.backends.local.locks import Hold, Locks
 
 FEW, MANY = 50, 800
@@ -157,24 +157,3 @@ def test_a_start_costs_hardly_more_with_many_lines(
 ) -> None:
     few, many = (work_of_each(ask, number, tmp_path, jobs=jobs) for number in (FEW, MANY))
     assert 0 < many < GROWTH * few
-
-
-def test_giving_up_costs_no_more_with_many_lines(tmp_path: Path) -> None:
-    def work_of_one(number: int) -> float:
-        tally = Tally()
-
-        async def play() -> None:
-            dispatcher = Dispatcher(Capacity(1, 1.0, 1), Locks(tmp_path))
-            given_up = []
-            run = Limits()
-            for _ in range(number):
-                group = tally.limits(run)
-                shape = Shape(Need(), (tally.lane(1),))
-                dispatcher.submit(Request(shape, tally.priority(1.0), group, given_up.append))
-            run.end(CANCELLED)
-            assert given_up == [None] * number
-
-        asyncio.run(play())
-        return tally.count / number
-
-    assert 0 < work_of_one(MANY) < GROWTH * work_of_one(FEW)

@@ -24,7 +24,7 @@ from couler.ir.serialize import write_json
 from couler.ir.storage import SecretKey
 from couler.ir.workflow import Input, Output, Step, Workflow
 from couler.state.results import RunResult
-from tests.corpus.build import flow, item, on_failure, sh, text
+from tests.corpus.build import flow, on_failure, sh
 from tests.support.web_site import Site, serve
 
 Run = t.Callable[..., RunResult]
@@ -65,32 +65,6 @@ def puts(site: Site, **fields: t.Any) -> Step:
     return sh("make", 'echo good > "$COULER_WORK/m"', outputs=[output], cache=Cache(), **fields)
 
 
-def test_files_that_tell_whether_steps_are_cached_come_in_turns(run: Run, site: Site) -> None:
-    site.wait_s = 0.1
-    items = list(range(8))
-    site.files.update({f"/{one}": str(one).encode() for one in items})
-    url = text(f"{site.url}/", item())
-    given = Input(name="data", type="file", at=HttpLocation(url=url))
-    script = 'cat "$COULER_INPUT_data"'
-    step = sh("read", script, inputs=[given], foreach=items, cache=Cache())
-    for state in ("succeeded", "cached"):
-        ended = run(flow("w", step))
-        assert {ended.steps[f"read[{one}]"].status for one in items} == {state}
-        assert site.most <= 2
-
-
-def test_files_of_the_cache_are_put_in_turns(run: Run, site: Site) -> None:
-    items = list(range(8))
-    place = HttpLocation(url=text(f"{site.url}/", item()))
-    output = Output(name="m", type="file", path="m", at=place)
-    script = 'echo "$1" > "$COULER_WORK/m"'
-    step = sh("make", script, item(), outputs=[output], foreach=items, cache=Cache())
-    assert run(flow("w", step)).status == "succeeded"
-    site.wait_s, site.most = 0.1, 0
-    assert run(flow("w", step)).steps["make[7]"].status == "cached"
-    assert 0 < site.most <= 2
-
-
 def test_a_hit_is_one_when_its_files_have_been_put(run: Run, site: Site, tmp_path: Path) -> None:
     assert run(flow("w", puts(site))).steps["make"].status == "succeeded"
     site.put_code = 500
@@ -108,13 +82,6 @@ def test_the_time_limit_of_the_run_ends_the_putting_of_cached_files(run: Run, si
     site.wait_s = NEVER_S
     ended = run(flow("w", puts(site), timeout_s=0.5))
     assert (ended.status, ended.steps["make"].status) == ("failed", "omitted")
-
-
-def test_a_time_limit_holds_while_a_file_is_fetched(run: Run, site: Site) -> None:
-    site.wait_s = NEVER_S
-    step = run(flow("w", gets(site, timeout_s=0.3))).steps["read"]
-    assert step.status == "failed"
-    assert "time limit" in str(step.message)
 
 
 def test_the_time_limit_of_a_step_holds_before_it_is_known_whether_it_runs(

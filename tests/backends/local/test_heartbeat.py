@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,6 @@ from couler.backends.local.heartbeat import signs_of_life
 from couler.errors import StateError
 from couler.state import (
     Database,
-    RunRecord,
-    begin_session,
-    create_run,
     list_runs,
     open_database,
     sessions_of,
@@ -24,30 +21,10 @@ from couler.state import (
 from couler.state.home import Home
 from tests.corpus.build import flow, sh
 
-NOW = datetime.now(UTC)
-
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heartbeat, "PERIOD_S", 0.001)
-
-
-def test_a_session_tells_again_and_again_that_it_goes_on_until_it_ends(tmp_path: Path) -> None:
-    async def look(database: Database) -> list[datetime]:
-        seen: set[datetime] = set()
-        async with signs_of_life(database, "r1", 1):
-            while len(seen) < 3:
-                await asyncio.sleep(0.001)
-                (session,) = sessions_of(database, "r1")
-                seen |= {session.seen} - {None}  # type: ignore[arg-type]  # that is taken out
-        assert len(asyncio.all_tasks()) == 1
-        return sorted(seen)
-
-    with open_database(Home(tmp_path).database_url) as database:
-        create_run(database, RunRecord("r1", "w", "d", "local", NOW), "{}")
-        begin_session(database, "r1", pid=1, host="here", started=NOW)
-        seen = asyncio.run(look(database))
-    assert NOW < seen[0] < seen[-1] < datetime.now(UTC)
 
 
 def test_a_sign_that_cannot_be_written_ends_nothing(

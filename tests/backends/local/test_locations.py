@@ -149,21 +149,6 @@ def test_what_is_below_a_prefix_of_s3(run: Run, endpoint: str) -> None:
     assert "there is no file below s3://data/i" in str(ended.steps["read"].message)
 
 
-def test_a_list_of_files_is_not_larger_than_a_value(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "home" / "repository" / "many"
-    folder.mkdir(parents=True)
-    for number in range(330):
-        (folder / f"{number:0200}").touch()
-    ended = run(flow("w", lists(S3Location(key="many"))))
-    assert ended.status == "failed"
-    assert "the list of files" in str(ended.steps["read"].message)
-
-
-def test_a_list_of_files_is_tried_again(run: Run, endpoint: str) -> None:
-    ended = run(flow("w", lists(s3(endpoint, "none"), retry=Retry(limit=1))))
-    assert (ended.status, ended.steps["read"].attempts) == ("failed", 2)
-
-
 def test_a_value_leads_no_list_out_of_the_repository(run: Run) -> None:
     where = flow(
         "w",
@@ -351,11 +336,6 @@ def test_a_token_is_asked_for(run: Run, site: Site) -> None:
     assert site.asked[-1] == ("GET", "/a.csv", "Bearer tkn", None)
 
 
-def test_a_url_that_gives_nothing(run: Run, site: Site) -> None:
-    ended = run(flow("w", reads(HttpLocation(url=f"{site.url}/no"))))
-    assert f"there is nothing at {site.url}/no" in str(ended.steps["read"].message)
-
-
 # Git ----------------------------------------------------------------------------------------------
 
 
@@ -406,16 +386,6 @@ def test_a_revision_that_is_not_there(run: Run, repository: Callable[..., str]) 
     assert "three" in str(ended.steps["read"].message)
 
 
-def test_the_commit_is_the_content(run: Run, repository: Callable[..., str]) -> None:
-    """Two clones differ in files of Git's own, and are the same work all the same."""
-    place = GitLocation(repository=repository("status"))
-    step = reads(place, type="directory", script='cat "$COULER_INPUT_data/file"', cache=Cache())
-    assert run(flow("w", step)).steps["read"].status == "succeeded"
-    assert run(flow("w", step)).steps["read"].status == "cached"
-    repository("commit", "--quiet", "--allow-empty", "-m", "three")
-    assert run(flow("w", step)).steps["read"].status == "succeeded"
-
-
 # the repository, reuse ----------------------------------------------------------------------------
 
 
@@ -424,22 +394,6 @@ def put(home: Path, name: str, content: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(content)
     return file
-
-
-def test_a_run_is_taken_up_with_the_file_as_it_is(run: Run, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    file = put(home, "in", "1")
-    again = sh("again", "false", depends_on=["read"])
-    first = run(flow("w", reads(S3Location(key="in")), again))
-    options, environ = RunOptions(home=home), dict(os.environ)
-    plan = LocalBackend().plan_retry(first.run_id, options=options, environ=environ)
-    assert [(step.path, step.verdict) for step in plan] == [("read", "reused"), ("again", "runs")]
-    file.write_text("2")
-    plan = LocalBackend().plan_retry(first.run_id, options=options, environ=environ)
-    assert [(step.path, step.verdict) for step in plan] == [("read", "runs"), ("again", "runs")]
-    assert plan[0].reason == "its code, definition or inputs have changed"
-    ended = LocalBackend().retry(first.run_id, options=options, environ=environ)
-    assert ended.steps["read"].outputs["result"] == "2"
 
 
 def test_what_the_cache_has_is_put_where_the_step_keeps_it(run: Run, tmp_path: Path) -> None:

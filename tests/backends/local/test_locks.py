@@ -43,12 +43,6 @@ def test_a_semaphore_has_as_many_places_as_it_says(tmp_path: Path) -> None:
     assert there.take(two)
 
 
-def test_semaphore_and_mutex_of_one_name_are_two(tmp_path: Path) -> None:
-    locks = Locks(tmp_path)
-    assert locks.take(Hold("x"))
-    assert locks.take(Hold("x", 1, "semaphore"))
-
-
 def test_all_of_several_are_taken_or_none(tmp_path: Path) -> None:
     here, there = Locks(tmp_path), Locks(tmp_path)
     a, b = Hold("a"), Hold("b")
@@ -84,38 +78,11 @@ def test_a_semaphore_bounds_the_steps_of_all_runs(tmp_path: Path, places: int) -
     assert max(counts) == places
 
 
-def test_a_lock_of_the_workflow_is_held_to_its_end(tmp_path: Path) -> None:
-    script = f"mkdir {tmp_path}/busy || exit 1; sleep 0.1"
-    end = f"rmdir {tmp_path}/busy"
-    workflow = flow(
-        "w",
-        sh("begin", script, result=None),
-        sh("end", end, result=None, depends_on=["begin"]),
-        locks=[Mutex(name="w")],
-    )
-    results: list[RunResult] = []
-    threads = [
-        threading.Thread(target=lambda: results.append(run(workflow, tmp_path / "home")))
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [result.status for result in results] == ["succeeded", "succeeded"]
-
-
 @pytest.mark.parametrize("size", ["", "0", "-1", "two", "1.5"])
 def test_a_size_that_is_none_is_told_before_the_start(tmp_path: Path, size: str) -> None:
     workflow = flow("w", sh("a", "true", locks=[GPUS]))
     with pytest.raises(ConfigurationError, match='"gpus" of the config map "limits" is the size'):
         run(workflow, tmp_path, COULER_CONFIG_limits_gpus=size)
-
-
-def test_a_size_that_is_missing_is_told_before_the_start(tmp_path: Path) -> None:
-    workflow = flow("w", sh("a", "true"), locks=[GPUS])
-    with pytest.raises(ConfigurationError, match="COULER_CONFIG_limits_gpus"):
-        run(workflow, tmp_path)
 
 
 def test_a_semaphore_of_a_database_is_refused(tmp_path: Path) -> None:

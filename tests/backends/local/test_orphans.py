@@ -34,12 +34,6 @@ def session() -> Iterator[tuple[int, int]]:
         os.kill(member, signal.SIGKILL)
 
 
-def test_session_of_a_leader_that_has_ended_is_ended(session: tuple[int, int]) -> None:
-    leader, member = session
-    assert end_orphans("run-1", {leader: datetime.now(UTC)}) == 1
-    assert not is_running(member)
-
-
 def test_session_that_has_got_the_number_since_is_left_alone(session: tuple[int, int]) -> None:
     leader, member = session
     assert end_orphans("run-1", {leader: datetime.now(UTC) - timedelta(days=30)}) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from pathlib import Path
 
@@ -13,9 +12,9 @@ from couler.ir.workflow import Step, Suspend, Workflow
 from couler.state.database import open_database
 from couler.state.home import Home
 from couler.state.results import Event, RunResult
-from couler.state.runs import attempts_of, cache_decisions_of
+from couler.state.runs import cache_decisions_of
 from couler.state.signals import send_signal
-from tests.corpus.build import flow, given, group, item, out, ref, sh
+from tests.corpus.build import flow, given, group, out, ref, sh
 
 LOCAL = LocalBackend()
 
@@ -46,32 +45,12 @@ def test_one_job_is_one_at_a_time(tmp_path: Path) -> None:
     assert run(flow("w", *steps), tmp_path / "home", jobs=1).status == "succeeded"
 
 
-def test_items_of_a_foreach_are_bounded(tmp_path: Path) -> None:
-    each = sh(
-        "each",
-        f"mkdir {tmp_path}/busy || exit 1; sleep 0.05; rmdir {tmp_path}/busy",
-        item(),
-        foreach=[1, 2, 3, 4],
-    )
-    assert each.foreach is not None
-    narrow = each.foreach.model_copy(update={"max_parallel": 1})
-    workflow = flow("w", each.model_copy(update={"foreach": narrow}))
-    assert run(workflow, tmp_path / "home", jobs=4).status == "succeeded"
-
-
 def test_bounds_of_the_workflow_and_of_groups_hold(tmp_path: Path) -> None:
     one, two = (group(name, alone("a", tmp_path), alone("b", tmp_path)) for name in ("one", "two"))
     workflow = flow("w", one, two, max_parallel=1)
     assert run(workflow, tmp_path / "home", jobs=4).status == "succeeded"
     inner = group("g", alone("a", tmp_path), alone("b", tmp_path), max_parallel=1)
     assert run(flow("w", inner), tmp_path / "home", jobs=4).status == "succeeded"
-
-
-def test_declared_resources_keep_steps_apart(tmp_path: Path) -> None:
-    whole = Resources(cpu="2", memory="1Mi", gpu=Gpu(count=1))
-    steps = [alone(f"s{number}", tmp_path, resources=whole) for number in range(3)]
-    result = run(flow("w", *steps), tmp_path / "home", jobs=4, cpus=2.5, gpus=1)
-    assert result.status == "succeeded"
 
 
 def test_process_is_told_its_gpus(tmp_path: Path) -> None:
@@ -93,19 +72,6 @@ def test_lock_holds_between_runs(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert [result.status for result in results] == ["succeeded", "succeeded"]
-
-
-def test_what_a_step_used_is_recorded(tmp_path: Path) -> None:
-    result = run(flow("w", sh("a", "exit 3")), tmp_path)
-    with open_database(Home(tmp_path).database_url) as database:
-        [attempt] = attempts_of(database, result.run_id)
-    assert (attempt.path, attempt.number, attempt.status) == ("a", 1, "failed")
-    assert (attempt.exit_code, attempt.message) == (3, "it ended with exit code 3")
-    assert attempt.cpu_s is not None
-    assert 0 < attempt.cpu_s < 1
-    assert attempt.pid is not None
-    assert attempt.finished is not None
-    assert result.started <= attempt.started <= attempt.finished
 
 
 def test_results_of_an_earlier_run_are_taken_from_the_cache(tmp_path: Path) -> None:
@@ -169,10 +135,3 @@ def test_step_that_waits_for_a_person_goes_on_when_it_is_resumed(tmp_path: Path)
         send_signal(database, folder.name, "ask", "resume")
     thread.join(20)
     assert [result.status for result in results] == ["succeeded"]
-
-
-def test_runs_inside_of_an_event_loop(tmp_path: Path) -> None:
-    async def notebook() -> RunResult:
-        return run(flow("w", sh("a", "echo 1")), tmp_path)
-
-    assert asyncio.run(notebook()).status == "succeeded"

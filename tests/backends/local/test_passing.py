@@ -14,12 +14,12 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.ir.policies import Cache
-from couler.ir.workflow import Container, ExitHandler, Parameter, Step, Workflow
+from couler.ir.workflow import ExitHandler, Parameter, Step, Workflow
 from couler.state import open_database
 from couler.state.home import Home
 from couler.state.results import RunResult
 from couler.state.runs import cache_decisions_of
-from tests.corpus.build import compare, flow, given, group, out, param, parameter, ref, sh
+from tests.corpus.build import compare, flow, given, out, param, parameter, ref, sh
 from tests.support.retry_plans import agree, nothing_changes
 
 LOCAL = LocalBackend()
@@ -111,47 +111,6 @@ def chain(bench: Bench, **fields: t.Any) -> Workflow:
     return bench.flow(a, b, c, end, **fields)
 
 
-def test_what_only_kept_steps_read_is_passed(bench: Bench) -> None:
-    workflow = chain(bench)
-    assert bench.run(workflow).ran == Counter("abc") + Counter(["end"])
-    again = bench.run(workflow)
-    assert again.ran == {"end": 1}
-    assert again.passed == {"a", "b"}
-    step = again.result.steps["b"]
-    assert step.status == "cached"
-    assert step.message == "its files are no longer kept: nothing that runs reads them"
-    assert again.result.steps["c"].message is None
-
-
-def test_a_reader_that_misses_has_all_run_that_it_reads(bench: Bench) -> None:
-    workflow = chain(bench)
-    bench.run(workflow)
-    changed = bench.run(workflow, c="2")
-    assert changed.ran == {"a": 1, "b": 1, "c": 1, "end": 1}
-    assert changed.passed == set()
-    back = bench.run(workflow)
-    assert (back.ran, back.passed) == ({"end": 1}, {"a", "b"})
-
-
-def test_what_is_before_a_change_is_not_run_for_a_branch_without_it(bench: Bench) -> None:
-    left, right = bench.make("left", "a"), bench.make("right", "a")
-    ends = [bench.make("l", "left", kib=1), bench.make("r", "right", kib=1)]
-    workflow = bench.flow(bench.make("a"), left, right, *ends, bench.make("end", "l", "r", kib=1))
-    bench.run(workflow)
-    changed = bench.run(workflow, l="2")
-    assert changed.ran == {"a": 1, "left": 1, "l": 1, "end": 1}
-    assert changed.passed == {"right"}
-
-
-def test_two_passed_steps_of_one_reader_are_decided_on_together(bench: Bench) -> None:
-    a, b = bench.make("a"), bench.make("b")
-    workflow = bench.flow(a, b, bench.make("c", "a", "b", kib=1), bench.make("d", "c", kib=1))
-    bench.run(workflow)
-    again = bench.run(workflow)
-    # Nothing reads d, so that it is there for what it does or shows; it is kept.
-    assert (again.ran, again.passed) == ({}, {"a", "b"})
-
-
 @pytest.mark.parametrize("need", ["reader", "output", "handler", "condition", "foreach", "nobody"])
 def test_what_something_else_needs_runs(bench: Bench, need: str) -> None:
     fields: dict[str, t.Any] = {}
@@ -181,51 +140,12 @@ def test_what_something_else_needs_runs(bench: Bench, need: str) -> None:
             assert Path(str(done.result.outputs["f"])).read_bytes().startswith(b"a 1\n")
 
 
-def test_another_result_of_a_step_that_runs_again_is_that_of_all_its_readers(bench: Bench) -> None:
-    """What was remembered holds only where nothing of what was remembered runs."""
-    made = "{ head -c 16 /dev/urandom | od; head -c 102400 /dev/zero; } > f"
-    script = f"echo a >> '{bench.folder}/ran'; {made}"
-    a = sh("a", script, result=None, outputs=[out("f", "file", "f")], cache=Cache())
-    large, small = bench.make("large", "a"), bench.make("small", "large", "a", kib=1)
-    other = bench.make("other", "a", kib=1)
-    workflow = bench.flow(a, large, small, other)
-    bench.run(workflow)
-    assert bench.run(workflow).ran == {}
-    changed = bench.run(workflow, other="2")
-    # The file of a is another one, so that its other readers find nothing kept for it.
-    assert changed.ran == {"a": 1, "large": 1, "small": 1, "other": 1}
-
-
 def test_an_age_holds_for_what_is_remembered(bench: Bench) -> None:
     a = bench.make("a", cache=Cache(max_age_s=1e-6))
     workflow = bench.flow(a, bench.make("c", "a", kib=1))
     bench.run(workflow)
     again = bench.run(workflow)
     assert (again.ran, again.passed) == ({"a": 1}, set())
-
-
-def test_without_the_cache_all_run(bench: Bench) -> None:
-    workflow = chain(bench)
-    bench.run(workflow)
-    result = LOCAL.run(workflow, options=bench.options(use_cache=False))
-    assert bench.done(result).ran == {"a": 1, "b": 1, "c": 1, "end": 1}
-
-
-@pytest.mark.parametrize(("shown", "ran"), [("c", ""), ("b", "ab")])
-def test_inside_a_group_as_outside(bench: Bench, shown: str, ran: str) -> None:
-    made = [bench.make("a"), bench.make("b", "a"), bench.make("c", "b", kib=1)]
-    inner = [step.model_copy(update={"action": with_word(step.action, "1")}) for step in made]
-    around = group("g", *inner, outputs=[out("f", "file", source=ref(shown, "f"))])
-    reader = sh("reader", "wc -c < $COULER_INPUT_f", inputs=[given("f", ref("g", "f"), "file")])
-    workflow = flow("w", around, reader)
-    bench.run(workflow)
-    assert bench.run(workflow).ran == Counter(ran)
-
-
-def with_word(action: object, word: str) -> Container:
-    """Return a container with a fixed word in the place of its parameter."""
-    assert isinstance(action, Container)
-    return action.model_copy(update={"args": (*action.args[:-1], word)})
 
 
 def test_a_run_that_passed_steps_is_taken_up_again(bench: Bench) -> None:
@@ -268,20 +188,6 @@ def test_the_plan_of_a_retry_tells_what_is_passed(bench: Bench) -> None:
             unrelated = LOCAL.run(
                 flow("w", sh("unrelated", "true")), options=bench.options()
             ).run_id
-
-
-def test_a_changed_retry_runs_what_an_earlier_session_passed(bench: Bench) -> None:
-    workflow = chain(bench)
-    bench.run(workflow)
-    run = bench.run(workflow)
-    assert run.passed == {"a", "b"}
-    options = bench.options()
-    result = LOCAL.retry(
-        run.result.run_id, workflow=workflow, options=options, parameters={"c": "2"}
-    )
-    retried = bench.done(result)
-    assert result.status == "succeeded", result.message
-    assert retried.ran == {"a": 1, "b": 1, "c": 1, "end": 1}
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import resource
 import signal
-import threading
 import time
 from pathlib import Path
 
@@ -75,42 +73,6 @@ def test_exit_code_and_outputs(tmp_path: Path) -> None:
     assert (out.decode(), err) == (f"out\n{tmp_path}\n", b"err\n")
 
 
-def test_outputs_go_to_a_log_in_their_order(tmp_path: Path) -> None:
-    async def work(log: int) -> ProcessEnd:
-        return await run_process(
-            ["sh", "-c", "for n in 1 2 3; do echo $n; echo $n >&2; done"],
-            environ={"PATH": os.environ["PATH"]},
-            directory=tmp_path,
-            streams=Streams(log),
-            limits=Limits(),
-            on_start=lambda _pid: None,
-        )
-
-    with (tmp_path / "log").open("wb") as log:
-        asyncio.run(work(log.fileno()))
-    assert (tmp_path / "log").read_text(encoding="utf-8").split() == list("112233")
-
-
-def test_one_function_for_both_outputs_gets_them_in_their_order(tmp_path: Path) -> None:
-    taken = bytearray()
-
-    def take(chunk: bytes) -> None:
-        taken.extend(chunk)
-
-    async def work() -> ProcessEnd:
-        return await run_process(
-            ["sh", "-c", "for n in 1 2 3; do echo $n; echo $n >&2; done"],
-            environ={"PATH": os.environ["PATH"]},
-            directory=tmp_path,
-            streams=Streams(None, take, take),
-            limits=Limits(),
-            on_start=lambda _pid: None,
-        )
-
-    asyncio.run(work())
-    assert taken.split() == [b"1", b"1", b"2", b"2", b"3", b"3"]
-
-
 def test_output_that_cannot_be_taken_ends_the_process(tmp_path: Path) -> None:
     def take(_chunk: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -130,26 +92,6 @@ def test_output_that_cannot_be_taken_ends_the_process(tmp_path: Path) -> None:
     assert ends(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
-def test_end_by_a_signal_counts_as_in_a_shell(tmp_path: Path) -> None:
-    end, _ = run_shell("kill -9 $$", tmp_path)
-    assert (end.reason, end.exit_code) == (None, 137)
-
-
-def test_large_output_is_taken_whole(tmp_path: Path) -> None:
-    _, written = run_shell("head -c 300000 /dev/zero | tr '\\0' x", tmp_path)
-    assert written == "x" * 300_000
-
-
-def test_usage_is_that_of_the_process_and_its_children(tmp_path: Path) -> None:
-    # The system counts from the peak of the process that starts it.
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + (50 << 20)
-    program = f"import time\nwhile time.process_time() < 0.3: pass\nx = bytearray({size})"
-    end, _ = run_shell(f"python3 -c '{program}'", tmp_path)
-    assert end.usage.cpu_s > 0.3
-    assert end.usage.peak_bytes is not None
-    assert end.usage.peak_bytes > size
-
-
 def test_process_sees_only_the_given_environment(tmp_path: Path) -> None:
     _, out = run_shell("env | cut -d= -f1 | sort | tr '\\n' ' '", tmp_path)
     assert set(out.split()) <= {"PATH", "PWD", "_", "SHLVL", "OLDPWD"}
@@ -166,21 +108,11 @@ def test_process_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> No
     assert (end.reason, end.exit_code) == (OUT_OF_TIME, 137)
 
 
-def test_process_may_end_in_order_when_it_is_cancelled(tmp_path: Path) -> None:
-    end, written = run_shell("trap 'echo bye; exit 4' TERM; sleep 60 & wait", tmp_path, stop_s=0.7)
-    assert (end.reason, end.exit_code, written) == (CANCELLED, 4, "bye\n")
-
-
 def test_what_a_process_leaves_behind_ends_with_it(tmp_path: Path) -> None:
     """Its open output is not waited for: it would last longer than a test may."""
     end, out = run_shell("sleep 600 & echo $!", tmp_path)
     assert end.reason is None
     assert ends(int(out))
-
-
-def test_missing_program(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        run_words(["no-such-program"], tmp_path)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
@@ -220,27 +152,6 @@ def test_process_is_followed_where_the_system_gives_no_descriptor_of_it(
     end, written = run_shell("sleep 60 & echo $!; exit 3", tmp_path)
     assert (end.reason, end.exit_code) == (None, 3)
     assert ends(int(written))
-
-
-def test_process_that_cannot_be_followed_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    children: list[int] = []
-
-    def refuse(descriptor: int, blocking: bool) -> None:
-        children.extend(children_of_this())
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    monkeypatch.setattr(os, "set_blocking", refuse)
-    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
-        run_shell("exec sleep 60", tmp_path)
-    assert children
-    assert not any(map(is_running, children))
-
-
-def children_of_this() -> list[int]:
-    listed = Path(f"/proc/self/task/{threading.get_native_id()}/children")
-    return [int(pid) for pid in listed.read_text(encoding="utf-8").split()]
 
 
 def test_process_that_became_another_users_is_reaped_all_the_same(

@@ -99,15 +99,6 @@ def test_codes(
     assert succeeds or f"answered with {code}" in str(step.message)
 
 
-def test_wrong_code_is_a_failure_and_tried_again(
-    server: tuple[str, list[str]], tmp_path: Path
-) -> None:
-    action = Http(url=f"{server[0]}/code/503")
-    step = run(tmp_path, action, retry=Retry(limit=2, on=("failure",)))
-    assert (step.status, step.attempts) == ("failed", 3)
-    assert server[1] == ["/code/503"] * 3
-
-
 def test_no_answer_is_an_error(tmp_path: Path) -> None:
     # Port 9 of this machine: nothing listens there.
     step = run(tmp_path, Http(url="http://127.0.0.1:9/"), retry=Retry(limit=1, on=("error",)))

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-import typing as t
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,14 +18,12 @@ from tests.corpus.build import (
     item,
     or_else,
     out,
-    param,
     parameter,
     ref,
     sh,
 )
 from tests.support.retry_plans import (
     UNKNOWN_INPUTS,
-    agree,
     another,
     fill,
     kept,
@@ -55,27 +49,6 @@ def alter(path: Path) -> None:
     path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
 
 
-def test_what_is_in_the_cache_is_cached_and_the_plan_tells_who_made_it(home: Path) -> None:
-    workflow = flow("w", kept("a", "echo 1"), sh("b", "echo $1", ref("a")))
-    maker = fill(workflow, home)
-    told = retry_as_planned(another(home), workflow, home)
-    assert told.verdicts == {"a": "cached", "b": "runs"}
-    assert f"made by {maker} on 20" in str(told.reasons["a"])
-    assert told.reasons["b"] == "it depends on a, which is cached"
-    # It is now of that run: nothing is looked for any more.
-    again = retry_as_planned(told.result.run_id, workflow, home)
-    assert again.verdicts == {"a": "reused", "b": "reused"}
-    assert again.reasons["a"] is None
-
-
-def test_without_the_cache_nothing_is_cached(home: Path) -> None:
-    workflow = flow("w", kept("a", "echo 1"), kept("b", "true", depends_on=["a"]))
-    fill(workflow, home)
-    told = retry_as_planned(another(home), workflow, home, use_cache=False)
-    assert told.verdicts == {"a": "runs", "b": "runs"}
-    assert told.reasons == {"a": "it has not run", "b": "it depends on a, which runs"}
-
-
 def test_a_miss_has_its_reason(home: Path) -> None:
     def workflow(said: str, max_age_s: float | None = None) -> Workflow:
         a = sh("a", f"echo {said}", cache=Cache(max_age_s=max_age_s))
@@ -95,31 +68,6 @@ def test_a_miss_has_its_reason(home: Path) -> None:
     assert told.verdicts == {"a": "cached", "b": "reused"}
 
 
-@pytest.mark.parametrize("what", ["missing", "altered"])
-@pytest.mark.parametrize("made", ["file", "directory"])
-def test_a_lost_file_is_a_miss_and_stays_where_it_is(
-    home: Path, what: str, made: t.Literal["file", "directory"]
-) -> None:
-    script = "echo data > f" if made == "file" else "mkdir f; echo data > f/g"
-    workflow = flow(
-        "w",
-        kept("a", script, outputs=[out("f", made, "f")], result=None),
-        kept("b", "echo $COULER_INPUT_f", inputs=[given("f", ref("a", "f"), made)], result=None),
-    )
-    fill(workflow, home)
-    for path in objects(home):
-        run = another(home)
-        if what == "missing":
-            path.unlink()
-        else:
-            alter(path)
-        told = retry_as_planned(run, workflow, home)
-        assert told.verdicts == {"a": "runs", "b": "runs"}
-        assert what in str(told.reasons["a"])
-        told = retry_as_planned(another(home), workflow, home)
-        assert told.verdicts == {"a": "cached", "b": "cached"}
-
-
 def test_a_lost_list_of_a_directory_that_was_made_before_stays_where_it_is(home: Path) -> None:
     workflow = flow(
         "w", sh("a", "mkdir f; echo data > f/g", outputs=[out("f", "directory", "f")], result=None)
@@ -128,29 +76,6 @@ def test_a_lost_list_of_a_directory_that_was_made_before_stays_where_it_is(home:
     [listing] = [path for path in objects(home) if b"entries" in path.read_bytes()]
     alter(listing)
     assert retry_as_planned(run, workflow, home).verdicts == {"a": "runs"}
-
-
-def test_files_of_new_parameters_are_not_stored(home: Path, tmp_path: Path) -> None:
-    one, folder = tmp_path / "one", tmp_path / "folder"
-    folder.mkdir()
-    one.write_text("1", encoding="utf-8")
-    (folder / "in").write_text("2", encoding="utf-8")
-    read = kept(
-        "a",
-        "cat $COULER_INPUT_f $COULER_INPUT_d/in",
-        inputs=[given("f", param("f"), "file"), given("d", param("d"), "directory")],
-    )
-    workflow = flow(
-        "w", read, parameters=[parameter("f", None, "file"), parameter("d", None, "directory")]
-    )
-    run = fill(workflow, home, f=str(one), d=str(folder))
-    other = another(home)
-    told = retry_as_planned(other, workflow, home, f=str(one), d=str(folder))
-    assert told.verdicts == {"a": "cached"}
-    one.write_text("other", encoding="utf-8")
-    told = retry_as_planned(run, workflow, home, f=str(one))
-    assert told.verdicts == {"a": "runs"}
-    assert told.result.steps["a"].outputs == {"result": "other2"}
 
 
 def test_a_file_that_a_new_parameter_brings_back_is_there(home: Path, tmp_path: Path) -> None:
@@ -164,58 +89,6 @@ def test_a_file_that_a_new_parameter_brings_back_is_there(home: Path, tmp_path: 
     workflow = flow("w", make, parameters=[parameter("p", None, "file")])
     told = retry_as_planned(another(home), workflow, home, p=str(data))
     assert told.verdicts == {"a": "cached"}
-
-
-def test_conditions_and_items_are_those_of_cached_outputs(home: Path) -> None:
-    workflow = flow(
-        "w",
-        kept("pick", "echo '[3, 4]'", result="list"),
-        kept("size", "echo 2", result="int"),
-        sh("few", "true", when=compare(ref("size"), "<", 3), depends_on=["size"]),
-        sh("many", "true", when=compare(ref("size"), ">", 3), depends_on=["size"]),
-        kept("each", "echo $1", item(), foreach=ref("pick")),
-        kept("sum", "echo $1", ref("each")),
-        sh("late", "true", depends_on=["many"]),
-    )
-    fill(workflow, home)
-    told = retry_as_planned(another(home), workflow, home)
-    assert told.verdicts == {
-        "pick": "cached",
-        "size": "cached",
-        "few": "runs",
-        "many": "skipped",
-        "each[0]": "cached",
-        "each[1]": "cached",
-        "sum": "cached",
-        "late": "runs",
-    }
-    assert told.reasons["few"] == "it depends on size, which is cached"
-    assert told.reasons["late"] == "it depends on many, which comes after what is not reused"
-
-
-def test_a_changed_step_leaves_open_only_what_reads_it(home: Path) -> None:
-    def workflow(script: str) -> Workflow:
-        return flow(
-            "w",
-            sh("a", script),
-            kept("by-order", "echo 5", depends_on=["a"]),
-            kept("by-data", "echo $1", ref("a")),
-            kept("behind", "echo $1", ref("by-order")),
-        )
-
-    first = fill(workflow("echo 1"), home)
-    told = retry_as_planned(first, workflow("true; echo 1"), home)
-    assert told.verdicts == {
-        "a": "runs",
-        "by-order": "cached",
-        "by-data": "runs",
-        "behind": "cached",
-    }
-    assert told.reasons["by-data"] == f"it depends on a, which runs; cache: {UNKNOWN_INPUTS}"
-    # It had said the same, and so the cache had what reads it.
-    assert told.result.steps["by-data"].status == "cached"
-    told = retry_as_planned(first, workflow("echo 2"), home)
-    assert told.result.steps["by-data"].status == "succeeded"
 
 
 def test_items_of_which_the_cache_has_some(home: Path) -> None:
@@ -283,16 +156,6 @@ def test_exit_handlers_take_from_the_cache_too(home: Path) -> None:
     )
 
 
-def test_what_comes_after_something_cached_is_not_reused(home: Path) -> None:
-    """The step has succeeded in this run, but before what it waits for."""
-    workflow = flow("w", kept("a", "echo 1"), sh("b", "true", depends_on=["a"]), sh("c", "true"))
-    fill(workflow, home)
-    plain = workflow.steps[0].model_copy(update={"cache": None, "action": sh("a", "echo 0").action})
-    first = fill(flow("w", plain, *workflow.steps[1:]), home)
-    told = retry_as_planned(first, workflow, home)
-    assert told.verdicts == {"a": "cached", "b": "runs", "c": "reused"}
-
-
 def test_values_that_cannot_be_read_run_and_fail_again(home: Path) -> None:
     workflow = flow(
         "w",
@@ -309,48 +172,3 @@ def test_values_that_cannot_be_read_run_and_fail_again(home: Path) -> None:
         ("c", "runs"),
     ]
     assert "it is not one" in str(planned[1].reason)
-
-
-@pytest.mark.parametrize("verdict", ["reused", "runs", "skipped", "omitted", "cached"])
-@pytest.mark.parametrize("step", [0, 1, 2])
-def test_a_wrong_plan_is_found(home: Path, verdict: t.Any, step: int) -> None:
-    workflow = flow(
-        "w", kept("a", "echo 1"), sh("b", "true"), sh("c", "true", when=compare(ref("a"), ">", 2))
-    )
-    fill(workflow, home)
-    told = retry_as_planned(another(home), workflow, home)
-    agree(workflow, told.planned, told.result)
-    right = told.planned[step]
-    wrong = tuple(
-        replace(it, verdict=verdict) if it.path == right.path else it for it in told.planned
-    )
-    if verdict != right.verdict:
-        with pytest.raises(AssertionError):
-            agree(workflow, wrong, told.result)
-    with pytest.raises(AssertionError):
-        agree(workflow, tuple(it for it in told.planned if it is not right), told.result)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda home: (home / "store" / "new").touch(),
-        lambda home: alter(objects(home)[0]),
-        lambda home: objects(home)[0].unlink(),
-        lambda home: _execute(home, "UPDATE cache_entries SET hits = hits + 1"),
-        lambda home: _execute(home, "DELETE FROM cache_entries"),
-    ],
-)
-def test_a_change_is_found(home: Path, change: Callable[[Path], None]) -> None:
-    fill(flow("w", kept("a", "echo 1 > f", outputs=[out("f", "file", "f")])), home)
-    with pytest.raises(AssertionError), nothing_changes(home):
-        change(home)
-    with nothing_changes(home):
-        pass
-
-
-def _execute(home: Path, statement: str) -> None:
-    connection = sqlite3.connect(home / "couler.db")
-    connection.execute(statement)
-    connection.commit()
-    connection.close()

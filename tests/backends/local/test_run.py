@@ -15,18 +15,15 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.errors import ConfigurationError, ParameterError
-from couler.ir.pods import StepPod
-from couler.ir.policies import Foreach, Retry
+from couler.ir.policies import Retry
 from couler.ir.serialize import write_json
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
-from couler.ir.values import Literal
 from couler.ir.wire import ValueType
 from couler.ir.workflow import (
     Container,
     ExitHandler,
     Group,
     Parameter,
-    Schedule,
     Script,
     Step,
     Workflow,
@@ -40,7 +37,6 @@ from tests.corpus.build import (
     item,
     last,
     on_failure,
-    or_else,
     out,
     param,
     parameter,
@@ -131,16 +127,6 @@ def test_files_are_kept_where_the_result_says(tmp_path: Path) -> None:
     assert result.folder.parent == tmp_path / "home" / "runs"
 
 
-def test_folder_of_a_failed_attempt_stays_and_that_of_a_good_one_goes(tmp_path: Path) -> None:
-    workflow = flow(
-        "w", sh("good", 'echo x > "$COULER_WORK/x"'), sh("bad", 'echo x > "$COULER_WORK/x"; exit 1')
-    )
-    result = run(workflow, tmp_path)
-    [attempt] = (result.folder / "work").iterdir()
-    assert attempt.name == "bad.1"
-    assert (attempt / "x").is_file()
-
-
 @pytest.mark.parametrize(
     ("make", "path", "type"),
     [
@@ -159,20 +145,6 @@ def test_output_behind_a_link_that_leads_out_is_refused(
     failed = run(flow("w", step), tmp_path).steps["a"]
     assert failed.status == "failed"
     assert "leads out of the folders of the step" in str(failed.message)
-
-
-def test_output_behind_a_link_inside_of_the_folder_is_kept(tmp_path: Path) -> None:
-    line = "mkdir real; echo x > real/f; ln -s real/f r; ln -s real y"
-    step = sh("a", line, result=None, outputs=[out("r", "str", "r"), out("f", "file", "y/f")])
-    result = run(flow("w", step), tmp_path)
-    assert result.steps["a"].outputs["r"] == "x"
-    assert Path(result.steps["a"].outputs["f"]).read_text(encoding="utf-8") == "x\n"
-
-
-def test_runs_of_one_home_have_folders_of_their_own(tmp_path: Path) -> None:
-    first, second = (run(flow("w", sh("a", "true")), tmp_path) for _ in range(2))
-    assert first.folder != second.folder
-    assert first.folder.parent == second.folder.parent
 
 
 def test_missing_program_fails_the_step_and_says_so(tmp_path: Path) -> None:
@@ -309,13 +281,6 @@ def test_entries_of_config_maps_that_are_no_values(tmp_path: Path) -> None:
     assert run(workflow, tmp_path, parameters={"n": 3}).status == "succeeded"
 
 
-def test_all_wrong_parameters_are_told_at_once(tmp_path: Path) -> None:
-    workflow = flow("w", sh("a", "true"), parameters=PARAMETERS)
-    with pytest.raises(ParameterError) as caught:
-        run(workflow, tmp_path, parameters={"size": "xl", "other": 1})
-    assert len(str(caught.value).splitlines()) == 3
-
-
 def test_file_as_a_parameter(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("content", encoding="utf-8")
     workflow = flow(
@@ -345,72 +310,6 @@ def test_group_made_by_a_pass_does_not_show(tmp_path: Path) -> None:
     )
     result = run(flow("w", part, sh("c", 'echo "$1"', ref("couler-part-1", "b"))), tmp_path)
     assert states(result) == {"a": "succeeded", "b": "succeeded", "c": "succeeded"}
-
-
-def test_group_made_by_a_pass_shows_where_its_steps_run_more_than_once(tmp_path: Path) -> None:
-    inner = Group(steps=(sh("i", "echo $1", param("v")),), transparent=True)
-    each = Step(
-        name="t",
-        action=inner,
-        inputs=(given("v", item()),),
-        foreach=Foreach(over={"item": Literal(value=[1, 2])}),
-    )
-    result = run(flow("w", each), tmp_path)
-    assert [result.steps[f"t[{index}]/i"].outputs["result"] for index in (0, 1)] == ["1", "2"]
-
-
-def test_steps_beside_a_group_made_by_a_pass_are_not_forgotten_at_its_retry(
-    tmp_path: Path,
-) -> None:
-    once = sh("i", f"test -e {tmp_path}/x || {{ touch {tmp_path}/x; false; }}")
-    part = Step(
-        name="t",
-        action=Group(steps=(once,), transparent=True),
-        depends_on=("s",),
-        retry=Retry(limit=1),
-    )
-    result = run(flow("w", group("o", sh("s", "echo 1"), part)), tmp_path / "home")
-    assert result.status == "succeeded"
-    assert result.steps["o/s"].outputs == {"result": "1"}
-
-
-def test_message_tells_that_a_time_limit_ended_the_run(tmp_path: Path) -> None:
-    workflow = flow("w", sh("slow", "sleep 60"), timeout_s=0.5)
-    result = run(workflow, tmp_path)
-    assert result.message == "the time limit of the workflow ended it; failed: slow"
-
-
-def test_message_of_a_loop_that_was_cut_off_tells_why(tmp_path: Path) -> None:
-    loop = sh("again", "sleep 60", loop=while_(compare(last(), "==", "1")))
-    result = run(flow("w", loop, timeout_s=0.5), tmp_path)
-    assert result.steps["again"].message == "it did not end within its time limit"
-
-
-def test_what_is_ignored_is_noted_once_and_changes_nothing(tmp_path: Path) -> None:
-    account = StepPod(service_account="trainer")
-    workflow = flow(
-        "w",
-        sh("a", "true", pod=account),
-        sh("b", "true", pod=account),
-        schedule=Schedule(cron=("0 0 1 1 *",)),
-    )
-    result = run(workflow, tmp_path)
-    assert result.status == "succeeded"
-    [note] = result.notes
-    assert note.startswith("local ignores ")
-    assert "service-account (there is no pod" in note
-    assert note.endswith("schedule (the workflow runs once, at once)")
-    assert run(flow("w", sh("a", "true")), tmp_path).notes == ()
-
-
-def test_lists_of_a_failed_foreach_are_not_there_for_an_exit_handler(tmp_path: Path) -> None:
-    tell = sh("tell", 'echo "$1"', or_else(ref("each"), "nothing"))
-    workflow = flow(
-        "w",
-        sh("each", "test $1 = 1 && echo 1", item(), foreach=[1, 2]),
-        exit_handlers=[ExitHandler(name="end", on="any", steps=(tell,))],
-    )
-    assert run(workflow, tmp_path).steps["exit:end/tell"].outputs["result"] == "nothing"
 
 
 def test_what_the_time_limit_of_the_workflow_keeps_from_starting_is_omitted(

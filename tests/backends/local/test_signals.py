@@ -15,9 +15,7 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.cache import Found, StepCache
-from couler.backends.local.signals import Interrupts, listen
 from couler.ir.policies import Cache
-from couler.state import Home, attempts_of, find_run, open_database, steps_of
 from couler.state.results import Event, RunResult
 from couler.store import ObjectStore
 from tests.corpus.build import flow, given, param, parameter, sh
@@ -37,18 +35,6 @@ def test_run_under_a_parent_that_ignores_the_ends_of_children(tmp_path: Path) ->
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert (result.steps["a"].status, result.steps["a"].exit_code) == ("failed", 3)
-
-
-def test_one_interrupt_cancels_a_run_inside_of_an_event_loop(tmp_path: Path) -> None:
-    def hear(event: Event) -> None:
-        if event.kind == "started":
-            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-
-    async def host() -> RunResult:
-        workflow = flow("w", sh("a", "sleep 600"))
-        return LOCAL.run(workflow, options=RunOptions(home=tmp_path), on_event=hear)
-
-    assert asyncio.run(host()).status == "cancelled"
 
 
 def test_interrupt_that_a_host_turns_into_an_error_cancels_the_run(tmp_path: Path) -> None:
@@ -71,26 +57,6 @@ def test_interrupt_that_a_host_turns_into_an_error_cancels_the_run(tmp_path: Pat
         signal.signal(signal.SIGINT, before)
 
 
-def test_signal_is_heard_while_the_main_thread_goes_to_sleep() -> None:
-    """It comes between the last look for signals and the sleep, in most of the rounds."""
-    heard = threading.Event()
-
-    def send() -> bool:
-        """Whether the signal is heard, before the end of this thread wakes the loop."""
-        heard.clear()
-        os.kill(os.getpid(), signal.SIGTERM)
-        return heard.wait(timeout=20)
-
-    async def run(interrupts: Interrupts) -> list[bool]:
-        interrupts.bind(asyncio.get_running_loop(), heard.set)
-        rounds = [await asyncio.to_thread(send) for _ in range(50)]
-        interrupts.unbind()
-        return rounds
-
-    with listen() as interrupts:
-        assert all(asyncio.run(run(interrupts)))
-
-
 def test_signals_of_a_host_reach_it_after_the_run(tmp_path: Path) -> None:
     async def host() -> tuple[RunResult, bool]:
         heard = asyncio.Event()
@@ -103,36 +69,6 @@ def test_signals_of_a_host_reach_it_after_the_run(tmp_path: Path) -> None:
 
     result, is_heard = asyncio.run(host())
     assert (result.status, is_heard) == ("succeeded", True)
-
-
-def test_error_of_what_hears_events_loses_no_end_and_no_lock(tmp_path: Path) -> None:
-    class HearingError(Exception):
-        pass
-
-    def hear(event: Event) -> None:
-        if event.kind == "finished" and str(event.path) == "b":
-            raise HearingError
-
-    ledger = tmp_path / "ledger"
-    workflow = flow(
-        "w",
-        sh("a", f"echo a >> {ledger}"),
-        sh("b", f"echo b >> {ledger}", depends_on=["a"]),
-        sh("holds", "sleep 20", mutex="m"),
-        sh("waits", "true", mutex="m"),
-    )
-    home = tmp_path / "home"
-    with pytest.raises(HearingError):
-        LOCAL.run(workflow, options=RunOptions(home=home, jobs=2), on_event=hear)
-    with open_database(Home(home).database_url) as database:
-        run = find_run(database, "latest")
-        steps = {step.path for step in steps_of(database, run.id)}
-        attempts = {one.path: one.status for one in attempts_of(database, run.id)}
-    assert {"a", "b"} <= steps
-    assert attempts["holds"] == "interrupted"
-    again = flow("again", sh("a", "true", mutex="m"))
-    assert LOCAL.run(again, options=RunOptions(home=home)).status == "succeeded"
-    assert ledger.read_text(encoding="utf-8").split() == ["a", "b"]
 
 
 def test_step_does_not_start_when_the_run_was_cancelled_while_its_result_was_looked_for(

@@ -8,72 +8,26 @@ from dataclasses import replace
 
 import pytest
 
-from couler.backends.argo.changing import MARK
 from couler.backends.argo.cluster_restart import RestartChange
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import putting_back
 from couler.backends.argo.reset import has_ended, pod_name
 from couler.backends.base import Artifact, ArtifactFile
-from couler.errors import EngineError, LostRunError, RefusedError
-from couler.rest.patience import IMPATIENT, Patience
-from tests.backends.argo.cluster_restart.conftest import RESULTS, Place
+from couler.errors import EngineError, RefusedError
+from couler.rest.patience import Patience
+from tests.backends.argo.cluster_restart.conftest import Place
 from tests.fakes.kubernetes.faults import CutOffError, RequestFault
-from tests.fakes.kubernetes.store import PODS, WORKFLOWS, ApiError, Resource
+from tests.fakes.kubernetes.store import PODS, WORKFLOWS, Resource
 from tests.support.argo_recordings import CHAIN, chain, submission
 
 QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
 CONFIG_MAPS = Resource("", "v1", "configmaps")
-KEPT = {"first", "each", "each(0:a)", "each(1:b)", CHAIN}
-
-
-def test_pods_and_nodes_of_what_runs_again_go(place: Place) -> None:
-    pods, results = len(place.names(PODS)), len(place.names(RESULTS))
-    place.restart()
-    assert not has_ended(place.workflow)
-    names = {node["displayName"] for node in place.workflow["status"]["nodes"].values()}
-    assert names == KEPT
-    gone = 2  # `bad` and the step of the exit handler; `after` had no pod
-    assert "of-others" in place.names(PODS)
-    assert len(place.names(PODS)) == pods - gone
-    assert len(place.names(RESULTS)) == results - gone
-
-
-def test_another_change_in_between_is_looked_at_anew(place: Place) -> None:
-    place.faults.add(RequestFault("PUT", "/workflows/", code=409, times=2))
-    place.restart()
-    assert not has_ended(place.workflow)
 
 
 def test_changes_without_end(place: Place) -> None:
     place.faults.add(RequestFault("PUT", "/workflows/", code=409))
     with pytest.raises(RefusedError, match="changes too often to be changed from here"):
         place.restart()
-
-
-Cut = t.Literal["after", "within"]
-
-
-@pytest.mark.parametrize("cut", ["after", "within"])
-@pytest.mark.parametrize("patience", [QUICK, IMPATIENT])
-def test_a_restart_whose_answer_is_lost_is_done(place: Place, cut: Cut, patience: Patience) -> None:
-    place.faults.add(RequestFault("PUT", "/workflows/", times=1, cut=cut))
-    version = place.workflow["metadata"]["resourceVersion"]
-    assert place.patient(patience).restart(place.run, place.wanted) == place.run.place
-    assert not has_ended(place.workflow)
-    assert int(place.workflow["metadata"]["resourceVersion"]) > int(version)
-
-
-def test_a_restart_that_the_server_broke_off_is_looked_for(place: Place) -> None:
-    """Kubernetes answers 500 and 504 also where what was asked is stored a moment later."""
-    update = place.store.update
-
-    def updating(*given: t.Any, **more: t.Any) -> t.Any:
-        update(*given, **more)
-        raise ApiError(504, "Timeout", "request did not complete in time")
-
-    place.store.update = updating  # type: ignore[method-assign]  # what a test lets go wrong
-    place.restart()
-    assert not has_ended(place.workflow)
 
 
 def test_a_restart_that_never_arrived_is_made_again(place: Place) -> None:
@@ -121,15 +75,6 @@ def test_a_restart_that_cannot_be_looked_for_is_not_refused(place: Place) -> Non
     assert not has_ended(place.workflow)
 
 
-def test_each_restart_has_its_own_mark(place: Place) -> None:
-    marks = set()
-    for _ in range(2):
-        place.restart()
-        marks.add(place.workflow["metadata"]["annotations"][MARK])
-        place.end()
-    assert len(marks) == 2
-
-
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_without_access_to_pods_nothing_is_changed(place: Place, method: str) -> None:
     place.faults.add(RequestFault(method, "/pods", code=403))
@@ -171,12 +116,6 @@ def test_a_pod_that_does_not_go(place: Place) -> None:
     with pytest.raises(RefusedError, match=f"the pod {name} was deleted.*is still there"):
         place.api.change(CHAIN, change)
     assert has_ended(place.workflow)
-
-
-def test_a_run_that_is_gone(place: Place) -> None:
-    place.remote.delete(place.run)
-    with pytest.raises(LostRunError, match="there is no Workflow chain-1"):
-        place.restart()
 
 
 def test_a_refused_restart_has_changed_nothing(place: Place) -> None:

@@ -18,7 +18,6 @@ from couler.backends.remote import UnbegunInterrupt
 from couler.errors import RefusedError
 from couler.rest.notices import listening
 from tests.backends.argo.cluster_restart.conftest import Clock, Place
-from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import PODS, WORKFLOWS
 from tests.support.argo_recordings import CHAIN
 
@@ -69,37 +68,6 @@ def mark(place: Place, pod: str, *, ago_s: float = 0.0) -> None:
     place.store.patch(PODS, "default", pod, {"metadata": {"managedFields": fields}})
 
 
-def test_pods_stay_until_the_controller_is_done_with_them(place: Place, clock: Clock) -> None:
-    ended(place, 40)
-    first, second = pods_again(place)
-
-    def come_to_it(seconds: float) -> None:
-        # Each is there until it is marked: else this fails.
-        if seconds > 50 and first not in marked:
-            marked.append(first)
-            mark(place, first)
-        if seconds > 100 and second not in marked:
-            assert place.names(PODS) >= {first, second}
-            marked.append(second)
-            mark(place, second)
-
-    marked: list[str] = []
-    clock.then = come_to_it
-    told = told_by_restart(place)
-    assert marked == [first, second]
-    *looks, waited_s, hears_s = clock.slept
-    assert 100 < sum(looks) < 106
-    assert max(looks) == 5.0
-    assert 75 < waited_s <= 90, "twice as long as the marks were late"
-    assert hears_s == HEARS_S
-    waits, begins = told
-    assert waits == (
-        "argo: waits until its controller is done with 2 pods of the run that has ended. Nothing "
-        "is changed yet"
-    )
-    assert begins.startswith(f"argo: begins in {waited_s:.0f} s: until then its controller may kil")
-
-
 def test_pods_that_the_controller_deletes_are_waited_for_no_longer(
     place: Place, clock: Clock
 ) -> None:
@@ -135,42 +103,6 @@ def test_without_any_mark_for_a_minute_it_is_waited_no_longer_and_told(
         "whether it runs"
     )
     assert 110 < sum(clock.slept) < 130, "a minute since the last mark, which was of other pods"
-
-
-@pytest.mark.parametrize(
-    ("ended_ago", "marked_ago", "expected"),
-    [
-        (20, (19, 18), 17.0),  # 35 s
-        (60, (59, 55), 0.0),
-        (60, (58, 30), 30.0),  # 30 s late, so for 60 s
-        (100, (40, 100), 80.0),
-        (3000, (2900, 100), 500.0),  # ten minutes at most
-    ],
-)
-def test_the_time_of_the_last_mark_counts_and_how_late_it_was(
-    place: Place, clock: Clock, ended_ago: int, marked_ago: tuple[int, int], expected: float
-) -> None:
-    ended(place, ended_ago)
-    for pod, ago_s in zip(pods_again(place), marked_ago, strict=True):
-        mark(place, pod, ago_s=ago_s)
-    told_by_restart(place)
-    *waits, hears_s = clock.slept
-    assert hears_s == HEARS_S
-    assert sum(waits) == pytest.approx(expected, abs=3.1)  # times are in whole seconds
-
-
-def test_the_mark_of_another_pod_tells_how_late_the_controller_is(
-    place: Place, clock: Clock
-) -> None:
-    ended(place, 100)
-    again = pods_again(place)
-    for pod in again:
-        mark(place, pod, ago_s=95)
-    other = min(place.names(PODS) - {"of-others", *again})
-    mark(place, other, ago_s=20)
-    told_by_restart(place)
-    *waits, _ = clock.slept
-    assert sum(waits) == pytest.approx(160 - 95, abs=3.1)
 
 
 def test_a_pod_that_is_gone_may_have_had_the_usual_time_of_grace(
@@ -216,25 +148,6 @@ def test_an_interrupt_of_the_wait_is_known_to_have_changed_nothing(
     assert (place.workflow, place.names(PODS)) == before
 
 
-def test_an_hour_after_the_run_no_mark_is_waited_for(place: Place, clock: Clock) -> None:
-    ended(place, 3700)
-    assert pods_again(place)
-    assert told_by_restart(place) == []
-    assert clock.slept == [HEARS_S]
-
-
-def test_marks_that_never_come_are_not_waited_for(place: Place, clock: Clock) -> None:
-    def change(found: t.Any) -> None:
-        for node in found["status"]["nodes"].values():
-            node["taskResultSynced"] = False
-
-    ended(place, 100)
-    place.store.change(WORKFLOWS, "default", CHAIN, change)
-    assert pods_again(place)
-    assert told_by_restart(place) == []
-    assert clock.slept == [HEARS_S]
-
-
 def test_marks_that_were_late_long_before_the_end_count_no_more(place: Place, clock: Clock) -> None:
     ended(place, 5)
     again = pods_again(place)
@@ -252,14 +165,6 @@ def test_marks_that_were_late_long_before_the_end_count_no_more(place: Place, cl
     told_by_restart(place)
     *waits, _ = clock.slept
     assert sum(waits) == pytest.approx(31, abs=1.1)
-
-
-def test_what_was_given_up_makes_no_other_wait_longer(place: Place, clock: Clock) -> None:
-    ended(place, 1800)
-    place.store.remove(PODS, "default", pods_again(place)[0])
-    told = told_by_restart(place)
-    assert "is not waited for any longer" in told[-1]
-    assert 60 < sum(clock.slept) < 75
 
 
 def test_an_interrupt_after_something_was_changed_is_not_one_before(
@@ -321,31 +226,6 @@ def test_a_run_that_others_restart_meanwhile_keeps_its_new_pods(place: Place, cl
     with pytest.raises(RefusedError, match="has not ended"):
         place.restart()
     assert place.names(PODS) == before
-
-
-def test_a_run_that_has_gone_on_and_ended_meanwhile_is_waited_for_anew(
-    place: Place, clock: Clock
-) -> None:
-    ended(place, 1)
-
-    def end_anew(seconds: float) -> None:
-        if seconds > 20 and len(ends) == 1:
-            ends.append(seconds)
-            ended(place, -30)
-
-    ends = [0.0]
-    clock.then = end_anew
-    told = told_by_restart(place)
-    assert len([one for one in told if "begins in" in one]) == 2
-
-
-def test_a_conflict_is_no_reason_to_wait_anew(place: Place, clock: Clock) -> None:
-    ended(place, 5)
-    [mark(place, pod, ago_s=5) for pod in pods_again(place)]
-    place.faults.add(RequestFault("PUT", "/workflows/", code=409, times=1))
-    told = told_by_restart(place)
-    assert len([one for one in told if "begins in" in one]) == 1
-    assert clock.slept.count(HEARS_S) == 1
 
 
 def test_what_the_run_is_to_be_is_decided_anew_after_the_wait(place: Place, clock: Clock) -> None:

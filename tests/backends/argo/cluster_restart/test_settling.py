@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from couler.backends.argo.settling import OldPod, deleted_at, late_s, left_s
+from couler.backends.argo.settling import OldPod, deleted_at, left_s
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -49,12 +49,3 @@ def test_when_a_pod_is_deleted(cleanup: str, phases: tuple[str, str], expected: 
     assert found == (None if expected is None else NOON + timedelta(seconds=expected))
     assert deleted_at(pod._replace(is_done=True), {}, workflow) is None
     assert deleted_at(pod._replace(delay_s=0.0), {}, workflow) is None
-
-
-def test_a_mark_long_after_the_end_was_not_the_controllers() -> None:
-    pod = OldPod(30.0, True, NOON + timedelta(hours=2), "Failed", "", 0.0)
-    ended = {"finishedAt": "2026-03-01T12:00:00Z"}
-    assert late_s(pod, ended, {"status": {}}) == 0.0
-    of_run = pod._replace(cleanup="OnWorkflowCompletion")
-    late = {"status": {"finishedAt": "2026-03-01T13:59:00Z"}}
-    assert late_s(of_run, ended, late) == 60.0

@@ -69,19 +69,6 @@ def test_settings() -> None:
     assert ContainerRuntime.from_environ("docker", {}).command == ("docker",)
 
 
-def test_arguments_of_the_tool_stand_before_those_of_the_step(make_job: Make, shell: Make) -> None:
-    runtime = replace(PODMAN, command=("podman", "--runtime", "runc"), run_args=("--network=none",))
-    words = launched(runtime, make_job(shell("x", image="i:1")))
-    assert words[:5] == ("podman", "--runtime", "runc", "run", "--network=none")
-    assert words[-4:] == ('["sh"]', "i:1", "-c", "x")
-    assert after(words, "--entrypoint") == ['["sh"]']
-
-
-def test_docker_takes_an_entry_point_as_it_is(make_job: Make) -> None:
-    step = Step(name="step", action=Container(image="i", command=("[", "a", "]")))
-    assert launched(DOCKER, make_job(step))[-5:] == ("--entrypoint", "[", "i", "a", "]")
-
-
 def test_without_a_command_the_image_has_its_own(make_job: Make) -> None:
     step = Step(name="step", action=Container(image="i", args=("a",)))
     words = launched(PODMAN, make_job(step))
