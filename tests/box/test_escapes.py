@@ -62,10 +62,11 @@ def test_there_are_many_and_each_has_a_name() -> None:
     assert set(names) >= QUICK
 
 
-@pytest.mark.parametrize("escape", ESCAPES, ids=lambda one: one.name)
-def test_the_gate_stops_it(escape: Escape, around: Outside) -> None:
-    codes = at_the_gate(escape, around)
-    assert (escape.gate in codes) if escape.gate is not None else (codes == [])
+def test_the_gate_stops_them(around: Outside) -> None:
+    for escape in ESCAPES:
+        codes = at_the_gate(escape, around)
+        expected = escape.gate in codes if escape.gate is not None else codes == []
+        assert expected, f"{escape.name}: {codes}"
 
 
 @pytest.mark.usefixtures("_box")

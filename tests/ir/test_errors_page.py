@@ -92,9 +92,10 @@ def codes_of(example: Example, entry: Entry, folder: Path) -> list[str]:
     path = folder / ("flow.py" if example.language == "python" else "flow.yaml")
     path.write_text(example.text)
     if entry.code.startswith("CLR6"):  # programs that nobody trusts
-        from couler.box import build_program
+        from couler.box import check_program
 
-        return [one.code for one in build_program(example.text).diagnostics]
+        if refused := check_program(example.text):
+            return [one.code for one in refused]
     try:
         workflow = load(Source(str(path), entry.name))
     except LoadError as error:
@@ -112,12 +113,10 @@ WITHOUT_EXAMPLES = {
 """Codes that no short program leads to, or only for another version; the engine's own tests do."""
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [entry for entry in ENTRIES if entry.code not in WITHOUT_EXAMPLES],
-    ids=lambda entry: entry.code,
-)
-def test_the_first_example_fails_and_the_second_is_mended(entry: Entry, tmp_path: Path) -> None:
-    failing, mended = entry.examples
-    assert entry.code in codes_of(failing, entry, tmp_path)
-    assert codes_of(mended, entry, tmp_path) == []
+@pytest.mark.parametrize("area", sorted({entry.code[:4] for entry in ENTRIES}))
+def test_the_first_example_fails_and_the_second_is_mended(area: str, tmp_path: Path) -> None:
+    for entry in ENTRIES:
+        if entry.code.startswith(area) and entry.code not in WITHOUT_EXAMPLES:
+            failing, mended = entry.examples
+            assert entry.code in codes_of(failing, entry, tmp_path)
+            assert codes_of(mended, entry, tmp_path) == [], entry.code

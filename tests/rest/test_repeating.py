@@ -26,8 +26,10 @@ def client(server: FaultyServer) -> Iterator[RestClient]:
         yield made
 
 
-@pytest.mark.parametrize("code", [500, 502, 503, 504])
-@pytest.mark.parametrize(("method", "repeat"), [("POST", None), ("PATCH", None), ("PUT", False)])
+@pytest.mark.parametrize(
+    ("code", "method", "repeat"),
+    [(500, "POST", None), (503, "PATCH", None), (502, "PUT", False), (504, "POST", None)],
+)
 def test_what_may_not_be_repeated_is_not(
     server: FaultyServer, client: RestClient, code: int, method: str, repeat: bool | None
 ) -> None:
@@ -71,18 +73,16 @@ def test_a_server_that_takes_nothing_for_now_has_done_nothing(
         client.call("POST", "/x", send={}, repeat=True)
 
 
-@pytest.mark.parametrize("code", [502, 503, 504])
-def test_what_may_be_repeated_is(server: FaultyServer, client: RestClient, code: int) -> None:
-    server.answers = [says(code), says(code), says(200, 7)]
+def test_what_may_be_repeated_is(server: FaultyServer, client: RestClient) -> None:
+    server.answers = [says(502), says(503), says(200, 7)]
     assert client.call("POST", "/x", send={}, repeat=True) == 7
     assert len(server.asked) == 3
 
 
-UNHEARD_OF: list[Answer] = [cut, half(b"{"), says(502), says(503), says(504)]
-
-
-@pytest.mark.parametrize("first", UNHEARD_OF, ids=["cut", "half", "502", "503", "504"])
-@pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 410, 422])
+@pytest.mark.parametrize(
+    ("first", "code"),
+    [(cut, 403), (half(b"{"), 404), (says(502), 401), (says(503), 409), (says(504), 422)],
+)
 def test_a_refusal_after_an_attempt_that_may_have_been_heard_is_no_certain_one(
     server: FaultyServer, client: RestClient, first: Answer, code: int
 ) -> None:
@@ -94,7 +94,7 @@ def test_a_refusal_after_an_attempt_that_may_have_been_heard_is_no_certain_one(
     assert len(server.asked) == 3
 
 
-@pytest.mark.parametrize("first", UNHEARD_OF, ids=["cut", "half", "502", "503", "504"])
+@pytest.mark.parametrize("first", [cut, half(b"{"), says(503)])
 def test_a_question_that_changes_nothing_is_refused_for_certain(
     server: FaultyServer, client: RestClient, first: Answer
 ) -> None:

@@ -49,9 +49,8 @@ def gives(**fields: t.Any) -> list[str]:
     return codes(process("a", outputs=(output,)))
 
 
-@pytest.mark.parametrize("name", FILE_SAMPLES)
-def test_samples_are_valid(name: str) -> None:
-    assert verify(FILE_SAMPLES[name]) == ()
+def test_samples_are_valid() -> None:
+    assert [name for name, workflow in FILE_SAMPLES.items() if verify(workflow)] == []
 
 
 def test_an_input_has_one_source() -> None:
