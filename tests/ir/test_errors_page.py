@@ -92,10 +92,12 @@ def codes_of(example: Example, entry: Entry, folder: Path) -> list[str]:
     path = folder / ("flow.py" if example.language == "python" else "flow.yaml")
     path.write_text(example.text)
     if entry.code.startswith("CLR6"):  # programs that nobody trusts
-        from couler.box import check_program
+        from couler.box import build_program, check_program
 
         if refused := check_program(example.text):
             return [one.code for one in refused]
+        if entry.code == "CLR626":  # which only the build can tell
+            return [one.code for one in build_program(example.text).diagnostics]
     try:
         workflow = load(Source(str(path), entry.name))
     except LoadError as error:
