@@ -21,11 +21,9 @@ from tests.box.escapes import (
 from tests.box.hostile import Escape
 
 QUICK = {
-    *("body of a step in the build", "crash of the interpreter", "couler.cli", "endless loop"),
-    *("ends at once", "forged status of the walls", "forged workflow that is right"),
-    *("hands itself over", "huge power", "huge text", "import hook", "list that grows"),
-    *("much output", "nested JSON as the result", "new builtins", "paths that are only words"),
-    *("pickle as the result", "secret of its own", "sleep"),
+    *("body of a step in the build", "crash of the interpreter", "endless loop", "ends at once"),
+    *("forged status of the walls", "forged workflow that is right", "list that grows"),
+    *("much output", "pickle as the result", "secret of its own", "sleep"),
 }
 """One of each kind; a start of Python for each of the others takes too long for every run."""
 

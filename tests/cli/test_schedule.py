@@ -147,44 +147,36 @@ def test_parameters_of_a_dag(couler: Call, nightly: str, airflow: FakeAirflow) -
     assert "Param(3" in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["put", "nightly.py"], 1, r"CLR186.*nobody gives a value.*\n-p NAME=VALUE gives"),
-        (["put", "nightly.py", "-p", "depth=2"], 2, 'parameter "who": a value is required'),
-        (["put", "nightly.py", "-p", "who=x", "-p", "deep=2"], 2, 'Did you mean "depth"'),
-        (["put", "greet.yaml"], 1, 'the workflow "greet" has no schedule. Give it one'),
-        (
-            ["put", "nightly.py", "-e", "local", "-pwho=x"],
-            2,
-            "local keeps no schedules; argo and airflow do",
-        ),
-        (["put", "nightly.py", "-e", "tekton"], 2, "tekton"),
-        (["ls", "-e", "local"], 2, "local keeps no schedules"),
-        (["rm", "nightly", "-e", "tekton"], 2, "tekton"),
-        (["ls", "--target", "prd"], 3, 'there is no target "prd".*Did you mean "prod"'),
-        (["pause", "nighty"], 2, 'no schedule "nighty"; there are: nightly. Did you mean "night'),
-        (["resume", "nightly", "nighty"], 2, 'no schedule "nighty"; there are: nightly'),
-        (["rm", "Nightly/../x"], 2, r'no schedule "Nightly/../x"; there are: nightly'),
-        (["pause"], 2, "NAME"),
-    ],
+REFUSED = (
+    (["put", "nightly.py"], 1, r"CLR186.*nobody gives a value.*\n-p NAME=VALUE gives"),
+    (["put", "nightly.py", "-p", "depth=2"], 2, 'parameter "who": a value is required'),
+    (["put", "nightly.py", "-p", "who=x", "-p", "deep=2"], 2, 'Did you mean "depth"'),
+    (["put", "greet.yaml"], 1, 'the workflow "greet" has no schedule. Give it one'),
+    (
+        ["put", "nightly.py", "-e", "local", "-pwho=x"],
+        2,
+        "local keeps no schedules; argo and airflow do",
+    ),
+    (["put", "nightly.py", "-e", "tekton"], 2, "tekton"),
+    (["ls", "-e", "local"], 2, "local keeps no schedules"),
+    (["rm", "nightly", "-e", "tekton"], 2, "tekton"),
+    (["ls", "--target", "prd"], 3, 'there is no target "prd".*Did you mean "prod"'),
+    (["pause", "nighty"], 2, 'no schedule "nighty"; there are: nightly. Did you mean "night'),
+    (["resume", "nightly", "nighty"], 2, 'no schedule "nighty"; there are: nightly'),
+    (["rm", "Nightly/../x"], 2, r'no schedule "Nightly/../x"; there are: nightly'),
+    (["pause"], 2, "NAME"),
 )
-def test_what_is_refused(
-    couler: Call,
-    nightly: str,
-    greet: str,
-    engine_of_prod: str,
-    arguments: list[str],
-    code: int,
-    words: str,
-) -> None:
+
+
+def test_what_is_refused(couler: Call, nightly: str, greet: str, engine_of_prod: str) -> None:
     assert couler("schedule", "put", nightly, "-p", "who=me").code == 0
     couler("schedule", "pause", "nightly")
-    told = couler("schedule", *arguments)
-    assert (told.code, told.out) == (code, ""), told.err
-    assert re.search(words, told.err)
-    assert "Traceback" not in told.err
-    assert listed(couler)[0]["paused"] is True  # nothing was done to any
+    for arguments, code, words in REFUSED:
+        told = couler("schedule", *arguments)
+        assert (told.code, told.out) == (code, ""), (arguments, told.err)
+        assert re.search(words, told.err), arguments
+        assert "Traceback" not in told.err
+        assert listed(couler)[0]["paused"] is True, arguments  # nothing was done to any
 
 
 def test_an_engine_without_schedules(couler: Call, greet: str, engine) -> None:

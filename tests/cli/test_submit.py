@@ -229,11 +229,12 @@ def test_engine_that_does_not_answer(couler: Callable, greet: str, engine) -> No
     assert (told.code, told.out) == (0, "mine\n")
 
 
-@pytest.mark.parametrize("verb", ["submit", "status"])
 @pytest.mark.parametrize(
-    ("number", "told", "code"),
-    [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "told to end (SIGTERM)", 143)],
-    ids=["interrupt", "request to end"],
+    ("verb", "number", "told", "code"),
+    [
+        ("submit", signal.SIGINT, "interrupted", 130),
+        ("status", signal.SIGTERM, "told to end (SIGTERM)", 143),
+    ],
 )
 def test_who_stops_watching_leaves_the_run_going_on(
     couler: Callable,

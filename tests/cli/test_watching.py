@@ -11,13 +11,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from couler.cli._app import app
+from tests.support.waiting import until
 
 SLOW = """
 ir_version: "1"
@@ -79,13 +79,6 @@ def start(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
-def wait_for(holds: Callable[[], object]) -> None:
-    until = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
 def states(couler: Callable) -> dict[str, str]:
     told = couler("status", "latest", "--format", "json")
     return {step["path"]: step["status"] for step in told.json["steps"]}
@@ -93,7 +86,7 @@ def states(couler: Callable) -> dict[str, str]:
 
 def test_a_run_that_goes_on(couler: Callable, write: Callable, start: Callable) -> None:
     process = start("run", write("slow.yaml", SLOW), "-j", "4", until="waiting: couler resume")
-    wait_for(lambda: states(couler).get("each[0]") == "succeeded")
+    until(lambda: states(couler).get("each[0]") == "succeeded")
     assert states(couler) == {
         "each": "running",
         "each[0]": "succeeded",
@@ -120,7 +113,7 @@ def test_a_run_that_goes_on(couler: Callable, write: Callable, start: Callable) 
     assert told.code == 4
     assert '"after" does not wait. These do: ask' in told.err
     assert couler("resume", run, "ask").err == f"{run}: ask goes on\n"
-    wait_for(lambda: states(couler)["after"] == "succeeded")
+    until(lambda: states(couler)["after"] == "succeeded")
     assert "no step waits" in couler("resume", run).err
 
     told = couler("cancel", run)
@@ -134,10 +127,10 @@ def test_a_run_that_goes_on(couler: Callable, write: Callable, start: Callable) 
 
 def test_a_run_whose_engine_was_killed(couler: Callable, write: Callable, start: Callable) -> None:
     process = start("run", write("slow.yaml", SLOW), "-j", "4", until="waiting: couler resume")
-    wait_for(lambda: states(couler).get("each[1]") == "running")
+    until(lambda: states(couler).get("each[1]") == "running")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    wait_for(lambda: couler("list", "--status", "running", "--format", "json").json["runs"] == [])
+    until(lambda: couler("list", "--status", "running", "--format", "json").json["runs"] == [])
     [run] = couler("list", "--status", "interrupted", "--format", "json").json["runs"]
     found = states(couler)
     assert (found["each"], found["each[1]"]) == ("interrupted", "interrupted")

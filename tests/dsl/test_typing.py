@@ -54,6 +54,7 @@ def wrong() -> None: ...
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_type_checkers_see_what_the_program_means(tmp_path: Path, cache: pytest.Cache) -> None:
     path = tmp_path / "program.py"

@@ -171,6 +171,7 @@ def test_a_program_as_a_whole_is_scored_and_written_anew() -> None:
     assert kinds(found) == ["retrieve", "whole", "critique", "whole", "critique", "verify"]
 
 
+@pytest.mark.slow
 def test_settings_of_the_workflow_stand_in_its_head() -> None:
     found, _ = made(
         plan("only", settings="timeout='2h', max_parallel=4"), code(echo("a")), critique(1)
@@ -207,6 +208,7 @@ with couler.Workflow("made") as wf:
     assert found.log[-1].message == "the workflow is verified for argo"
 
 
+@pytest.mark.slow
 def test_two_modules_of_one_function_are_told_without_a_build() -> None:
     step = "@couler.step\ndef pay() -> int:\n    return 1"
     found, model = made(
@@ -238,6 +240,7 @@ def test_a_head_that_cannot_be_built_goes_back_to_the_plan() -> None:
     assert kinds(found)[:3] == ["decompose", "repair", "decompose"]
 
 
+@pytest.mark.slow
 def test_a_changed_program_is_scored_too() -> None:
     found, _ = made(whole(SOUND), **ALONE)
     model = Replies(

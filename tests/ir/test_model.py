@@ -57,7 +57,7 @@ def test_unknown_fields_and_wrong_types_are_refused() -> None:
         Retry(limit="3")  # type: ignore[arg-type]  # which is the point
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=10)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=8)
 @given(workflows())
 def test_workflows_can_be_sent_to_other_processes(workflow: Workflow) -> None:
     assert pickle.loads(pickle.dumps(workflow)) == workflow

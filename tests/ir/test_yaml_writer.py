@@ -106,7 +106,7 @@ def test_probes_read_back_everywhere(read: Callable[[str], object]) -> None:
 
 
 @given(text=texts, more=texts)
-@settings(max_examples=400)
+@settings(max_examples=50)
 def test_text_reads_back(text: str, more: str) -> None:
     tree = {"a": text, "b": [text, more], "c": [[text], {"d": more}], "e": {"f": text, "g": 0}}
     document = dump(tree)
@@ -115,7 +115,7 @@ def test_text_reads_back(text: str, more: str) -> None:
 
 
 @given(tree=trees)
-@settings(max_examples=300)
+@settings(max_examples=40)
 def test_trees_read_back(tree: JsonTree) -> None:
     document = dump(tree)
     for name, read in READERS.items():
@@ -136,6 +136,7 @@ def test_floats_stay_floats_to_the_last_digit(value: float) -> None:
         assert math.copysign(1, back["v"]) == math.copysign(1, value), name
 
 
+@settings(max_examples=30)
 @given(documents=st.lists(trees, min_size=1, max_size=4))
 def test_several_documents_read_back(documents: list[JsonTree]) -> None:
     stream = dump_all(documents)
@@ -143,6 +144,7 @@ def test_several_documents_read_back(documents: list[JsonTree]) -> None:
     assert exactly(list(go_yaml.load_all(stream))) == exactly(documents)
 
 
+@settings(max_examples=30)
 @given(documents=st.lists(trees, min_size=1, max_size=3))
 def test_lines_of_dashes_only_part_documents(documents: list[JsonTree]) -> None:
     """Kubernetes cuts a stream at every line that begins so, wherever it stands."""

@@ -6,7 +6,7 @@ import random
 import typing as t
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.ir.conditions import Compare
@@ -300,6 +300,7 @@ def test_graph_of_steps_has_the_seconds_of_the_estimates() -> None:
     assert step_graph(steps[3:], {}).seconds == (1,)
 
 
+@settings(max_examples=15)
 @given(st.data())
 def test_graph_of_some_steps_is_that_of_the_scope_cut_out(data: st.DataObject) -> None:
     steps = [
@@ -323,6 +324,7 @@ def dags(draw: st.DrawFn) -> list[Step]:
     return steps
 
 
+@settings(max_examples=40)
 @given(dags())
 def test_figures_by_the_definition(steps: list[Step]) -> None:
     ends: dict[str, float] = {}

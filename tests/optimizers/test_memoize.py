@@ -227,16 +227,16 @@ def long_chain(length: int) -> list[Step]:
 
 @pytest.mark.parametrize("engine", ["argo", "local"])
 def test_the_order_in_which_steps_are_written_does_not_matter(engine: str) -> None:
-    steps = long_chain(3000)
+    steps = long_chain(1200)
     forth, back = flow("w", *steps), flow("w", *reversed(steps))
     assert why_not(back, "s0", engine) == "it reads a fact of the run, which is another each time."
     found, log = memoized(back, engine=engine)
     assert found == memoized(forth, engine=engine)[0]
-    assert len(found) == (0 if engine == "argo" else 2998)
+    assert len(found) == (0 if engine == "argo" else 1198)
     if engine == "argo":
-        assert "it reads a file of s2997" in log.records[0].step_reasons["s2998"]
+        assert "it reads a file of s1197" in log.records[0].step_reasons["s1198"]
     kept = flow("w", *reversed([work("s0", outputs=[FILE]), *steps[1:]]))
-    assert len(memoized(kept, engine=engine)[0]) == 2999
+    assert len(memoized(kept, engine=engine)[0]) == 1199
 
 
 def test_files_are_followed_through_any_number_of_groups_in_a_row() -> None:

@@ -7,7 +7,7 @@ import typing as t
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.errors import ConfigurationError, InvalidWorkflowError
@@ -287,6 +287,7 @@ class Merge:
         return workflow.model_copy(update={"steps": (both, *free)})
 
 
+@settings(max_examples=15)
 @given(
     st.integers(1, 5),
     st.lists(

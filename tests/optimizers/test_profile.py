@@ -169,7 +169,7 @@ def test_a_workflow_without_anything_to_fill_stays_the_same_object() -> None:
     assert FillProfiles().run(workflow, PassContext()) is workflow
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(workflows())
 def test_only_profiles_change_and_a_second_time_changes_nothing(workflow: Workflow) -> None:
     measured = Measured(seconds=5, output_bytes=9, runs=2)

@@ -136,6 +136,6 @@ def compare(workflow: Workflow, pipeline: Pipeline) -> Told:
 
 def test_every_step_is_found_by_its_own_path() -> None:
     pipeline = Pipeline((MergeCommonSteps(), RollLoops(at_least=2)))
-    told = [compare(flow, pipeline) for flow in map(enriched, range(80)) if is_valid(flow)]
-    assert sum(one.runs for one in told) > 20
-    assert sum(one.moved for one in told) > 40
+    told = [compare(flow, pipeline) for flow in map(enriched, range(30)) if is_valid(flow)]
+    assert sum(one.runs for one in told) > 8
+    assert sum(one.moved for one in told) > 15

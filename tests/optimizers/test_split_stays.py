@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.ir.sizes import Limits
@@ -71,6 +71,7 @@ def test_a_daemon_that_a_step_between_parts_from_its_users_stays_too() -> None:
     assert 'as steps of several runs need them as daemons: "d".' in context.reason
 
 
+@settings(max_examples=15)
 @given(workflows(), st.sets(st.integers(0, 39), max_size=4))
 def test_any_steps_can_stay(workflow: Workflow, numbers: set[int]) -> None:
     names = [one.name for one in workflow.steps]

@@ -107,6 +107,7 @@ def test_sdist_has_no_links_and_the_tests(built: tuple[Path, Path]) -> None:
     assert {"tests/conftest.py", "README.md", "LICENSE", "CHANGELOG.md"} <= names
 
 
+@pytest.mark.slow
 def test_checkout_without_links_builds_the_same_wheel(tmp_path: Path) -> None:
     """Git without `core.symlinks` leaves a text file with the target in the place of a link."""
     tree = tmp_path / "tree"

@@ -165,26 +165,25 @@ def test_step_is_in_the_manifest(couler: Callable, tmp_path: Path) -> None:
     assert "depends: best" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "words"),
-    [
-        ("urgnt=True", "CLR104", 'no argument "urgnt". Did you mean "urgent"?'),
-        ('urgent="yes"', "CLR107", "must be bool, not 'yes', which is str"),
-        ("channels=['a', 3]", "CLR107", "must be Sequence[str]"),
-        ("channels=best", "CLR105", "must be known when the workflow is built"),
-        ("['x'], True, 0, 1, 2", "CLR102", "4 arguments at most, not 6"),
-        ("text='twice'", "CLR102", "given twice"),
-    ],
+WRONG = (
+    ("urgnt=True", "CLR104", 'no argument "urgnt". Did you mean "urgent"?'),
+    ('urgent="yes"', "CLR107", "must be bool, not 'yes', which is str"),
+    ("channels=['a', 3]", "CLR107", "must be Sequence[str]"),
+    ("channels=best", "CLR105", "must be known when the workflow is built"),
+    ("['x'], True, 0, 1, 2", "CLR102", "4 arguments at most, not 6"),
+    ("text='twice'", "CLR102", "given twice"),
 )
-def test_wrong_argument_is_one_diagnostic_at_its_line(
-    couler: Callable, tmp_path: Path, more: str, code: str, words: str
-) -> None:
-    (tmp_path / "flow.py").write_text(PROGRAM.format(more=more))
+
+
+def test_wrong_argument_is_one_diagnostic_at_its_line(couler: Callable, tmp_path: Path) -> None:
+    calls = "".join(f"    announce(wf.params.name_of_model, {more})\n" for more, _, _ in WRONG)
+    (tmp_path / "flow.py").write_text(PROGRAM.format(more="") + calls)
     done = couler("validate", "flow.py", "--format", "json")
-    [problem] = json.loads(done.stdout)["diagnostics"]
     assert done.returncode == 1
-    assert (problem["code"], problem["file"], problem["line"]) == (code, "flow.py", 8)
-    assert words in problem["message"]
+    problems = json.loads(done.stdout)["diagnostics"]
+    for line, problem, (_, code, words) in zip(range(9, 15), problems, WRONG, strict=True):
+        assert (problem["code"], problem["file"], problem["line"]) == (code, "flow.py", line)
+        assert words in problem["message"]
 
 
 def test_without_the_distribution_there_is_neither(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_boxes_do_not_overlap_and_fit(count: int, width: int, read_svg: Callable
         assert 0 <= box.y <= box.y + box.height <= picture.height
 
 
-@settings(max_examples=60)
+@settings(max_examples=15)
 @given(workflows())
 def test_any_workflow_is_drawn_without_overlaps(workflow: Workflow) -> None:
     picture = Picture(render(workflow, "svg"))
@@ -124,6 +124,7 @@ def test_any_workflow_is_drawn_without_overlaps(workflow: Workflow) -> None:
         assert rect.y + rect.height <= picture.height
 
 
+@settings(max_examples=20)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_text_is_escaped(name: str, image: str) -> None:
     one = step(name, action=Container(image=image))
@@ -260,6 +261,6 @@ def test_same_in_every_process(everything: Workflow, tmp_path: Path) -> None:
             text=True,
             check=True,
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }
     assert texts == {render(everything, "svg")}

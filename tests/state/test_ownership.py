@@ -11,8 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ import pytest
 from couler.errors import RunBusyError, StateError
 from couler.state import Owner, own_run, owner_of, ownership, shown_status
 from tests.state.samples import RUN
+from tests.support.waiting import until
 
 OWN = """
 import sys, time
@@ -86,13 +86,6 @@ def process(program: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str],
             started.kill()
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < until, "it did not come to pass"
-        time.sleep(0.01)
-
-
 def test_a_run_is_owned_while_the_block_lasts(folder: Path) -> None:
     assert owner_of(folder) is None
     with own_run(folder):
@@ -154,7 +147,7 @@ def test_children_do_not_inherit(folder: Path, program: str) -> None:
         first.wait()
         try:
             os.kill(child, 0)  # it goes on
-            wait_until(lambda: owner_of(folder) is None)
+            until(lambda: owner_of(folder) is None)
             with own_run(folder):
                 pass
             os.kill(child, 0)

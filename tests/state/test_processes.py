@@ -64,7 +64,7 @@ def start(program: str, *arguments: object) -> subprocess.Popen[str]:
 def test_processes_that_write_at_once_lose_nothing(
     url: str, database: Database, add_run: Callable[..., RunRecord]
 ) -> None:
-    count = 200
+    count = 60
     writers = []
     for run_id in ("r1", "r2"):
         add_run(run_id)
@@ -93,7 +93,7 @@ def test_processes_that_open_a_new_database_at_once(url: str) -> None:
 def test_what_was_flushed_survives_a_kill(url: str, database: Database, session: int) -> None:
     chance = random.Random(1)
     told = -1
-    for _ in range(6):
+    for _ in range(3):
         writer = start(FLUSHES, url, "r1", session, told + 1, 100_000)
         assert writer.stdout is not None
         assert writer.stdout.readline() == f"{told + 1}\n"

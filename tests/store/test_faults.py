@@ -227,6 +227,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 def test_large_files_on_s3_are_sent_and_received_in_blocks(
     s3_store: ObjectStore, s3_options: dict[str, object], tmp_path: Path
 ) -> None:

@@ -75,17 +75,13 @@ def test_an_executable_file_stays_one(store: ObjectStore, write: Write, tmp_path
     assert len(list(store.objects())) == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["-rf", "a b", "é\n'\"", "{{inputs}}", "$(x)", "\udcff", "%2F", "*"]
-)
-def test_a_hostile_name_is_a_name(
-    store: ObjectStore, write: Write, tmp_path: Path, name: str
-) -> None:
-    one = store.put(write(name))
-    assert parse_reference(one).name == name
-    inside = store.put(write(f"folder/{name}").parent)
-    store.fetch(inside, tmp_path / "copy")
-    assert os.listdir(tmp_path / "copy") == [name]
+def test_hostile_names_are_names(store: ObjectStore, write: Write, tmp_path: Path) -> None:
+    names = {"-rf", "a b", "é\n'\"", "{{inputs}}", "$(x)", "\udcff", "%2F", "*"}
+    for name in names:
+        assert parse_reference(store.put(write(name))).name == name
+        folder = write(f"folder/{name}").parent
+    store.fetch(store.put(folder), tmp_path / "copy")
+    assert set(os.listdir(tmp_path / "copy")) == names
 
 
 def test_an_empty_file_and_an_empty_directory(
@@ -110,7 +106,7 @@ def test_the_same_content_is_stored_once(store: ObjectStore, write: Write) -> No
 
 
 def test_a_file_of_many_blocks(store: ObjectStore, write: Write, tmp_path: Path) -> None:
-    content = os.urandom(1024) * 20_000
+    content = os.urandom(1024) * 6_000
     reference = store.put(write("large", content))
     store.fetch(reference, tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == content
@@ -137,7 +133,7 @@ def test_a_fetched_file_takes_the_place_of_a_link_and_not_of_what_it_leads_to(
     assert (tmp_path / "target").read_bytes() == b"new"
 
 
-@pytest.mark.parametrize("content", [b"changed", b"other length", b"", None])
+@pytest.mark.parametrize("content", [b"changed", b"", None])
 def test_a_lost_object_is_an_error_that_names_it_and_leaves_no_copy(
     store: ObjectStore, write: Write, tmp_path: Path, alter: Alter, content: bytes | None
 ) -> None:
@@ -237,10 +233,10 @@ def test_what_is_not_there(store: ObjectStore, tmp_path: Path) -> None:
             use(reference)
 
 
-@pytest.mark.parametrize("use", ["verify", "exists", "size", "url_of", "local_path", "digests"])
-def test_a_text_that_is_no_reference(store: ObjectStore, use: str) -> None:
-    with pytest.raises(ArtifactError, match="no reference"):
-        getattr(store, use)("../../etc/passwd")
+def test_a_text_that_is_no_reference(file_store: ObjectStore) -> None:
+    for use in ("verify", "exists", "size", "url_of", "local_path", "digests"):
+        with pytest.raises(ArtifactError, match="no reference"):
+            getattr(file_store, use)("../../etc/passwd")
 
 
 def test_fifos_sockets_and_devices_are_refused(file_store: ObjectStore, tmp_path: Path) -> None:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
+import typing as t
 from collections.abc import Callable
 
-from couler.ir.workflow import Workflow
+T = t.TypeVar("T")
 
 
-def calls(function: Callable[[Workflow], object], workflow: Workflow) -> int:
+def calls(function: Callable[[T], object], argument: T) -> int:
     """Return how many functions are called."""
     count = 0
 
-    def on_call(frame: object, event: str, argument: object) -> None:
+    def on_call(frame: object, event: str, called: object) -> None:
         nonlocal count
         count += event in ("call", "c_call")
 
     sys.setprofile(on_call)
     try:
-        function(workflow)
+        function(argument)
     finally:
         sys.setprofile(None)
     return count

@@ -128,7 +128,7 @@ def test_nothing_in_an_npz_file_is_run(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_small_npz_file_cannot_stand_for_a_huge_one(tmp_path: Path) -> None:
     path = tmp_path / "bomb.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("X.npy", bytes(200_000_000))
+        archive.writestr("X.npy", bytes(165_000_000))
         archive.writestr("y.npy", b"")
     with pytest.raises(TuningError, match="above"):
         draw_data_card(path)

@@ -76,6 +76,7 @@ def test_the_default_and_the_best_are_trained(
     assert (c01.real_mean or 0) > (c02.real_mean or 0) + 0.1
 
 
+@pytest.mark.slow
 def test_trials_are_cached_steps_with_fixed_divisions(
     tmp_path: Path, data: DataCard, trees: ModelCard
 ) -> None:
@@ -101,6 +102,7 @@ def test_trials_are_cached_steps_with_fixed_divisions(
     assert "cached" not in {status for _, status in ended}
 
 
+@pytest.mark.slow
 def test_real_training_is_that_of_plain_scikit_learn(tmp_path: Path, data: DataCard) -> None:
     """Divisions follow the seed, a candidate goes before `fixed`, and columns are scaled."""
     x, y = load_wine(return_X_y=True)
@@ -255,7 +257,6 @@ def test_a_score_that_the_data_do_not_have_is_told_before(
     card = data.model_copy(update={"metric": Metric.model_validate("roc_auc")})
     with pytest.raises(TuningError, match="cannot be trained"):
         check_trainable(card, trees, LEAF, options(tmp_path))
-    check_trainable(data, trees, LEAF, options(tmp_path))
 
 
 def test_a_seed_is_not_below_0() -> None:
@@ -263,6 +264,7 @@ def test_a_seed_is_not_below_0() -> None:
         ValidateOptions(seed=-1)
 
 
+@pytest.mark.slow
 def test_labels_of_npz_files_can_be_any_text(tmp_path: Path, trees: ModelCard) -> None:
     x = np.random.default_rng(0).normal(size=(60, 2))
     labels = np.where(x[:, 1] > 0, 'a,"b"', "c\nd")

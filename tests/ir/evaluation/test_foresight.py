@@ -133,7 +133,7 @@ def scopes(draw: st.DrawFn, *, is_loose: bool) -> Scope:
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=40)
 def test_nothing_that_runs_or_is_shown_reads_what_is_gone(data: st.DataObject) -> None:
     """Whatever the order of the steps, and whether or not they give the same again."""
     scope = data.draw(scopes(is_loose=True))
@@ -142,7 +142,7 @@ def test_nothing_that_runs_or_is_shown_reads_what_is_gone(data: st.DataObject) -
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=40)
 def test_a_step_runs_only_if_it_is_needed_or_a_reader_cannot_be_told(data: st.DataObject) -> None:
     """A straight model: what must run at all, and what waits for it, may have others run."""
     scope = data.draw(scopes(is_loose=False))

@@ -27,6 +27,7 @@ def assert_consistent(contracting: Contracting) -> None:
         assert one == other or one in contracting.before[other]
 
 
+@settings(max_examples=30)
 @given(problem=problems(mode="batch"), seed=st.integers(0, 5))
 def test_places_stay_a_topological_order_while_groups_merge(problem: Problem, seed: int) -> None:
     contracting = Contracting(problem)
@@ -42,6 +43,7 @@ def test_places_stay_a_topological_order_while_groups_merge(problem: Problem, se
             assert_consistent(contracting)
 
 
+@settings(max_examples=30)
 @given(problem=problems(8, mode="batch"))
 def test_groups_may_merge_if_and_only_if_that_makes_no_circle(problem: Problem) -> None:
     contracting = Contracting(problem)
@@ -57,6 +59,7 @@ def test_groups_may_merge_if_and_only_if_that_makes_no_circle(problem: Problem) 
             assert contracting.may_merge(one, other) == (is_ordered and has_image)
 
 
+@settings(max_examples=30)
 @given(problem=problems(7, mode="batch", has_limits=False, has_lost=True))
 def test_what_merging_loses_is_known_before(problem: Problem) -> None:
     contracting = Contracting(problem)
@@ -80,6 +83,7 @@ def cost_of_lost(contracting: Contracting) -> float:
     return price(problem, assemble_members(problem, contracting.members.values())).lost
 
 
+@settings(max_examples=30)
 @given(problem=problems(6))
 def test_splitting_by_level_leaves_no_circle_and_no_group_that_was_in_none(
     problem: Problem,
@@ -117,7 +121,7 @@ def test_an_operator_moves_to_where_its_edges_are() -> None:
     assert move_operators(waiting, [[0], [1], [2]]) == [[0], [2, 1]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(problem=problems(has_lost=True))
 def test_moving_never_costs_more(problem: Problem) -> None:
     alone = [[node] for node in problem.order]

@@ -26,7 +26,7 @@ from couler.optimizers.grouping.milp import label_counts
 from tests.optimizers.grouping.pipelines import best_cost, problem_of, problems
 
 
-@settings(max_examples=60)
+@settings(max_examples=12)
 @given(problem=problems(6, "streaming"))
 def test_the_integer_program_is_exact_for_streams(problem: Problem) -> None:
     solution = group_operators(problem, "milp")
@@ -34,7 +34,7 @@ def test_the_integer_program_is_exact_for_streams(problem: Problem) -> None:
     assert solution.cost == pytest.approx(best_cost(problem))
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(problem=problems(6, "batch", has_lost=True))
 def test_the_integer_program_bounds_batch_steps(problem: Problem) -> None:
     solution = group_operators(problem, "milp")
@@ -44,7 +44,7 @@ def test_the_integer_program_bounds_batch_steps(problem: Problem) -> None:
     assert not solution.is_optimal or solution.cost == pytest.approx(best)
 
 
-@settings(max_examples=60)
+@settings(max_examples=15)
 @given(problem=problems(12, "streaming", has_limits=False, is_line=True))
 def test_on_lines_dynamic_programming_and_the_integer_program_agree(problem: Problem) -> None:
     line, program = (group_operators(problem, name) for name in ("tree-dp", "milp"))
@@ -53,7 +53,7 @@ def test_on_lines_dynamic_programming_and_the_integer_program_agree(problem: Pro
     assert line.is_optimal
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(problem=problems(6, "batch", is_line=True, has_lost=True))
 def test_on_lines_of_batch_steps_dynamic_programming_is_exact(problem: Problem) -> None:
     solution = group_operators(problem, "tree-dp")
@@ -61,7 +61,7 @@ def test_on_lines_of_batch_steps_dynamic_programming_is_exact(problem: Problem) 
     assert solution.cost == pytest.approx(best_cost(problem))
 
 
-@settings(max_examples=60)
+@settings(max_examples=15)
 @given(problem=problems(9, "streaming", has_limits=False))
 def test_on_trees_dynamic_programming_and_the_integer_program_agree(problem: Problem) -> None:
     graph = networkx.Graph((edge.before, edge.after) for edge in problem.edges)

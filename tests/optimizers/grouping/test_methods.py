@@ -35,7 +35,7 @@ ANY = ("none", "random", "connection", "node", "greedy", "contraction", "milp")
 
 
 @pytest.mark.parametrize("method", ANY)
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(problem=problems(has_lost=True))
 def test_a_grouping_keeps_its_promises(method: str, problem: Problem) -> None:
     solution = group_operators(problem, method)
@@ -48,7 +48,7 @@ def test_a_grouping_keeps_its_promises(method: str, problem: Problem) -> None:
         assert solution.bound <= solution.cost + 1e-6
 
 
-@settings(max_examples=60)
+@settings(max_examples=12)
 @given(problem=problems(has_lost=True))
 def test_no_method_is_better_than_the_bound_of_the_integer_program(problem: Problem) -> None:
     bound = group_operators(problem, "milp").bound
@@ -167,7 +167,7 @@ def test_limits_make_several_groups_of_an_image() -> None:
         assert (solution.cost, len(solution.grouping)) == (150, 3), method
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(problem=problems(6, has_lost=True))
 def test_contraction_is_never_below_the_best(problem: Problem) -> None:
     assert ContractedGroups().solve(problem).cost >= best_cost(problem) - 1e-6

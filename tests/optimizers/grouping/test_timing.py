@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from couler.optimizers.grouping import Image, Limits, Operator, Platform, Problem, simulate
 from couler.optimizers.grouping.solution import assemble_members, numbers_of
@@ -71,6 +71,7 @@ def test_circles_have_no_end() -> None:
         lost_seconds(problem, [0, 1, 0], [[0, 2], [1]])
 
 
+@settings(max_examples=30)
 @given(problem=problems(6, "batch", has_limits=False))
 def test_the_model_is_a_bound_of_what_is_simulated(problem: Problem) -> None:
     """Pods take at least what the model says, and exactly that with a step at a time."""

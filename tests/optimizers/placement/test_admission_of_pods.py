@@ -119,7 +119,7 @@ def step_of(chance: random.Random, number: int) -> Step:
 
 def test_each_pod_is_taken_by_a_machine_and_bound_ones_by_theirs() -> None:
     placed = refused = 0
-    for seed in range(400):
+    for seed in range(100):
         chance = random.Random(seed)
         cluster = cluster_of(chance)
         settings = PodSettings(
@@ -143,5 +143,5 @@ def test_each_pod_is_taken_by_a_machine_and_bound_ones_by_theirs() -> None:
         for step in made.steps:
             takers = [node.name for node in cluster.nodes if admits(node, step, settings)]
             assert takers, (seed, step)
-    assert placed > 100
-    assert refused > 50
+    assert placed > 25
+    assert refused > 12
