@@ -66,16 +66,6 @@ def test_what_it_raises_is_one_line_and_a_hash_has_the_letters_that_people_see(
     assert " of '0123456789ab', which is not " in str(told.value)
 
 
-def test_a_refusal_is_one_line() -> None:
-    assert ask_admit(Saying("is small:\n\t3 bytes"), "a", NOTHING) == "is small: 3 bytes"
-
-
-@pytest.mark.parametrize("question", ASKED)
-def test_a_policy_does_not_end_the_program(question: str) -> None:
-    with pytest.raises(CachePolicyError, match=f"{question} failed for 'a': SystemExit: 7"):
-        ASKED[question](Saying(SystemExit(7)), "a", NOTHING)
-
-
 @pytest.mark.parametrize("question", ["on_access", "worth"])
 @pytest.mark.parametrize("answer", [float("nan"), np.float32("nan"), None, "1", 1j, 10**400])
 def test_a_worth_is_a_number(question: str, answer: object) -> None:

@@ -28,28 +28,11 @@ def waits(demand: Demand) -> list[float]:
     return [demand.before_s(place) for place in ORDER]
 
 
-def test_all_that_is_lost_runs() -> None:
-    demand = chain()
-    assert needs(demand) == [1, 1, 1, 1]
-    assert waits(demand) == [0, 1, 3, 7]
-
-
 def test_what_lies_before_something_kept_is_hardly_needed() -> None:
     demand = chain(scale=(3, 3))
     # A run that asks for the last table asks for the last scaled one too, which is there.
     assert needs(demand) == pytest.approx([LEAST_NEED, LEAST_NEED, 1, 1], rel=0.1)
     assert waits(demand) == [0, 1, 3, 0]
-
-
-def test_a_reader_that_mostly_asks_for_something_new_covers_little() -> None:
-    demand = chain(scale=(3, 3), fit=(4, 4))
-    assert demand.need("scale") == pytest.approx(1 - 2500 / 10_000)
-
-
-def test_a_reader_covers_half_before_anything_is_known() -> None:
-    """Else it would look as if nothing but what comes first could ever change."""
-    standings = {"fit": Standing(0, 8.0, 4, 4), "scale": Standing(0, 4.0, 3, 3)}
-    assert Demand({"scale": ["fit"]}, standings, ["scale", "fit"]).need("scale") == 0.5
 
 
 def test_what_is_passed_itself_covers_what_it_reads() -> None:
@@ -79,11 +62,6 @@ def diamond(**kept: tuple[int, int]) -> Demand:
         "right": Standing(599, 1.0, *kept.get("right", (None, None))),
     }
     return Demand({"table": ("left", "right")}, standings, ["table", "left", "right"])
-
-
-def test_each_reader_has_to_need_nothing() -> None:
-    assert diamond(left=(2, 2)).need("table") == 1
-    assert diamond(left=(2, 2), right=(3, 3)).need("table") == pytest.approx(1 - 0.5 * 0.75)
 
 
 def test_what_runs_for_another_reader_anyway_is_no_loss() -> None:

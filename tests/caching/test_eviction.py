@@ -6,7 +6,6 @@ worth least.
 
 from __future__ import annotations
 
-import itertools
 import random
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,7 +25,6 @@ from couler.caching.eviction import (
     Shortage,
     is_outweighed,
     least_first,
-    spare_unneeded,
     take_cheapest,
     take_least,
 )
@@ -201,13 +199,6 @@ def test_room_within_a_run_may_be_room_for_all(tmp_path: Path) -> None:
     assert [kept.path for kept, _ in settled.evicted] == ["b"]
 
 
-def test_no_more_is_looked_at_than_is_taken() -> None:
-    candidates = iter([Candidate(1.0, 1, "a", 5), Candidate(2.0, 2, "b", 5)])
-    assert [one.key for one in take_least(candidates, 5)] == ["a"]
-    assert [one.key for one in take_least(candidates, 0)] == []
-    assert [one.key for one in take_least(candidates, 100)] == ["b"]
-
-
 def test_what_loses_least_of_what_is_missing_goes_next() -> None:
     """Against the definition, asked of all that is left each time."""
     for seed in range(300):
@@ -232,38 +223,6 @@ def test_something_small_does_not_drive_out_something_large_and_dear() -> None:
     assert take_cheapest([large, small], 1) == [small]
 
 
-def test_what_goes_is_minimal() -> None:
-    """Against all subsets: it ends all shortages that can be ended, and none of it could stay."""
-    for seed in range(300):
-        chance = random.Random(seed)
-        names = "abcdef"[: chance.randint(0, 6)]
-        drawn = [
-            Candidate(chance.randint(0, 3), chance.randint(0, 3), name, chance.randint(0, 9))
-            for name in names
-        ]
-        keys = [None, {name for name in names if chance.randint(0, 1)}]
-        shortages = [Shortage(chance.randint(-2, 25), some) for some in keys]
-        taken = list(least_first(drawn))
-        assert taken == sorted(drawn)
-        possible = [one for one in shortages if sum(map(one.freed_by, taken)) >= one.bytes]
-        needed, spared = spare_unneeded(taken, *possible)
-        assert sorted(needed + spared) == taken
-        assert needed == sorted(needed)
-        assert ends(needed, possible)
-        smaller = itertools.combinations(needed, max(0, len(needed) - 1))
-        assert not needed or not any(ends(some, possible) for some in smaller)
-
-
-def ends(gone: Sequence[Candidate], shortages: Sequence[Shortage]) -> bool:
-    return all(sum(map(one.freed_by, gone)) >= one.bytes for one in shortages)
-
-
-def test_what_cannot_be_ended_takes_all_that_helps() -> None:
-    taken = [Candidate(1.0, 1, "a", 5), Candidate(2.0, 2, "b", 7)]
-    assert spare_unneeded(taken, Shortage(100)) == (taken, [])
-    assert spare_unneeded(taken, Shortage(100, {"a"})) == (taken[:1], taken[1:])
-
-
 @pytest.mark.parametrize(
     ("gone", "refused", "together"),
     [
@@ -282,13 +241,6 @@ def test_what_a_newcomer_is_compared_with(
     missing = Shortage(100)
     assert is_outweighed(newcomer, others, missing) is refused
     assert is_outweighed(newcomer, others, missing, are_densities=True) is together
-
-
-def test_the_older_of_equals_is_the_lesser() -> None:
-    missing = Shortage(1)
-    for used, refused in ((8, False), (9, False), (10, True)):
-        other = [Candidate(2.0, used, "x", 1)]
-        assert is_outweighed(Candidate(2.0, 9, "n", 1), other, missing) is refused
 
 
 def test_something_large_does_not_go_for_little() -> None:

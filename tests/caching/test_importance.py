@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.cache_simulation.importance import (
     Moment,
-    dependency_weight,
     jobs_that_depend,
-    jobs_to_repeat,
     reconstruction_cost,
     reuse_value,
 )
@@ -59,34 +57,6 @@ def both(
 # Equation 3 -------------------------------------------------------------------------------------
 
 
-def test_reconstruction_of_a_chain() -> None:
-    # z: c, and two layers before it. Edges a-b and b-c, of degrees 1*2 and 2*2.
-    # Printed: (2 + 2) + (3 + 4) = 11. Repaired: 2 + 3 + 5, and 2 + 4 = 16.
-    assert both(reconstruction_cost, CHAIN, "z") == (11.0, 16.0)
-    # end: d, c and b; a is three layers away. Edges b-c and c-d, 2*2 and 2*1.
-    # Printed: (3 + 4) + (5 + 2) = 14. Repaired: 3 + 5 + 7, and 4 + 2 = 21.
-    assert both(reconstruction_cost, CHAIN, "end") == (14.0, 21.0)
-    # With three layers, a and the edge a-b as well: 2 + 2 more, in either reading.
-    assert both(reconstruction_cost, CHAIN, "end", layers=3) == (18.0, 25.0)
-    # With none, d alone, which as printed costs nothing.
-    assert both(reconstruction_cost, CHAIN, "end", layers=0) == (0.0, 7.0)
-
-
-def test_reconstruction_of_a_diamond_pays_a_job_for_each_reader_only_as_printed() -> None:
-    # Four edges of 2*2. Printed: a twice, b, c: (10 + 4) * 2 + (20 + 4) + (30 + 4) = 86.
-    # Repaired: 10 + 20 + 30 + 40, and 4 * 4 = 116.
-    assert both(reconstruction_cost, DIAMOND, "end") == (86.0, 116.0)
-    # y kept: b need not run, a still must for c. Edges a-c and c-d.
-    # Printed: (10 + 4) + (30 + 4) = 48. Repaired: 10 + 30 + 40, and 8 = 88.
-    assert both(reconstruction_cost, DIAMOND, "end", "y") == (48.0, 88.0)
-    # x kept: b and c read it. Printed: (20 + 4) + (30 + 4) = 58. Repaired: 90, and 8 = 98.
-    assert both(reconstruction_cost, DIAMOND, "end", "x") == (58.0, 98.0)
-
-
-def test_job_that_reads_nothing_costs_nothing_as_printed() -> None:
-    assert both(reconstruction_cost, CHAIN, "x") == (0.0, 2.0)
-
-
 def test_reconstruction_ends_at_what_is_kept() -> None:
     # A hub of three readers; the hub's artifact is kept, and all above it is saved.
     graph = drawn(
@@ -108,88 +78,7 @@ def test_reconstruction_ends_at_what_is_kept() -> None:
     assert both(reconstruction_cost, graph, "o1", "o1", "o2") == (162.0, 163.0)
 
 
-def test_job_of_which_only_some_artifacts_are_kept_runs_for_the_others() -> None:
-    graph = drawn("> a > x y", "x y > b > z", resources={"a": 8.0})
-    # a and b have one edge, however much is read on it; degrees 1 and 1.
-    assert both(reconstruction_cost, graph, "z") == (9.0, 10.0)
-    assert both(reconstruction_cost, graph, "z", "x") == (9.0, 10.0)
-    assert both(reconstruction_cost, graph, "z", "x", "y") == (0.0, 1.0)
-
-
-def test_who_only_waits_needs_nothing_made_again_but_has_the_degree() -> None:
-    graph = drawn("> a > x", "> b > y", "y > c > z", waits={"b": "a"}, resources={"a": 99.0})
-    # b has degree 2 by the wait: printed 1 + 2*1, repaired 1 + 1 + 2.
-    assert both(reconstruction_cost, graph, "z") == (3.0, 4.0)
-
-
-def test_what_comes_from_outside_is_not_reconstructed() -> None:
-    graph = drawn("raw > a > x")
-    assert both(reconstruction_cost, graph, "raw") == (0.0, 0.0)
-    assert both(reconstruction_cost, graph, "x") == (0.0, 1.0)
-
-
-def test_edges_inside_the_last_layer_count() -> None:
-    graph = drawn("> t > w", "w > e > v", "w v > z > end")
-    # Within one layer before z there are t and e, and one reads from the other. All degrees are
-    # 2, so each of the edges t-z, e-z and t-e is 1 + 4 as printed; repaired, 3 jobs and 3 * 4.
-    assert jobs_to_repeat(graph, frozenset(), graph.number["end"], 1) == {2: 0, 0: 1, 1: 1}
-    assert both(reconstruction_cost, graph, "end", layers=1) == (15.0, 15.0)
-
-
 # Equations 4 and 5 ------------------------------------------------------------------------------
-
-
-def test_weight_of_a_reader_is_the_least_as_printed() -> None:
-    assert dependency_weight(1, reading="paper") == -1
-    assert dependency_weight(0, reading="paper") == 0
-    assert dependency_weight(0, 3, reading="paper") == 3
-    assert dependency_weight(1) == 1
-    assert dependency_weight(0) == 0
-
-
-def test_reuse_along_a_chain() -> None:
-    # x: b reads it, c is two reads away. Printed: (-1+1)/1 + (0+1)/2. Repaired: 2/1 + 1/2.
-    assert both(reuse_value, CHAIN, "x") == (0.5, 2.5)
-    # Three layers: d at a third.
-    assert both(reuse_value, CHAIN, "x", layers=3) == pytest.approx((0.5 + 1 / 3, 2.5 + 1 / 3))
-    # One layer: readers alone, which have no weight as printed.
-    assert both(reuse_value, CHAIN, "x", layers=1) == (0.0, 2.0)
-    assert both(reuse_value, CHAIN, "x", layers=0) == (0.0, 0.0)
-
-
-def test_direct_reader_has_no_weight_as_printed() -> None:
-    assert both(reuse_value, CHAIN, "z") == (0.0, 2.0)
-    assert both(reuse_value, CHAIN, "end") == (0.0, 0.0)
-
-
-def test_reuse_in_a_diamond_counts_a_job_once_at_its_shortest_way() -> None:
-    # x: b and c read it, d is two away on both ways.
-    assert both(reuse_value, DIAMOND, "x") == (0.5, 4.5)
-    graph = drawn("> a > x", "x > b > y", "x y > c >")
-    # c reads x, though it is two away through y as well.
-    assert both(reuse_value, graph, "x") == (0.0, 4.0)
-
-
-def test_jobs_that_have_ended_reuse_nothing() -> None:
-    # b has ended, c has not: printed, r still holds, and counts all; repaired 2 + 1/2.
-    assert both(reuse_value, DIAMOND, "x", ended="ab") == (0.5, 2.5)
-    # Both readers have: printed nothing; repaired d remains, which needs x if y is made again.
-    assert both(reuse_value, DIAMOND, "x", ended="abc") == (0.0, 0.5)
-    assert both(reuse_value, DIAMOND, "x", ended="abcd") == (0.0, 0.0)
-
-
-def test_reuse_ends_at_what_is_kept() -> None:
-    # y kept and z not: d still needs x by way of c. Both kept: it does not.
-    assert both(reuse_value, DIAMOND, "x", "y", ended="abc") == (0.0, 0.5)
-    assert both(reuse_value, DIAMOND, "x", "y", "z", ended="abc") == (0.0, 0.0)
-    assert both(reuse_value, DIAMOND, "x", "y", "z") == (0.0, 4.0)
-    # Whether x itself is kept plays no part.
-    assert both(reuse_value, DIAMOND, "x", "x") == (0.5, 4.5)
-
-
-def test_what_comes_from_outside_is_reused_too() -> None:
-    graph = drawn("raw > a > x", "x > b >")
-    assert both(reuse_value, graph, "raw") == (0.5, 2.5)
 
 
 # V and Equation 6 -------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,10 +17,6 @@ from couler.caching.importance import Reading
 from tests.support.artifact_graphs import artifact_graphs, drawn, moments
 
 READINGS: tuple[Reading, ...] = ("paper", "repaired")
-
-
-def named(graph: ArtifactGraph, artifacts: Set[int]) -> set[str]:
-    return {graph.artifacts[artifact] for artifact in artifacts}
 
 
 def changed(graph: ArtifactGraph, before: Moment, after: Moment, layers: int) -> set[int]:
@@ -49,20 +43,6 @@ def test_all_that_changes_is_told(data: st.DataObject, graph: ArtifactGraph, lay
         after = moment._replace(ended=moment.ended ^ {job})
         truth = changed(graph, moment, after, layers)
         assert truth <= stale_by_end(graph, moment.kept, job, layers)
-
-
-def test_only_what_is_near_is_told() -> None:
-    graph = drawn(*(f"x{number} > j{number} > x{number + 1}" for number in range(9)))
-    # x5 is made by j4 and read by j5. Behind it: what j5, j6 and j7 make; before it: what j4 reads.
-    assert named(graph, stale_by_keeping(graph, frozenset(), graph.number["x5"])) == (
-        {"x6", "x7", "x8", "x4"}
-    )
-    # What j5 makes is kept: no farther.
-    kept = {graph.number["x6"]}
-    assert named(graph, stale_by_keeping(graph, kept, graph.number["x5"])) == {"x6", "x4"}
-    assert named(graph, stale_by_end(graph, frozenset(), 5)) == {"x5", "x4"}
-    kept = {graph.number["x5"]}
-    assert named(graph, stale_by_end(graph, kept, 5)) == {"x5"}
 
 
 def test_what_comes_from_outside_changes_nothing() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from couler.caching.later_runs import Course, LaterRuns, chance_of_use, expected_distance
+from couler.caching.later_runs import Course, LaterRuns, chance_of_use
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,6 @@ def test_chances(uses: Counted | None, superseded: int, chance: float) -> None:
     assert chance_of_use(uses, superseded) == pytest.approx(chance)
 
 
-def test_even_what_thousands_have_superseded_has_a_chance() -> None:
-    assert 0 < chance_of_use(None, 10_000) < 1e-100
-
-
-def test_the_next_run_may_pass_it_by() -> None:
-    """Read by every second run of 4 steps: in 3 steps, or in 7, or in 11, ...: 7 in the mean."""
-    rounds = [(3 + 4 * skipped) / 2 ** (skipped + 1) for skipped in range(60)]
-    assert expected_distance(3, 4, 0.5) == pytest.approx(sum(rounds)) == pytest.approx(7)
-
-
 @pytest.mark.parametrize(
     ("here", "gap"),
     [
@@ -84,13 +74,6 @@ def test_a_running_workflow_comes_to_the_step_in_its_order(here: str, gap: int) 
 def test_a_workflow_that_does_not_run_comes_back_as_late_as_it_has_been_away() -> None:
     known = knowledge(Made("a", workflow="other", used=4), clock=10)
     assert known.distance("a") == pytest.approx(6 / 0.5)
-
-
-def test_what_others_superseded_is_further_away() -> None:
-    known = knowledge(Made("a"), Made("b", superseded=1), Made("c", superseded=2), here="fit")
-    distances = [known.distance(key) for key in "abc"]
-    assert distances == pytest.approx([4 / 0.7, 4 / 0.1, 4 / 0.05])
-    assert [known.readers_left(key) for key in "abc"] == pytest.approx([0.7, 0.1, 0.05])
 
 
 def test_what_is_offered_is_known_before_it_is_kept() -> None:

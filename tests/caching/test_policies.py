@@ -78,13 +78,6 @@ def test_next_use_follows_the_run() -> None:
     assert policy.admit("model", known) == "has no reader left"
 
 
-def test_gdsf_counts_uses_from_the_age() -> None:
-    known = Told(GRAPH)
-    policy = read_policy("gdsf")
-    credits = [policy.on_access(key, known) for key in GRAPH.artifacts]
-    assert credits == pytest.approx([3 + 4 * 5 / 100, 3 + 2 * 65 / 10, 3 + 65])
-
-
 def test_gdsf_forgets() -> None:
     graph = ArtifactGraph(
         jobs=("make", "read"),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
-import tomllib
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
-from couler.caching.policies.couler import ImportanceRepaired
 from couler.caching.policies.next_use import NextUseDensity
 from couler.caching.policy import CachePolicy
 from couler.caching.registry import DEFAULT_POLICY, default_policy, policy_names, read_policy
@@ -51,25 +48,6 @@ def distribution(
 
     yield install
     sys.modules.pop("their_policies", None)
-
-
-def test_own_policies_are_frozen_dataclasses() -> None:
-    for name in policy_names():
-        policy = read_policy(name)
-        assert isinstance(policy, CachePolicy)
-        assert dataclasses.is_dataclass(policy)
-        assert hash(policy) == hash(read_policy(name))
-
-
-@pytest.mark.checkout
-def test_all_own_policies_are_installed() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert set(project["project"]["entry-points"]["couler.cache_policies"]) <= set(policy_names())
-
-
-def test_options_are_read() -> None:
-    assert read_policy("couler{alpha=2, beta=0.5}") == ImportanceRepaired(alpha=2.0, beta=0.5)
-    assert read_policy("couler{}") == ImportanceRepaired(alpha=1.5, beta=1.0)
 
 
 def test_the_default() -> None:
@@ -155,14 +133,6 @@ def test_an_option_that_must_be_given_is_no_broken_policy(
     distribution("theirs", POLICY.replace("most_bytes: int = 1", "most_bytes: int"))
     with pytest.raises(EngineOptionError, match=r"missing 1 required .*'most_bytes'"):
         read_policy("theirs")
-
-
-def test_any_error_on_making_a_policy_is_one_of_its_distribution(
-    distribution: Callable[[str, str], None],
-) -> None:
-    distribution("theirs", POLICY + REFUSES.format("RuntimeError"))
-    with pytest.raises(ConfigurationError, match="of theirs cannot be used: RuntimeError: too"):
-        read_policy("theirs{most_bytes=2}")
 
 
 def test_name_taken_twice(distribution: Callable[[str, str], None]) -> None:

@@ -35,68 +35,6 @@ def test_no_job_starts_before_those_that_it_waits_for(workers: int | None) -> No
                 assert all(rank[one] < rank[job] for one in before)
 
 
-def test_a_job_starts_where_a_worker_is_free() -> None:
-    # Of four roots two start at 0; what waits for the first of them was ready after the others.
-    graph = ArtifactGraph(
-        jobs=("a", "b", "c", "d", "after a"),
-        artifacts=("x",),
-        producer=(0,),
-        readers=((4,),),
-        size_bytes=(1,),
-        seconds=(1.0, 9.0, 9.0, 1.0, 1.0),
-    )
-    assert start_order(graph, workers=2) == (0, 1, 2, 3, 4)
-    assert start_order(graph, workers=8) == (0, 1, 2, 3, 4)
-    chain_last = ArtifactGraph(
-        jobs=("after b", "b", "c", "d"),
-        artifacts=("x",),
-        producer=(1,),
-        readers=((0,),),
-        size_bytes=(1,),
-        seconds=(1.0, 1.0, 1.0, 1.0),
-    )
-    assert start_order(chain_last, workers=1) == (1, 2, 3, 0)
-    assert start_order(chain_last, workers=2) == (1, 2, 3, 0)
-
-
-def test_durations_change_the_order() -> None:
-    graph = ArtifactGraph(
-        jobs=("long", "short", "after long", "after short"),
-        artifacts=("x", "y"),
-        producer=(0, 1),
-        readers=((2,), (3,)),
-        size_bytes=(1, 1),
-        seconds=(9.0, 1.0, 1.0, 1.0),
-    )
-    assert start_order(graph, workers=2) == (0, 1, 2, 3)
-    assert start_order(graph, workers=2, seconds=graph.seconds) == (0, 1, 3, 2)
-
-
-def test_what_remains_follows_what_has_happened() -> None:
-    # a and b run on two workers; c, d and what follows on a and b wait.
-    graph = ArtifactGraph(
-        jobs=("a", "b", "c", "d", "after a", "after b"),
-        artifacts=("x", "y"),
-        producer=(0, 1),
-        readers=((4,), (5,)),
-        size_bytes=(1, 1),
-        seconds=(1.0,) * 6,
-    )
-    schedule = RunSchedule(graph, workers=2)
-    assert schedule.remaining() == (0, 1, 2, 3, 4, 5)
-    schedule.start(0)
-    schedule.start(1)
-    assert schedule.remaining() == (2, 3, 4, 5)
-    schedule.end(1)  # b is quicker than a: what follows on it is ready first
-    assert schedule.remaining() == (2, 3, 5, 4)
-    schedule.end(1)  # again: nothing new
-    schedule.end(3)  # d will not run
-    assert schedule.remaining() == (2, 5, 4)
-    schedule.start(4)  # before a has ended, as engines may
-    schedule.end(0)
-    assert schedule.remaining() == (2, 5)
-
-
 def test_what_runs_takes_the_rest_of_its_seconds() -> None:
     # a 0-10, b 0-4; b ends, then c 4-11: what follows on a is ready before what follows on c.
     graph = ArtifactGraph(

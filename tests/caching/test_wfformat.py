@@ -37,26 +37,6 @@ def document(**tasks: dict[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
-def test_file_is_one_artifact_whoever_reads_it() -> None:
-    graph = parse_wfformat(
-        document(
-            clean={"inputFiles": ["raw"], "outputFiles": ["table"], "ran": {"coreCount": 4}},
-            fit={"parents": ["clean"], "inputFiles": ["table", "raw"], "outputFiles": ["model"]},
-            draw={"inputFiles": ["table"], "parents": ["clean"]},
-            note={"parents": ["draw"]},
-        )
-    )
-    assert graph.jobs == ("clean", "fit", "draw", "note")
-    assert graph.artifacts == ("table", "model", "raw")
-    assert graph.producer == (0, 1, None)
-    assert graph.readers == ((1, 2), (), (0, 1))
-    assert graph.size_bytes == (5, 5, 3)
-    assert graph.seconds == (2.0, 2.0, 2.0, 2.0)
-    assert graph.resources == (8.0, 2.0, 2.0, 2.0)
-    # Who reads nothing of a parent waits for it nevertheless.
-    assert graph.predecessors == ((), (0,), (0,), (2,))
-
-
 def test_files_give_edges_at_either_end_sizes_and_times() -> None:
     tree = document(a={"children": ["b"], "outputFiles": ["x"]}, b={"inputFiles": ["x"]})
     tree["workflow"]["specification"]["files"] = []

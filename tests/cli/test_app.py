@@ -63,11 +63,6 @@ def test_unknown_command_names_the_nearest(couler: Callable) -> None:
     assert 'Did you mean "compile"?' in told.err
 
 
-def test_unknown_option_is_wrong_usage(couler: Callable, greet: str) -> None:
-    told = couler("show", greet, "--bogus")
-    assert (told.code, told.out) == (2, "")
-
-
 def test_unknown_engine_is_wrong_usage_and_names_the_nearest(couler: Callable, greet: str) -> None:
     told = couler("compile", greet, "-e", "lokal")
     assert (told.code, told.out) == (2, "")

@@ -97,16 +97,6 @@ def test_ls_as_json(couler: Callable, home: Home) -> None:
     assert datetime.fromisoformat(entry["last_used"]).tzinfo is not None
 
 
-def test_an_empty_cache_is_no_error(
-    couler: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COULER_HOME", str(folder / "new"))
-    assert couler("cache", "ls")[:2] == (0, "")
-    assert couler("cache", "ls", "--format", "json").json["entries"] == []
-    assert couler("cache", "stats").out.startswith("entries   0")
-    assert couler("cache", "gc").out == "deleted 0 files (0 B)\n"
-
-
 def test_stats(couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     told = couler("cache", "stats").out.splitlines()
     assert told[:2] == ["entries   2, of which 0 pinned", "size      4.1 KiB"]
@@ -168,11 +158,6 @@ def test_pins_that_are_too_much_are_told_of(couler: Callable, home: Home) -> Non
     assert couler("cache", "gc", *enough, "--format", "json").json["pinned_bytes"] == 2400
 
 
-def test_what_gc_evicts_is_counted(couler: Callable, home: Home) -> None:
-    couler("cache", "gc", "--cache-budget", "0", "--unused-for", "999d")
-    assert "evicted   2" in couler("cache", "stats").out.splitlines()
-
-
 def test_rm_removes_what_is_not_pinned(couler: Callable, home: Home) -> None:
     couler("cache", "pin", "load")
     told = couler("cache", "rm", "train/load", "bbb")
@@ -200,18 +185,6 @@ def test_rm_tells_of_what_went_or_was_pinned_meanwhile(
         f"kept {'a' * 12} train/load, which is pinned",
         f"{'b' * 12} train/fit has just been removed",
     ]
-
-
-def test_rm_tells_of_what_was_unpinned_meanwhile(
-    couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def after_others(database: Database, named: Iterable[str]) -> object:
-        pin_entries(database, ["a" * 64], pinned=False)
-        return remove_entries(database, named)
-
-    couler("cache", "pin", "load")
-    monkeypatch.setattr(cache, "remove_entries", after_others)
-    assert couler("cache", "rm", "load").err == f"removed {'a' * 12} train/load\n"
 
 
 def test_a_store_that_cannot_be_written_has_its_exit_code(couler: Callable, home: Home) -> None:
@@ -275,13 +248,6 @@ def test_gc_foresees_and_does_what_the_budget_asks_for(couler: Callable, home: H
     assert len(list(ObjectStore(home.store_url).objects())) == 1
 
 
-def test_gc_keeps_each_run_to_its_share(couler: Callable, home: Home) -> None:
-    budget = ["--cache-run-budget", "2kB", "--cache-policy", "lru", "--unused-for", "999d"]
-    told = couler("cache", "gc", *budget).out
-    assert told.startswith("evicted 1 entry (2.3 KiB) for the budget of 2.0 KiB a run\n")
-    assert keys(home) == "b"
-
-
 @pytest.fixture
 def under_way(home: Home) -> Iterator[str]:
     """A run that has come to `load`, the first of its two steps with a cache."""
@@ -314,26 +280,6 @@ def test_files_that_wait_for_runs_are_told_of(couler: Callable, home: Home, unde
     assert couler("cache", "gc", *budget).out.splitlines()[3:] == ["deleted 0 files (0 B)", waiting]
     garbage = "garbage   2 files that nobody needs; `couler cache gc` deletes them"
     assert garbage in couler("cache", "stats").out.splitlines()
-
-
-def test_what_entries_are_worth_depends_on_how_far_the_run_under_way_is(
-    couler: Callable, home: Home, under_way: str
-) -> None:
-    """What the run comes to next is worth more than what only the next run comes to."""
-
-    def worths() -> tuple[str, dict[str, float]]:
-        told = couler("cache", "ls", "--worth", "--cache-budget", "1MB", "--format", "json")
-        return told.err, {entry["step"]: entry["worth"] for entry in told.json["entries"]}
-
-    told, at_load = worths()
-    assert told == "worth to train-2, which has come to load\n"
-    with open_database(home.database_url) as database, Journal(database, "train-2", 1) as journal:
-        journal.cache_decided(CacheDecision("fit", "c" * 64, "miss", "there is no entry", NOW))
-        journal.flush()
-    told, at_fit = worths()
-    assert told == "worth to train-2, which has come to fit\n"
-    assert at_fit["load"] > at_load["load"]
-    assert at_fit["fit"] < at_load["fit"]
 
 
 def test_gc_evicts_what_ls_shows_as_worth_least(
@@ -379,16 +325,6 @@ def test_a_run_whose_workflow_cannot_be_read_keeps_nobody_from_judging(
 def test_a_budget_without_worth_is_wrong_usage(couler: Callable, home: Home) -> None:
     told = couler("cache", "ls", "--cache-policy", "lru")
     assert (told.code, "--worth" in told.err) == (2, True)
-
-
-def test_what_is_pinned_stays(couler: Callable, home: Home) -> None:
-    told = couler("cache", "pin", "train/load", "bbbb")
-    assert (told.code, told.out) == (0, "")
-    assert f"pinned {'a' * 12} train/load" in told.err
-    assert couler("cache", "ls").out.count("pinned") == 2
-    couler("cache", "unpin", "b" * 64)
-    couler("cache", "gc", "--unused-for", "0")
-    assert keys(home) == "a"
 
 
 @pytest.mark.parametrize("arguments", [["pin", "nothing"], ["unpin", "nothing"], ["ls", "nothing"]])

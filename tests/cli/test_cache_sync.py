@@ -124,11 +124,6 @@ def test_what_stays_is_counted(
     )
 
 
-def test_a_budget_that_is_kept_removes_nothing(couler: Callable, cluster: EmulatedCluster) -> None:
-    told = couler(*SYNC, "--budget", "2Ki", "--format", "json")
-    assert (told.code, told.json["removed"], told.json["entries"]) == (0, [], 1)
-
-
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -178,15 +173,6 @@ def test_without_any_target_one_is_to_be_stated(couler: Callable, folder: Path) 
     assert told.code == 2
     assert "Error: no target is chosen. State one in [tool.couler.targets.NAME]" in told.err
     assert "-e" not in told.err.split("Error: ")[1]
-
-
-def test_the_target_says_where_its_files_are(
-    couler: Callable, folder: Path, cluster: EmulatedCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "deeper").mkdir()
-    monkeypatch.chdir(folder / "deeper")
-    told = couler("cache", "sync", "prod", "--budget", "0", "--format", "json")
-    assert [one["size_bytes"] for one in told.json["removed"]] == [2048]
 
 
 def test_entries_of_runs_for_a_target_tell_that_they_are_of_its_repository(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -69,22 +68,6 @@ def test_show_as_text(couler: Callable, write: Callable) -> None:
         "known)\n"
     )
     assert "zone=eu-1" in couler("cluster", "show", "lab.yaml", "-v").out
-
-
-def test_kinds_of_models_that_nobody_knows_are_told(couler: Callable, write: Callable) -> None:
-    speeds = "speeds: [{model: random-forst, operations_per_s: 1e9}, {operations_per_s: 1e9}]\n"
-    write("small.yaml", SMALL + speeds)
-    for command in ("show", "speeds"):
-        assert (
-            'note: Speeds are stated for "random-forst", which is no known kind of model. Did you '
-            'mean "random-forest"?'
-        ) in couler("cluster", command, "small.yaml").err
-
-
-def test_columns_without_text_are_left_out(couler: Callable, write: Callable) -> None:
-    told = couler("cluster", "show", write("small.yaml", SMALL))
-    assert told.out.splitlines()[0].split() == ["machine", "count", "cpu", "memory", "arch"]
-    assert told.err == "1 machine: 1 cpu, 1.0 GiB, no GPUs, no price is known\n"
 
 
 def test_show_on_a_terminal(
@@ -263,16 +246,6 @@ def test_import_to_standard_output(couler: Callable, cluster: EmulatedCluster) -
     assert read_cluster(told.out).groups == ("p4d.24xlarge", "m5.xlarge")
 
 
-def test_import_by_the_usual_settings_of_kubernetes(
-    couler: Callable, cluster: EmulatedCluster, monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
-    (folder / "pyproject.toml").unlink()
-    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
-    told = couler("cluster", "import", "-e", "argo")
-    assert told.code == 0, told.err
-    assert len(read_cluster(told.out).nodes) == 3
-
-
 def test_import_again_keeps_prices_and_groups(
     couler: Callable, folder: Path, cluster: EmulatedCluster
 ) -> None:
@@ -355,13 +328,6 @@ def test_a_cluster_that_refuses(
     told = couler(*IMPORT)
     assert (told.code, told.out) == (4, "")
     assert message in told.err
-
-
-@pytest.mark.checkout
-def test_the_page_shows_what_import_says(couler: Callable, cluster: EmulatedCluster) -> None:
-    page = (Path(__file__).parents[2] / "docs/clusters.md").read_text(encoding="utf-8")
-    [shown] = re.findall(r"<!-- import prints -->\n```text\n(.*?)```", page, re.DOTALL)
-    assert shown == couler(*IMPORT, "-o", "cluster.yaml").err
 
 
 def test_memory_without_a_unit_is_told_of(couler: Callable, write: Callable) -> None:

@@ -59,28 +59,12 @@ def test_default_format_is_the_engines_first(couler: Callable, greet: str) -> No
     assert couler("compile", greet, "-e", "airflow", "--format", "python").out == told.out
 
 
-@pytest.mark.parametrize(
-    ("engine", "formats"),
-    [("airflow", "it has: python."), ("argo", "it has: yaml, json."), ("local", "it has: yaml")],
-)
-def test_format_of_another_engine(couler: Callable, greet: str, engine: str, formats: str) -> None:
-    told = couler("compile", greet, "-e", engine, "--format", "pyhton")
-    assert (told.code, told.out) == (2, "")
-    assert f"{engine} has no format 'pyhton'; {formats}" in told.err
-    assert ('Did you mean "python"?' in told.err) == (engine == "airflow")
-
-
 def test_format_of_the_settings_is_for_engines_that_know_it(
     couler: Callable, greet: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COULER_FORMAT", "json")
     assert couler("compile", greet, "-e", "argo").json["kind"] == "Workflow"
     assert "import DAG" in couler("compile", greet, "-e", "airflow").out
-
-
-def test_json(couler: Callable, greet: str) -> None:
-    told = couler("compile", greet, "-e", "argo", "--format", "json")
-    assert told.json["kind"] == "Workflow"
 
 
 def test_same_every_time(couler_process: Callable, greet: str) -> None:
@@ -108,11 +92,6 @@ def test_same_in_every_locale(couler_process: Callable, write: Callable) -> None
     assert first.out == other.out
 
 
-def test_verbose_tells_the_sizes(couler: Callable, greet: str) -> None:
-    told = couler("compile", greet, "-e", "local", "-v", "--pipeline", "none")
-    assert told.err == f"greet for local: greet.yaml of {len(told.out):,} bytes\n"
-
-
 def test_output_to_a_file(couler: Callable, greet: str, folder: Path) -> None:
     told = couler("compile", greet, "-e", "argo", "-o", "out.yaml")
     assert told == (0, "", "")
@@ -125,11 +104,6 @@ def test_output_to_a_file(couler: Callable, greet: str, folder: Path) -> None:
 def test_output_to_a_folder(couler: Callable, greet: str, folder: Path) -> None:
     assert couler("compile", greet, "-e", "local", "-o", "out/").code == 0
     assert [path.name for path in (folder / "out").iterdir()] == ["greet.yaml"]
-
-
-def test_what_local_compiles_can_be_read_again(couler: Callable, greet: str, folder: Path) -> None:
-    assert couler("compile", greet, "-e", "local", "-o", "again.yaml").code == 0
-    assert couler("show", "again.yaml").out == couler("show", greet).out
 
 
 def test_several_files_need_a_folder(
@@ -200,11 +174,6 @@ def test_option_needs_a_name_and_a_value(couler: Callable, greet: str, option: s
     told = couler("compile", greet, "-e", "argo", "--option", option)
     assert (told.code, told.out) == (2, "")
     assert "NAME=VALUE" in told.err
-
-
-def test_unknown_option_and_format_are_refused(couler: Callable, greet: str) -> None:
-    assert couler("compile", greet, "-e", "local", "--option", "x=1").code == 2
-    assert couler("compile", greet, "-e", "local", "--format", "toml").code == 2
 
 
 FILES = """

@@ -61,22 +61,6 @@ def begun(couler: Callable, write: Callable, engine) -> str:
     return "mine"
 
 
-def test_status_asks_the_engine_first(couler: Callable, begun: str, engine) -> None:
-    told = couler("status", begun)
-    assert (told.code, told.err) == (0, "")
-    head, *lines = told.out.splitlines()
-    assert head.startswith("mine  running  on away  ")
-    assert [line.strip("◆ ").split()[:2] for line in lines[1:6]] == [
-        ["each", "running"],
-        ["each[0]", "succeeded"],
-        ["each[1]", "running"],
-        ["ask", "suspended"],
-        ["last", "waiting"],
-    ]
-    assert lines[-1] == "logs: couler logs mine"
-    assert "Go on?  couler resume mine ask -p answer=..." in told.out
-
-
 def test_status_has_the_json_of_local_runs(couler: Callable, begun: str, greet: str) -> None:
     elsewhere = couler("status", begun, "--format", "json").json
     assert couler("run", greet, "-q").code == 0
@@ -113,16 +97,6 @@ def test_status_asks_no_engine_of_a_run_that_is_over(couler: Callable, begun: st
     assert told.out.startswith("mine  failed  on away")
     assert "resume with couler retry mine" in told.out
     assert len(engine.calls()) == asked
-
-
-def test_status_watches_until_the_end(couler: Callable, begun: str) -> None:
-    told = couler("status", begun, "--watch")
-    assert told.code == 1
-    assert "started    each[1]\n" in told.err
-    assert "suspended  ask  Go on?\nwaiting: couler resume mine ask -p answer=...\n" in told.err
-    assert "failed     each[1]  " in told.err
-    assert "OOMKilled" in told.err
-    assert told.out.startswith("mine  failed  on away  ")
 
 
 def test_a_run_that_the_engine_has_no_more(couler: Callable, begun: str, engine) -> None:
@@ -170,13 +144,6 @@ def test_list_tells_engines_apart(couler: Callable, greet: str, begun: str) -> N
     assert "local" not in line  # of one engine alone, it is not told
 
 
-def test_list_refreshes_if_it_is_asked_to(couler: Callable, begun: str, engine) -> None:
-    state = engine.folder / "mine.run"
-    state.write_text(json.dumps({**json.loads(state.read_text()), "stage": 1}))
-    assert couler("list").out.splitlines()[1].split()[3] == "running"
-    assert couler("list", "--refresh").out.splitlines()[1].split()[3] == "failed"
-
-
 def test_list_shows_what_is_known_of_what_cannot_be_asked(
     couler: Callable, begun: str, engine
 ) -> None:
@@ -185,26 +152,6 @@ def test_list_shows_what_is_known_of_what_cannot_be_asked(
     assert told.code == 4
     assert told.out.splitlines()[1].split()[:4] == ["mine", "scripted", "away", "running"]
     assert told.err == "error: mine: scripted: no route to host\n"
-
-
-def test_list_names_a_run_once(couler: Callable, greet: str, engine) -> None:
-    engine.fail("no route to host")
-    couler("submit", greet, "--target", "away", "--name", "mine")
-    told = couler("list", "--refresh")
-    assert told.code == 4
-    assert told.err.startswith("error: mine: it is not known whether the engine has it. ")
-
-
-def test_logs_come_from_the_engine(couler: Callable, begun: str, engine) -> None:
-    engine.log("each[0]", "first\nsecond\n")
-    engine.log("each[1]", "other\n")
-    assert couler("logs", begun).out.splitlines() == [
-        "each[0] | first",
-        "each[0] | second",
-        "each[1] | other",
-    ]
-    assert couler("logs", begun, "each[0]").out == "first\nsecond\n"
-    assert couler("logs", begun, "each").out.count(" | ") == 3
 
 
 def test_logs_of_an_attempt(couler: Callable, begun: str, engine) -> None:
@@ -250,27 +197,6 @@ def test_logs_that_hold_nothing_are_told_of(couler: Callable, begun: str) -> Non
     assert (told.code, told.out, told.err) == (0, "", 'mine: step "each[0]" has written nothing\n')
     told = couler("logs", begun)
     assert (told.code, told.out, told.err) == (0, "", "mine: no step has written anything\n")
-
-
-def test_logs_of_what_was_left_out_at_last(couler: Callable, write: Callable, engine) -> None:
-    tried = [{"status": "failed", "exit_code": 1}]
-    left_out = {"path": "last", "status": "omitted", "attempts": tried}
-    engine.play({"status": "failed", "steps": [FIRST, left_out]})
-    engine.log("each[0]", "first\n")
-    couler("submit", write("asking.yaml", ASKING), "--target", "away", "--name", "mine")
-    told = couler("logs", "mine")
-    assert (told.code, told.out) == (0, "each[0] | first\n")
-    told = couler("logs", "mine", "last")
-    assert (told.code, told.err) == (0, 'step "last" has no log; it is omitted\n')
-
-
-def test_steps_that_write_nothing_are_passed_over(couler: Callable, begun: str, engine) -> None:
-    engine.log("each[0]", "first\n")
-    assert couler("logs", begun).out == "each[0] | first\n"
-    asked = [call["path"] for call in engine.calls("logs")]
-    assert asked == ["each[0]", "each[1]"]  # and not that which waits for a person
-    couler("logs", begun, "ask")
-    assert engine.calls("logs")[-1]["path"] == "ask"  # it was asked for
 
 
 def test_known_failures_are_told_in_a_line(couler: Callable, begun: str) -> None:
@@ -320,13 +246,6 @@ def test_cancel_of_a_run_that_waits_for_a_retry(couler: Callable, begun: str, en
     assert "mine  cancelled  on away" in couler("status", begun).out
     assert couler("cancel", begun).code == 1
     assert not engine.calls("cancel")
-
-
-def test_cancel_of_an_engine_that_does_not_answer(couler: Callable, begun: str, engine) -> None:
-    engine.fail("no route to host")
-    told = couler("cancel", begun)
-    assert (told.code, told.err) == (4, "error: scripted: no route to host\n")
-    assert couler("list", "--format", "json").json["runs"][0]["status"] == "running"
 
 
 def test_resume(couler: Callable, begun: str, engine) -> None:

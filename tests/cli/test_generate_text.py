@@ -221,14 +221,6 @@ def test_a_change_that_fails_loses_nothing(
     assert (folder / "made.py").read_text() == SOUND
 
 
-def test_the_usage_is_that_of_all_rounds(couler: Couler, serve: Serve) -> None:
-    second = SOUND.replace('"1"', '"2"')
-    serve([program(SOUND), program(second, "revise")])
-    outcome = couler("generate", "x", *WHOLE, "-i", "--format", "json", input="print 2\n\n")
-    assert outcome.json["usage"]["calls"] == 2
-    assert "language model: 2 calls" in outcome.err
-
-
 def test_a_file_that_comes_meanwhile_stays(couler: Couler, serve: Serve, folder: Path) -> None:
     class Late:
         def __call__(self, _request: object) -> None:
@@ -501,16 +493,6 @@ def test_a_dialogue_is_recorded_and_replayed(
         monkeypatch.delenv(name)
     again = couler("generate", "Print 1.", *WHOLE, "--replay", "talk.jsonl")
     assert (again.code, again.out) == (0, first.out)
-
-
-def test_users_show_the_model_their_own_programs(
-    couler: Couler, serve: Serve, folder: Path
-) -> None:
-    server = serve([program(SOUND)])
-    (folder / "own").mkdir()
-    (folder / "own" / "ledger.py").write_text('"""Reconcile the ledger."""\nMARK = 1\n')
-    couler("generate", "Reconcile the ledger.", *WHOLE, "--lake", "own")
-    assert "MARK = 1" in server.requests[0].messages[0][1]
 
 
 def test_control_characters_of_a_model_reach_no_terminal(couler: Couler, serve: Serve) -> None:

@@ -85,14 +85,6 @@ def test_a_run_in_which_a_step_inside_fails(couler: Call, orders: str) -> None:
     assert "0 reused" in again.err
 
 
-def test_the_last_lines_of_a_step_that_tells_how_far_it_is(couler: Call, write: Write) -> None:
-    bar = """print("10%\\r90%\\rfull\\r")"""
-    file = write("orders.py", ORDERS.replace('print("adding")', bar))
-    told = couler("run", file, "--pass", "group", "-p", "expected=7")
-    lines = [" ".join(line.split()) for line in told.err.splitlines()]
-    assert [line for line in lines if "%" in line or "full" in line] == ["| 10%", "| 90%", "| full"]
-
-
 def test_the_planning_task(couler: Call, orders: str, folder: Path) -> None:
     told = couler("plan", orders, "--emit", "pddl")
     assert told.code == 0
@@ -160,22 +152,6 @@ def test_a_run_elsewhere(couler: Call, orders: str, engine: Engine) -> None:
     assert told.code == 0, told.err
     [call] = engine.calls("restart")
     assert call["again"] == ["load-to-add", "say"]
-
-
-def test_a_report_of_another_version_elsewhere(couler: Call, orders: str, engine: Engine) -> None:
-    failed = {
-        "path": "load-to-add",
-        "status": "failed",
-        "exit_code": 1,
-        "attempts": [{"status": "failed", "exit_code": 1}],
-    }
-    engine.play({"status": "failed", "steps": [failed, {"path": "say", "status": "omitted"}]})
-    (engine.folder / "logs").mkdir()
-    log = LOG.replace('"version": 1', '"version": 2').replace('"failed"', '"succeeded"')
-    (engine.folder / "logs" / "load-to-add").write_text(log)
-    options = ("--pass", "group", "--target", "away", "--name", "mine", "--watch")
-    assert couler("submit", orders, *options).code == 1
-    assert_state_of_the_group(couler("status", "mine", "--format", "json").json)
 
 
 def test_a_report_of_another_version_here(
@@ -251,12 +227,3 @@ def test_a_condition(
         "load": ends[1],
         "double": ends[2],
     }
-
-
-def test_a_condition_that_cannot_be_evaluated_is_told_of_the_step(
-    couler: Call, write: Write
-) -> None:
-    file = write("large.py", CONDITION)
-    told = couler("run", file, "--pass", "group", "-p", "text=x")
-    assert 'step "load" failed: its condition: ' in told.err
-    assert 'step "load-to-double" failed' not in told.err

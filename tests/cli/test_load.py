@@ -25,11 +25,6 @@ with couler.Workflow("two") as other:
 )
 
 
-def test_program(couler: Callable, write: Callable) -> None:
-    told = couler("show", write("one.py", ONE))
-    assert told == (0, "one\n└─ a  container busybox\n", "")
-
-
 def test_ir_from_a_file_and_from_standard_input(couler: Callable, greet: str, folder: Path) -> None:
     tree = couler("show", greet).out
     as_json = couler("show", greet, "--as", "ir").out
@@ -191,13 +186,6 @@ def test_file_that_is_no_workflow(
     assert (told.code, told.out) == (1, "")
     assert "CLR005" in told.err
     assert what in told.err
-
-
-def test_bytes_that_are_no_text(couler: Callable, folder: Path) -> None:
-    (folder / "no.yaml").write_bytes(b"\xff\xfe")
-    told = couler("show", "no.yaml")
-    assert (told.code, told.out) == (1, "")
-    assert "CLR005" in told.err
 
 
 @pytest.mark.parametrize(

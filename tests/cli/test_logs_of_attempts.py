@@ -40,13 +40,6 @@ def flaky(couler: Callable, write: Callable, folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("flaky")
-@pytest.mark.parametrize("attempt", [1, 2, 3, 4])
-def test_an_attempt_alone(couler: Callable, attempt: int) -> None:
-    told = couler("logs", "latest", "try", "--attempt", str(attempt))
-    assert told.out.splitlines() == [f"try {attempt - 1}", "--- attempt 2 ---", "cut"]
-
-
-@pytest.mark.usefixtures("flaky")
 def test_an_attempt_of_all_steps(couler: Callable) -> None:
     first = couler("logs", "latest", "--attempt", "1").out.splitlines()
     assert sorted(first) == [

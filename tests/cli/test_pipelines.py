@@ -92,18 +92,6 @@ def test_setting_and_variable(
     assert ran() == []
 
 
-def test_pipeline_of_a_target(ran: Callable, settings: Callable) -> None:
-    settings(
-        'pipeline = "none"\npipelines.mine = ["reverse-steps"]\n'
-        '[tool.couler.targets.away]\nengine = "argo"\npipeline = "mine"\n'
-        '[tool.couler.targets.plain]\nengine = "argo"\n'
-    )
-    assert ran() == []
-    assert ran("--target", "away") == ["reverse-steps"]
-    assert ran("--target", "plain") == []
-    assert ran("--target", "away", "--pipeline", "none") == []
-
-
 @pytest.mark.parametrize(
     ("text", "arguments", "code", "problem"),
     [
@@ -206,14 +194,6 @@ def test_retry_of_the_recorded_workflow_has_no_passes(
     assert (unknown.code, "no-such-pass" in unknown.err) == (2, True)
 
 
-def test_completion(couler_process: Callable, settings: Callable) -> None:
-    settings('pipelines.nightly = ["reverse-steps"]\n')
-    done = couler_process(
-        _COULER_COMPLETE="bash_complete", COMP_WORDS="couler plan --pipeline n", COMP_CWORD="3"
-    )
-    assert [line.partition(",")[2] for line in done.out.splitlines()] == ["none", "nightly"]
-
-
 WIDE = """
 import couler
 with couler.Workflow("wide"):
@@ -258,14 +238,3 @@ def test_options_of_the_engine_are_not_blamed_on_a_pass(
         assert told.code == 2
         assert flags[1].partition("=")[0] in told.err
         assert "pass" not in told.err
-
-
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [("512KiB", "512KiB"), ("3MiB", "3MiB"), ("500000", "500000"), ("1.5KiB", "1536")],
-)
-def test_sizes_are_shown_as_they_may_be_written(
-    couler: Callable, greet: str, written: str, shown: str
-) -> None:
-    told = couler("plan", greet, "--pass", f"split{{run_bytes={written}}}").out
-    assert f"split{{run_bytes={shown}}} " in told

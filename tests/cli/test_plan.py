@@ -87,22 +87,6 @@ def test_table_and_reasons(couler: Callable, flow: str) -> None:
     ]
 
 
-def test_prices_of_the_settings(couler: Callable, flow: str, folder: Path) -> None:
-    (folder / "pyproject.toml").write_text(
-        '[tool.couler.prices]\ncpu_hour = 0.6\nmemory_gib_hour = 0.06\ncurrency = "EUR"\n'
-    )
-    told = couler("plan", flow, "--pipeline", "none")
-    # load: 1/60 h of 2 x 0.6 + 1 x 0.06; fit: 9/60 h of 2 x 0.6 + 4 x 0.06.
-    assert ">= 0.237 EUR" in told.out
-    assert "of 2 of 3 steps, memory of 2, cost of 2" in told.out
-    report = couler("plan", flow, "--pipeline", "none", "--format", "json").json
-    assert report["after"]["cost"] == {
-        "value": pytest.approx(0.237),
-        "known_steps": 2,
-        "steps": 3,
-    }
-
-
 def test_json_has_all(couler: Callable, flow: str) -> None:
     report = couler("plan", flow, *WRAP, "--format", "json").json
     assert list(report) == [
@@ -209,10 +193,6 @@ class TestDump:
         assert [step.name for step in flows[3].steps] == ["part"]
         shown = couler("plan", flow, *WRAP, "--format", "json").json
         assert shown["after"]["steps"] == 4
-
-    def test_without_passes(self, couler: Callable, flow: str, folder: Path) -> None:
-        assert couler("plan", flow, "--pipeline", "none", "--dump", "out").code == 0
-        assert [file.name for file in (folder / "out").iterdir()] == ["00-source.json"]
 
     def test_what_a_broken_pass_made_is_there(
         self, couler: Callable, flow: str, folder: Path
@@ -358,14 +338,6 @@ def test_what_an_engine_refuses_comes_below_the_plan(
     picture = couler("plan", flow, *arguments, "--as", "mermaid")
     assert picture.code == 1
     assert "flowchart TD" in picture.out
-
-
-def test_mistakes_of_a_program_come_without_a_plan(
-    couler: Callable, write: Callable[[str, str], str]
-) -> None:
-    told = couler("plan", write("wrong.yaml", FLOW.replace("[fit]", "[fix]")), "-e", "argo")
-    assert (told.code, told.out) == (1, "")
-    assert "CLR" in told.err
 
 
 def test_a_plan_that_is_refused_is_looked_at_but_not_compiled() -> None:

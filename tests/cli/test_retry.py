@@ -162,13 +162,6 @@ def test_resume_takes_up_what_has_not_succeeded(couler: Callable, flaky: str, fo
     assert len(couler("list", "--format", "json").json["runs"]) == 2
 
 
-def test_no_such_run(couler: Callable, failed: str) -> None:
-    told = couler("retry", "flakey")
-    assert (told.code, told.out) == (2, "")
-    assert failed in told.err
-    assert couler("retry", failed, "-p", "nobody=1").code == 2
-
-
 def test_events_are_a_line_each(couler: Callable, flaky: str, failed: str, folder: Path) -> None:
     (folder / "ok").touch()
     told = couler("retry", failed, "--events", "events.jsonl")
@@ -255,9 +248,3 @@ def test_from_a_step_takes_nothing_of_it_from_the_cache(
     statuses = {one["path"]: one["status"] for one in told["steps"]}
     assert statuses["list"] == "succeeded"  # and not cached
     assert statuses["many[0]"] == "cached"
-
-
-def test_from_a_step_that_there_is_not(couler: Callable, failed: str) -> None:
-    told = couler("retry", failed, "--from", "mnay")
-    assert (told.code, told.out) == (2, "")
-    assert 'the workflow "flaky" has no step "mnay". Did you mean "many"?' in told.err

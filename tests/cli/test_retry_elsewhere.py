@@ -106,18 +106,6 @@ def test_what_failed_and_what_follows_runs_again(couler: Callable, failed: str, 
     assert "mine  succeeded  on away" in told.out
 
 
-def test_watch_tells_what_is_reused(couler: Callable, failed: str) -> None:
-    told = couler("retry", failed, "--watch", "--format", "json")
-    assert told.code == 0
-    assert {one["path"]: one["reused"] for one in told.json["steps"]} == {
-        "fetch": True,
-        "fit": False,
-        "tell": False,
-    }
-    assert "reused     fetch" in told.err
-    assert "1 reused, 2 succeeded\n" in told.err
-
-
 def test_from_a_step_on(couler: Callable, failed: str, engine) -> None:
     assert couler("retry", failed, "--from", "fetch").code == 0
     [call] = engine.calls("restart")
@@ -149,22 +137,6 @@ def test_with_a_changed_file_and_parameter(
     [call] = engine.calls("restart")
     assert call["again"] == ["fetch", "fit", "tell"]
     assert call["parameters"] == {"who": "me"}
-
-
-def test_a_plan_is_refused_as_the_restart_would_be(couler: Callable, failed: str, engine) -> None:
-    (engine.folder / "fixed").write_text("its parameters stay")
-    told = couler("retry", failed, "-p", "who=me", "--plan")
-    assert (told.code, told.out, told.err) == (4, "", "error: scripted: its parameters stay\n")
-    assert couler("retry", failed, "--plan").code == 0  # nobody is asked for the same ones
-    assert not engine.calls("restart")
-
-
-def test_nothing_to_run(couler: Callable, failed: str, engine) -> None:
-    assert couler("retry", failed, "--watch").code == 0
-    told = couler("retry", failed)
-    assert (told.code, told.out) == (0, "")
-    assert "nothing is to run again; --from STEP names what is" in told.err
-    assert len(engine.calls("restart")) == 1
 
 
 def test_a_run_that_failed_in_none_of_its_steps(couler: Callable, file: str, engine) -> None:
@@ -205,13 +177,6 @@ def test_a_run_that_may_not_have_begun_is_submitted_again(
     assert not engine.calls("restart")
 
 
-def test_an_engine_that_does_not_answer(couler: Callable, failed: str, engine) -> None:
-    engine.fail("no route to host")
-    told = couler("retry", failed)
-    assert told.code == 4
-    assert "scripted: no route to host" in told.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -240,13 +205,3 @@ def test_what_is_known_to_pass_is_tried_again_while_it_is_watched(
     assert told.code == 0
     assert "\nEtcdLeaderChangedErr: retry 1 of 5 in " in told.err
     assert len(engine.calls("restart")) == 1
-
-
-def test_failures_are_told_in_words(couler: Callable, file: str, engine) -> None:
-    busy = {**BROKEN, "message": "etcdserver: leader changed"}
-    engine.play({"status": "failed", "steps": [FETCHED, busy]})
-    watched = ("--watch", "--retries", "0")
-    told = couler("submit", file, "--target", "away", "--name", "mine", *watched)
-    assert told.code == 1
-    assert 'step "fit" failed: EtcdLeaderChangedErr: etcd elected a new leader' in told.err
-    assert not engine.calls("restart")

@@ -73,10 +73,6 @@ def test_long_text_and_other_values_can_be_read(couler: Callable, write: Callabl
     assert told == (0, "table =\n  x  y\n  1  2\nnumbers = [1, 2.5]\n", "")
 
 
-def test_quiet(couler: Callable, greet: str) -> None:
-    assert couler("run", "-q", greet) == (0, "greeting = hi you\n", "")
-
-
 def test_parameters_have_their_declared_type(couler: Callable, greet: str) -> None:
     told = couler("run", "-q", greet, "-p", "who=a=b", "-p", "times=7")
     assert (told.code, told.out) == (0, "greeting = hi a=b\n")
@@ -85,14 +81,6 @@ def test_parameters_have_their_declared_type(couler: Callable, greet: str) -> No
     assert 'parameter "times"' in told.err
     assert 'Did you mean "who"?' in told.err
     assert couler("run", greet, "-p", "who").code == 2
-
-
-def test_json(couler: Callable, greet: str) -> None:
-    told = couler("run", "-q", greet, "--format", "json")
-    assert (told.code, told.err) == (0, "")
-    assert told.json["schema_version"] == 2
-    assert told.json["status"] == "succeeded"
-    assert told.json["steps"][0]["outputs"] == {"result": "hi you"}
 
 
 def test_failure_shows_the_step_its_last_words_and_its_log(
@@ -190,16 +178,6 @@ def test_table_on_a_terminal(write: Callable, folder: Path) -> None:
     assert re.search(r"\x1b\[31mfailed", shown)
     assert "1 of 1 items failed" in shown
     assert "started    fine" not in shown
-
-
-def test_no_color_takes_the_colours_away(write: Callable, folder: Path) -> None:
-    command = [sys.executable, "-m", "couler.cli", "run", write("failing.yaml", FAILING)]
-    shown = on_a_terminal(*command, cwd=folder, NO_COLOR="1")
-    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", shown)
-    assert "succeeded" in shown
-    dumb = on_a_terminal(*command, cwd=folder, TERM="dumb")
-    assert "\x1b" not in dumb
-    assert "started    fine" in dumb
 
 
 def test_table_keeps_to_the_height_of_the_terminal(write: Callable, folder: Path) -> None:

@@ -119,34 +119,6 @@ def test_what_stands_in_the_table(couler: Call, nightly: str, cluster: EmulatedC
     assert " ".join(row.split()) == "nightly 0 3 * * * UTC active 2026-03-01 03:00 quota exceeded"
 
 
-def test_airflow_tells_its_times(couler: Call, nightly: str, airflow: FakeAirflow) -> None:
-    told = couler("schedule", "put", nightly, "-p", "who=me")
-    assert told.err.endswith("0 3 * * *, next 2026-03-01 12:00 UTC\n")
-    for number, kind in enumerate(["scheduled", "scheduled", "manual"], 1):
-        after = f"2026-02-0{number}T03:00:00Z"
-        airflow.begin(f"r{number}", "success", run_after=after, run_type=kind)
-    [one] = listed(couler)
-    assert one["last"] == "2026-02-02T03:00:00.000+00:00"
-    assert one["next"] == TIME.replace("Z", ".000+00:00")
-    assert one["timezone"] is None
-
-
-def test_parameters_are_those_of_its_runs(
-    couler: Call, nightly: str, cluster: EmulatedCluster
-) -> None:
-    assert couler("schedule", "put", nightly, "-p", "who=me", "-p", "depth=3").code == 0
-    [found] = cluster.objects("CronWorkflow")
-    given = found["spec"]["workflowSpec"]["arguments"]["parameters"]
-    assert {one["name"]: one["value"] for one in given} == {"who": "me", "depth": "3"}
-
-
-def test_parameters_of_a_dag(couler: Call, nightly: str, airflow: FakeAirflow) -> None:
-    assert couler("schedule", "put", nightly, "-p", "who=me", "-p", "depth=3").code == 0
-    text = (airflow.folder / "nightly.py").read_text()
-    assert '"me"' in text
-    assert "Param(3" in text
-
-
 REFUSED = (
     (["put", "nightly.py"], 1, r"CLR186.*nobody gives a value.*\n-p NAME=VALUE gives"),
     (["put", "nightly.py", "-p", "depth=2"], 2, 'parameter "who": a value is required'),

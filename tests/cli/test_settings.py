@@ -99,10 +99,6 @@ def test_format_that_a_command_does_not_know_is_passed_over() -> None:
     assert settings.choose("format", "json", ("text", "github")) == "json"
 
 
-def test_none_at_all(tmp_path: Path) -> None:
-    assert read_settings(tmp_path, {}).get("engine") is None
-
-
 def test_prices_of_files(tmp_path: Path) -> None:
     user = tmp_path / "home/couler/config.toml"
     user.parent.mkdir(parents=True)

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.cli._again import Again
-from couler.cli._progress import Board
 from couler.ir.serialize import write_json
-from couler.ir.source_map import SourceMap
 from couler.ir.workflow import Step, Suspend
 from couler.submitters import SubmittedRun
 from tests.cli.conftest import Engine, Outcome
@@ -106,16 +103,6 @@ def test_status_tells_of_them(couler: Call, sales: str) -> None:
     assert named(couler("status", run, "--format", "json")) == FAILED
 
 
-def test_logs_are_asked_for_by_their_names(couler: Call, sales: str) -> None:
-    couler("run", sales, *PASSES)
-    run = last_run(couler)
-    assert couler("logs", run, "load-again").out == "rows\n"
-    assert couler("logs", run, "copy-items").out == "copy items\n"
-    told = couler("logs", run, "copy-itms")
-    assert (told.code, told.out) == (2, "")
-    assert 'has no step "copy-itms". Did you mean "copy-items"?' in told.err
-
-
 def test_a_retry_begins_at_a_step_of_the_program(couler: Call, sales: str, folder: Path) -> None:
     couler("run", sales, *PASSES)
     run = last_run(couler)
@@ -157,21 +144,6 @@ def test_a_retry_with_another_workflow_has_its_names(
     )
 
 
-def test_steps_of_a_foreach_that_was_left_out_share_its_end(couler: Call, write: Write) -> None:
-    steps = [sh(f"say-{n}", "echo", f"w{n}", result=None, depends_on=["no"]) for n in range(3)]
-    file = write("flow.json", write_json(flow("w", sh("no", "false"), *steps)))
-    told = couler("run", file, "--pass", "roll-loops", "--format", "json")
-    assert named(told) == {f"say-{n}": ([f"say[{n}]"], "omitted") for n in range(3)}
-    run = last_run(couler)
-    assert named(couler("status", run, "--format", "json")) == named(told)
-
-
-def test_without_such_passes_there_is_nothing_to_tell(couler: Call, sales: str) -> None:
-    told = couler("run", sales, "--format", "json")
-    assert told.json["source_map"] == []
-    assert couler("status", told.json["run"], "--format", "json").json["source_map"] == []
-
-
 @pytest.fixture
 def samples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     pass_samples.install(folder / "samples")
@@ -197,11 +169,6 @@ def test_a_step_that_a_pass_left_out_is_told_with_the_reason(couler: Call, write
     assert (logs.code, logs.out, logs.err) == (0, "", f'step "b" has no log: {why}\n')
     retry = couler("retry", run, "--from", "b")
     assert (retry.code, f'the step "b" is not in the run: {why}' in retry.err) == (2, True)
-
-
-def test_the_table_that_lives_names_them() -> None:
-    board = Board(flow("w", sh("a", "true")), Again(), SourceMap({"b": ("a",)}))
-    assert [row.label for row in board.rows()] == ["a = b"]
 
 
 # elsewhere -----------------------------------------------------------------------------------
@@ -243,17 +210,6 @@ def test_a_run_elsewhere_is_asked_in_the_same_words(
     assert "copy-customers" not in list(result.steps)
     with pytest.raises(KeyError):
         result.steps["copy-nothing"]
-
-
-def test_a_retry_that_the_engine_refuses_keeps_the_names(
-    couler: Call, sales: str, engine: Engine
-) -> None:
-    failed = {"path": "load", "status": "failed", "attempts": [{"status": "failed"}]}
-    engine.play({"status": "failed", "steps": [failed]})
-    couler("submit", sales, *PASSES, "--target", "away", "--name", "mine", "--watch")
-    engine.refuse_restarts("no")
-    assert couler("retry", "mine", "--file", sales).code == 4
-    assert named(couler("status", "mine", "--format", "json"))["load-again"] == (["load"], "failed")
 
 
 @pytest.mark.usefixtures("samples")

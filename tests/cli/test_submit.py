@@ -27,18 +27,6 @@ WELL = (
 )
 
 
-def test_the_name_of_the_run_is_printed(couler: Callable, greet: str, engine) -> None:
-    engine.play(*WELL)
-    told = couler("submit", greet, "--target", "away", "-p", "who=me", "--name", "mine")
-    assert (told.code, told.out) == (0, "mine\n")
-    assert told.err == (
-        "note: the claim data must exist\n"
-        "mine goes on at away (scripted); couler status mine --watch shows how it goes\n"
-    )
-    [call] = engine.calls()
-    assert call == {"call": "submit", "run": "mine", "parameters": {"who": "me"}}
-
-
 def test_names_are_made_and_json_tells_of_the_run(couler: Callable, greet: str, engine) -> None:
     engine.play(*WELL)
     told = couler("submit", greet, "-e", "scripted", "--format", "json", "-q")

@@ -61,14 +61,6 @@ def test_a_run_is_found_by_its_name(couler: Callable, greet: str, engine) -> Non
         sdk.SubmittedRun("other")
 
 
-def test_a_run_is_kept_where_it_is_asked_for(away: Connection, workflow, tmp_path: Path) -> None:
-    run = submit_to(away, workflow, home=tmp_path / "mine")
-    assert (tmp_path / "mine/couler.db").is_file()
-    assert run.status() == "running"
-    with pytest.raises(RunNotFoundError):
-        sdk.SubmittedRun(run.run_id)
-
-
 def test_an_engine_that_cannot_be_asked(away: Connection, workflow, engine) -> None:
     run = submit_to(away, workflow)
     engine.fail("no route to host")
@@ -85,23 +77,6 @@ def test_the_local_submitter_runs_to_the_end(tmp_path: Path) -> None:
     assert result.status == "succeeded"
     assert result.steps["hello"].log.read_text() == "hi\n"
     assert (tmp_path / "mine/couler.db").is_file()
-
-
-def test_the_airflow_submitter_says_how_airflow_is_reached() -> None:
-    token = {"env": "AIRFLOW_TOKEN"}
-    made = sdk.AirflowSubmitter(
-        "https://airflow.example",
-        Path("/dags"),
-        token=token,
-        namespace="ml",
-        options={"files_claim": "shared"},
-        fields={"ca": "ca.pem"},
-    )
-    assert made.connection == Connection(
-        "airflow",
-        Target(namespace="ml", options={"files_claim": "shared"}),
-        {"address": "https://airflow.example", "dags": "/dags", "token": token, "ca": "ca.pem"},
-    )
 
 
 def test_paths_hold_in_every_folder(folder: Path) -> None:

@@ -12,8 +12,6 @@ from rich.console import Console
 from couler.cli._again import Again
 from couler.cli._pipelines import PassFlags
 from couler.cli._progress import Board
-from couler.cli._rows import Row, choose_rows, left_out
-from couler.cli._snapshot import critical_steps
 from couler.ir.paths import StepPath
 from couler.ir.policies import Profile
 from couler.ir.workflow import Container, Output, Step, Suspend, Workflow
@@ -50,14 +48,6 @@ def shown(board: Board, width: int = 90, height: int = 24) -> list[str]:
     with console.capture() as captured:
         console.print(board.render(height))
     return [line.rstrip() for line in captured.get().splitlines()]
-
-
-def test_the_longest_path() -> None:
-    assert critical_steps(FLOW) == {"a", "c"}
-    slow = FLOW.model_copy(update={"steps": (*FLOW.steps[:3], step("d", "b", seconds=9))})
-    assert critical_steps(slow) == {"b", "d"}
-    chain = Workflow(name="chain", steps=(step("a"), step("b", "a")))
-    assert critical_steps(chain) == frozenset()  # nothing to tell apart
 
 
 def test_rows_tell_what_runs_and_what_failed_inside() -> None:
@@ -119,15 +109,6 @@ def test_the_table_fits(height: int, width: int) -> None:
     assert len(lines) < height
     assert max(map(len, lines)) <= width
     assert any("step-45" in line for line in lines)
-
-
-def test_what_is_left_out_is_counted() -> None:
-    rows = [Row(f"s{number}", 0, "succeeded") for number in range(9)]
-    rows += [Row("bad", 1, "failed"), Row("on", 0, "running"), Row("then", 0, "waiting")]
-    kept = choose_rows(rows, 3)
-    assert [row.label for row in kept] == ["s0", "bad", "on"]
-    assert left_out(rows, kept) == "8 succeeded, 1 waiting"
-    assert choose_rows(rows, 12) == rows
 
 
 def test_commands_can_be_copied() -> None:

@@ -48,25 +48,6 @@ def session(**environment: str) -> Session:
     return Session(environment=environment)
 
 
-def test_target_states_what_to_compile_for_and_how_to_get_in(project: Path) -> None:
-    assert connect_to(session(), None, "prod") == Connection(
-        "argo",
-        Target(
-            "argo-minimal-crd",
-            "4.0",
-            "ml",
-            {"kind": "Workflow"},
-            {"s3": {"bucket": "prod", "endpoint": "minio:9000"}},
-        ),
-        {
-            "server": "https://argo.example:2746",
-            "token": {"env": "ARGO_TOKEN"},
-            "ca": {"file": str(project / "certificates/ca.pem")},  # also from another folder
-        },
-        "prod",
-    )
-
-
 def test_paths_start_at_the_folder_of_the_file(folder: Path) -> None:
     (folder / "pyproject.toml").write_text(
         '[tool.couler.targets.a]\nengine = "argo"\nkubeconfig = "clusters/dev"\ncontext = "dev"\n'
@@ -130,13 +111,6 @@ def test_engine_without_targets_is_a_connection_of_defaults(folder: Path) -> Non
     assert connect_to(session(), "argo", None) == Connection("argo")
 
 
-def test_target_of_the_settings_is_chosen(project: Path) -> None:
-    (project / "pyproject.toml").write_text('[tool.couler]\ntarget = "nightly"\n' + TWO)
-    found, _ = choose_target(session(), None, None)
-    assert found is not None
-    assert found.name == "nightly"
-
-
 def test_two_of_an_engine_are_no_choice(project: Path) -> None:
     (project / "pyproject.toml").write_text(TWO + '[tool.couler.targets.test]\nengine = "argo"\n')
     with pytest.raises(click.UsageError, match=r"several targets are of argo: prod, test\. Give"):
@@ -149,11 +123,6 @@ def test_nothing_chosen(project: Path) -> None:
     (project / "pyproject.toml").unlink()
     with pytest.raises(click.UsageError, match=r"a target in \[tool\.couler\.targets\.NAME\]"):
         choose_target(session(), None, None)
-
-
-def test_engine_and_target_that_differ(project: Path) -> None:
-    with pytest.raises(click.UsageError, match='the target "prod" is of argo, not of airflow'):
-        choose_target(session(), "airflow", "prod")
 
 
 def test_unknown_names_suggest_the_nearest(project: Path) -> None:

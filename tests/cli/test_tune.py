@@ -16,7 +16,6 @@ from couler.dsl.workflow import Workflow
 from couler.errors import TuningError
 from couler.llm import Prompt
 from couler.llm.opening import OpenedModel
-from couler.tuning.algorithm4 import as_text
 from couler.tuning.outcome import read_outcome
 from tests.cli.conftest import Outcome
 from tests.fakes.llm import ScriptedServer
@@ -51,22 +50,6 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Generator[Serve]:
             return server
 
         yield started
-
-
-def test_the_chosen_values_with_the_reason_and_a_table(couler: Run, serve: Serve) -> None:
-    serve(RULES)
-    done = couler("tune", *ONE)
-    assert done.code == 0
-    assert done.out.splitlines() == [
-        "chosen: c02 learning_rate_init=0.01 hidden_layer_sizes=[50]",
-        "why: best of 2 by predicted accuracy 0.97",
-        "the model says: it ends at 0.97",
-        "",
-        "candidate  round  found     predicted accuracy  hyperparameters",
-        "c01        1      default   0.8                 " + as_text(DEFAULT),
-        "c02        1      proposed  0.97                " + as_text(GOOD),
-    ]
-    assert "c01 learning_rate_init=0.001" in done.err
 
 
 def test_what_a_model_says_does_not_drive_the_terminal(couler: Run, serve: Serve) -> None:

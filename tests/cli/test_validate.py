@@ -41,12 +41,6 @@ def test_all_mistakes_at_once_by_line(couler: Callable, mistakes: str) -> None:
     assert told.err.startswith("2 errors, 0 warnings in 3 steps")
 
 
-def test_quiet_leaves_the_diagnostics_alone(couler: Callable, mistakes: str) -> None:
-    told = couler("validate", "-q", mistakes)
-    assert (told.code, told.err) == (1, "")
-    assert len(told.out.splitlines()) == 2
-
-
 def test_json(couler: Callable, mistakes: str) -> None:
     told = couler("validate", mistakes, "-e", "local", "--format", "json")
     assert (told.code, told.err) == (1, "")
@@ -116,13 +110,6 @@ def test_program_that_cannot_be_read_is_a_diagnostic(
     [only] = told.json["diagnostics"]
     assert (only["code"], only["file"], only["line"]) == (code, "bad.py", 1)
     assert told.json["workflow"] is None
-
-
-def test_file_that_is_no_workflow_is_a_diagnostic(couler: Callable, write: Callable) -> None:
-    told = couler("validate", write("bad.json", "{\n\n"), "--format", "json")
-    [only] = told.json["diagnostics"]
-    assert (only["code"], only["file"], only["line"]) == ("CLR005", "bad.json", 3)
-    assert only["message"].startswith("no JSON: ")
 
 
 def test_unknown_engine(couler: Callable, greet: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pty
 import re
@@ -232,19 +231,6 @@ def test_logs_are_followed_to_the_end(couler: Callable, write: Callable, start: 
     assert follower.stdout.read() == "before | unfinished\nafter  | after\n"
     assert (follower.wait(timeout=20), follower.stderr.read()) == (0, "")
     assert run.wait(timeout=20) == 0
-
-
-def test_status_is_watched_to_the_end(couler: Callable, write: Callable, start: Callable) -> None:
-    start("run", write("asking.yaml", ASKING), until="waiting: couler resume")
-    watcher = subprocess.Popen(
-        [sys.executable, "-m", "couler.cli", "status", "latest", "--watch", "--format", "json"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert couler("resume", "latest").code == 0
-    out, _ = watcher.communicate(timeout=20)
-    assert watcher.returncode == 0
-    assert json.loads(out)["status"] == "succeeded"
 
 
 def test_status_lives_on_a_terminal(couler: Callable, write: Callable, start: Callable) -> None:

@@ -17,7 +17,7 @@ from couler.backends.remote import (
 )
 from couler.control.ending import cancel, delete_remote, resume
 from couler.control.failing import decide_retry
-from couler.control.following import follow, refresh, remote_run
+from couler.control.following import follow, refresh, remote_run, save_failed_step_logs
 from couler.control.log_reading import read_log
 from couler.control.restarting import prepare
 from couler.control.results import result_of

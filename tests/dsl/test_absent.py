@@ -36,17 +36,6 @@ def test_every_name_of_the_ancestor_is_there_or_says_what_to_use(module: object)
             assert hasattr(module, name)
 
 
-def test_a_canned_step_is_a_call_of_a_template() -> None:
-    with pytest.raises(AttributeError, match=r"couler\.call_template\(collection, template"):
-        _ = couler.run_canned_step
-    assert hasattr(couler, "call_template")
-
-
-def test_every_gone_name_was_one_of_the_ancestor() -> None:
-    assert set(absent._NAMES) <= set(UPSTREAM)
-    assert not set(absent._NAMES) & set(couler.__all__)
-
-
 @pytest.mark.parametrize(
     "line",
     [

@@ -4,63 +4,20 @@ from __future__ import annotations
 
 import enum
 import functools
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import couler
-import couler.argo as argo
 from couler.ir.serialize import write_json
 from couler.ir.values import StepRef
 from couler.ir.verify import verify
-from tests.dsl.look import box, codes, implicit, inner, steps, waits
+from tests.dsl.look import box, codes, implicit, steps
 
 
 def consume(message: object) -> object:
     return couler.run_container("busybox", ["echo"], [message])
-
-
-PROGRAM = """
-import couler.argo as couler
-
-def random_code():
-    print("heads")
-
-def flip():
-    return couler.run_script("python:3.12", source=random_code)
-
-result = flip()
-{blank}couler.when(couler.equal(result, "heads"), lambda: couler.run_container("busybox", ["true"]))
-couler.map(lambda x: couler.run_container("busybox", ["echo"], [x]), [1, 2])
-"""
-
-DRIVER = """
-import json, runpy, sys
-from couler.dsl.submit import collect
-with collect() as found:
-    {start}
-print(json.dumps([step.name for step in found[0].to_ir().steps]))
-"""
-
-
-@pytest.mark.parametrize("blank", ["", "\n\n"])
-@pytest.mark.parametrize("start", ["runpy.run_path('p.py')", "import p"])
-def test_names_do_not_depend_on_lines_or_on_how_the_program_is_started(
-    tmp_path: Path, blank: str, start: str
-) -> None:
-    (tmp_path / "p.py").write_text(PROGRAM.format(blank=blank))
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER.format(start=start)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{Path(couler.__file__).parents[1]}{os.pathsep}."},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == '["flip", "busybox", "busybox-2"]\n'
 
 
 def test_the_same_program_gives_the_same_text() -> None:
@@ -74,19 +31,6 @@ def test_the_same_program_gives_the_same_text() -> None:
     assert build() == build()
 
 
-def test_a_loop_on_one_line_gives_unique_names() -> None:
-    couler.concurrent([lambda: consume("a") for _ in range(3)])
-    [consume(x) for x in "bc"]
-    assert list(steps(implicit())) == [
-        "consume",
-        "consume-2",
-        "consume-3",
-        "consume-4",
-        "consume-5",
-    ]
-    assert codes(implicit()) == []
-
-
 def test_two_calls_in_one_function_keep_both_images() -> None:
     def both() -> None:
         couler.run_container("busybox", ["true"])
@@ -94,12 +38,6 @@ def test_two_calls_in_one_function_keep_both_images() -> None:
 
     both()
     assert [step.action.image for step in implicit().to_ir().steps] == ["busybox", "alpine"]
-
-
-def test_arguments_after_a_list_of_outputs_are_kept() -> None:
-    outputs = list(box("a", output=couler.create_parameter_artifact("/tmp/x")))
-    couler.run_container("busybox", ["echo"], [outputs, "KEEP", 7], step_name="b")
-    assert steps(implicit())["b"].action.args == (StepRef(step="a", output="x"), "KEEP", "7")
 
 
 def test_what_the_caller_passes_is_not_changed() -> None:
@@ -147,81 +85,6 @@ def test_sharing_one_output_many_times_takes_no_longer() -> None:
     assert len(implicit().to_ir().steps[-1].action.args) == 2
 
 
-def test_when_inside_a_graph_keeps_arguments_and_dependencies() -> None:
-    flip = couler.set_dependencies(lambda: box("flip"))
-    couler.set_dependencies(
-        lambda: couler.when(couler.equal(flip, "heads"), lambda: box("heads", "arg")),
-        ["other"],
-    )
-    box("other")
-    heads = steps(implicit())["heads"]
-    assert heads.action.args == ("arg",)
-    assert heads.depends_on == ("other",)
-    assert heads.when is not None
-    assert codes(implicit()) == []
-
-
-def test_loops_concurrent_and_maps_inside_a_graph_are_whole() -> None:
-    couler.set_dependencies(lambda: box("first"))
-    couler.set_dependencies(
-        lambda: couler.exec_while(couler.equal("x"), lambda: box("again")), ["first"]
-    )
-    couler.set_dependencies(
-        lambda: couler.concurrent([lambda: box("p"), lambda: box("q")]), ["again"]
-    )
-    couler.set_dependencies(lambda: couler.map(consume, [1, 2]), ["p", "q"])
-    found = steps(implicit())
-    assert found["again"].loop is not None
-    assert found["consume"].foreach is not None
-    assert waits(implicit()) == {
-        "first": (),
-        "again": ("first",),
-        "p": ("again",),
-        "q": ("again",),
-        "consume": ("p", "q"),
-    }
-
-
-def test_two_loops_over_one_function_are_two_loops() -> None:
-    couler.exec_while(couler.equal("x"), lambda: consume(1))
-    couler.exec_while(couler.equal("y"), lambda: consume(2))
-    assert [step.loop is not None for step in implicit().to_ir().steps] == [True, True]
-
-
-def test_a_map_may_follow_a_map_and_take_a_helper_that_returns_nothing() -> None:
-    first = couler.map(lambda x: consume(x), [1, 2])
-    second = couler.map(lambda x: consume(x), first)
-    couler.map(lambda x: [consume(x)].clear(), second)
-    found = steps(implicit())
-    assert found["consume-3"].foreach.over["x"] == StepRef(step="consume-2")
-    assert codes(implicit()) == []
-
-
-def test_a_map_may_compute_with_its_items_in_steps_of_its_own() -> None:
-    def pipeline(x: object) -> object:
-        return consume(consume(x))
-
-    couler.map(pipeline, range(3))
-    assert list(inner(steps(implicit())["pipeline"])) == ["consume", "consume-2"]
-
-
-def test_conditions_on_text_with_quotes_and_blanks() -> None:
-    a = box("a")
-    couler.when(couler.equal(a, "it's two words"), lambda: box("b"))
-    assert steps(implicit())["b"].when.right.value == "it's two words"
-
-
-def test_script_bodies_with_colons_and_annotations_are_whole() -> None:
-    def code(x: int = 3) -> None:
-        y = {"a": x}
-        print(f"{y['a']}:{x}")  # noqa: T201
-
-    couler.run_script("python:3.12", source=code)
-    source = implicit().to_ir().steps[0].action.source
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
-    assert done.stdout == "3:3\n"
-
-
 def test_a_script_may_name_its_interpreter() -> None:
     couler.run_script("python:3.12", command="python3", source=lambda: None)
     assert implicit().to_ir().steps[0].action.command == ("python3",)
@@ -256,20 +119,6 @@ def test_a_partial_of_what_no_script_can_hold_is_reported(wrong: object) -> None
     assert (problem.code, "has no JSON form" in problem.message) == ("CLR109", True)
 
 
-def test_a_partial_of_a_value_of_the_workflow_is_reported() -> None:
-    def code(x: object, y: object) -> None:
-        print(x, y)  # noqa: T201
-
-    couler.run_script("python:3.12", source=functools.partial(code, box("a")))
-    assert codes(implicit()) == ["CLR109"]
-
-
-def test_an_empty_environment_and_a_secret_go_together() -> None:
-    couler.create_secret({"k": "v"}, name="s")
-    box("a", env={}, secret="s")
-    assert [one.name for one in steps(implicit())["a"].env] == ["k"]
-
-
 def test_config_without_an_account_keeps_the_account() -> None:
     couler.config_workflow(service_account="runner")
     couler.config_workflow(timeout=60)
@@ -289,57 +138,6 @@ def test_the_name_of_a_secret_tells_nothing_of_its_values() -> None:
     one = couler.create_secret({"password": "a"})
     two = couler.create_secret({"password": "b"})
     assert one == two == "couler-password"
-
-
-def test_volume_claims_have_defaults_again() -> None:
-    assert argo.VolumeClaimTemplate("x").access_modes == ("ReadWriteOnce",)
-
-
-def test_a_graph_inside_a_group_leaves_the_order_around_it() -> None:
-    def part() -> None:
-        couler.dag([[lambda: box("x"), lambda: box("y")]])
-
-    box("begin")
-    couler.concurrent([part], subtasks=True)
-    couler.map(lambda _: part(), [1, 2])
-    box("end")
-    assert waits(implicit()) == {
-        "begin": (),
-        "part": ("begin",),
-        "map": ("part",),
-        "end": ("map",),
-    }
-    assert codes(implicit()) == []
-
-
-def test_the_steps_of_a_task_run_in_their_order_inside_a_graph_too() -> None:
-    def task() -> None:
-        box("first")
-        box("second")
-
-    couler.dag([[lambda: couler.concurrent([task], subtasks=True), lambda: box("end")]])
-    found = steps(implicit())
-    assert inner(found["task"])["second"].depends_on == ("first",)
-    assert found["end"].depends_on == ("task",)
-
-
-def test_an_access_mode_may_be_a_single_text() -> None:
-    couler.create_workflow_volume(argo.VolumeClaimTemplate("x", "ReadWriteMany"))
-    box("a")
-    [volume] = implicit().to_ir().volumes
-    assert (volume.access_modes, codes(implicit())) == (("ReadWriteMany",), [])
-
-
-@pytest.mark.parametrize(
-    "claim",
-    [argo.VolumeClaimTemplate("x", 3), argo.VolumeClaimTemplate("x", size=10), "x"],  # type: ignore[arg-type]
-)
-def test_a_wrong_claim_is_reported_where_it_is_made(claim: object) -> None:
-    couler.create_workflow_volume(claim)  # type: ignore[arg-type]
-    box("a")
-    [problem] = implicit().diagnostics
-    assert problem.code == "CLR105"
-    assert problem.message.startswith("create_workflow_volume: ")
 
 
 TWO = [couler.create_parameter_artifact("/tmp/x"), couler.create_parameter_artifact("/tmp/y")]
@@ -403,18 +201,6 @@ def test_names_of_workflows_without_letters_are_errors(given: str) -> None:
     assert codes(implicit()) == ["CLR150"]
     [problem] = verify(implicit().to_ir())
     assert problem.severity == "error"
-
-
-def test_a_single_mount_may_stand_alone() -> None:
-    box("a", volume_mounts=couler.VolumeMount("v", "/v"))
-    [mount] = steps(implicit())["a"].mounts
-    assert (mount.volume, codes(implicit())) == ("v", [])
-
-
-def test_outputs_by_name_are_no_list() -> None:
-    outputs = box("a", output={"x": "/tmp/x", "y": "/tmp/y"})
-    box("b", outputs)
-    assert steps(implicit())["b"].action.args == (StepRef(step="a", output="x"),)
 
 
 def test_a_handler_that_raises_leaves_no_name_behind() -> None:

@@ -15,9 +15,9 @@ import couler
 from couler import stages
 from couler.ir.policies import Dependency, Retry
 from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.values import ItemRef, ParamRef, StepRef, Template
-from couler.ir.workflow import Http, Suspend
-from tests.dsl.look import box, codes, implicit, inner, problems, steps, waits
+from couler.ir.values import ParamRef, StepRef, Template
+from couler.ir.workflow import Http
+from tests.dsl.look import box, codes, problems, steps, waits
 from tests.support import argo_schema
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "dsl" / "calls.yaml"
@@ -124,56 +124,6 @@ def test_what_a_request_gives_and_what_it_waits_for() -> None:
     assert (waits(wf)["rest"], waits(wf)["end"]) == (("find",), ("rest",))
 
 
-def test_requests_in_maps_loops_and_groups() -> None:
-    with couler.Workflow("w", host="example.org") as wf:
-        pages = couler.map(
-            lambda page: couler.http(
-                couler.text("https://{}/{}", wf.params.host, page),
-                "POST",
-                {"X-Page": page},
-                body=page,
-                step_name="page",
-            ),
-            ["a", "b"],
-        )
-        box("read", pages)
-        couler.exec_while(couler.equal("busy"), lambda: couler.http("https://a.org", name="poll"))
-        with couler.group("g"):
-            couler.http(couler.text("https://{}", wf.params.host), step_name="inside")
-    assert codes(wf) == []
-    page = ItemRef(name="page")
-    assert call(wf, "page") == Http(
-        url=Template(parts=("https://", ParamRef(name="host"), "/", page)),
-        method="POST",
-        headers=(EnvVar(name="X-Page", value=page),),
-        body=page,
-    )
-    assert steps(wf)["poll"].loop is not None
-    assert list(inner(steps(wf)["g"])) == ["inside"]
-
-
-def test_pauses() -> None:
-    with couler.Workflow("w") as wf:
-        couler.suspend("10m", "timed")
-        couler.suspend(step_name="asked", message="Go on?", timeout="2d")
-    assert codes(wf) == []
-    assert steps(wf)["timed"].action == Suspend(seconds=600)
-    assert steps(wf)["asked"].action == Suspend(message="Go on?")
-    assert steps(wf)["asked"].timeout_s == 172_800
-
-
-def test_in_the_style_of_earlier_programs_they_run_in_order() -> None:
-    def ask() -> t.Any:
-        return couler.suspend(step_name="ask")
-
-    couler.http("https://example.org", step_name="a")
-    couler.suspend(1, "b")
-    couler.when(couler.equal(couler.get_step_output("a")[0], "x"), ask)
-    wf = implicit()
-    assert codes(wf) == []
-    assert [one.depends_on for one in wf.to_ir().steps] == [(), ("a",), ("b",)]
-
-
 @pytest.mark.parametrize(
     ("make", "code", "what"),
     [
@@ -206,17 +156,6 @@ def test_mistakes_are_told_of_once(make: Callable[[], object], code: str, what: 
             make()
     assert [one.code for one in problems(wf)] == ([] if code == "AttributeError" else [code])
     assert all(what in one.message for one in problems(wf))
-
-
-def test_a_group_has_no_value_of_its_own() -> None:
-    with couler.Workflow("w") as wf:
-        with couler.group("g") as group:
-            box("a")
-        box("b", group)
-    [problem] = problems(wf)
-    assert problem.message == (
-        'step "g" is a group, which has no value of its own; read one of a step inside'
-    )
 
 
 def test_requests_and_pauses_run_on_this_machine(server: str, tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ import pytest
 
 import couler
 from couler import stages
-from couler.ir.conditions import And, Compare, Not, Or, evaluate
-from couler.ir.values import FirstOf, Literal, OrElse, ParamRef, StepRef
-from couler.ir.workflow import Input, Output
+from couler.ir.conditions import And, Compare, Not, Or
+from couler.ir.values import Literal, OrElse, ParamRef, StepRef
 from tests.dsl.look import box, codes, implicit, inner, steps
 
 
@@ -88,14 +87,6 @@ def test_conditions_on_plain_values_are_decided_at_once() -> None:
     assert found["surely"].when is None
 
 
-def test_a_block_under_a_false_condition_is_built_and_never_runs() -> None:
-    with couler.Workflow("w") as wf, couler.when(couler.equal("a", "b")):
-        box("never")
-    when = steps(wf)["never"].when
-    assert when is not None
-    assert evaluate(when, lambda value: value.value) is False
-
-
 def test_plain_values_that_have_no_order_cannot_be_decided() -> None:
     with couler.Workflow("w"), pytest.raises(couler.DefinitionError, match="CLR121"):
         couler.when(couler.bigger([1], 2), lambda: None)
@@ -150,51 +141,6 @@ def test_an_exception_in_a_block_leaves_no_condition_behind() -> None:
     assert steps(wf)["b"].when is None
 
 
-def test_values_from_outside_come_in_as_inputs_of_every_group_on_the_way() -> None:
-    with couler.Workflow("w", size=3) as wf:
-        a = box("a")
-        with couler.group("outer"), couler.group("inner"):
-            box("b", a, wf.params.size, a)
-    outer = steps(wf)["outer"]
-    assert outer.inputs == (
-        Input(name="a", value=StepRef(step="a")),
-        Input(name="size", value=ParamRef(name="size"), type="int"),
-    )
-    middle = inner(outer)["inner"]
-    assert middle.inputs == (
-        Input(name="a", value=ParamRef(name="a")),
-        Input(name="size", value=ParamRef(name="size"), type="int"),
-    )
-    assert inner(middle)["b"].action.args == (
-        ParamRef(name="a"),
-        ParamRef(name="size"),
-        ParamRef(name="a"),
-    )
-    assert codes(wf) == []
-
-
-def test_values_of_inside_go_out_as_outputs() -> None:
-    with couler.Workflow("w") as wf:
-        with couler.group("outer"), couler.group("inner"):
-            b = box("b")
-        box("c", b, b)
-    outer = steps(wf)["outer"]
-    assert outer.outputs == (Output(name="b", value=StepRef(step="inner", output="b")),)
-    assert inner(outer)["inner"].outputs == (Output(name="b", value=StepRef(step="b")),)
-    assert steps(wf)["c"].action.args == (StepRef(step="outer", output="b"),) * 2
-    assert codes(wf) == []
-
-
-def test_values_go_from_group_to_group() -> None:
-    with couler.Workflow("w") as wf:
-        with couler.group("one"):
-            a = box("a")
-        with couler.group("two"):
-            box("b", a)
-    assert steps(wf)["two"].inputs == (Input(name="a", value=StepRef(step="one", output="a")),)
-    assert codes(wf) == []
-
-
 def test_names_of_inputs_are_derived_and_unique() -> None:
     @couler.step
     def fit() -> tuple[int, int]:
@@ -234,15 +180,6 @@ def test_an_unsafe_read_of_a_skipped_step_is_still_reported() -> None:
     assert codes(wf) == ["CLR211"]
 
 
-def test_a_condition_on_a_group_holds_for_its_steps() -> None:
-    with couler.Workflow("w") as wf:
-        a = box("a")
-        with couler.when(a == "x"), couler.group("g"):
-            box("b")
-    assert steps(wf)["g"].when == is_("a", "x")
-    assert inner(steps(wf)["g"])["b"].when is None
-
-
 def test_options_of_groups() -> None:
     with couler.Workflow("w") as wf:
         with couler.group("g", retry=2, timeout="1h", max_parallel=3):
@@ -274,11 +211,6 @@ def test_concurrent_with_subtasks_makes_groups() -> None:
     assert codes(wf) == []
 
 
-def test_concurrent_takes_a_list_of_functions() -> None:
-    with pytest.raises(couler.DefinitionError, match="CLR133"):
-        couler.concurrent(lambda: box("a"))  # type: ignore[arg-type]
-
-
 DEFAULTS: dict[str, Callable[[t.Any], t.Any]] = {
     "or_else": lambda value: value.or_else("none"),
     "first_of": lambda value: couler.first_of(value, "none"),
@@ -305,28 +237,3 @@ def test_defaults_of_a_branch_hold_outside_of_its_block(
     assert codes(wf) == []
     result = stages.run(wf)
     assert (result.status, result.outputs) == ("succeeded", {"found": "none"})
-
-
-def test_a_default_in_a_map_is_that_of_each_item() -> None:
-    with couler.Workflow("w") as wf:
-
-        def body(n: t.Any) -> t.Any:
-            with couler.when(n > 1):
-                b = box("b", n)
-            return couler.first_of(b, "none")
-
-        found = couler.map(body, [1, 2])
-        box("c", found)
-    assert codes(wf) == []
-    [output] = steps(wf)["body"].outputs
-    assert output.value == FirstOf(options=(StepRef(step="b"), Literal(value="none")))
-
-
-def test_branches_of_two_blocks_are_merged_outside_of_them() -> None:
-    with couler.Workflow("w", n=1) as wf:
-        with couler.when(wf.params.n > 1) as large, couler.group("g"):
-            b = box("b")
-        with large.otherwise(), couler.group("h"):
-            c = box("c")
-        box("d", couler.first_of(b, c))
-    assert codes(wf) == []

@@ -56,11 +56,6 @@ def test_one_function_may_make_several_steps_of_one_name() -> None:
     }
 
 
-def test_a_root_may_get_a_dependency_later() -> None:
-    couler.dag([[lambda: box("B")], [lambda: box("A"), lambda: box("B")]])
-    assert waits(implicit()) == {"B": ("A",), "A": ()}
-
-
 def test_maps_loops_conditions_and_groups_are_nodes() -> None:
     with couler.Workflow("w") as wf:
         flip = box("flip")
@@ -97,33 +92,10 @@ def test_maps_loops_conditions_and_groups_are_nodes() -> None:
     assert codes(wf) == []
 
 
-def test_two_steps_of_one_name_are_reported() -> None:
-    couler.dag([[lambda: box("A", "x")], [lambda: box("A", "y")]])
-    [problem] = implicit().diagnostics
-    assert problem.code == "CLR130"
-
-
 @pytest.mark.parametrize("graph", [None, "ab", [["A"]], [3]])
 def test_what_is_no_graph_is_refused(graph: object) -> None:
     with pytest.raises(couler.DefinitionError, match="CLR133"):
         couler.dag(graph)  # type: ignore[arg-type]
-
-
-def test_dependencies_by_name_before_and_after() -> None:
-    couler.set_dependencies(lambda: box("B"), dependencies=["A", "C"])
-    couler.set_dependencies(lambda: box("A"), dependencies=None)
-    box("C")
-    assert waits(implicit()) == {"B": ("A", "C"), "A": (), "C": ()}
-    assert codes(implicit()) == []
-
-
-def test_an_unknown_name_is_reported() -> None:
-    couler.set_dependencies(lambda: box("B"), dependencies=["nobody"])
-    assert codes(implicit()) == ["CLR160"]
-
-
-def test_what_a_function_returns_comes_back() -> None:
-    assert couler.set_dependencies(lambda: 3) == 3  # type: ignore[comparison-overlap]
 
 
 def test_outputs_of_named_steps_become_arguments() -> None:
@@ -170,11 +142,6 @@ def test_a_wrong_text_is_reported() -> None:
     couler.set_dependencies(lambda: box("B"), dependencies="A &&")
     couler.set_dependencies(lambda: box("C"), dependencies="!A")
     assert [one.code for one in implicit().diagnostics] == ["CLR131", "CLR132"]
-
-
-def test_dependencies_need_a_function() -> None:
-    with pytest.raises(couler.DefinitionError, match="CLR133"):
-        couler.set_dependencies(box("A"), ["B"])
 
 
 @pytest.mark.parametrize(

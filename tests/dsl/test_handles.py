@@ -40,11 +40,6 @@ def pick() -> Pair:
 
 
 @couler.step
-def configure() -> Config:
-    return Config(0.1, [1, 2])
-
-
-@couler.step
 def load() -> dict[str, Config]:
     return {}
 
@@ -99,10 +94,6 @@ def test_or_else_with_a_default_and_with_another_value() -> None:
     assert first == OrElse(value=StepRef(step="a"), default=Literal(value="x"))
     assert second == OrElse(value=StepRef(step="a"), default=ParamRef(name="fallback"))
     assert third == OrElse(value=StepRef(step="a"), default=Literal(value="y"))
-
-
-def test_or_else_of_a_plain_value_is_that_value() -> None:
-    assert couler.or_else(3, 4) == 3
 
 
 def test_first_of_and_text() -> None:
@@ -181,14 +172,6 @@ def test_a_value_of_another_workflow_is_reported() -> None:
     assert [problem.code for problem in two.diagnostics] == ["CLR118"]
 
 
-def test_dataclass_outputs_and_their_parts() -> None:
-    with couler.Workflow("w") as wf:
-        use(configure().layers[1])
-    value = steps(wf)["use"].inputs[0].value
-    assert value == Field(of=StepRef(step="configure", output="layers"), path=(1,))
-    assert codes(wf) == []
-
-
 def test_values_stand_for_themselves_in_copies() -> None:
     with couler.Workflow("w"):
         a = box("a")
@@ -214,10 +197,3 @@ def test_a_result_of_a_known_length_is_unpacked() -> None:
             _ = both()[2]
     assert codes(wf) == []
     assert steps(wf)["b"].action.args == (Field(of=StepRef(step="both"), path=(1,)),)
-
-
-def test_an_output_that_is_not_there_is_no_attribute() -> None:
-    with couler.Workflow("w"):
-        a = box("a")
-        assert not hasattr(a, "nothing")
-        assert getattr(a, "nothing", 3) == 3

@@ -8,7 +8,6 @@ import pytest
 
 import couler
 from couler import File
-from couler.ir.policies import Foreach
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -54,42 +53,10 @@ def names(values: list[str]) -> list[str]:
     return values
 
 
-def test_one_step_becomes_a_step_with_a_foreach() -> None:
-    with couler.Workflow("w") as wf:
-        out = couler.map(lambda x: box("each", x, "KEEP"), [1, 2])
-        box("after", out)
-    each = steps(wf)["each"]
-    assert each.foreach == Foreach(over={"x": Literal(value=(1, 2))})
-    assert each.action.args == (ItemRef(name="x"), "KEEP")
-    assert steps(wf)["after"].action.args == (StepRef(step="each"),)
-    assert codes(wf) == []
-
-
 @pytest.mark.parametrize("items", [[1, 2], (1, 2), {1: "a", 2: "b"}.keys()])
 def test_lists_may_be_anything_that_has_items(items: object) -> None:
     couler.map(lambda x: box("each", x), items)
     assert steps(implicit())["each"].foreach.over["x"] == Literal(value=(1, 2))
-
-
-def test_several_lists_are_zipped() -> None:
-    with couler.Workflow("w") as wf:
-        couler.map(lambda x, y: box("each", x, y), [1, 2], ["a", "b"], max_parallel=1)
-    foreach = steps(wf)["each"].foreach
-    assert list(foreach.over) == ["x", "y"]
-    assert foreach.max_parallel == 1
-
-
-def test_values_from_outside_are_read_directly_by_a_single_step() -> None:
-    with couler.Workflow("w", size=1) as wf:
-        a = box("a")
-        couler.map(lambda x: box("each", a, wf.params.size, x["k"], a.or_else(0)), [{"k": 1}])
-    assert steps(wf)["each"].action.args[:3] == (
-        StepRef(step="a"),
-        ParamRef(name="size"),
-        Field(of=ItemRef(name="x"), path=("k",)),
-    )
-    assert steps(wf)["each"].inputs == ()
-    assert codes(wf) == []
 
 
 def test_environment_and_cache_keys_read_items_too() -> None:
@@ -140,16 +107,6 @@ def test_results_keep_their_structure() -> None:
     )
 
 
-def test_only_what_is_read_goes_out_of_a_group() -> None:
-    def body(x: object) -> object:
-        box("first", x)
-        return box("second")
-
-    with couler.Workflow("w") as wf:
-        couler.map(body, [1])
-    assert steps(wf)["body"].outputs == ()
-
-
 def test_a_function_that_returns_nothing_gives_the_step() -> None:
     def helper(x: object) -> None:
         box("each", x)
@@ -175,49 +132,6 @@ def test_records_of_a_group_gather_by_field() -> None:
         names(all_names)
     assert steps(wf)["mean"].inputs[0].value == StepRef(step="body", output="pair_score")
     assert steps(wf)["names"].inputs[0].value == StepRef(step="body", output="pair_name")
-    assert codes(wf) == []
-
-
-def test_a_map_over_a_map_and_over_its_length() -> None:
-    with couler.Workflow("w") as wf:
-        first = couler.map(lambda x: load(x), ["a", "b"])
-        second = couler.map(lambda data, rate: score(data, rate), first, [0.1, 0.2])
-        mean(second)
-        couler.map(lambda data, rate: score(data, rate), first, [0.1])
-    assert steps(wf)["score"].foreach.over["data"] == StepRef(step="load")
-    assert codes(wf) == ["CLR126"]
-
-
-def test_typed_maps() -> None:
-    with couler.Workflow("w", rate=0.5) as wf:
-        data = load.map(["a", "b"])
-        scores = score.partial(rate=wf.params.rate).map(data=data, max_parallel=2)
-        mean(scores)
-        names(pair.map(["a"]).name)
-    found = steps(wf)
-    assert found["load"].foreach.over == {"name": Literal(value=("a", "b"))}
-    assert found["score"].foreach == Foreach(over={"data": StepRef(step="load")}, max_parallel=2)
-    assert {one.name: one.value for one in found["score"].inputs} == {
-        "rate": ParamRef(name="rate"),
-        "data": ItemRef(name="data"),
-    }
-    assert found["mean"].inputs[0].type == "list"
-    assert codes(wf) == []
-
-
-def test_gathered_files_are_many() -> None:
-    @couler.step
-    def merge(files: list[File]) -> File:
-        return files[0]
-
-    with couler.Workflow("w") as wf:
-        merge(load.map(["a"]))
-        with couler.group("g"):
-            merge(load.map(["b"]))
-            couler.map(lambda x: (box("x"), load(x))[1], ["a"])
-    assert steps(wf)["merge"].inputs == (
-        Input(name="files", value=StepRef(step="load"), type="file", many=True),
-    )
     assert codes(wf) == []
 
 
@@ -299,25 +213,6 @@ def test_lists_of_handles_must_fit_the_others() -> None:
     assert [one.code for one in wf.diagnostics] == ["CLR126", "CLR127"]
 
 
-def test_an_empty_list_is_a_list() -> None:
-    with couler.Workflow("w") as wf:
-        mean(score.partial(rate=1.0).map(data=[]))
-    assert steps(wf)["score"].foreach.over == {"data": Literal(value=())}
-    assert codes(wf) == []
-
-
-def test_maps_nest() -> None:
-    with couler.Workflow("w") as wf:
-        grid = couler.map(lambda x: couler.map(lambda y: box("cell", x, y), [1, 2]), [3, 4])
-        box("after", grid)
-    outer = steps(wf)["map"]
-    cell = inner(outer)["cell"]
-    assert cell.action.args == (ParamRef(name="x"), ItemRef(name="y"))
-    assert outer.foreach is not None
-    assert cell.foreach is not None
-    assert codes(wf) == []
-
-
 def test_a_group_in_a_map_takes_the_foreach_itself() -> None:
     def body(x: object) -> object:
         with couler.group("g"):
@@ -328,14 +223,6 @@ def test_a_group_in_a_map_takes_the_foreach_itself() -> None:
         box("after", couler.map(body, [1]))
     assert codes(wf) == []
     assert list(steps(wf)) in (["g", "after"], ["body", "after"])
-
-
-def test_a_step_that_leaked_out_of_its_map_is_the_list() -> None:
-    leaked = []
-    with couler.Workflow("w") as wf:
-        couler.map(lambda x: leaked.append(score(load(x))), ["a"])
-        mean(leaked[0])
-    assert codes(wf) == []
 
 
 def test_map_needs_a_list() -> None:
@@ -371,15 +258,6 @@ def test_every_kind_of_value_is_read_by_a_single_step() -> None:
     )
 
 
-def test_parts_of_captured_parts_are_parts_of_the_whole() -> None:
-    with couler.Workflow("w", config={"a": {"b": 1}}) as wf:
-        part = wf.params.config["a"]
-        couler.map(lambda x: box("each", x, part["b"]), [1])
-    field = Field(of=ParamRef(name="config"), path=("a", "b"))
-    assert steps(wf)["each"].action.args[1] == field
-    assert codes(wf) == []
-
-
 def test_named_tuples_of_results_stay_named_tuples() -> None:
     class Both(NamedTuple):
         one: object
@@ -410,20 +288,6 @@ def test_outputs_of_a_container_inside_a_group_are_gathered_by_name_and_index() 
         assert "body/" in repr(out)
     assert {ref.output for ref in steps(wf)["after"].action.args} == {"second"}
     assert steps(wf)["merge"].inputs[0].many
-    assert codes(wf) == []
-
-
-def test_a_value_that_leaked_out_of_a_single_step_is_gathered() -> None:
-    with couler.Workflow("w") as wf:
-        kept = {}
-
-        def body(x: str) -> File:
-            kept["data"] = load(x)
-            return kept["data"]
-
-        couler.map(body, ["a"])
-        score.map(kept["data"])
-    assert steps(wf)["score"].foreach.over == {"data": StepRef(step="load")}
     assert codes(wf) == []
 
 

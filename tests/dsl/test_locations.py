@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 import couler
-import couler.argo as ancestor
 from couler.dsl._problems import ProgramError
-from couler.dsl.builder import current_scope
 from couler.dsl.locations import LocatedFile
 from couler.ir import artifacts as ir
 from couler.ir.storage import ConfigKey, SecretKey
-from couler.ir.values import ItemRef, ParamRef, StepRef, Template
+from couler.ir.values import ParamRef, StepRef, Template
 from couler.ir.verify import verify
-from couler.ir.workflow import Container, Input, Output, Step
+from couler.ir.workflow import Input, Output, Step
 
 KEY = SecretKey(secret="s", key="k")
 
@@ -238,28 +236,6 @@ def test_values_of_the_workflow_in_texts() -> None:
     assert at.headers[0].value == ParamRef(name="day")
 
 
-def test_items_and_groups() -> None:
-    with couler.Workflow("w", day="monday") as wf:
-        couler.map(
-            lambda name: couler.run_container(
-                "busybox",
-                ["cat"],
-                args=[couler.S3Artifact(key=name)],
-                step_name="each",
-                output=couler.S3Artifact("/o", key=couler.text("o/{n}", n=name)),
-            ),
-            ["a", "b"],
-        )
-        with couler.group("inner"):
-            copy(input=couler.S3Artifact("/a", key=wf.params.day))
-    steps = built(wf)
-    assert steps["each"].inputs[0].at == ir.S3Location(key=ItemRef(name="name"))
-    assert steps["each"].outputs[0].at == ir.S3Location(
-        key=Template(parts=("o/", ItemRef(name="name")))
-    )
-    assert steps["inner"].inputs[0].value == ParamRef(name="day")
-
-
 def test_an_argument_of_a_typed_step_and_what_it_returns() -> None:
     @couler.step(keep=couler.S3Artifact(key="models/best"))
     def fit(data: couler.File, more: list[couler.File], code: couler.Directory) -> couler.File:
@@ -297,41 +273,6 @@ def test_the_same_file_given_out_and_taken_in_is_an_edge() -> None:
     for name in ("copy", "show", "use"):
         assert steps[name].inputs[0].value == StepRef(step="make", output="model")
     assert steps["copy"].inputs[0].path == "/model"
-
-
-def test_a_file_that_is_both_input_and_argument_is_taken_in_once() -> None:
-    outside, nowhere = couler.S3Artifact("/s", key="k"), couler.S3Artifact(key="k")
-    with couler.Workflow("w") as wf:
-        made = couler.run_container(
-            "busybox", ["true"], step_name="make", output=couler.create_local_artifact("/tmp/l")
-        )
-        loose = couler.run_container(
-            "busybox", ["true"], step_name="loose", output=couler.File("loose")
-        )
-        for count, file in enumerate((made, loose, outside, nowhere)):
-            couler.run_container(
-                "busybox", ["cat", file], args=[file], input=file, step_name=f"read-{count}"
-            )
-    steps = built(wf)
-    paths = ["/tmp/l", "/tmp/couler/inputs/loose", "/s", "/tmp/couler/inputs/data"]
-    for count, path in enumerate(paths):
-        step = steps[f"read-{count}"]
-        assert isinstance(step.action, Container)
-        assert [one.path for one in step.inputs] == [path]
-        assert (*step.action.command, *step.action.args) == ("cat", path, path)
-
-
-def test_a_file_that_a_dependency_hands_over_is_taken_in_once() -> None:
-    made = ancestor.run_container(
-        "busybox", ["true"], step_name="make", output=ancestor.create_local_artifact("/tmp/l")
-    )
-    workflow = current_scope().builder.workflow
-    assert workflow is not None
-    ancestor.set_dependencies(
-        lambda: ancestor.run_container("busybox", ["cat"], input=made, step_name="read"),
-        dependencies=["make"],
-    )
-    assert [one.path for one in built(workflow)["read"].inputs] == ["/tmp/l"]
 
 
 def test_a_file_keeps_the_names_that_a_program_gives_it() -> None:
@@ -374,32 +315,6 @@ def test_settings_of_a_workflow_and_of_logs() -> None:
     at = ir.S3Location(bucket="logs", key="copy")
     assert steps["copy"].logs == ir.LogSettings(at=at)
     assert steps["quiet"].logs == ir.LogSettings(keep=False)
-
-
-def test_the_ancestors_functions() -> None:
-    made = ancestor.create_s3_artifact(
-        path="/mnt/t1.txt",
-        bucket="test-bucket/",
-        accesskey_id="abcde",
-        accesskey_secret="abc12345",
-        key="osspath/t1",
-        endpoint="xyz.com",
-        insecure=True,
-    )
-    assert made == couler.S3Artifact(
-        "/mnt/t1.txt", "abcde", "abc12345", "test-bucket/", "osspath/t1", "xyz.com", insecure=True
-    )
-    oss = ancestor.create_oss_artifact(
-        "/mnt/t1.txt", "bucket", "abcde", "abc12345", "osspath/t1", "xyz.com"
-    )
-    with couler.Workflow("w") as wf:
-        producer = couler.run_container("busybox", ["true"], step_name="make", output=oss)
-        couler.run_container("busybox", ["cat"], args=producer, step_name="read")
-    steps = built(wf)
-    assert isinstance(steps["make"].outputs[0].at, ir.OssLocation)
-    assert steps["read"].inputs[0].path == "/mnt/t1.txt"
-    manifest = wf.compile("argo", format="json").to_text()
-    assert "abc12345" not in manifest
 
 
 @pytest.mark.parametrize(
@@ -497,14 +412,6 @@ def test_an_empty_path_is_refused(path: str) -> None:
     assert verify(wf.to_ir()) == ()
 
 
-def test_an_output_without_a_path_has_no_name_in_messages() -> None:
-    with couler.Workflow("w") as wf:
-        copy(output=couler.S3Artifact(key="k"))
-    [problem] = wf.diagnostics
-    told = "it needs a path, at which the process writes it"
-    assert problem.message == f'step "copy": output: {told}'
-
-
 def test_removal_is_one_of_three() -> None:
     never = t.cast("t.Any", "always")
     with couler.Workflow("w", file_settings=couler.FileSettings(removal=never)) as wf:
@@ -516,13 +423,6 @@ def test_removal_is_one_of_three() -> None:
         f'step "copy": output a: {told}',
         f'step "copy": output b: {told}',
     ]
-
-
-def test_credentials_of_no_bucket_are_told_without_names_of_the_ir() -> None:
-    with couler.Workflow("w") as wf:
-        copy(input=couler.S3Artifact("/a", KEY, KEY))
-    [problem] = verify(wf.to_ir())
-    assert "it has credentials, but no bucket" in problem.message
 
 
 def test_one_text_where_a_list_of_them_can_be() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 import couler
-from couler.ir.conditions import And, Compare, Not
-from couler.ir.policies import Loop
-from couler.ir.values import ItemRef, Literal, ParamRef, RoundRef, StepRef
+from couler.ir.conditions import Compare, Not
+from couler.ir.values import Literal, ParamRef, RoundRef, StepRef
 from couler.ir.workflow import Input
 from tests.dsl.look import box, codes, inner, steps
 
@@ -15,17 +14,6 @@ from tests.dsl.look import box, codes, inner, steps
 @couler.step
 def improve(score: float, rate: float = 1.0) -> float:
     return score
-
-
-def test_a_single_step_has_the_loop_itself() -> None:
-    with couler.Workflow("w") as wf:
-        out = couler.exec_while(couler.equal("tails"), lambda: box("flip"), max_iterations=5)
-        box("after", out)
-    flip = steps(wf)["flip"]
-    condition = Compare(left=RoundRef(), op="==", right=Literal(value="tails"))
-    assert flip.loop == Loop(condition=condition, max_iterations=5)
-    assert steps(wf)["after"].action.args == (StepRef(step="flip"),)
-    assert codes(wf) == []
 
 
 def test_the_bound_is_twenty_if_none_is_given() -> None:
@@ -47,23 +35,6 @@ def test_several_steps_are_a_group() -> None:
     )
     assert [(one.name, one.value) for one in group.outputs] == [("b", StepRef(step="b"))]
     assert steps(wf)["after"].action.args == (StepRef(step="body", output="b"),)
-    assert codes(wf) == []
-
-
-def test_conditions_can_read_outer_values_and_be_joined() -> None:
-    with couler.Workflow("w", limit=3) as wf:
-        a = box("a")
-        couler.exec_while(
-            lambda n: (n < wf.params.limit) & (a != "stop") & couler.not_equal("x")._completed(n),
-            lambda: box("b"),
-        )
-    condition = steps(wf)["b"].loop.condition
-    assert isinstance(condition, And)
-    assert condition.items == (
-        Compare(left=RoundRef(), op="<", right=ParamRef(name="limit")),
-        Compare(left=StepRef(step="a"), op="!=", right=Literal(value="stop")),
-        Compare(left=RoundRef(), op="!=", right=Literal(value="x")),
-    )
     assert codes(wf) == []
 
 
@@ -187,18 +158,3 @@ def test_an_exception_in_a_loop_leaves_nothing_behind() -> None:
             box("a", 1 / 0)
         box("b")
     assert list(steps(wf)) == ["b"]
-
-
-def test_items_can_be_carried() -> None:
-    def body(x: float) -> None:
-        with couler.loop() as rounds:
-            score = rounds.carry(x, name="score")
-            better = improve(score)
-            rounds.next(better)
-            rounds.while_(better < 1)
-
-    with couler.Workflow("w") as wf:
-        couler.map(body, [0.1, 0.2])
-    assert codes(wf) == []
-    group = steps(wf)["body"]
-    assert group.inputs == (Input(name="x", value=ItemRef(name="x"), type="float"),)

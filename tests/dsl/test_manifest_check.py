@@ -115,15 +115,3 @@ def test_what_argo_has_elsewhere_is_not_missed() -> None:
     validate_workflow_yaml(tree)
     tree["spec"] = {"workflowTemplateRef": {"name": "other"}}
     validate_workflow_yaml(tree)
-
-
-def test_the_names_of_argos_objects() -> None:
-    from couler.core.constants import ImagePullPolicy, WFStatus
-
-    for crd in (argo.WorkflowCRD, argo.CronWorkflowCRD):
-        assert (
-            "argoproj.io",
-            "v1alpha1",
-            f"{crd.KIND.lower()}s",
-        ) == (crd.GROUP, crd.VERSION, crd.PLURAL)
-    assert (ImagePullPolicy, WFStatus) == (couler.ImagePullPolicy, couler.WFStatus)

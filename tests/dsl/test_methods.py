@@ -86,28 +86,6 @@ def test_a_second_decorator_of_a_static_method_is_told_of(name: str) -> None:
     assert codes(wf) == ["CLR124"]
 
 
-def test_a_function_in_a_class_that_takes_no_object_is_a_step() -> None:
-    with couler.Workflow("w") as wf:
-        Model.double(1)
-        Model().double(x=2)
-    assert codes(wf) == []
-
-
-def test_a_first_argument_called_cls_is_none_of_a_class() -> None:
-    @couler.step
-    def predict(cls: str) -> str:
-        return cls
-
-    @couler.step
-    def classify(cls) -> str:  # type: ignore[no-untyped-def]
-        return str(cls)
-
-    with couler.Workflow("w") as wf:
-        predict("cat")
-        classify("cat")
-    assert codes(wf) == []
-
-
 def test_outside_of_a_workflow_methods_run() -> None:
     model = Model(3)
     calls: list[t.Any] = [

@@ -39,21 +39,6 @@ def test_whens_on_one_output_are_one_position() -> None:
     }
 
 
-def test_whens_on_different_outputs_are_two_positions() -> None:
-    one, two = box("one"), box("two")
-    couler.when(one == "x", lambda: box("a"))
-    couler.when(two == "x", lambda: box("b"))
-    assert waits(implicit())["b"] == ("a",)
-
-
-def test_a_when_after_another_step_is_a_position_of_its_own() -> None:
-    flip = box("flip")
-    couler.when(flip == "heads", lambda: box("heads"))
-    box("between")
-    couler.when(flip == "tails", lambda: box("tails"))
-    assert waits(implicit())["tails"] == ("between",)
-
-
 def test_a_map_is_one_position() -> None:
     box("before")
     couler.map(lambda x: box("each", x), [1, 2])

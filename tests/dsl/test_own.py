@@ -52,17 +52,6 @@ def test_metrics() -> None:
     assert seconds.buckets == (1.0, 10.0)
 
 
-def test_metrics_of_a_typed_step() -> None:
-    @couler.step(metrics=couler.Gauge("score", "Score.", couler.own.output("result")))
-    def train() -> float:
-        return 0.9
-
-    with couler.Workflow("w") as wf:
-        train()
-    [metric] = wf.to_ir().steps[0].metrics
-    assert metric.value == OwnRef(fact="output", name="result")
-
-
 def test_hooks() -> None:
     @couler.step
     def alert() -> None:

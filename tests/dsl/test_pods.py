@@ -12,8 +12,7 @@ from couler.ir.base import FrozenDict
 from couler.ir.policies import Resources
 from couler.ir.storage import EmptyVolume, EnvFrom, EnvVar, Mount, SecretKey
 from couler.ir.values import ParamRef, StepRef, Template
-from couler.ir.workflow import Container
-from tests.dsl.look import box, codes, implicit, inner, problems, steps
+from tests.dsl.look import box, codes, implicit, problems, steps
 
 
 def test_settings_of_a_container() -> None:
@@ -47,15 +46,6 @@ def test_settings_of_a_container() -> None:
         tty=True,
         termination_message_policy="FallbackToLogsOnError",
     )
-
-
-def test_devices_are_of_volumes() -> None:
-    with couler.Workflow("w") as wf:
-        couler.add_volume(couler.Volume("blocks", "raw"))
-        box("a", container=couler.ContainerSettings(devices={"blocks": "/dev/xvda"}))
-    assert codes(wf) == []
-    [device] = steps(wf)["a"].container.devices
-    assert (device.volume, device.path) == ("blocks", "/dev/xvda")
 
 
 @couler.step(
@@ -110,18 +100,6 @@ def test_containers_beside_and_before_a_step() -> None:
     assert steps(wf)["train"].sidecars[0].settings == ir.ContainerSettings(
         ports=(ir.Port(number=6379),)
     )
-
-
-def test_containers_in_groups_read_values_from_outside() -> None:
-    with couler.Workflow("w") as wf:
-        first = box("first")
-        with couler.group("g"):
-            box("a", sidecars=[couler.PodContainer("db", "postgres:17", args=[first])])
-    group = steps(wf)["g"]
-    [given] = group.inputs
-    assert given.value == StepRef(step="first")
-    assert inner(group)["a"].sidecars[0].args == (ParamRef(name=given.name),)
-    assert codes(wf) == []
 
 
 def test_the_pod_of_a_step() -> None:
@@ -309,10 +287,3 @@ def test_labels_of_runs_are_known_when_they_start() -> None:
         wf.label_runs({"a": box("a")})
         wf.label_runs({"b": 3})
     assert codes(wf) == ["CLR105", "CLR443"]
-
-
-def test_a_container_of_a_pod_is_no_step() -> None:
-    with couler.Workflow("w") as wf:
-        box("a", sidecars=[couler.PodContainer("db", "postgres:17", "postgres")])
-    assert list(steps(wf)) == ["a"]
-    assert isinstance(steps(wf)["a"].action, Container)

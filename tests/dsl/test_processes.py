@@ -152,33 +152,6 @@ def test_names_come_from_the_image_in_the_program_itself(image: str, name: str) 
     assert list(steps(namespace["wf"])) == [name]  # type: ignore[arg-type]
 
 
-def test_names_come_from_the_function_that_makes_the_step() -> None:
-    def greet() -> None:
-        couler.run_container("busybox", ["true"])
-        couler.run_container("alpine", ["true"])
-
-    with couler.Workflow("w") as wf:
-        greet()
-        (lambda: couler.run_container("busybox", ["true"]))()
-        couler.run_container("alpine", ["true"])
-    assert [(step.name, step.action.image) for step in wf.to_ir().steps] == [
-        ("greet", "busybox"),
-        ("greet-2", "alpine"),
-        ("busybox", "busybox"),
-        ("alpine", "alpine"),
-    ]
-
-
-def test_the_source_is_the_line_of_the_call() -> None:
-    with couler.Workflow("w") as wf:
-        box("a")
-        couler.run_container("busybox", ["true"])
-    first, second = wf.to_ir().steps
-    assert first.source.file.endswith("look.py")
-    assert second.source.file.endswith("tests/dsl/test_processes.py")
-    assert wf.to_ir().source.line == second.source.line - 2
-
-
 def test_all_options_reach_the_step() -> None:
     with couler.Workflow("w") as wf:
         couler.create_secret({"user": "u", "password": "p"}, name="db")
@@ -317,18 +290,6 @@ def test_unknown_options_and_those_without_effect() -> None:
     assert 'Did you mean "memory"?' in wf.diagnostics[0].message
 
 
-def test_an_image_must_be_text() -> None:
-    with couler.Workflow("w") as wf:
-        couler.run_container(box("a"), ["true"])  # type: ignore[arg-type]
-    assert [one.code for one in wf.diagnostics] == ["CLR105"]
-
-
-def test_a_container_can_take_its_image_from_the_defaults() -> None:
-    with couler.Workflow("w", defaults=couler.StepDefaults(image="busybox:1")) as wf:
-        couler.run_container(command=["true"])
-    assert only(wf).action.image == "busybox:1"
-
-
 def test_scripts() -> None:
     with couler.Workflow("w") as wf:
         couler.run_script("busybox", "sh", "date", step_name="a")
@@ -368,14 +329,6 @@ def test_arguments_of_scripts_are_found_where_arguments_are(tmp_path: Path) -> N
         path.write_text(found[name].action.source)
         done = subprocess.run([program, path], env=environ, capture_output=True, text=True)
         assert done.stdout == expected
-
-
-def test_scripts_need_a_source_and_jobs_a_manifest() -> None:
-    with couler.Workflow("w"):
-        with pytest.raises(couler.DefinitionError, match="CLR141"):
-            couler.run_script("busybox")
-        with pytest.raises(ValueError, match="CLR141"):
-            couler.run_job()
 
 
 def test_jobs() -> None:
@@ -493,16 +446,6 @@ def test_wrong_manifests_are_reported(manifest: object) -> None:
     assert [one.code for one in wf.diagnostics] == ["CLR136"]
 
 
-def test_handles_in_the_environment() -> None:
-    with couler.Workflow("w") as wf:
-        a = box("a")
-        with couler.group("g"):
-            box("b", env={"A": a})
-    group = steps(wf)["g"]
-    assert [one.name for one in group.inputs] == ["a"]
-    assert codes(wf) == []
-
-
 def test_the_ancestors_entries_of_the_environment() -> None:
     entries = [
         {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
@@ -516,13 +459,6 @@ def test_the_ancestors_entries_of_the_environment() -> None:
         EnvVar(name="B", config=ConfigKey(config_map="c", key="k")),
         EnvVar(name="C", value="c"),
     )
-
-
-def test_caches_by_true_and_false() -> None:
-    with couler.Workflow("w") as wf:
-        box("a", cache=True)
-        box("b", cache=False)
-    assert [step.cache for step in wf.to_ir().steps] == [Cache(), None]
 
 
 def test_resources_of_the_ir_and_single_amounts_go_together() -> None:
@@ -607,11 +543,3 @@ def test_a_file_in_a_manifest_is_reported() -> None:
     [problem] = wf.diagnostics
     assert (problem.code, problem.step) == ("CLR177", "train")
     assert "manifest.spec.rows" in problem.message
-
-
-def test_a_whole_manifest_of_text_with_values_is_reported() -> None:
-    with couler.Workflow("w", n=2) as wf:
-        couler.run_job(couler.text("n: {}", wf.params.n), step_name="train")
-    [problem] = wf.diagnostics
-    assert problem.code == "CLR136"
-    assert "in which values of the workflow may stand" in problem.message

@@ -47,13 +47,6 @@ def test_the_program_runs_as_it_is(words: tuple[str, ...], program: Path, tmp_pa
         assert not file.is_file() or b"swordfish" not in file.read_bytes(), file
 
 
-def test_taking_up_with_the_program(program: Path, tmp_path: Path) -> None:
-    home, couler = tmp_path / "home", ("-m", "couler.cli")
-    assert call([*couler, "run", str(program)], home, CODE="3") == 1
-    assert call([*couler, "retry", "latest"], home) == 3  # it has the names alone
-    assert call([*couler, "retry", "latest", "--file", str(program)], home) == 0
-
-
 def test_the_environment_stands_before_the_program(program: Path, tmp_path: Path) -> None:
     words = ["-m", "couler.cli", "run", str(program)]
     assert call(words, tmp_path / "home", COULER_SECRET_login_password="x") == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 import json
 import os
 import subprocess
@@ -97,21 +96,6 @@ def test_inputs_are_decoded_by_their_annotations(run, tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert json.loads(written(tmp_path)) == [2.0, ["a", 0.5], [1], "BLUE", ["x", "5"], None]
-
-
-def test_inputs_in_parts_and_defaults(run, tmp_path: Path) -> None:
-    done = run(
-        describe,
-        config_rate="2",
-        config_pair_name="b",
-        config_layers_0="1",
-        config_layers_1="2",
-        color="red",
-        names_0="x",
-        names_1="[1]",
-    )
-    assert done.stderr == ""
-    assert json.loads(written(tmp_path)) == [4.0, ["b", 0.5], [1, 2], "RED", ["x", "[1]"], "none"]
 
 
 @couler.step
@@ -224,37 +208,6 @@ def test_a_file_that_was_not_written_fails_the_step(run) -> None:
     assert "there is no such file" in done.stderr
 
 
-@couler.step
-def through(data: File) -> File:
-    return data
-
-
-def test_a_file_can_be_passed_through(run, tmp_path: Path) -> None:
-    (tmp_path / "in").write_text("data")
-    assert run(through, data=str(tmp_path / "in")).stderr == ""
-    assert written(tmp_path) == "data"
-
-
-def test_the_script_holds_the_prelude_the_classes_and_the_function() -> None:
-    text = script_of(describe)
-    assert text.startswith("# The function describe as a step.\nfrom __future__ import")
-    assert text.index("class Pair(NamedTuple)") < text.index("class Config")
-    assert "import dataclasses\n" in text
-    assert "@couler.step" not in text
-    compile(text, "script", "exec")
-
-
-def test_the_script_is_the_same_for_the_same_function() -> None:
-    assert script_of(describe) == script_of(describe.with_options(memory="1Gi"))
-
-
-def test_with_a_working_directory_the_script_stays_there() -> None:
-    @couler.step(working_dir="/data")
-    def here() -> None: ...
-
-    assert "_run(here, {}, {}, stay=True)" in script_of(here)
-
-
 def outer() -> t.Any:
     hidden = 3
 
@@ -286,12 +239,6 @@ def uses_global_deep() -> list[int]:
 @couler.step
 def uses_default(n: int = LIMIT) -> int:
     return n
-
-
-@couler.step
-@functools.lru_cache
-def decorated() -> int:
-    return 1
 
 
 @couler.step
@@ -414,15 +361,6 @@ def test_script_of_a_plain_function_runs_it() -> None:
     assert done.stdout == "3\n"
 
 
-def test_script_of_a_lambda_is_its_expression() -> None:
-    with couler.Workflow("w") as wf:
-        couler.run_script("python:3.12", source=lambda: print("a: b"))  # noqa: T201
-    assert wf.diagnostics == ()
-    source = wf.to_ir().steps[0].action.source
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
-    assert done.stdout == "a: b\n"
-
-
 def test_a_script_function_with_arguments_is_reported() -> None:
     def needs(x: int) -> None: ...
 
@@ -430,36 +368,6 @@ def test_a_script_function_with_arguments_is_reported() -> None:
         couler.run_script(source=needs)
     [problem] = wf.diagnostics
     assert (problem.code, "make it a @couler.step" in problem.message) == ("CLR109", True)
-
-
-def test_the_script_holds_what_it_needs_of_the_prelude() -> None:
-    @couler.step
-    def small(n: int) -> int:
-        return n
-
-    text = script_of(small)
-    assert "class _Json:" in text
-    assert "class File" not in text
-    assert "shutil" not in text
-    assert len(text) < len(script_of(describe)) < 10_000
-
-
-class Typed(t.NamedTuple):
-    place: File = File("nowhere")
-
-
-@couler.step
-def uses_typing(n: int) -> Typed:
-    path = File("x")
-    with open(path, "w") as file:
-        file.write(str(n))
-    return Typed(path)
-
-
-def test_classes_bring_their_imports(run, tmp_path: Path) -> None:
-    assert "import typing as t\n" in script_of(uses_typing)
-    assert run(uses_typing, n="3").stderr == ""
-    assert written(tmp_path, "place") == "3"
 
 
 @couler.step

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import threading
 import typing as t
@@ -63,14 +62,6 @@ def test_a_failed_submission_leaves_nothing_behind() -> None:
     assert current().scope is None
 
 
-def test_the_default_submitter() -> None:
-    recorder = Recorder()
-    couler.set_default_submitter(recorder)
-    box("a")
-    couler.run()
-    assert len(recorder.seen) == 1
-
-
 def test_without_a_submitter_it_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
     monkeypatch.setattr("couler.stages.run", lambda workflow: started.append(workflow.name))
@@ -109,20 +100,6 @@ def test_collect_records_in_order_and_runs_nothing() -> None:
     assert current().scope is None
 
 
-def test_collect_leaves_out_what_has_no_step() -> None:
-    with collect() as found:
-        couler.config_workflow(name="empty")
-        couler.create_secret({"x": "y"})
-    assert found == []
-
-
-def test_collect_ends_with_an_exception() -> None:
-    box("before")
-    with pytest.raises(ZeroDivisionError), collect():
-        box("a", box("b"), 1 / 0)
-    assert [one.name for one in current().scope.drafts] == ["before"]
-
-
 def test_two_threads_build_two_workflows() -> None:
     built: dict[str, list[str]] = {}
     barrier = threading.Barrier(2)
@@ -143,20 +120,6 @@ def test_two_threads_build_two_workflows() -> None:
         thread.join()
     assert built == {name: [f"{name}{index}" for index in range(20)] for name in "ab"}
     assert current().scope is None
-
-
-def test_two_tasks_build_two_workflows() -> None:
-    async def program(name: str) -> list[str]:
-        with couler.Workflow(name) as wf:
-            for index in range(3):
-                box(f"{name}{index}")
-                await asyncio.sleep(0)
-        return list(steps(wf))
-
-    async def main() -> list[list[str]]:
-        return list(await asyncio.gather(program("a"), program("b")))
-
-    assert asyncio.run(main()) == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
 
 
 def test_cleanup_forgets_the_program_and_no_open_block() -> None:
@@ -234,14 +197,6 @@ def test_argo_submitter_creates_the_workflow_and_its_secrets(cluster: Cluster) -
     assert secret["stringData"] == {"token": "x"}
 
 
-def test_argo_submitter_can_leave_secrets_alone(cluster: Cluster) -> None:
-    couler.create_secret({"token": "x"}, name="new")
-    box("a")
-    couler.run(couler.ArgoSubmitter(create_secrets=False))
-    assert cluster.objects("secrets") == []
-    assert len(cluster.objects("workflows", "default")) == 1
-
-
 @pytest.mark.parametrize("with_secret", [True, False])
 def test_a_refusal_is_an_error_of_the_engine(cluster: Cluster, with_secret: bool) -> None:
     cluster.refuse()
@@ -260,13 +215,6 @@ def test_argo_submitter_names_the_extra_that_is_missing(monkeypatch: pytest.Monk
         monkeypatch.setitem(sys.modules, name, None)  # type: ignore[arg-type]  # says it is missing
     box("a")
     with pytest.raises(ConfigurationError, match=r"pip install 'couler\[argo\]'"):
-        couler.run(couler.ArgoSubmitter())
-
-
-def test_argo_submitter_without_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    box("a")
-    with pytest.raises(ConfigurationError, match="no configuration of a cluster"):
         couler.run(couler.ArgoSubmitter())
 
 
@@ -339,12 +287,6 @@ def test_airflow_submitter_puts_schedules(tmp_path: Path) -> None:
         assert made.state().is_paused
         made.delete(with_runs=True)
         assert submitter.schedules() == []
-
-
-def test_an_unknown_kind_is_told() -> None:
-    box("a")
-    with pytest.raises(EngineOptionError, match="argo has no kind 'Job'"):
-        couler.run(couler.ArgoSubmitter(kind="Job"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("given", [{}, {"namespace": "ml"}])

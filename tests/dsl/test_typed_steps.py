@@ -13,8 +13,7 @@ import pytest
 import couler
 from couler import Directory, File
 from couler.ir.values import Literal as IrLiteral
-from couler.ir.values import StepRef
-from couler.ir.workflow import Input, Output, Script
+from couler.ir.workflow import Script
 from tests.dsl.look import box, codes, steps
 
 
@@ -209,27 +208,6 @@ def test_wrong_calls_are_all_reported_with_line_and_nearest_name() -> None:
     assert lines == list(range(lines[0], lines[0] + 6))
 
 
-def test_arguments_with_defaults_are_left_to_the_function() -> None:
-    with couler.Workflow("w") as wf:
-        train("svm", split("x").train)
-    assert [one.name for one in steps(wf)["train"].inputs] == ["model", "data"]
-
-
-def test_outputs_by_the_return_annotation() -> None:
-    with couler.Workflow("w") as wf:
-        data = split("x")
-        measure(train("svm", data.train))
-    found = steps(wf)
-    assert found["split"].outputs == (
-        Output(name="train", type="file", path="outputs/train"),
-        Output(name="size", type="int", path="outputs/size"),
-    )
-    assert found["measure"].outputs == (Output(type="float", path="outputs/result"),)
-    assert found["measure"].inputs == (
-        Input(name="model", value=StepRef(step="train"), type="file"),
-    )
-
-
 def test_lists_and_records_of_values_come_in_parts() -> None:
     @couler.step
     def use(parts: list[float], data: Split, config: Config) -> None: ...
@@ -293,14 +271,6 @@ def test_partial_can_be_called_and_narrowed() -> None:
     assert codes(wf) == []
 
 
-def test_names_are_unique_and_in_program_order() -> None:
-    with couler.Workflow("w") as wf:
-        for _ in range(3):
-            split("x")
-        split.with_options(name="other")("x")
-    assert list(steps(wf)) == ["split", "split-2", "split-3", "other"]
-
-
 def test_options_stand_in_the_step_and_images_follow_defaults() -> None:
     @couler.step(image="custom:1", packages=["numpy"], memory="1Gi", retry=2)
     def own() -> None: ...
@@ -321,14 +291,6 @@ def test_options_stand_in_the_step_and_images_follow_defaults() -> None:
     assert found["plain"].action.image == "shared:1"
     assert (found["own-2"].resources.memory, found["own-2"].resources.cpu) == ("2Gi", "2")
     assert found["own-2"].retry.limit == 2
-
-
-def test_all_calls_share_one_script() -> None:
-    with couler.Workflow("w") as wf:
-        for _ in range(3):
-            split("x")
-    first, second, third = (step.action for step in wf.to_ir().steps)
-    assert first is second is third
 
 
 def test_signatures_that_no_step_can_have_are_reported_once() -> None:
@@ -362,31 +324,6 @@ def test_signatures_that_no_step_can_have_are_reported_once() -> None:
     assert by_step["positional"][0] == "CLR109"
     assert by_step["colliding"] == ["CLR109", "CLR109"]
     assert by_step["reserved"][0] == "CLR109"
-
-
-def test_the_path_of_a_file_is_no_file_of_a_workflow() -> None:
-    with couler.Workflow("w") as wf:
-        couler.step(measure.fn)("data/x.csv")
-        many(["a.csv", split("x").train])  # type: ignore[list-item]
-    assert [one.code for one in wf.diagnostics] == ["CLR107", "CLR107"]
-    assert "not the path 'data/x.csv'. Name where it lies" in wf.diagnostics[0].message
-    assert "not the path 'a.csv'" in wf.diagnostics[1].message
-
-
-@couler.step
-def many(files: list[File]) -> None: ...
-
-
-def test_optional_files_can_be_left_out() -> None:
-    @couler.step
-    def use(data: File | None = None) -> None: ...
-
-    with couler.Workflow("w") as wf:
-        use()
-        use(None)
-        use(split("x").train)
-    assert [len(step.inputs) for step in wf.to_ir().steps] == [0, 0, 1, 1]
-    assert codes(wf) == []
 
 
 def test_optional_records_and_lists_take_values() -> None:

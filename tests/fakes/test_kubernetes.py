@@ -22,8 +22,8 @@ import pytest
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.container import sandbox_obstacle
 from tests.fakes.kubernetes.faults import PodFault, RequestFault
-from tests.fakes.kubernetes.images import Image, Images, busybox_obstacle
-from tests.fakes.kubernetes.operators import Work, train
+from tests.fakes.kubernetes.images import Image, Images
+from tests.fakes.kubernetes.operators import train
 from tests.fakes.kubernetes.store import JOBS, PODS, Resource
 
 pytestmark = pytest.mark.skipif(sandbox_obstacle() is not None, reason=str(sandbox_obstacle()))
@@ -122,23 +122,6 @@ def test_the_api_refuses_values_of_other_types_and_names_that_are_none(
     assert cluster.pods() == []
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {"name": "train-manual__2026-01-31T09:00:00+00:00"},
-        {"generateName": "Train-"},
-        {"name": "train", "labels": {"run": "manual__2026-01-31T09:00:00+00:00"}},
-    ],
-)
-def test_names_and_labels_of_all_objects_are_checked(
-    cluster: FakeCluster, metadata: dict[str, Any]
-) -> None:
-    for folder in ("/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/secrets"):
-        code, answer = request(cluster, "POST", folder, {"metadata": metadata})
-        assert (code, answer["reason"]) == (422, "Invalid")
-        assert "Invalid value: " in answer["message"]
-
-
 def test_a_log_can_be_followed_and_has_the_time_of_each_line(cluster: FakeCluster) -> None:
     start(cluster, shell("p", "echo a; sleep 1; echo b >&2; sleep 0.1; printf 'c\\rd'"))
     cluster.wait(PODS, "p", "phase", "Running", limit_s=LIMIT_S)
@@ -150,88 +133,6 @@ def test_a_log_can_be_followed_and_has_the_time_of_each_line(cluster: FakeCluste
     assert len(times[0]) == len("2026-01-01T00:00:00.000000000Z")
     assert logs(cluster, "p", "&tailLines=1") == "c\rd"
     assert logs(cluster, "p", f"&sinceTime={times[1]}") == "b\nc\rd"
-
-
-def test_pods_have_the_same_absolute_paths_at_the_same_time(cluster: FakeCluster) -> None:
-    script = "mkdir -p /tmp/work; echo $0 > /tmp/work/x; echo $0 > /airflow/xcom/r; sleep 0.3; "
-    volumes = {"volumes": [{"name": "xcom", "emptyDir": {}}]}
-    mounts = {"volumeMounts": [{"name": "xcom", "mountPath": "/airflow/xcom"}]}
-    for number in range(20):
-        pod = shell(f"p{number}", script + "cat /tmp/work/x /airflow/xcom/r", **volumes, **mounts)
-        pod["spec"]["containers"][0]["args"] = [f"number {number}"]
-        start(cluster, pod)
-    for number in range(20):
-        assert end_of(cluster, f"p{number}")["phase"] == "Succeeded"
-        assert logs(cluster, f"p{number}") == f"number {number}\nnumber {number}\n"
-
-
-def test_variables_and_volumes_come_from_secrets_and_config_maps(cluster: FakeCluster) -> None:
-    cluster.secret("s", {"token": "geheim"})
-    cluster.config_map("c", {"lr": "0.1", "k.txt": "text"})
-    pod = shell(
-        "p",
-        'echo "$TOKEN $c_lr $ALL"; cat /c/k.txt /s/below/t; ls /c; touch /c/x || echo fixed',
-        env=[
-            {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "s", "key": "token"}}},
-            {"name": "ALL", "value": "$(TOKEN) $$(TOKEN) $(NONE)"},
-        ],
-        envFrom=[{"configMapRef": {"name": "c"}, "prefix": "c_"}],
-        volumeMounts=[
-            {"name": "c", "mountPath": "/c", "readOnly": True},
-            {"name": "s", "mountPath": "/s"},
-        ],
-        volumes=[
-            {"name": "c", "configMap": {"name": "c"}},
-            {
-                "name": "s",
-                "secret": {"secretName": "s", "items": [{"key": "token", "path": "below/t"}]},
-            },
-        ],
-    )
-    start(cluster, pod)
-    assert end_of(cluster, "p")["phase"] == "Succeeded"
-    container = cluster.pods()[0].container("base")
-    expected = "geheim 0.1 geheim $(TOKEN) $(NONE)\ntextgeheimk.txt\nlr\n"
-    assert sorted(container.stdout.split("\n")) == sorted(f"{expected}fixed\n".split("\n"))
-
-
-def test_a_claim_is_a_folder_that_pods_share(cluster: FakeCluster) -> None:
-    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
-    mounts = [{"name": "v", "mountPath": "/data"}]
-    start(cluster, shell("a", "echo kept > /data/x", volumes=volumes, volumeMounts=mounts))
-    assert end_of(cluster, "a")["phase"] == "Succeeded"
-    start(cluster, shell("b", "cat /data/x", volumes=volumes, volumeMounts=mounts))
-    end_of(cluster, "b")
-    assert logs(cluster, "b") == "kept\n"
-    assert (cluster.claim("data") / "x").read_text() == "kept\n"
-
-
-def test_init_containers_run_before_and_helpers_beside_the_others(cluster: FakeCluster) -> None:
-    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}], "image": "any"}
-    pod = shell(
-        "p",
-        "cat /v/init; until test -e /v/help; do sleep 0.02; done",
-        volumes=[{"name": "v", "emptyDir": {}}],
-        **volume,
-    )
-    pod["spec"]["initContainers"] = [
-        {"name": "first", "command": ["sh", "-c", "echo prepared > /v/init"], **volume},
-        {
-            "name": "help",
-            "restartPolicy": "Always",
-            "command": ["sh", "-c", "trap 'exit 7' TERM; touch /v/help; while :; do sleep 1; done"],
-            **volume,
-        },
-    ]
-    start(cluster, pod)
-    assert end_of(cluster, "p")["phase"] == "Succeeded"
-    assert logs(cluster, "p") == "prepared\n"
-    assert cluster.pods()[0].container("help").exit_code in (7, 137)
-    failing = shell("r", "echo never")
-    failing["spec"]["initContainers"] = [{"name": "i", "image": "x", "command": ["false"]}]
-    start(cluster, failing)
-    assert end_of(cluster, "r")["phase"] == "Failed"
-    assert request(cluster, "GET", f"{FOLDER}/r/log?container=base")[0] == 400
 
 
 class Client:
@@ -350,22 +251,6 @@ def end_of_job(cluster: FakeCluster, name: str) -> dict[str, Any]:
     raise TimeoutError(name)
 
 
-def test_an_indexed_job_runs_a_pod_for_each_index(cluster: FakeCluster) -> None:
-    code, _ = request(
-        cluster,
-        "POST",
-        "/apis/batch/v1/namespaces/default/jobs",
-        job("j", "echo $JOB_COMPLETION_INDEX", completionMode="Indexed", completions=3),
-    )
-    assert code == 201
-    status = end_of_job(cluster, "j")
-    assert status["conditions"][0]["type"] == "Complete"
-    assert (status["succeeded"], status["active"]) == (3, 0)
-    assert status["completedIndexes"] == "0,1,2"
-    assert [pod.container("base").stdout for pod in cluster.pods()] == ["0\n", "1\n", "2\n"]
-    assert {pod.labels["batch.kubernetes.io/job-name"] for pod in cluster.pods()} == {"j"}
-
-
 def test_a_job_gives_up_after_its_limit_of_failures(cluster: FakeCluster) -> None:
     cluster.create(JOBS, {**job("j", "exit 1", backoffLimit=1), "status": {}})
     status = end_of_job(cluster, "j")
@@ -377,68 +262,6 @@ def test_a_job_gives_up_after_its_limit_of_failures(cluster: FakeCluster) -> Non
     refused = job("l", "true", podFailurePolicy={"rules": []})
     code, answer = request(cluster, "POST", "/apis/batch/v1/namespaces/default/jobs", refused)
     assert (code, answer["message"]) == (422, "not emulated: podFailurePolicy of a job")
-
-
-def test_pods_of_a_deleted_job_go_only_if_that_is_asked_for(cluster: FakeCluster) -> None:
-    for name, query in (("kept", ""), ("gone", "?propagationPolicy=Foreground")):
-        cluster.create(JOBS, {**job(name, "sleep 3600"), "status": {}})
-        label = f"job-name%3D{name}"
-        limit = time.monotonic() + LIMIT_S
-        while not request(cluster, "GET", f"{FOLDER}?labelSelector={label}")[1]["items"]:
-            assert time.monotonic() < limit
-        request(cluster, "DELETE", f"/apis/batch/v1/namespaces/default/jobs/{name}{query}")
-        while True:
-            left = request(cluster, "GET", f"{FOLDER}?labelSelector={label}")[1]["items"]
-            deleted = all("deletionTimestamp" in pod["metadata"] for pod in left)
-            if name == "kept" or (left and deleted) or not left:
-                break
-            assert time.monotonic() < limit
-        assert deleted is (name == "gone")
-
-
-def pytorch_job(script: str) -> dict[str, Any]:
-    replica = {"replicas": 1, "template": {"spec": shell("", script)["spec"]}}
-    return {
-        "apiVersion": "kubeflow.org/v1",
-        "kind": "PyTorchJob",
-        "metadata": {"name": "t"},
-        "spec": {"pytorchReplicaSpecs": {"Master": replica, "Worker": {**replica, "replicas": 2}}},
-    }
-
-
-@pytest.mark.parametrize(
-    ("script", "end"), [("echo $RANK/$WORLD_SIZE", "Succeeded"), ("exit 1", "Failed")]
-)
-def test_an_operator_gives_a_custom_resource_its_status(
-    cluster: FakeCluster, script: str, end: str
-) -> None:
-    folder = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
-    code, answer = request(cluster, "POST", folder, pytorch_job(script))
-    assert (code, answer["kind"]) == (201, "PyTorchJob")
-    limit = time.monotonic() + LIMIT_S
-    while True:
-        conditions = (
-            request(cluster, "GET", f"{folder}/t")[1].get("status", {}).get("conditions", [])
-        )
-        if [one["type"] for one in conditions][-1:] == [end]:
-            break
-        assert time.monotonic() < limit, conditions
-    said = sorted(one.stdout for pod in cluster.pods() for one in pod.containers)
-    assert end == "Failed" or "0/3\n" in said
-    assert request(cluster, "POST", folder.replace("pytorch", "tf"), {"metadata": {}})[0] == 404
-
-
-def test_an_operator_can_be_any_function(tmp_path: Path) -> None:
-    def count(work: Work) -> None:
-        for number in range(3):
-            work.report({"phase": str(number)})
-            work.pause(0.02)
-        work.report({"phase": "done"})
-
-    kind = Resource("example.org", "v1", "things")
-    with FakeCluster(tmp_path, operators={kind: count}) as cluster:
-        cluster.create(kind, {"kind": "Thing", "metadata": {"name": "x"}})
-        assert cluster.wait(kind, "x", "phase", "done", limit_s=LIMIT_S) == {"phase": "done"}
 
 
 def test_what_a_test_lets_go_wrong(tmp_path: Path) -> None:
@@ -494,27 +317,6 @@ def test_a_pod_ends_at_its_deadline_and_when_it_is_deleted(tmp_path: Path) -> No
             while request(cluster, "GET", f"{FOLDER}/{name}")[0] != 404:
                 assert time.monotonic() < limit
         assert end_of(cluster, "late")["reason"] == "DeadlineExceeded"
-
-
-def test_containers_of_busybox_have_no_other_programs(tmp_path: Path) -> None:
-    if reason := busybox_obstacle():
-        pytest.skip(reason)
-    with FakeCluster(tmp_path) as cluster:
-        start(cluster, shell("p", "sha256sum --help 2>&1 | head -1; python3", image="busybox:1.37"))
-        assert end_of(cluster, "p")["phase"] == "Failed"
-        said = logs(cluster, "p")
-        assert said.startswith("BusyBox v")
-        assert "python3: not found" in said
-
-
-def test_an_image_can_bring_a_command(tmp_path: Path) -> None:
-    images = Images({"hello": Image(("echo", "hello"), ("you",))})
-    with FakeCluster(tmp_path, images=images) as cluster:
-        pod = shell("p", "", image="hello:latest")
-        del pod["spec"]["containers"][0]["command"]
-        start(cluster, pod)
-        assert end_of(cluster, "p")["phase"] == "Succeeded"
-        assert logs(cluster, "p") == "hello you\n"
 
 
 def test_a_cluster_ends_by_itself_and_leaves_no_process(tmp_path: Path) -> None:

@@ -158,28 +158,6 @@ def test_a_program_as_a_whole_is_mended_too() -> None:
     assert kinds(found) == ["retrieve", "whole", "repair", "repair", "verify"]
 
 
-def test_a_program_as_a_whole_is_scored_and_written_anew() -> None:
-    found, model = made(
-        whole(SOUND.replace("1", "2")),
-        critique(0.2, "it prints 2", name="critique-program"),
-        whole(SOUND),
-        critique(0.9, name="critique-program"),
-        decompose=False,
-    )
-    assert found.program == SOUND
-    assert "it prints 2" in model.told(2)
-    assert kinds(found) == ["retrieve", "whole", "critique", "whole", "critique", "verify"]
-
-
-@pytest.mark.slow
-def test_settings_of_the_workflow_stand_in_its_head() -> None:
-    found, _ = made(
-        plan("only", settings="timeout='2h', max_parallel=4"), code(echo("a")), critique(1)
-    )
-    assert found.workflow is not None
-    assert (found.workflow.timeout_s, found.workflow.max_parallel) == (7200, 4)
-
-
 def test_what_cannot_be_mended_is_returned_with_what_is_wrong() -> None:
     found, _ = made(whole(UNSOUND), whole(UNSOUND, name="mend"), **ALONE, max_repairs=1)
     assert not found.is_verified
@@ -220,16 +198,6 @@ def test_two_modules_of_one_function_are_told_without_a_build() -> None:
     )
     assert found.is_verified
     assert "CLR640" in model.told(3)
-
-
-def test_an_answer_that_repeats_itself_is_not_asked_for_again() -> None:
-    found, _ = made(whole(UNSOUND), whole(UNSOUND, name="mend"), **ALONE)
-    assert not found.is_verified
-    wrong = "a = couler.no_such_thing()"
-    found, _ = made(
-        plan("only"), code(wrong), code(wrong, name="repair"), whole(SOUND), calibrate=False
-    )
-    assert found.is_verified
 
 
 def test_a_head_that_cannot_be_built_goes_back_to_the_plan() -> None:

@@ -10,13 +10,13 @@ from pydantic import ValidationError
 
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
-from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.paths import PathPart, StepPath
 from couler.ir.policies import Resources, Retry, SourceRef
 from couler.ir.storage import EnvVar
 from couler.ir.values import Field, FirstOf, Literal, OrElse, ParamRef, RoundRef, Template, walk
 from couler.ir.walk import all_steps, read_values, scopes, step_values
-from couler.ir.workflow import Container, Defaults, ExitHandler, Step, Workflow
+from couler.ir.workflow import Container, Defaults, ExitHandler, Workflow
 from tests.support.feature_samples import FEATURE_SAMPLES
 from tests.support.sample_flows import A, echo, flow, group
 from tests.support.strategies import workflows
@@ -153,14 +153,3 @@ def test_diagnostics_as_text_and_json() -> None:
         "file": "flow.py",
         "line": 3,
     }
-
-
-def test_nearest_names() -> None:
-    assert did_you_mean("trian", ["train", "test"]) == ' Did you mean "train"?'
-    assert did_you_mean("zzz", ["train"]) == did_you_mean("x", []) == ""
-
-
-def test_a_step_is_made_with_few_words() -> None:
-    assert Step(name="a", action=Container(image="x")) == Step.model_validate(
-        {"name": "a", "action": {"kind": "container", "image": "x"}}
-    )

@@ -26,15 +26,6 @@ def problems(*steps: Step, **fields: t.Any) -> list[tuple[str, str | None]]:
     return [(problem.code, problem.step) for problem in found]
 
 
-def test_parts_that_wait_for_each_other_in_a_row_are_sound() -> None:
-    assert not problems(
-        step("a", run="r", group="one"),
-        step("b", "a", run="r", group="two"),
-        step("c", "b", group="three"),
-        step("d", "c", "a"),
-    )
-
-
 @pytest.mark.parametrize("kind", ["group", "run"])
 @pytest.mark.parametrize("between", ["other", None])
 def test_parts_on_a_circle_are_told_with_the_way(kind: str, between: str | None) -> None:
@@ -45,27 +36,6 @@ def test_parts_on_a_circle_are_told_with_the_way(kind: str, between: str | None)
     middle = f'{kind} "other"' if between else 'step "b"'
     assert problem.code == "CLR208"
     assert f'{kind} "one" -> {middle} -> {kind} "one"' in problem.message
-
-
-def test_a_run_and_a_group_beside_it_do_not_wait_for_each_other() -> None:
-    steps = (
-        step("a", run="one", group="first"),
-        step("b", "a", group="one"),
-        step("c", group="one"),
-        step("d", "c", run="one", group="last"),
-    )
-    [problem] = verify(Workflow(name="w", steps=steps))
-    assert (problem.code, problem.step) == ("CLR208", "a")
-    assert 'run "one" -> group "one" -> run "one"' in problem.message
-
-
-def test_groups_of_one_run_that_wait_for_each_other_are_told_once() -> None:
-    steps = (
-        step("a", run="r", group="one"),
-        step("b", "a", run="r", group="other"),
-        step("c", "b", run="r", group="one"),
-    )
-    assert problems(*steps) == [("CLR208", "a")]
 
 
 def test_steps_on_a_circle_have_their_own_message() -> None:

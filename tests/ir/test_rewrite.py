@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from couler.ir.rewrite import map_scopes, map_steps, map_values, rename_references
 from couler.ir.values import Literal, StepRef, Value
 from couler.ir.walk import Scope, all_steps, read_values
-from couler.ir.workflow import ExitHandler, Group, Step, Workflow
+from couler.ir.workflow import ExitHandler, Step, Workflow
 from tests.corpus import cases
-from tests.corpus.build import first_of, flow, group, out, part, ref, sh, text
+from tests.corpus.build import first_of, flow, group, part, ref, sh, text
 from tests.support.strategies import workflows
 
 MARK = Literal(value="replaced")
@@ -65,14 +65,6 @@ def test_inner_scopes_come_first() -> None:
     made = map_scopes(workflow, rename)
     assert seen == [(("g",), None, ["a"]), ((), None, ["g", "b"]), ((), "h", ["x"])]
     assert [step.name for step in all_steps(made)] == ["g2", "b2", "a1", "x1"]
-
-
-def test_values_inside_a_group_stay() -> None:
-    inner = group(
-        "g", sh("a", "true"), sh("b", "echo", ref("a")), outputs=[out("o", source=ref("b"))]
-    )
-    assert map_values(inner, lambda value: MARK) is inner
-    assert isinstance(inner.action, Group)
 
 
 def test_references_are_renamed_at_any_depth() -> None:

@@ -56,14 +56,6 @@ def test_items_and_rounds_go_with_them() -> None:
     assert found("train-7[1]") == []  # an item of an item
 
 
-def test_instances_lead_back() -> None:
-    assert MAP.sources(StepPath.parse("a[3]")) == ("b[3]",)
-    assert MAP.sources(StepPath.parse("train[7]")) == ("train-7",)
-    assert MAP.sources(StepPath.parse("each[5]/fit[2]@1")) == ("each[5]/fit-2@1",)
-    assert MAP.sources(StepPath.parse("each[5]/fit[1]")) == ()
-    assert MAP.sources(StepPath.parse("train")) == ()
-
-
 def test_labels_name_a_few() -> None:
     assert MAP.label("once/x") == "once/x = twice, again/x"
     assert MAP.label("train") == "train"

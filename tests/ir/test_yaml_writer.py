@@ -4,7 +4,6 @@ import enum
 import json
 import math
 import re
-import time
 from collections.abc import Callable
 
 import pytest
@@ -272,35 +271,6 @@ def test_scripts_with_tabs_and_trailing_blanks_stay_readable() -> None:
     assert dump({"k": "\tmake\n"}) == "k: |2\n  \tmake\n"
 
 
-def test_nothing_is_folded() -> None:
-    expression = "{{=" + " + ".join(f"steps['a-{n}'].outputs.result" for n in range(200)) + "}}"
-    assert dump({"when": expression, "text": "word " * 500 + "end"}).count("\n") == 2
-
-
-def test_a_list_stands_on_one_line_only_while_it_is_short() -> None:
-    assert dump({"k": ["a" * 29, "b" * 27]}) == f"k: [{'a' * 29}, {'b' * 27}]\n"
-    assert dump({"k": ["a" * 29, "b" * 28]}) == f"k:\n- {'a' * 29}\n- {'b' * 28}\n"
-    assert dump({"k": list(range(100))}).count("\n") == 101
-
-
-def test_an_object_met_twice_is_written_twice() -> None:
-    shared = {"limits": {"cpu": "1"}}
-    assert dump({"a": shared, "b": [shared, shared]}) == dump(
-        json.loads(json.dumps({"a": shared, "b": [shared, shared]}))
-    )
-    assert "&" not in dump([shared, shared])
-
-
-@given(tree=trees)
-def test_equal_trees_are_written_alike(tree: JsonTree) -> None:
-    assert dump(tree) == dump(tree) == dump(json.loads(json.dumps(tree)))
-
-
-def test_order_is_the_trees_own() -> None:
-    assert dump({"b": 1, "a": 2}) == "b: 1\na: 2\n"
-    assert dump({"a": 2, "b": 1}) == "a: 2\nb: 1\n"
-
-
 def test_subclasses_are_written_as_what_they_extend() -> None:
     class Policy(enum.StrEnum):
         ALWAYS = "Always"
@@ -383,37 +353,3 @@ class PlainDumper(yaml.SafeDumper):
 
 PlainDumper.add_representer(str, lambda dumper, text: dumper.represent_scalar(_STR, text))
 _STR = "tag:yaml.org,2002:str"
-
-
-@pytest.mark.parametrize("probe", ["1e-5", "1e3", "08", "0o17", "+.5", "y", "n"])
-def test_the_measures_catch_what_pyyaml_writes_wrong(probe: str) -> None:
-    document = yaml.dump({"v": probe}, Dumper=PlainDumper)
-    assert load_py(document) == {"v": probe}
-    assert go_yaml.load(document) != {"v": probe}
-
-
-def test_writing_is_several_times_faster_than_the_c_library(
-    measure: Callable[[str, str], None],
-) -> None:
-    tasks = [
-        {
-            "name": f"task-{n}",
-            "template": "work",
-            "dependencies": [f"task-{n - 1}", f"task-{n - 2}"],
-            "arguments": {"parameters": [{"name": "message", "value": f"value-{n}"}]},
-        }
-        for n in range(2000)
-    ]
-
-    def seconds(write: Callable[[], object]) -> float:
-        times = []
-        for _ in range(3):
-            start = time.process_time()
-            write()
-            times.append(time.process_time() - start)
-        return min(times)
-
-    ours = seconds(lambda: dump(tasks))
-    theirs = seconds(lambda: yaml.dump(tasks, Dumper=yaml.CSafeDumper, sort_keys=False))
-    measure("YAML of 2,000 tasks", f"{ours:.4f} s, CSafeDumper {theirs:.4f} s")
-    assert ours < theirs / 2

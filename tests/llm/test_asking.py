@@ -33,15 +33,6 @@ def test_a_question_is_answered(world: World) -> None:
     assert answer.usage.cost is None
 
 
-def test_settings_state_what_a_call_does_not(world: World) -> None:
-    model = world.model([{"reply": "x"}], temperature=0.6, seed=1, answer_tokens=50)
-    model.ask(PROMPT)
-    model.ask(PROMPT, temperature=0.0, seed=0)
-    first, second = (one.body for one in world.server.requests)
-    assert (first["temperature"], first["seed"], first["max_tokens"]) == (0.6, 1, 50)
-    assert (second["temperature"], second["seed"]) == (0.0, 0)
-
-
 def test_usage_adds_up_by_prompt(world: World) -> None:
     model = world.model([{"reply": "x", "usage": {"prompt_tokens": 10, "completion_tokens": 2}}])
     other = PROMPT.__class__("generate", "1", (Message("user", "Write."),))
@@ -99,13 +90,6 @@ def test_a_way_that_is_set_is_the_only_one(world: World, structured: str, form: 
     model = world.model([{"reply": GOOD}], structured=structured)
     model.ask_for(PROMPT, Task)
     assert [one.form for one in world.server.requests] == [form]
-
-
-def test_a_way_that_is_set_and_refused_is_an_error(world: World) -> None:
-    model = world.model({"structured": "refuse", "rules": []}, structured="schema")
-    with pytest.raises(LanguageModelError, match="'response_format' of type 'json_schema'"):
-        model.ask_for(PROMPT, Task)
-    assert len(world.server.requests) == 1
 
 
 def test_a_refusal_for_another_reason_is_no_reason_to_ask_differently(world: World) -> None:

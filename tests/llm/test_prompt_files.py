@@ -50,16 +50,6 @@ def test_values_add_no_turn_and_are_no_template(write: Write) -> None:
     assert [tuple(one) for one in prompt.messages][1:] == [("user", text)]
 
 
-def test_turns_of_examples_may_be_in_a_file(write: Write) -> None:
-    write("a.md.j2", "---\nversion: 1\n---\n# system\ns\n# user\nq\n# assistant\na\n# user\nr\n")
-    assert [one.role for one in render_prompt("mine", "a").messages] == [
-        "system",
-        "user",
-        "assistant",
-        "user",
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [

@@ -30,10 +30,6 @@ def names(folder: Path, root: Path) -> list[str]:
     return [name for name, _ in contents_of(folder, root, Stop())]
 
 
-def test_few_links_that_lead_to_few_files(tmp_path: Path) -> None:
-    assert names(chain(tmp_path, 2), tmp_path) == ["0/0/file", "0/1/file", "1/0/file", "1/1/file"]
-
-
 def test_few_links_that_lead_to_very_many_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -198,16 +198,6 @@ def test_a_listing_of_several_pages(
     assert content(tmp_path / "target") == content(source)
 
 
-def test_marks_of_folders_that_other_programs_leave(s3: dict[str, t.Any], tmp_path: Path) -> None:
-    import s3fs
-
-    filesystem = s3fs.S3FileSystem(**s3, skip_instance_cache=True)
-    for key in ("marked/", "marked/deep/", "marked/deep/a"):
-        filesystem.call_s3("put_object", Bucket="data", Key=key, Body=b"")
-    Tree("s3://data", "marked", s3).fetch(tmp_path / "target")
-    assert content(tmp_path / "target") == {"deep": None, "deep/a": ""}
-
-
 @pytest.mark.parametrize("keys", [("a/x", "a//x"), ("a/x", "a/x/y")])
 def test_objects_that_cannot_be_files_side_by_side(
     keys: tuple[str, ...], s3: dict[str, t.Any], tmp_path: Path

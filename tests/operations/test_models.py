@@ -95,21 +95,6 @@ def test_more_data_never_take_less(model: Model, samples: int, more: int, featur
     assert few <= model.evaluation(samples + 1, features, trained_on=more + 1)
 
 
-@given(models, counts, counts)
-def test_evaluation_takes_each_sample_alike(model: Model, samples: int, trained_on: int) -> None:
-    once = model.evaluation(samples, 3, trained_on=trained_on)
-    twice = model.evaluation(2 * samples, 3, trained_on=trained_on)
-    assert twice == pytest.approx(2 * once)
-
-
-@given(st.sampled_from((RandomForest(3), KernelSvm(7))), counts, counts)
-def test_the_published_code_never_counts_more_training(
-    model: Model, samples: int, features: int
-) -> None:
-    code = model.training(samples, features, variant=CODE)
-    assert code <= model.training(samples, features)
-
-
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_each_kind_has_a_category(model: Model) -> None:
     assert category_of_kind(model.kind) in ("low", "medium", "high")

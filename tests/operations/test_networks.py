@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from couler.errors import EstimateError
 from couler.operations.networks import (
@@ -64,23 +62,6 @@ def test_the_published_code_rounds_the_sum_of_all_layers_down() -> None:
     layers = (Convolution(1, kernel=(1, 1), stride=(2, 2)), Flatten(), Dense(1))
     network = NeuralNetwork((3, 1, 1), layers)
     assert network.forward(variant=CODE) == 2 * int(2 / 4 + 3)
-
-
-def test_the_ratio_of_backwards_to_forwards() -> None:
-    network = NeuralNetwork((4,), (Dense(2),), epochs=3, backward_ratio=1.5)
-    assert network.kind == "dense-network"
-    assert network.training(10, 4) == 2.5 * 20 * 3 * 10
-
-
-@given(st.integers(3, 64), st.integers(3, 64), st.integers(1, 4), st.integers(1, 4))
-def test_same_padding_keeps_all_that_a_stride_leaves(
-    width: int, height: int, step: int, filters: int
-) -> None:
-    layer = Convolution(filters, stride=(step, step), padding="same")
-    wide, high, channels = layer.output_shape((width, height, 2))
-    assert channels == filters
-    assert (wide - 1) * step < width <= wide * step
-    assert (high - 1) * step < height <= high * step
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 
@@ -29,12 +28,6 @@ def test_rates_are_medians_of_ratios() -> None:
         ("dense-network", "low"): Rate(2e9, 2),
     }
     assert found.seconds(2e9, "decision-tree", "low") == 4.0
-
-
-def test_the_order_plays_no_part() -> None:
-    shuffled = list(RAN)
-    random.Random(3).shuffle(shuffled)
-    assert learn_throughput(shuffled) == learn_throughput(RAN)
 
 
 def test_what_was_not_learned_is_theoretical() -> None:

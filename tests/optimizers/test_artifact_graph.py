@@ -129,20 +129,6 @@ def test_items_are_jobs_and_a_gathered_list_is_read_whole_or_item_by_item() -> N
     assert befores(graph)["b[0]"] == ["a[0]", "a[1]"]
 
 
-def test_one_item_of_a_gathered_list_is_one_read() -> None:
-    graph = drawn(step("a", foreach=each(1, 2, 3)), step("b", Field(of=out("a"), path=(-1,))))
-    assert reads(graph) == {"a[2].out": ["b"]}
-
-
-def test_items_that_are_known_only_in_the_run_are_one_job() -> None:
-    graph = drawn(
-        step("a"),
-        step("b", ItemRef(name="one"), foreach=Foreach(over={"one": out("a")})),
-        step("c", out("b")),
-    )
-    assert reads(graph) == {"a.out": ["b"], "b.out": ["c"]}
-
-
 def param(name: str, default: t.Any = None, **fields: t.Any) -> Parameter:
     return Parameter(**{"name": name, "type": "json", "default": default, **fields})
 
@@ -193,13 +179,6 @@ def test_a_parameter_is_followed_into_groups_and_handlers() -> None:
         *("exit:any/fit[0]", "exit:any/fit[1]"),
     )
     assert steps_of_unknown_items(workflow) == ("g/made",)
-
-
-def test_lists_that_are_known_anyway_change_nothing() -> None:
-    workflow = Workflow(
-        name="w", parameters=(param("p", 1),), steps=(step("a"), over(Literal(value=(1,))))
-    )
-    assert with_known_lists(workflow) is workflow
 
 
 def test_foreach_of_no_items_is_no_job_and_hides_nothing_that_it_waits_for() -> None:
@@ -290,12 +269,6 @@ def test_bytes_are_shared_by_files_and_else_by_values() -> None:
     )
     sizes = dict(zip(graph.artifacts, graph.size_bytes, strict=True))
     assert sizes == {"a.data": 51, "a.log": 50, "a.n": 0, "b.x": 51, "b.result": 50}
-
-
-def test_what_the_profile_does_not_say_takes_the_size_that_is_given() -> None:
-    workflow = Workflow(name="w", steps=(step("a"), step("b", out("a"))))
-    assert artifact_graph(workflow).size_bytes == (1,)
-    assert artifact_graph(workflow, unknown_bytes=7).size_bytes == (7,)
 
 
 def test_seconds_and_resources() -> None:

@@ -44,33 +44,9 @@ GATHERED = Foreach(over={"item": ParamRef(name="list")})
 AGAIN = Loop(condition=Compare(left=RoundRef(output="result"), op="==", right=Literal(value="x")))
 
 
-def test_diamond() -> None:
-    # a runs to 2; b to 5 and c to 9 beside it; d from 9 to 10.
-    found = of(
-        step("a", 2, 10), step("b", 3, 20, "a"), step("c", 7, 30, "a"), step("d", 1, 40, "b", "c")
-    )
-    assert found.seconds == Figure(10.0, 4, 4)
-    assert found.memory_bytes == Figure(50.0, 4, 4)  # b and c
-
-
-def test_step_that_begins_where_another_ends_has_its_room() -> None:
-    assert of(step("a", 2, 10), step("b", 3, 10, "a")).memory_bytes.value == 10
-    assert of(step("a", 2, 10), step("b", 3, 10)).memory_bytes.value == 20
-
-
-def test_longest_path_is_not_that_of_most_memory() -> None:
-    # Two chains: 1+1 s with 100 bytes each, and one of 5 s with 1 byte.
-    found = of(step("a", 1, 100), step("b", 1, 100, "a"), step("c", 5, 1))
-    assert (found.seconds.value, found.memory_bytes.value) == (5, 101)
-
-
 class TestUnknown:
     def test_nothing_is_known(self) -> None:
         assert of(Step(name="a", action=RUN)) == Estimate(UNKNOWN, UNKNOWN, UNKNOWN)
-
-    def test_no_steps(self) -> None:
-        assert of().seconds == Figure(None, 0, 0)
-        assert not of().seconds.is_whole
 
     def test_part_is_a_lower_bound(self) -> None:
         found = of(step("a", 2), step("b", None, None, "a"), step("c", 3, 7, "b"))
@@ -88,28 +64,6 @@ class TestUnknown:
 
 
 class TestForeach:
-    def test_all_at_the_same_time(self) -> None:
-        found = of(step("a", 4, 10, foreach=items(6)))
-        assert found.seconds == Figure(4.0, 1, 1)
-        assert found.memory_bytes == Figure(60.0, 1, 1)
-
-    def test_some_at_a_time(self) -> None:
-        # 6 items, 4 at a time: two turns of 4 s, 4 items of 10 bytes.
-        found = of(step("a", 4, 10, foreach=items(6, 4)))
-        assert found.seconds == Figure(8.0, 1, 1)
-        assert found.memory_bytes == Figure(40.0, 1, 1)
-
-    def test_no_items(self) -> None:
-        found = of(step("a", 4, 10, foreach=items(0, 2)), step("b", 1, 1, "a"))
-        assert (found.seconds.value, found.memory_bytes.value) == (1, 1)
-
-    def test_number_is_not_known(self) -> None:
-        found = of(step("a", 4, 10, foreach=GATHERED))
-        assert found.seconds == Figure(4.0, 1, 1)  # as long as one, however many there are
-        assert found.memory_bytes == Figure(10.0, 0, 1)
-        in_turn = GATHERED.model_copy(update={"max_parallel": 2})
-        assert of(step("a", 4, 10, foreach=in_turn)).seconds == Figure(4.0, 0, 1)
-
     def test_as_many_as_an_earlier_one(self) -> None:
         again = Foreach(over={"x": StepRef(step="a")}, max_parallel=1)
         found = of(step("a", 1, 1, foreach=items(5)), step("b", 2, 3, foreach=again))
@@ -132,13 +86,6 @@ def test_loop_counts_as_one_round_that_is_not_all() -> None:
     assert of(step("g", action=body, loop=AGAIN, profile=None)).seconds == Figure(3.0, 0, 2)
 
 
-def test_group_ends_with_its_last_step() -> None:
-    # d waits for the group, so for y, though it could begin at 1: that is the barrier.
-    body = Group(steps=(step("x", 1, 1), step("y", 5, 1)))
-    found = of(step("g", action=body, profile=None), step("d", 2, 1, "g"))
-    assert found.seconds == Figure(7.0, 3, 3)
-
-
 def test_pause_takes_time_and_nothing_else() -> None:
     prices = Prices(cpu_hour=1.0, memory_gib_hour=1.0)
     found = of(Step(name="a", action=Suspend(seconds=30)), prices=prices)
@@ -146,17 +93,6 @@ def test_pause_takes_time_and_nothing_else() -> None:
     person = of(Step(name="a", action=Suspend()), prices=prices)
     assert person.seconds == UNKNOWN
     assert person.cost == Figure(0.0, 1, 1)
-
-
-def test_exit_handlers_come_last_and_beside_each_other() -> None:
-    handlers = (
-        ExitHandler(name="ok", on="success", steps=(step("a", 2, 10),)),
-        ExitHandler(name="always", on="any", steps=(step("a", 3, 10),)),
-        ExitHandler(name="failed", on="failure", steps=(step("a", 50, 500),)),
-    )
-    found = of(step("a", 1, 5), exit_handlers=handlers)
-    assert found.seconds == Figure(4.0, 3, 3)
-    assert found.memory_bytes == Figure(20.0, 3, 3)
 
 
 class TestResources:
@@ -195,15 +131,6 @@ class TestResources:
         self, asked: Resources | None, prices: Prices | None, cost: float | None
     ) -> None:
         assert of(step("a", 3600, resources=asked), prices=prices).cost.value == cost
-
-    def test_cost_of_some_steps(self) -> None:
-        prices = Prices(cpu_hour=3600.0)
-        asked = Resources(cpu="1")
-        found = of(
-            step("a", 2, resources=asked), step("b", None, resources=asked), step("c", 1),
-            prices=prices,
-        )  # fmt: skip
-        assert found.cost == Figure(2.0, 1, 3)
 
 
 class TestParts:

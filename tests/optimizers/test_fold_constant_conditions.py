@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from couler.ir.conditions import And, Condition, Not, Or
+from couler.ir.conditions import And, Condition, Or
 from couler.ir.values import Template
 from couler.ir.workflow import ExitHandler, Step, Workflow
 from couler.optimizers.base import PassContext
@@ -92,11 +92,6 @@ def test_a_comparison_that_fails_stays() -> None:
     assert FoldConstantConditions().run(workflow(step), PassContext()).steps[0].when == step.when
 
 
-def test_nothing_to_fold_is_the_same_workflow() -> None:
-    plain = workflow(sh("a", "true", when=both(OPEN, OTHER)))
-    assert folded(plain) is plain
-
-
 class TestReads:
     def test_the_step_still_waits_for_what_it_no_longer_reads(self) -> None:
         first = sh("first", "echo x")
@@ -168,17 +163,3 @@ def test_inputs_of_groups_that_are_given_literals() -> None:
         compare(param("n"), ">", 3),
         compare(param("m"), "==", "x"),
     ]
-
-
-def test_reason() -> None:
-    context = PassContext()
-    steps = (sh("a", "true", when=TRUE), sh("b", "true", when=both(TRUE, OPEN)))
-    FoldConstantConditions().run(workflow(*steps), context)
-    assert context.reason == (
-        "1 condition is always true, so it is not evaluated. "
-        "1 condition is shorter by parts that are known before the run."
-    )
-
-
-def test_not_is_kept_in_a_part_that_says_false() -> None:
-    assert left_of(Not(item=either(TRUE, OPEN))) == Not(item=TRUE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,9 +13,7 @@ from couler.ir.locks import Mutex
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Cache, Profile
 from couler.ir.storage import ClaimVolume, EmptyVolume, Mount
-from couler.ir.walk import Scope, scopes
 from couler.ir.workflow import ExitHandler, Input, Output, Step, Workflow
-from couler.optimizers import memoizable
 from couler.optimizers.base import History, Refusals
 from couler.optimizers.log import PassLog
 from couler.optimizers.passes.memoize import Memoize
@@ -172,14 +169,6 @@ def test_a_file_of_a_step_that_cannot_be_memoized_is_another_in_each_run() -> No
     assert list(memoized(chain(mutex="m"), engine="local")[0]) == ["a"]
 
 
-def test_who_makes_the_file_of_a_memoized_step_is_memoized_too() -> None:
-    found, log = memoized(chain(profile=None))
-    assert list(found) == ["make", "a"]
-    reason = log.records[0].step_reasons["make"]
-    assert reason == "a, which reads its file, is found again by its place."
-    assert list(memoized(chain(profile=None), engine="local")[0]) == ["a"]
-
-
 def test_files_are_followed_through_groups_and_items() -> None:
     def nested(**fields: t.Any) -> Workflow:
         make = work("make", item(), foreach=["x", "y"], outputs=[FILE], **fields)
@@ -258,41 +247,6 @@ def test_files_are_followed_through_any_number_of_groups_in_a_row() -> None:
     assert list(memoized(passed_on(profile=None))[0]) == ["make", "a"]
 
 
-class Counted(tuple[Step, ...]):
-    """Steps that count how often one of them is looked at in a row."""
-
-    looks: t.ClassVar[list[int]] = [0]
-
-    def __iter__(self) -> Iterator[Step]:
-        for step in tuple.__iter__(self):
-            self.looks[0] += 1
-            yield step
-
-
-@pytest.mark.parametrize("is_reversed", [False, True])
-def test_each_step_is_looked_at_a_few_times(
-    monkeypatch: pytest.MonkeyPatch, is_reversed: bool
-) -> None:
-    def looks(length: int) -> int:
-        steps = long_chain(length)
-        items = [work(f"i{number}", item(), foreach=["x"]) for number in range(length)]
-        last = reads(*(f"i{number}" for number in range(length)))
-        everything = [*steps, *items, last]
-        workflow = flow("w", *(reversed(everything) if is_reversed else everything))
-        able = memoizable.Memoizable(workflow, files_by_content=False)
-        Counted.looks[0] = 0
-        found = [able.obstacle(scope, step) for scope, step in able.steps()]
-        assert found.count(None) == length
-        return Counted.looks[0]
-
-    def counted(workflow: Workflow) -> list[Scope]:
-        return [scope._replace(steps=Counted(scope.steps)) for scope in scopes(workflow)]
-
-    monkeypatch.setattr(memoizable, "scopes", counted)
-    few, many = looks(100), looks(400)
-    assert many <= 4.5 * few
-
-
 def refuses(*names: str) -> Refusals:
     """Return an engine that keeps nothing of some steps."""
 
@@ -317,12 +271,6 @@ def test_what_the_engine_refuses_is_left_alone_and_so_is_who_reads_its_files() -
     assert "it reads a file of make, which cannot be memoized" in record.step_reasons["a"]
     planned, _ = Pipeline((USUAL,)).run(chain(), engine="argo", refusals=refuses("a"))
     assert [step.name for step in planned.steps if step.cache is not None] == ["make"]
-
-
-def test_what_the_engine_refuses_anyway_is_no_obstacle() -> None:
-    always = Diagnostic("CLR360", "argo: the workflow is strange.", None)
-    planned, _ = Pipeline((USUAL,)).run(chain(), engine="argo", refusals=lambda _: [always])
-    assert [step.name for step in planned.steps if step.cache is not None] == ["make", "a"]
 
 
 def test_a_refusal_of_the_whole_leaves_all_steps_alone() -> None:
@@ -458,12 +406,3 @@ def test_figures_have_units_that_fit_and_what_saves_nothing_says_why(
 ) -> None:
     _, log = memoized(flow("w", work(profile=profile), reads("a")), Memoize(**options))
     assert log.records[0].step_reasons["a"] == reason
-
-
-def test_reasons_are_told_of_each_step() -> None:
-    _, log = memoized(chain())
-    [record] = log.records
-    assert record.reason == "2 steps are memoized, 1 is not."
-    assert record.step_reasons["make"] == (
-        "A hit saves 599 s; 0 bytes are worth keeping for 30 days (by its profile)."
-    )

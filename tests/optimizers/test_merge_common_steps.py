@@ -46,14 +46,6 @@ def names(workflow: Workflow) -> list[str]:
 A, B = kept("a", "echo 1"), kept("b", "echo 1")
 
 
-def test_readers_read_what_stands_for_it() -> None:
-    planned, log = merged(flow("w", A, B, sh("c", "echo", ref("a")), sh("d", "echo", ref("b"))))
-    assert names(planned) == ["a", "c", "d"]
-    assert planned.steps[2].action.args[2:] == (ref("a"),)  # type: ignore[union-attr]  # a container
-    assert log.source_steps("a") == ("a", "b")
-    assert log.records[0].reason == ("1 step does what another does, with the same inputs: b as a.")
-
-
 def test_readers_of_merged_steps_are_merged_in_turn() -> None:
     steps = [A, B, kept("c", "echo", ref("a")), kept("d", "echo", ref("b"))]
     planned, log = merged(flow("w", *steps, sh("e", "echo", ref("c"), ref("d"))))
@@ -187,11 +179,3 @@ class TestGroups:
     def test_with_a_step_that_is_not_declared_to_repeat_itself(self) -> None:
         groups = [self.group_of(name, sh("b", "echo", param("x"))) for name in "gh"]
         assert names(merged(flow("w", *groups))[0]) == ["g", "h"]
-
-
-def test_long_reasons_are_cut() -> None:
-    steps = [kept(f"s{number}", "echo 1") for number in range(9)]
-    _, log = merged(flow("w", *steps))
-    reason = log.records[0].reason
-    assert reason.startswith("8 steps do what others do, with the same inputs: s1 as s0, ")
-    assert reason.endswith(" and 3 more.")

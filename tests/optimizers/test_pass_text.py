@@ -18,11 +18,6 @@ def read(options: str) -> t.Any:
     return read_pass(f"take-all-options{{{options}}}")
 
 
-def test_name_alone() -> None:
-    assert (parse_pass(" split ").name, parse_pass("split").options) == ("split", None)
-    assert parse_pass("split{}").options == {}
-
-
 def test_blanks_and_a_last_comma_mean_nothing() -> None:
     tight, loose = parse_pass("p{a=1,b=[x,y]}"), parse_pass(" p { a = 1 , b = [ x , y , ] , } ")
     assert tight.options is not None
@@ -143,18 +138,6 @@ class TestTypes:
             read(options)
         text = f"take-all-options{{{options}}}"
         assert str(caught.value).startswith(f"the pass {text!r}, character {position}: {problem}")
-
-    def test_nearest_option_is_named(self) -> None:
-        with pytest.raises(EngineOptionError, match=r'Did you mean "count"\?$'):
-            read("cuont=1")
-        with pytest.raises(EngineOptionError, match=r'Did you mean "is_loud"\?$'):
-            read("is-loud=true")
-
-    def test_pass_without_options(self) -> None:
-        with pytest.raises(
-            EngineOptionError, match=r'reverse-steps has no option "x"; it has none'
-        ):
-            read_pass("reverse-steps{x=1}")
 
     def test_value_that_the_pass_itself_refuses(self) -> None:
         with pytest.raises(EngineOptionError, match='pass "take-all-options": count must be at le'):

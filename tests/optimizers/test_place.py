@@ -131,40 +131,9 @@ def test_retries_on_other_machines_need_some() -> None:
     assert placement_of(found["load"]).node_selector["couler.io/group"] in ("cpu", "memory", "gpu")
 
 
-@pytest.mark.parametrize("label", [("kubernetes.io/os", "linux"), ("kubernetes.io/hostname", "m1")])
-def test_labels_that_every_machine_has_need_not_be_stated(label: tuple[str, str]) -> None:
-    found, _ = placed(step("a", placement=Placement(node_selector=dict([label]))))
-    assert dict([label]).items() <= placement_of(found["a"]).node_selector.items()
-
-
 def test_unknown_prices_are_no_bargain() -> None:
     with pytest.raises(ConfigurationError, match="prices of machines are not known: c1, c2, m1"):
         placed(step("a"), pass_=Place("upward-rank{objective=cost}"))
-
-
-def test_it_is_never_worse_than_kubernetes_alone() -> None:
-    """Twelve small steps fit on one fast machine at the same time."""
-    cluster = Cluster(
-        (
-            machine("fast", "fast", cpu=64),
-            machine("slow-1", "slow", cpu=4),
-            machine("slow-2", "slow", cpu=4),
-        ),
-        speeds=(Speed(1e9), Speed(2e9, "fast")),
-    )
-    small = {"profile": Profile(operations=1e11), "resources": Resources(cpu="2")}
-    steps = [step(f"s{number}", **small) for number in range(12)]
-    found, context = placed(*steps, cluster=cluster)
-    assert {placement_of(one).node_selector["couler.io/group"] for one in found.values()} == {
-        "fast"
-    }
-    assert "All ends after 50 s by what is known of the steps" in context.reason
-
-
-def test_no_gpu_is_asked_for_where_a_model_uses_none() -> None:
-    found, _ = placed(step("fit", profile=NETWORK), pass_=Place(gpu_models=()))
-    assert found["fit"].resources is None
-    assert placement_of(found["fit"]).tolerations == ()
 
 
 def test_memory_decides_and_what_a_step_says_itself_stays() -> None:
@@ -182,15 +151,6 @@ def test_a_selector_of_the_step_is_kept_and_narrows_the_choice() -> None:
     arm = Placement(node_selector={"kubernetes.io/arch": "arm64"})
     with pytest.raises(InvalidWorkflowError, match="is amd64, not arm64"):
         placed(step("a", placement=arm))
-
-
-def test_within_its_group_a_step_prefers_the_machine_that_was_chosen() -> None:
-    cluster = Cluster((machine("c1", "cpu"), machine("c2", "cpu"), machine("x", "other", cpu=1)))
-    found, _ = placed(step("a", resources=Resources(cpu="2")), cluster=cluster)
-    affinity = placement_of(found["a"]).affinity["nodeAffinity"]
-    [term] = affinity["preferredDuringSchedulingIgnoredDuringExecution"]
-    [expression] = term["preference"]["matchExpressions"]
-    assert (expression["key"], len(expression["values"])) == ("kubernetes.io/hostname", 1)
 
 
 def test_bound_to_the_machine_alone() -> None:
@@ -301,40 +261,6 @@ def test_taints_are_tolerated_where_that_is_allowed() -> None:
     found, _ = placed(asks, cluster=cluster, pass_=Place(tolerate=("spot",)))
     assert placement_of(found["a"]).tolerations == (
         Toleration(key="spot", operator="Exists", effect="NoSchedule"),
-    )
-
-
-def order_of(found: Step) -> tuple[int | None, str | None]:
-    placement = placement_of(found)
-    return placement.priority, placement.priority_class
-
-
-def test_what_has_most_behind_it_starts_first() -> None:
-    found, _ = placed(
-        step("first", profile=Profile(seconds=5)),
-        step("long", "first", profile=Profile(seconds=60)),
-        step("short", "first", profile=Profile(seconds=2)),
-        step("last", "long", "short", profile=Profile(seconds=1)),
-        pass_=Place(urgent_class="urgent"),
-    )
-    told = {
-        name: (placement_of(one).priority, placement_of(one).priority_class)
-        for name, one in found.items()
-    }
-    assert told == {
-        "first": (66, "urgent"),
-        "long": (61, "urgent"),
-        "short": (3, None),
-        "last": (1, "urgent"),
-    }
-
-
-def test_a_priority_of_its_own_stays() -> None:
-    own = Placement(priority=7, priority_class="low")
-    found, _ = placed(step("a", placement=own), pass_=Place(urgent_class="urgent"))
-    assert (placement_of(found["a"]).priority, placement_of(found["a"]).priority_class) == (
-        7,
-        "low",
     )
 
 

@@ -6,13 +6,12 @@ import typing as t
 
 import pytest
 
-from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed, Taint
+from couler.cluster.model import Cluster, ClusterNode, Speed
 from couler.ir.policies import Profile, Resources
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Container, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.place import Place
-from couler.optimizers.placement.alike import peers_of
 
 GIB = 2**30
 
@@ -96,23 +95,6 @@ def hosts(affinity: t.Any) -> tuple[t.Any, t.Any]:
     )
 
 
-def test_live_machines_that_are_alike_are_taken_for_a_group() -> None:
-    kind = "node.kubernetes.io/instance-type"
-    small = [live(f"s{n}", kib_less=8 * n, labels={kind: "m5"}) for n in range(3)]
-    large = [live(f"l{n}", 64, 256, kib_less=8 * n, labels={kind: "m6"}) for n in range(2)]
-    cluster = Cluster((*small, *large))
-    some = step("a", resources=Resources(cpu="1"), profile=Profile(seconds=5))
-    steps, context = placed(some, cluster=cluster)
-    placement = steps["a"].placement
-    assert placement is not None
-    assert placement.node_selector == {kind: "m5"}
-    required, preferred = hosts(placement.affinity)
-    assert required is None
-    assert "s0" in str(preferred)
-    assert "On s0 and 2 like it, at best s0" in context.step_reasons["a"]
-    assert "1 on s0 and 2 like it" in context.reason
-
-
 def test_alike_machines_without_a_common_label_are_told_by_their_names() -> None:
     cluster = Cluster((*(live(f"s{n}") for n in range(3)), live("big", 64, 256)))
     some = step("a", resources=Resources(cpu="1"), profile=Profile(seconds=5))
@@ -127,28 +109,3 @@ def test_alike_machines_without_a_common_label_are_told_by_their_names() -> None
     placement = bound["a"].placement
     assert placement is not None
     assert placement.node_selector == {"kubernetes.io/hostname": "s0"}
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        live("b", 16),
-        live("b", gib=64),
-        live("b", architecture="arm64"),
-        live("b", gpus=Gpus("t4")),
-        live("b", taints=(Taint("spot"),)),
-        live("b", price_usd_per_h=1.0),
-        live("b", group="other"),
-        live("b", labels={"node.kubernetes.io/instance-type": "m5"}),
-    ],
-)
-def test_what_tells_machines_without_a_group_apart(other: ClusterNode) -> None:
-    cluster = Cluster((live("a"), other))
-    assert list(map(str, peers_of(cluster).values())) == ["a", other.group or "b"]
-
-
-def test_a_machine_with_a_speed_of_its_own_is_like_no_other() -> None:
-    nodes = (live("a"), live("b"), live("c"))
-    cluster = Cluster(nodes, speeds=(Speed(1e9), Speed(2e9, "b")))
-    found = peers_of(cluster)
-    assert [str(found[name]) for name in "abc"] == ["a and 1 like it", "b", "a and 1 like it"]

@@ -67,17 +67,6 @@ def test_pods_that_no_machine_can_run_are_an_error_with_their_type() -> None:
     assert "c1: has no GPU" in problem.message
 
 
-def test_pods_that_fit_are_told_and_the_manifest_stays() -> None:
-    before = job("ddp", pytorch(workers=2, gpus=2))
-    made, context = placed(before)
-    assert made.steps == (before,)
-    assert context.step_reasons["ddp"] == (
-        "It is not placed: a job's pods are of its operator. By what they ask for they fit: "
-        "1 x Master on cpu; 2 x Worker on gpu. Worker must tolerate the taints of GPUs there, "
-        "unless the cluster lets pods that ask for GPUs do so."
-    )
-
-
 def test_their_room_counts_in_the_plan() -> None:
     """By hand: each of two jobs takes all four GPUs for 10 s, so one waits for the other."""
     whole = pytorch(workers=2, gpus=2)

@@ -55,42 +55,6 @@ def place(
     return groups, context
 
 
-def test_what_earlier_runs_have_shown_goes_before_what_is_stated() -> None:
-    """By hand: 1e12 operations take 250 s on high as stated; learned, 100 s on low, 200 s there."""
-    stated, context = place(step("fit"))
-    assert stated == {"fit": "high"}
-    assert "takes 250 s there" in context.step_reasons["fit"]
-    timed = ran("l1", 1.0), ran("l1", 0.5), ran("l1", 9.0), ran("l1", 5.0, model="net")
-    timed = *timed, ran("h1", 2.0)
-    learned, context = place(step("fit"), timed=timed)
-    assert learned == {"fit": "low"}
-    assert "takes 100 s there" in context.step_reasons["fit"]
-    assert context.reason.endswith(
-        "Speeds by earlier runs: forest on high 5e9/s (median of 1 run), forest on low 1e10/s "
-        "(median of 3 runs). couler compile, validate and schedule put go by cluster.yaml alone, "
-        "so they may choose otherwise: write these speeds into it (couler cluster speeds --format "
-        "yaml), or leave them out (place{learn=false})."
-    )
-    assert context.facts == {
-        "speeds": [
-            {
-                "model": "forest",
-                "group": "high",
-                "operations_per_s": 5e9,
-                "measurements": 1,
-                "is_used": True,
-            },
-            {
-                "model": "forest",
-                "group": "low",
-                "operations_per_s": 1e10,
-                "measurements": 3,
-                "is_used": True,
-            },
-        ]
-    }
-
-
 @pytest.mark.parametrize("timed", [None, (), (ran("elsewhere", 1.0),), (ran("l1", 0.0),)])
 def test_without_measurements_nothing_is_other_than_it_was(timed: Sequence[Timed] | None) -> None:
     before, context = place(step("fit"), timed=None)
@@ -131,19 +95,6 @@ def test_a_stated_speed_is_scaled_by_what_the_measured_groups_have_shown() -> No
     [told] = context.facts["scaled_speeds"]
     assert (told["model"], told["group"]) == ("forest", "high")
     assert (told["stated_operations_per_s"], round(told["factor"], 9)) == (4e9, 0.2)
-
-
-def test_one_run_does_not_invert_the_choice() -> None:
-    """By hand: low is shown ten times as fast as stated, and so is high taken to be: 25 s."""
-    found, context = place(step("fit"), timed=[ran("l1", 1.0)])
-    assert found == {"fit": "high"}
-    assert "takes 25 s there" in context.step_reasons["fit"]
-
-
-def test_where_nothing_relates_the_two_the_plan_says_so() -> None:
-    half = Cluster((LOW, HIGH), speeds=(Speed(1e9, "high", "forest"),))
-    _, context = place(step("fit"), timed=[ran("l1", 1.0)], cluster=half)
-    assert "What is stated for forest on high may be in another unit" in context.reason
 
 
 def test_speeds_of_a_misspelt_kind_are_told() -> None:

@@ -34,10 +34,8 @@ from couler.optimizers.passes.place import Place
 from couler.optimizers.passes.roll_loops import RollLoops
 from couler.optimizers.passes.split import Split
 from couler.optimizers.pipeline import Pipeline
-from couler.optimizers.placement.flattening import Level
 from couler.optimizers.placement.planned_times import planned_times
 from couler.optimizers.placement.registry import read_strategy
-from couler.optimizers.placement.report import Report, TaskSpan
 from couler.optimizers.placement.scaling import speeds_of
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.strategy import Rules
@@ -103,13 +101,6 @@ def test_without_the_pass_they_go_by_profiles() -> None:
     _, log = Pipeline((RollLoops(),)).run(workflow)
     assert pass_of_times(log.records) is None
     assert rows_of(workflow, log.records)[-1].estimates[1].seconds == Figure(5.0, 1, 1)
-
-
-def test_times_that_are_guessed_are_not_known() -> None:
-    workflow = flow(step("a"), step("b", "a", operations=None))
-    context = placed(workflow)
-    assert context.times == {"a": StepTime(11.0, 11.0, 1.0)}
-    assert critical_path(workflow, times=context.times) == Figure(11.0, 1, 2)
 
 
 def test_a_foreach_ends_with_its_longest_item_and_costs_the_mean() -> None:
@@ -190,51 +181,6 @@ def test_the_critical_path_is_never_longer_than_the_plan(seed: int) -> None:
 TWO = Cluster((machine("quick"), machine("slow")), speeds=(Speed(1.5, "quick"), Speed(1.0)))
 
 
-def planned(workflow: Workflow, cluster: Cluster) -> tuple[float, float]:
-    """Return the critical path and the end of the plan of the pass."""
-    workload = workload_of(workflow, cluster=cluster)
-    strategy = read_strategy("kubernetes{memory_margin=1.0, seed=2}")
-    rules = Rules("tasks", "requests", 0.0, 0.0, 1.0)
-    report = simulate([workload.pipeline], cluster, strategy, speeds_of(cluster, {}), rules)
-    figure = critical_path(workflow, times=planned_times(workload, report))
-    assert figure.value is not None
-    return figure.value, report.total_s
-
-
-def test_groups_in_turn_take_what_a_chain_of_them_takes() -> None:
-    # Items 0, 2 and 4 follow each other, as 1 and 3 do. The shorter chain says nothing of the end.
-    inner = step("fit", operations=15)
-    each = step("each", action=Group(steps=(inner,)), foreach=over(5, 2), operations=None)
-    workflow = flow(each.model_copy(update={"profile": None, "resources": None}))
-    workload = workload_of(workflow, cluster=TWO)
-    assert workload.levels["each/fit"] == (Level(5, 3, 2, is_group=True),)
-    spans = tuple(
-        TaskSpan("w", f"each/fit[{number}]", node, 0.0, seconds)
-        for number, (node, seconds) in enumerate([("quick", 10.0), ("slow", 15.0)] * 2)
-    )
-    spans += (TaskSpan("w", "each/fit[4]", "quick", 0.0, 10.0),)
-    times = planned_times(workload, Report((), spans))
-    assert times == {"each/fit": StepTime(10.0, 12.0)}
-    assert critical_path(workflow, times=times) == Figure(30.0, 1, 1)
-
-
-def test_limits_inside_of_a_foreach_are_those_of_the_plan() -> None:
-    inner = step("fit", operations=15, foreach=over(3, 2))
-    each = step("each", action=Group(steps=(inner,)), foreach=over(2), operations=None)
-    workflow = flow(each.model_copy(update={"profile": None, "resources": None}))
-    workload = workload_of(workflow, cluster=TWO)
-    # Of six at most four run at once, so the three of one item do: the second is the longer one.
-    assert workload.levels["each/fit"] == (Level(2, 1, None, True), Level(3, 2, 4, False))
-    spans = tuple(
-        TaskSpan("w", f"each/fit[{number}]", "quick", 0.0, seconds)
-        for number, seconds in enumerate((4.0, 6.0, 4.0, 4.0, 4.0, 10.0))
-    )
-    times = planned_times(workload, Report((), spans))
-    assert times["each/fit"].path_s == pytest.approx((6.0 + 10.0) / 2 / 2)
-    path_s, total_s = planned(workflow, TWO)
-    assert path_s <= total_s + 1e-6
-
-
 def test_each_item_of_a_job_has_pods_of_its_own() -> None:
     spec = {"template": {"spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}}}
     manifest = {
@@ -246,16 +192,6 @@ def test_each_item_of_a_job_has_pods_of_its_own() -> None:
     workflow = flow(fit)
     context = placed(workflow, PAIR)
     assert context.times == placed(flow(step("fit", foreach=over(11))), PAIR).times
-
-
-def test_nobody_knows_what_takes_no_time_among_others_that_take_none() -> None:
-    workflow = flow(
-        step("a", operations=None, profile=Profile(seconds=0)), step("b", operations=None)
-    )
-    context = placed(workflow, Cluster((machine("only"),)))
-    assert context.times is not None
-    assert list(context.times) == ["a"]
-    assert "Nothing tells how long b takes, so 0 s is taken." in context.reason
 
 
 def test_what_goes_by_profiles_is_not_said_to_go_by_machines() -> None:

@@ -64,36 +64,6 @@ def test_runs_come_before_operations_and_profiles_before_runs() -> None:
     )
 
 
-def test_bytes_that_the_profile_leaves_open_are_those_of_earlier_runs() -> None:
-    profiles, log = filled(
-        step("open", Profile(seconds=1, memory_bytes=7)),
-        step("own", Profile(output_bytes=3)),
-        history=history(
-            open=Measured(seconds=9, output_bytes=2000), own=Measured(seconds=9, output_bytes=5)
-        ),
-    )
-    assert profiles == {
-        "open": Profile(seconds=1, memory_bytes=7, output_bytes=2000),
-        "own": Profile(seconds=9, output_bytes=3),
-    }
-    assert log.records[0].step_reasons == {
-        "open": "1 s by its profile; outputs of 2,000 bytes by earlier runs.",
-        "own": "9 s by 1 run.",
-    }
-
-
-def test_what_a_history_tells_without_a_count_is_taken_as_well() -> None:
-    profiles, log = filled(step("a"), history=history(a=Profile(seconds=5)))
-    assert profiles["a"] == Profile(seconds=5)
-    assert log.records[0].step_reasons["a"] == "5 s by earlier runs."
-
-
-def test_what_is_filled_is_a_profile_of_the_ir() -> None:
-    """A number of runs is no field of the IR."""
-    profiles, _ = filled(step("a"), history=history(a=Measured(seconds=5, runs=3)))
-    assert type(profiles["a"]) is Profile
-
-
 def test_earlier_runs_are_asked_once_and_only_for_what_is_open() -> None:
     asked: list[int] = []
 
@@ -119,14 +89,6 @@ def test_throughput_is_an_option() -> None:
 def test_a_throughput_that_cannot_be(rate: str) -> None:
     with pytest.raises(EngineOptionError, match="throughput_ops_per_s is above 0"):
         read_pass(f"profile{{throughput_ops_per_s={rate}}}")
-
-
-def test_long_times_are_told_in_whole_seconds() -> None:
-    _, log = filled(step("a", Profile(seconds=7200.25)), step("b", Profile(operations=1.23456e12)))
-    assert log.records[0].step_reasons == {
-        "a": "7,200 s by its profile.",
-        "b": "1,235 s by 1.235e12 operations at 1e9/s.",
-    }
 
 
 def test_a_step_of_no_operations_takes_no_time() -> None:
@@ -162,11 +124,6 @@ def test_steps_inside_of_groups_and_exit_handlers_are_filled_and_groups_and_paus
         "tell": None,
     }
     assert len(log.records[0].step_reasons) == 3
-
-
-def test_a_workflow_without_anything_to_fill_stays_the_same_object() -> None:
-    workflow = Workflow(name="w", steps=(step("a"), step("b", Profile(seconds=1))))
-    assert FillProfiles().run(workflow, PassContext()) is workflow
 
 
 @settings(max_examples=8)

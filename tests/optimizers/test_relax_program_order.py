@@ -59,11 +59,6 @@ def step(name: str, *after: str, also: tuple[str | Dependency | AnyOf, ...] = ()
 
 
 class TestMarks:
-    def test_calls_in_a_row(self) -> None:
-        for name in "abc":
-            box(name)
-        assert [one.program_order for one in program().steps] == [(), ("a",), ("b",)]
-
     def test_what_the_program_names_as_well_is_no_mark(self) -> None:
         a, b, c = (box(name) for name in "abc")
         couler.chain(b, c)
@@ -81,11 +76,6 @@ class TestMarks:
 
 
 class TestData:
-    def test_independent_steps_start_at_once(self) -> None:
-        for name in "abc":
-            box(name)
-        assert waits(relaxed(program())) == {"a": (), "b": (), "c": ()}
-
     def test_readers_wait_for_what_they_read(self) -> None:
         load = box("load")
         box("other")
@@ -109,16 +99,6 @@ class TestData:
         assert isinstance(made, Group)
         assert [one.depends_on for one in made.steps] == [(), ()]
 
-    def test_nothing_to_relax_is_the_same_workflow(self) -> None:
-        workflow = flow("w", step("a"), step("b", also=("a",)))
-        assert relaxed(workflow) is workflow
-
-    def test_reason(self) -> None:
-        _, log = Pipeline((RelaxProgramOrder(),)).run(flow("w", step("a"), step("b", "a")))
-        assert log.records[0].reason == (
-            "1 dependency is left out that only the order of the program asks for."
-        )
-
 
 PAUSE = Suspend(seconds=1.0)
 
@@ -139,17 +119,6 @@ class TestBarriers:
         steps = [step("a"), step("b", "a"), barrier.model_copy(update=order), step("c", "s")]
         made = waits(relaxed(flow("w", *steps, step("d", "c")), "s"))
         assert made == {"a": (), "b": (), "s": ("b", "a"), "c": ("s",), "d": ("s",)}
-
-    def test_across_an_edge_that_the_program_names(self) -> None:
-        pause = Step(name="s", action=PAUSE)
-        steps = [pause, step("b", "s"), step("c", also=("b",)), step("d", "c")]
-        assert waits(relaxed(flow("w", *steps)))["d"] == ("s",)
-
-    def test_waits_for_nothing_twice(self) -> None:
-        steps = [step("a"), step("b", "a", also=()), sh("c", "echo", ref("b"), depends_on=["b"])]
-        steps[2] = steps[2].model_copy(update={"program_order": ("b",)})
-        pause = Step(name="s", action=PAUSE, depends_on=("c",), program_order=("c",))
-        assert waits(relaxed(flow("w", *steps, pause)))["s"] == ("c", "a")
 
     @given(acyclic_edges(), st.data())
     @settings(max_examples=60)

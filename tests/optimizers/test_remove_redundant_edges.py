@@ -7,9 +7,7 @@ from hypothesis import given, settings
 
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.walk import predecessors
-from couler.ir.workflow import ExitHandler, Group, Step, Workflow
-from couler.optimizers.base import PassContext
+from couler.ir.workflow import ExitHandler, Group, Step
 from couler.optimizers.passes.remove_redundant_edges import RemoveRedundantEdges
 from couler.optimizers.pipeline import Pipeline
 from tests.corpus.build import (
@@ -43,21 +41,6 @@ def reduced(*steps: Step) -> dict[str, tuple[object, ...]]:
 
 
 CHAIN = (step("a"), step("b", "a"))
-
-
-def test_shortcut_over_a_chain() -> None:
-    steps = (*CHAIN, step("c", "b"), step("d", "a", "b", "c"))
-    assert reduced(*steps)["d"] == ("c",)
-
-
-def test_diamond_stays() -> None:
-    steps = (*CHAIN, step("c", "a"), step("d", "b", "c"))
-    assert reduced(*steps) == {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
-
-
-def test_chain_of_reads() -> None:
-    steps = (step("a"), sh("b", "echo", ref("a")), sh("c", "echo", ref("b"), depends_on=["a"]))
-    assert reduced(*steps)["c"] == ()
 
 
 def test_name_of_what_is_read_anyway() -> None:
@@ -95,11 +78,6 @@ def test_failures_and_alternatives_stay() -> None:
     }
 
 
-def test_what_is_named_twice_stays() -> None:
-    steps = (*CHAIN, step("x"), step("c", "a", any_of("a", "x"), "b"))
-    assert reduced(*steps)["c"] == ("a", any_of("a", "x"), "b")
-
-
 class TestSkips:
     """A step that is skipped below a failure hands it on to those that are skipped as well."""
 
@@ -117,15 +95,6 @@ class TestSkips:
     def test_a_leaf_that_cannot_be_skipped_needs_it_not(self) -> None:
         steps = (self.FAILED, self.SKIPPED, step("b", "a"), step("c", "a", "b"))
         assert reduced(*steps)["c"] == ("b",)
-
-    def test_a_step_that_is_skipped_below_successes_has_no_failed_branch(self) -> None:
-        steps = (step("x"), step("a", "x", when=FALSE), step("b", "a"))
-        assert reduced(*steps, step("c", "a", "b", when=FALSE))["c"] == ("b",)
-
-    def test_which_must_hold_all_the_way_up(self) -> None:
-        above = (self.FAILED, step("y", on_completion("x"), when=FALSE), step("a", "y", when=FALSE))
-        steps = (*above, step("b", "a"), step("c", "a", "b", when=FALSE))
-        assert reduced(*steps)["c"] == ("a", "b")
 
     def test_completion_of_a_step_that_failed(self) -> None:
         steps = (
@@ -180,14 +149,3 @@ def test_is_the_transitive_reduction(edges: dict[str, tuple[str, ...]]) -> None:
             assert all(one not in after.ancestors(other) for other in others)
     again, _ = Pipeline((RemoveRedundantEdges(),)).run(planned)
     assert again is planned
-
-
-def test_many_shortcuts_at_once() -> None:
-    """More starts of paths than are followed at the same time."""
-    count = 5000
-    steps = [step("s0"), step("s1", "s0"), step("s2", "s1")]
-    steps += [step(f"s{n}", f"s{n - 2}", f"s{n - 1}", "s0") for n in range(3, count)]
-    planned = RemoveRedundantEdges().run(Workflow(name="w", steps=tuple(steps)), PassContext())
-    assert [predecessors(one) for one in planned.steps[1:]] == [
-        (f"s{n - 1}",) for n in range(1, count)
-    ]

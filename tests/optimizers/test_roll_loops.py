@@ -7,7 +7,7 @@ import pytest
 import couler
 from couler.ir.storage import EnvVar
 from couler.ir.values import Literal
-from couler.ir.workflow import Container, Group, Step, Workflow
+from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.log import PassLog
 from couler.optimizers.passes.roll_loops import RollLoops
 from couler.optimizers.pipeline import Pipeline
@@ -43,21 +43,6 @@ def rolled(workflow: Workflow, at_least: int = 3) -> tuple[Workflow, PassLog]:
 
 def names(workflow: Workflow) -> list[str]:
     return [step.name for step in workflow.steps]
-
-
-def test_calls_are_items_in_program_order() -> None:
-    planned, log = rolled(flow("w", *three("hello")))
-    [step] = planned.steps
-    assert step.name == "say"
-    assert step.foreach is not None
-    assert step.foreach.over == {"arg_3": Literal(value=["w0", "w1", "w2"])}
-    assert isinstance(step.action, Container)
-    assert step.action.args[2:] == ("hello", item("arg_3"))
-    assert step.origin == "roll-loops"
-    assert log.source_steps("say") == ("say-0", "say-1", "say-2")
-    assert log.records[0].reason == (
-        "Calls that differ in arguments only are items of a foreach: say of 3."
-    )
 
 
 def test_states_are_told_by_the_names_of_the_calls() -> None:
@@ -129,13 +114,6 @@ def test_inside_of_groups() -> None:
     assert log.source_steps("g/say") == ("g/say-0", "g/say-1", "g/say-2")
 
 
-def test_how_many_there_must_be() -> None:
-    workflow = flow("w", *three()[:2])
-    assert rolled(workflow)[0] is workflow
-    assert names(rolled(workflow, at_least=2)[0]) == ["say"]
-    assert names(rolled(flow("w", three()[0]), at_least=0)[0]) == ["say-0"]
-
-
 class TestNotRolled:
     def stays(self, *steps: Step) -> None:
         workflow = flow("w", sh("first", "echo"), *steps)
@@ -144,13 +122,6 @@ class TestNotRolled:
     @pytest.mark.parametrize("entry", [on_failure("say-1"), any_of("say-1", "first")], ids=str)
     def test_of_one_of_them_more_is_asked(self, entry: object) -> None:
         self.stays(*three(), sh("after", "true", depends_on=[entry]))
-
-    def test_a_step_that_waits_for_some_of_them(self) -> None:
-        self.stays(*three(), sh("after", "true", depends_on=["say-0", "say-1"]))
-
-    def test_steps_that_wait_for_others(self) -> None:
-        steps = three()
-        self.stays(*steps[:2], steps[2].model_copy(update={"depends_on": ("first",)}))
 
     def test_outputs(self) -> None:
         self.stays(*three(result="str"))
@@ -161,10 +132,6 @@ class TestNotRolled:
         self.stays(*three()[:2], say("say-2", "w2", timeout_s=3.0))
         self.stays(*three()[:2], say("say-2", "w2", "w3"))
 
-    @pytest.mark.parametrize("word", ["{{x}}", "$(HOME)", "$$"])
-    def test_texts_that_engines_read(self, word: str) -> None:
-        self.stays(*three()[:2], say("say-2", word))
-
     @pytest.mark.parametrize("value", [5, True, 1.5, None, ["x"]])
     def test_literals_of_other_kinds(self, value: object) -> None:
         self.stays(*three()[:2], say("say-2", Literal(value=value)))
@@ -172,14 +139,6 @@ class TestNotRolled:
     def test_lists_that_are_too_large_to_travel(self) -> None:
         long = [say(f"say-{n}", "x" * 30_000 + str(n)) for n in range(3)]
         self.stays(*long)
-
-    def test_lists_of_other_kinds_are_not_blamed_on_their_size(self) -> None:
-        mixed = [say(f"say-{n}", "x" * 30_000 + str(n)) for n in range(3)]
-        mixed += [say("say-3", Literal(value=3))]
-        assert rolled(flow("w", *mixed))[1].records[0].reason == ""
-
-    def test_equal_calls(self) -> None:
-        self.stays(*(say(f"say-{n}", "x") for n in range(3)))
 
 
 def test_calls_of_a_typed_step() -> None:

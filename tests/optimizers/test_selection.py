@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import typing as t
 
 import pytest
 
 from couler.errors import ConfigurationError, EngineOptionError
-from couler.optimizers import pipeline as pipeline_module
 from couler.optimizers.base import options_of
-from couler.optimizers.pipeline import default_pipeline
 from couler.optimizers.registry import built_in_pass
 from couler.optimizers.selection import select_passes
 
@@ -33,21 +30,6 @@ TAGGED = ("tag-steps", {"key": "tag", "values": ("yes",)})
 REVERSED: tuple[str, dict[str, t.Any]] = ("reverse-steps", {})
 
 
-def test_pipelines() -> None:
-    assert told("none") == []
-    assert told("two") == [TAGGED_A, REVERSED]
-    assert select_passes() == default_pipeline().passes
-
-
-def test_added_comes_last() -> None:
-    assert told("none", add=["reverse-steps", "tag-steps"]) == [REVERSED, TAGGED]
-    assert told("two", add=["wrap-steps{into=x}"]) == [
-        TAGGED_A,
-        REVERSED,
-        ("wrap-steps", {"into": "x"}),
-    ]
-
-
 def test_added_with_options_takes_the_place_of_those_of_its_name() -> None:
     assert told("two", add=["tag-steps{key=b}"]) == [
         ("tag-steps", {"key": "b", "values": ("yes",)}),
@@ -56,12 +38,6 @@ def test_added_with_options_takes_the_place_of_those_of_its_name() -> None:
     assert told("two", add=["tag-steps{}"]) == [TAGGED, REVERSED]
     assert told("two", add=["tag-steps"]) == [TAGGED_A, REVERSED]
     assert told("twice", add=["tag-steps{key=a}"]) == [TAGGED_A, REVERSED, TAGGED_A]
-
-
-def test_left_out() -> None:
-    assert told("two", without=["tag-steps"]) == [REVERSED]
-    assert told("twice", without=["tag-steps"]) == [REVERSED]
-    assert told("two", without=["wrap-steps"]) == [TAGGED_A, REVERSED]
 
 
 @pytest.mark.parametrize(
@@ -84,35 +60,10 @@ def test_wrong_named_pipeline_is_a_matter_of_configuration() -> None:
         select_passes("wrong", named=NAMED)
 
 
-def test_default_passes_are_found_without_looking_at_other_plugins(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    own = importlib.metadata.EntryPoint("own", f"{__name__}:Own", "couler.passes")
-
-    def refuse(*_args: object, **_kwargs: object) -> t.NoReturn:
-        raise AssertionError("all distributions are read")
-
-    brought = importlib.metadata.EntryPoints([own])
-    monkeypatch.setattr("couler.plugins._own_plugins", lambda _where: brought)
-    monkeypatch.setattr("couler.plugins._find", refuse)
-    monkeypatch.setattr(pipeline_module, "_DEFAULT_PASSES", ("own",))
-    monkeypatch.setattr(importlib.metadata.EntryPoint, "load", lambda _entry: Own)
-    assert [type(one) for one in default_pipeline().passes] == [Own]
-
-
 def test_own_pass_that_is_not_there_is_looked_for_among_all() -> None:
     assert built_in_pass("tag-steps").name == "tag-steps"
     with pytest.raises(EngineOptionError, match='no pass "gone"'):
         built_in_pass("gone")
-
-
-class Own:
-    """A pass."""
-
-    name = "own"
-
-    def run(self, workflow: object, context: object) -> object:
-        return workflow
 
 
 def test_passes_that_are_added_come_before_those_that_fit_the_engine() -> None:

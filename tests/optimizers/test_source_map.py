@@ -13,7 +13,7 @@ import pytest
 from couler import stages
 from couler.ir.policies import Cache
 from couler.ir.source_map import SourceMap
-from couler.ir.workflow import ExitHandler, Step, Workflow
+from couler.ir.workflow import Step, Workflow
 from couler.optimizers.passes.merge_common_steps import MergeCommonSteps
 from couler.optimizers.passes.roll_loops import RollLoops
 from couler.optimizers.pipeline import Pipeline
@@ -41,21 +41,6 @@ def test_merged_steps_and_all_inside_of_them() -> None:
 
     found = mapped(flow("w", load("a"), load("b"), sh("z", "echo 3")), "merge-common-steps")
     assert found == SourceMap({"b": ("a",), "b/x": ("a/x",), "b/y": ("a/y",)})
-
-
-def test_steps_of_exit_handlers() -> None:
-    steps = tuple(sh(name, "echo 1", cache=Cache(), result=None) for name in ("mail", "post"))
-    workflow = flow(
-        "w", sh("a", "true"), exit_handlers=(ExitHandler(name="tell", on="any", steps=steps),)
-    )
-    found = mapped(workflow, "merge-common-steps")
-    assert found == SourceMap({"exit:tell/post": ("exit:tell/mail",)})
-    assert list(map(str, found.find("exit:tell/post[2]"))) == ["exit:tell/mail[2]"]
-
-
-def test_calls_are_items_of_a_foreach_also_in_groups() -> None:
-    found = mapped(flow("w", *calls(3), group("g", *calls(3))), "roll-loops")
-    assert found.steps == {f"{g}say-{n}": (f"{g}say[{n}]",) for g in ("", "g/") for n in range(3)}
 
 
 def test_one_pass_after_the_other() -> None:

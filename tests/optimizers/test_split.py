@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 import typing as t
 
 import pytest
@@ -36,18 +35,6 @@ def test_what_is_small_enough_stays_the_same_object() -> None:
     for context in (PassContext(), weighed(Limits()), weighed(Limits(scope_steps=10))):
         assert Split().run(workflow, context) is workflow
         assert context.reason == ""
-
-
-def test_a_scope_with_too_many_steps_gets_groups_and_nothing_else_changes() -> None:
-    workflow = Workflow(name="w", steps=layers(10, 7))
-    context = weighed(Limits(scope_steps=30))
-    made = Split().run(workflow, context)
-    assert unlabelled(made) == workflow
-    sizes = [len(names) for names in parts_of(made).values()]
-    assert sum(sizes) == 70
-    assert max(sizes) <= 30
-    assert all(re.fullmatch(r"/\d+", name) for name in parts_of(made))
-    assert "The workflow has 70 steps, and the engine takes 30 in one: " in context.reason
 
 
 def test_what_a_part_takes_besides_its_steps_is_counted() -> None:
@@ -112,15 +99,6 @@ def test_a_second_time_changes_nothing() -> None:
 def test_a_workflow_that_the_engine_cannot_run_is_left_to_its_check() -> None:
     workflow = Workflow(name="w", steps=layers(10, 7))
     assert Split(group_steps=5).run(workflow, PassContext(weigh=lambda _: None)) is workflow
-
-
-def test_more_groups_than_a_scope_takes_are_left_to_the_engines_check() -> None:
-    workflow = Workflow(name="w", steps=tuple(step(f"s{n}") for n in range(101)))
-    context = weighed(Limits(scope_steps=10))
-    assert Split().run(workflow, context) is workflow
-    assert "is not split, as no split fits: the budget needs 11 parts; at most 10" in context.reason
-    fits = Workflow(name="w", steps=workflow.steps[:100])
-    assert len(parts_of(Split().run(fits, weighed(Limits(scope_steps=10))))) == 10
 
 
 def test_what_no_part_can_hold_is_refused_by_name() -> None:

@@ -55,13 +55,6 @@ def test_a_run_takes_something_by_itself() -> None:
     assert max(map(len, parts_of(made).values())) == 15
 
 
-def test_definitions_limit_runs_too() -> None:
-    workflow = Workflow(name="w", steps=tuple(step(f"s{n}") for n in range(50)))
-    limits = Limits(run_definitions=21, takes_runs=True)
-    made = Split().run(workflow, weighed(limits, own=50))
-    assert max(map(len, parts_of(made).values())) == 20  # one is the run's own
-
-
 def test_runs_have_groups_and_are_made_smaller_until_these_fit() -> None:
     workflow = Workflow(name="w", steps=layers(40, 10))
     limits = Limits(

@@ -36,15 +36,6 @@ def test_steps_that_must_stay_in_the_first_run_do() -> None:
     assert told + '"s9-6".' in context.reason
 
 
-def test_only_what_stays_has_no_run_where_the_rest_is_one() -> None:
-    steps = (*(step(f"a{n}") for n in range(20)), step("z", "a3"))
-    limits = Limits(run_bytes=2_050, takes_runs=True)
-    engine = Engine(limits, stays={"z": "it is read"})
-    made = Split().run(Workflow(name="w", steps=steps), PassContext(weigh=engine.weigh))
-    assert {one.part.run for one in made.steps if one.part} == {"run-1"}
-    assert [one.name for one in made.steps if one.part is None] == ["z"]
-
-
 def test_nothing_has_runs_where_all_steps_must_stay() -> None:
     workflow = Workflow(name="w", steps=layers(10, 7))
     engine = Engine(

@@ -61,14 +61,6 @@ def test_where_nobody_gives_outcomes_nothing_is_done() -> None:
     assert "Nobody" in context.reason
 
 
-def test_what_the_program_leaves_open_is_filled() -> None:
-    made, context = tuned(flow(fit()), {"rate": 0.05, "solver": "sgd"})
-    assert values(made) == {"rate": 0.05, "solver": "sgd"}
-    assert [one.type for one in made.steps[0].inputs] == ["json", "str"]
-    assert context.step_reasons["fit"] == "rate is 0.05: best of 12. solver is sgd: best of 12."
-    assert context.reason == "2 of 2 hyperparameters of fit are filled."
-
-
 def test_what_the_program_sets_stays_unless_it_is_overridden() -> None:
     workflow = flow(fit(given("rate", 0.1, "float")))
     made, context = tuned(workflow, {"rate": 0.05})
@@ -150,13 +142,6 @@ def test_operations_of_other_hyperparameters_are_dropped() -> None:
     assert "operations" in context.step_reasons["fit"]
     unchanged, _ = tuned(ir, {"n_estimators": 10})
     assert unchanged.steps[0].profile == before
-
-
-def test_a_second_time_changes_nothing() -> None:
-    made, _ = tuned(flow(fit()), {"rate": 0.05}, override=True)
-    again, context = tuned(made, {"rate": 0.05}, override=True)
-    assert again is made
-    assert "it is 0.05 already" in context.step_reasons["fit"]
 
 
 def test_what_the_step_does_not_have_is_refused_with_the_nearest_name() -> None:

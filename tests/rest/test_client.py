@@ -74,14 +74,6 @@ def test_a_busy_server_is_asked_again(server: FaultyServer, client: RestClient, 
     assert len(server.asked) == 3
 
 
-def test_a_failure_in_the_server_is_no_reason_to_do_it_twice(
-    server: FaultyServer, client: RestClient
-) -> None:
-    server.answers = [says(500, {"message": "boom"}), says(200, 7)]
-    with pytest.raises(RestError, match=r"500: boom"):
-        client.call("POST", "/x", send={})
-
-
 def test_a_question_that_may_have_been_heard_is_not_repeated(
     server: FaultyServer, client: RestClient
 ) -> None:
@@ -92,23 +84,10 @@ def test_a_question_that_may_have_been_heard_is_not_repeated(
     assert client.call("POST", "/x", send={}, repeat=True) == 7
 
 
-def test_half_an_answer_is_none(server: FaultyServer, client: RestClient) -> None:
-    server.answers = [half(b'{"a": 1}'), says(200, 7)]
-    assert client.call("GET", "/x") == 7
-
-
 def test_what_is_no_json_is_said(server: FaultyServer, client: RestClient) -> None:
     server.answers = [says(200, b"<html>a page</html>")]
     with pytest.raises(RestError, match=r"no JSON. Is this the address of the server's interface"):
         client.call("GET", "/x")
-
-
-def test_patience_has_an_end(server: FaultyServer) -> None:
-    server.answers = [says(503, {"message": "starting"})]
-    impatient = RestClient("argo", server.address, extra="argo", patience=IMPATIENT)
-    with impatient, pytest.raises(RestError, match=r"503: starting"):
-        impatient.call("GET", "/x")
-    assert len(server.asked) == 1
 
 
 def test_a_server_that_is_silent_is_given_up(server: FaultyServer) -> None:
@@ -186,15 +165,6 @@ def test_lines_are_asked_for_with_a_new_token_once(server: FaultyServer, tmp_pat
     assert told == ["Bearer old", "Bearer old", "Bearer new", "Bearer new", "Bearer new"]
 
 
-def test_lines_without_another_token_are_refused_at_once(
-    server: FaultyServer, client: RestClient
-) -> None:
-    server.answers = [says(401, {"message": "expired"})]
-    with pytest.raises(RestError, match="401: expired"):
-        list(client.lines("/log"))
-    assert len(server.asked) == 1
-
-
 def test_no_other_token_after_an_attempt_that_may_have_been_heard(
     server: FaultyServer, tmp_path: Path
 ) -> None:
@@ -211,12 +181,6 @@ def test_no_other_token_after_an_attempt_that_may_have_been_heard(
         assert not isinstance(caught.value, RefusedError)
         with pytest.raises(ConfigurationError, match="cannot be read"):
             client.call("POST", "/x", send={}, repeat=True)
-
-
-def test_lines_come_as_they_are(server: FaultyServer, client: RestClient) -> None:
-    text = 'a\u2028b\r\n\n{"c": 1}\nlast'
-    server.answers = [says(200, text.encode())]
-    assert list(client.lines("/log")) == ["a\u2028b", "", '{"c": 1}', "last"]
 
 
 def test_lines_that_break_off_are_an_error_after_what_came(

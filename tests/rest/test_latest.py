@@ -29,18 +29,6 @@ class Asked:
         return self.count
 
 
-def test_what_can_change_is_kept_for_a_while() -> None:
-    clock, ask = Clock(), Asked()
-    latest = Latest(2.0, lasts=lambda _: False, clock=clock)
-    assert [latest.of("a", ask), latest.of("a", ask)] == [1, 1]
-    clock.now = 1.9
-    assert latest.of("a", ask) == 1
-    clock.now = 2.0
-    assert latest.of("a", ask) == 2
-    assert latest.of("b", ask) == 3
-    assert latest.of("a", ask) == 4
-
-
 def test_what_lasts_is_kept_until_something_is_done() -> None:
     clock, ask = Clock(), Asked()
     latest = Latest(2.0, lasts=lambda _: True, clock=clock)
@@ -50,13 +38,6 @@ def test_what_lasts_is_kept_until_something_is_done() -> None:
     with pytest.raises(KeyError), latest.changing():
         raise KeyError
     assert latest.of("a", ask) == 1
-
-
-def test_what_does_not_suit_is_asked_for_again_and_given_the_last() -> None:
-    latest = Latest(2.0, lasts=lambda _: True, clock=Clock())
-    latest.note("a", 7)
-    assert latest.of("a", lambda last: (last or 0) + 1, lambda value: value > 7) == 8
-    assert latest.of("a", lambda _: 0, lambda value: value > 7) == 8
 
 
 def test_what_cannot_be_asked_leaves_what_was_kept() -> None:

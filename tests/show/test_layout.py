@@ -69,52 +69,10 @@ def test_arrow_leads_down_unless_it_closes_a_cycle() -> None:
     assert levels.order[0] == [0]
 
 
-def test_source_stands_next_to_what_needs_it() -> None:
-    links = [Link(0, 1), Link(1, 2), Link(2, 3), Link(4, 3)]
-    levels = arrange_levels([10.0] * 5, links, 900.0)
-    assert 4 in levels.order[2]
-    assert not [chain for chain in levels.chains if len(chain) > 2]
-
-
 def test_crossings_are_taken_out() -> None:
     crossed = [Link(0, 5), Link(1, 4), Link(2, 3), Link(0, 4)]
     levels = arrange_levels([10.0] * 6, crossed, 900.0)
     assert _crossings(levels) == 0
-
-
-def test_crossings_are_counted() -> None:
-    levels = Levels([[0, 1], [2, 3]], [[], [], [1], [0]], [[3], [2], [], []], [], 4)
-    levels.renumber()
-    assert _crossings(levels) == 1
-
-
-def test_diamond_is_symmetrical_and_a_chain_straight() -> None:
-    _, _, columns = place([80.0] * 4, [Link(0, 1), Link(0, 2), Link(1, 3), Link(2, 3)])
-    assert columns[0] == columns[3] == (columns[1] + columns[2]) / 2
-    _, _, chain = place([80.0, 200.0, 30.0], [Link(0, 1), Link(1, 2)])
-    assert len(set(chain)) == 1
-
-
-def test_long_arrow_is_straight_between_its_ends() -> None:
-    links = [Link(0, 1), Link(1, 2), Link(2, 3), Link(3, 4), Link(0, 4)]
-    levels, _, columns = place([80.0] * 5, links)
-    bends = levels.chains[-1][1:-1]
-    assert len(bends) == 3
-    assert len({columns[bend] for bend in bends}) == 1
-
-
-def test_arrows_of_one_source_share_their_bends() -> None:
-    links = [Link(0, 1), Link(1, 2), Link(2, 3), Link(0, 3), Link(0, 4), Link(2, 4)]
-    levels = arrange_levels([10.0] * 5, links, 900.0)
-    assert len(levels.above) - levels.bends_from == 2
-    apart = [*links[:4], Link(0, 4, "when"), links[5]]
-    levels = arrange_levels([10.0] * 5, apart, 900.0)
-    assert len(levels.above) - levels.bends_from == 4
-
-
-def test_wide_level_is_split_evenly() -> None:
-    levels = arrange_levels([100.0] * 10, [], 400.0)
-    assert sorted(map(len, levels.order)) == [3, 3, 4]
 
 
 @settings(max_examples=40)

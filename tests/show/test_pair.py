@@ -96,19 +96,6 @@ def test_parts_are_groups_of_their_steps() -> None:
     assert [(edge.source, edge.target) for edge in inside.edges] == [("part:x", "part:y")]
 
 
-def test_parts_inside_a_group() -> None:
-    inner = (step("a", group="x"), step("b", "a", group="x"))
-    flow = Workflow(name="w", steps=(Step(name="g", action=Group(steps=inner)),))
-    assert shape(with_parts(scene_of(flow), flow).layer.boxes) == [
-        ("g", [("part x", ["a", "b"])]),
-    ]
-
-
-def test_without_parts_the_scene_is_the_same() -> None:
-    scene = scene_of(BEFORE)
-    assert with_parts(scene, BEFORE) is scene
-
-
 @pytest.mark.parametrize("as_", PAIR_FORMATS)
 def test_split_workflow_is_drawn_in_every_picture(as_: str) -> None:
     text = render_pair(BEFORE, SPLIT, as_)
@@ -141,19 +128,6 @@ class TestBands:
         assert len(scene.layer.boxes) == 30
         assert len(scene.layer.edges) == 29
         assert note == "3,000 steps are drawn as 30 bands, by the steps before them"
-
-    def test_several_levels_are_one_box_where_there_are_many(self) -> None:
-        scene, _ = with_bands(scene_of(self.FLOW), over=1000, most=10)
-        assert [box.name for box in scene.layer.boxes[:2]] == ["levels 1 to 3", "levels 4 to 6"]
-        assert len(scene.layer.boxes) == 10
-        details = [int(box.detail.split()[0].replace(",", "")) for box in scene.layer.boxes]
-        assert sum(details) == 3000
-
-    def test_small_and_uniform_ones_are_drawn_as_they_are(self) -> None:
-        scene = scene_of(BEFORE)
-        assert with_bands(scene, over=3, most=2) == (scene, None)
-        fan = Workflow(name="fan", steps=(step("a"), *(step(f"b{n}", "a") for n in range(50))))
-        assert with_bands(scene_of(fan), over=10, most=5)[1] is None
 
     def test_picture_says_so(self) -> None:
         text = render_pair(self.FLOW, BEFORE, "svg")

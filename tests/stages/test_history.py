@@ -159,16 +159,6 @@ def test_pods_are_placed_by_what_the_workflow_says_of_all_and_ask_for_gpus(
     assert found == Timed("forest", 1e9, 2.0, "n1", CHOSEN, has_gpus=True)
 
 
-def test_only_the_latest_times_of_a_step_on_a_machine_count(database: Database, home: Home) -> None:
-    runs = RecordedRuns(database)
-    text = ir_of(computing("fit"))
-    for seconds in range(1, 13):
-        runs.add("local", {"fit": float(seconds)}, ir=text, node="n1")
-    runs.add("local", {"fit": 99.0}, ir=text, node="n2")
-    found = [(one.node, one.seconds) for one in earlier_runs(database, home).timings()]
-    assert found == [("n2", 99.0), *(("n1", float(seconds)) for seconds in range(12, 2, -1))]
-
-
 def test_a_workflow_that_cannot_be_read_tells_nothing(database: Database, home: Home) -> None:
     RecordedRuns(database).add("local", {"fit": 2.0}, ir='{"operations": "of old"}', node="n1")
     assert earlier_runs(database, home).timings() == []

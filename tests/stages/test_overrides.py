@@ -57,13 +57,6 @@ def test_the_plan_for_any_engine_lists_all() -> None:
     ]
 
 
-def test_json_holds_plain_lists_and_objects() -> None:
-    [first, *_] = stages.plan(FLOW, engine="argo").to_json()["overrides"]
-    content = first["content"]
-    content["spec"]["hostAliases"].append({})  # a caller's own: the workflow stays as it is
-    assert FLOW.engine["argo"] == {"spec": {"hostAliases": ({"ip": "10.0.0.1"},)}}
-
-
 def test_the_text_of_a_plan_tells_step_and_content() -> None:
     text = stages.plan(FLOW).to_text()
     _, _, listed = text.partition("\nmerged in last, as the program gives it:\n")
@@ -74,21 +67,6 @@ def test_the_text_of_a_plan_tells_step_and_content() -> None:
         '    argo, step "exit:tell/mail": {"task": {}}',
         "",
     ]
-
-
-def test_a_plan_without_overrides_does_not_tell_of_them() -> None:
-    plan = stages.plan(Workflow(name="flow", steps=(step("a"),)))
-    assert "merged in last" not in plan.to_text()
-    assert plan.to_json()["overrides"] == []
-
-
-def test_many_overrides_are_counted() -> None:
-    steps = tuple(step(f"s{number}", engine={"argo": DAEMON}) for number in range(1_100))
-    plan = stages.plan(Workflow(name="flow", steps=steps))
-    lines = plan.to_text().splitlines()
-    assert sum("step" in line and "daemon" in line for line in lines) == 20
-    assert "    ... and 1,080 more" in lines
-    assert len(plan.to_json()["overrides"]) == 1_100
 
 
 def test_an_engine_that_is_not_installed_is_reported_with_the_nearest() -> None:
@@ -105,10 +83,6 @@ def test_planning_reports_it_too() -> None:
     assert [one.code for one in plan.diagnostics] == ["CLR302"]
     assert "CLR302" in plan.to_text()
     assert plan.to_json()["overrides"] == []
-
-
-def test_installed_engines_are_not_reported() -> None:
-    assert stages.diagnose(misspelled("argo")) == ()
 
 
 def test_the_workflow_and_exit_handlers_are_looked_at() -> None:

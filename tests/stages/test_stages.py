@@ -6,7 +6,6 @@ import contextlib
 import gc
 import json
 import typing as t
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Container, Defaults, Job, Parameter, Script, Step, Workflow
 from couler.optimizers.base import PassContext
-from couler.stages.checks import sort_diagnostics
 
 SHELL = Container(image="busybox:1.36", command=("sh", "-c", "echo done"))
 
@@ -84,17 +82,6 @@ class TestPlan:
         assert first.name == "resolve-defaults"
         assert all(record.after is record.before for record in others)
 
-    def test_the_default_passes_leave_alone_what_fits(self) -> None:
-        plan = stages.plan(FLOW, engine="argo")
-        assert plan.workflow is FLOW
-        assert [record.name for record in plan.log.records] == ["split"]
-
-    def test_passes_by_value(self) -> None:
-        plan = stages.plan(FLOW, passes=[AddStep(), AddStep("more")])
-        assert [one.name for one in plan.workflow.steps] == ["a", "b", "extra", "more"]
-        assert [one.name for one in plan.log.records] == ["add-step", "add-step"]
-        assert plan.source is FLOW
-
     def test_text_and_json_tell_the_same(self) -> None:
         plan = stages.plan(FLOW, engine="argo", passes=[AddStep()])
         text = plan.to_text()
@@ -117,12 +104,6 @@ class TestPlan:
         lines = stages.plan(Program(*warnings)).to_text().splitlines()
         assert sum("CLR998" in line for line in lines) == 6
         assert lines[-1] == "flow.py:3  CLR998 warning  and 25 more of this line"
-
-    def test_all_errors_at_once(self) -> None:
-        with pytest.raises(InvalidWorkflowError) as caught:
-            stages.plan(BROKEN)
-        places = [str(one.source) for one in caught.value.diagnostics]
-        assert places == ["flow.py:4", "flow.py:9", "None"]
 
     def test_what_building_reported_counts(self) -> None:
         error = Diagnostic("CLR999", "no")
@@ -168,11 +149,6 @@ class TestCompile:
         planned = stages.plan(FLOW, engine="argo", target=target)
         assert stages.compile(planned, "argo") == stages.compile(FLOW, "argo", target=target)
 
-    def test_plan_for_another_engine_is_checked_again(self) -> None:
-        planned = stages.plan(ON_A_CLUSTER, engine="argo")
-        with pytest.raises(UnsupportedFeatureError):
-            stages.compile(planned, "local")
-
     def test_plan_is_compiled_as_it_was_planned(self) -> None:
         planned = stages.plan(FLOW, engine="local", passes=[AddStep()])
         assert "extra" in stages.compile(planned, "local").to_text()
@@ -193,28 +169,6 @@ class TestDiagnose:
         found = stages.diagnose(broken, ["local", "local"])
         assert [one.source.line if one.source else None for one in found] == [4, 5, 9, None]
         assert found[1].code == "CLR301"
-
-    def test_of_a_program(self) -> None:
-        told = Diagnostic("CLR999", "no")
-        assert stages.diagnose(Program(told)) == (told,)
-
-    def test_unknown_engine(self) -> None:
-        with pytest.raises(EngineOptionError):
-            stages.diagnose(FLOW, ["nope"])
-
-    def test_order(self) -> None:
-        def at(file: str | None, line: int, code: str) -> Diagnostic:
-            source = None if file is None else SourceRef(file=file, line=line)
-            return Diagnostic(code, "", source=source)
-
-        unordered = [at(None, 0, "B"), at("b", 1, "A"), at("a", 10, "A"), at("a", 9, "B")]
-        assert sort_diagnostics([*unordered, at("a", 9, "A"), unordered[0]]) == (
-            at("a", 9, "A"),
-            at("a", 9, "B"),
-            at("a", 10, "A"),
-            at("b", 1, "A"),
-            at(None, 0, "B"),
-        )
 
 
 class TestRun:
@@ -250,10 +204,6 @@ class TestShow:
         assert stages.show(FLOW) == stages.show(Program())
         assert stages.show(FLOW, "svg").startswith("<svg")
 
-    def test_invalid_workflow_is_drawn(self) -> None:
-        assert "gone" not in stages.show(BROKEN)
-        assert stages.show(BROKEN).startswith("broken\n")
-
 
 def test_dsl_is_a_program_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import couler
@@ -265,20 +215,6 @@ def test_dsl_is_a_program_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert flow.compile("argo") == stages.compile(flow.to_ir(), "argo")
     assert flow.run().status == "succeeded"
     assert flow.show() == stages.show(flow)
-
-
-@pytest.mark.parametrize("count", [20_000])
-def test_empty_pipeline_costs_next_to_nothing(count: int, measure: Callable) -> None:
-    import time
-
-    from couler.optimizers.pipeline import Pipeline
-
-    flow = Workflow(name="large", steps=tuple(step(f"s{number}") for number in range(count)))
-    start = time.process_time()
-    planned, _ = Pipeline().run(flow)
-    seconds = time.process_time() - start
-    assert planned is flow
-    measure(f"empty pipeline over {count:,} steps", f"{seconds * 1e6:.0f} us CPU")
 
 
 def test_compiling_leaves_the_collection_of_garbage_as_it_was() -> None:

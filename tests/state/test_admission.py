@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -92,13 +91,6 @@ def test_what_is_admitted_can_be_looked_up(database: Database) -> None:
     assert cache_decisions_of(database, "r1") == [settled.decision]
 
 
-def test_what_is_refused_is_not_and_its_run_holds_it_all_the_same(database: Database) -> None:
-    settled = settle(database, offer(A), admit=False)
-    assert (settled.decision.decision, settled.decision.reason) == ("rejected", "so it is")
-    assert look_up(database, A) is None
-    assert rows(database, run_objects) == [("r1", ONE, True)]
-
-
 def test_what_goes_is_noted_with_its_reason_in_the_same_transaction(database: Database) -> None:
     settle(database, offer(A))
     settled = settle(database, offer(B, run_id="r2", digests=(TWO,)), A, C)
@@ -145,19 +137,6 @@ def test_what_is_pinned_stays_whatever_the_judge_says(database: Database) -> Non
     assert settle(database, offer(B), A).evicted == ()
     assert evict_entries(database, lambda _: [Eviction(A, ""), Eviction(B, "")])[0][0].key == B
     assert kept(database) == "a"
-
-
-def test_a_key_that_is_made_again_keeps_its_pin_and_its_hits(database: Database) -> None:
-    settle(database, offer(A))
-    take(database, A)
-    pin_entries(database, [A], pinned=True)
-    later = NOON + timedelta(days=1)
-    settle(database, offer(A, outputs={"x": 2}, made=later, run_id="r2", digests=(TWO,)))
-    found = look_up(database, A)
-    assert found is not None
-    assert (found.hits, found.pinned, found.outputs, found.created) == (1, True, {"x": 2}, later)
-    assert found.run_id == "r2"
-    assert rows(database, cache_garbage) == [(ONE,)]
 
 
 def test_a_hit_is_counted_and_its_run_holds_what_it_takes(database: Database) -> None:
@@ -244,12 +223,6 @@ def test_runs_beside_each_other_keep_to_what_they_read(database: Database) -> No
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(add, range(24)))
     assert len(list_entries(database)) == 3
-
-
-def test_what_a_run_holds_goes_with_it(database: Database) -> None:
-    settle(database, offer(A))
-    delete_run(database, "r1")
-    assert rows(database, run_objects) == []
 
 
 def test_what_is_evicted_between_runs_is_told_and_counted(database: Database) -> None:

@@ -72,18 +72,6 @@ def test_entries_are_listed_by_their_last_use(database: Database) -> None:
     assert keys(database, limit=1) == ["c"]
 
 
-def test_what_is_pinned_is_not_removed(database: Database) -> None:
-    for key in "abc":
-        add_entry(database, entry(key), ["1" * 64])
-    pin_entries(database, ["a" * 64, "b" * 64], pinned=True)
-    pin_entries(database, ["b" * 64], pinned=False)
-    assert remove_entries(database, ["a" * 64, "b" * 64, "d" * 64]) == (
-        ("b" * 64,),
-        ("a" * 64,),
-    )
-    assert keys(database) == ["a", "c"]
-
-
 def test_what_was_used_meanwhile_is_not_removed(database: Database) -> None:
     add_entry(database, entry("a"), [])
     assert remove_entries(database, ["a" * 64], unused_since=NOON).keys == ()

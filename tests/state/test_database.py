@@ -27,11 +27,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "couler.db"
 
 
-def test_a_new_database_is_made_with_its_folder(tmp_path: Path) -> None:
-    with open_database(url_of(tmp_path / "a" / "b" / "couler.db")) as database:
-        assert list_runs(database) == []
-
-
 def test_what_was_written_is_there_when_it_is_opened_again(
     url: str, database: Database, add_run: Callable[..., RunRecord]
 ) -> None:
@@ -56,22 +51,11 @@ def test_sqlite_is_set_up_for_several_processes_and_power_cuts(path: Path) -> No
             }
 
 
-def test_reading_goes_on_while_another_writes(database: Database) -> None:
-    with database.write() as connection:
-        connection.exec_driver_sql("UPDATE runs SET status = 'failed'")
-        assert list_runs(database) == []
-
-
 def test_what_fails_is_undone(database: Database, add_run: Callable[..., RunRecord]) -> None:
     run = add_run("r1")
     with pytest.raises(ZeroDivisionError), database.write() as connection:
         1 / (connection.execute(sa.delete(runs)).rowcount - 1)
     assert list_runs(database) == [run]
-
-
-def test_errors_of_the_block_are_not_those_of_the_database(database: Database) -> None:
-    with pytest.raises(FileNotFoundError), database.write():
-        Path("/no/such/file").read_bytes()
 
 
 def test_a_database_of_another_version_is_refused(url: str) -> None:
@@ -144,27 +128,6 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
         open_database(url_of(tmp_path / "file" / "couler.db"))
 
 
-def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
-    with pytest.raises(StateError, match=r"cannot open: no access\. Make its folder exist"):
-        open_database(url_of(tmp_path))
-
-
-def test_a_full_database(path: Path) -> None:
-    with open_database(url_of(path)) as database:
-        with database.read() as connection:
-            pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
-            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-        with (
-            pytest.raises(StateError, match=r"cannot write: the disk is full\. Make room"),
-            database.write() as connection,
-        ):
-            connection.execute(
-                sa.text("INSERT INTO workflows VALUES ('d', 'w', :ir, '2026')"), {"ir": "x" * 9000}
-            )
-        with database.read() as connection:
-            assert connection.exec_driver_sql("SELECT count(*) FROM workflows").scalar() == 0
-
-
 def test_a_database_that_stays_locked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("couler.state.database._PATIENCE_S", 0.1)
     other = sqlite3.connect(path, isolation_level=None)
@@ -220,16 +183,6 @@ def test_a_missing_driver_is_named(
     monkeypatch.setitem(sys.modules, driver, None)
     with pytest.raises(StateError, match=f"pip install {named}$"):
         open_database(url)
-
-
-def test_a_driver_that_lacks_its_library_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "psycopg.py").write_text("raise ImportError('no pq wrapper\\navailable')\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "psycopg", raising=False)
-    with pytest.raises(StateError, match=r"no pq wrapper available.*'couler\[postgresql\]'$"):
-        open_database("postgresql://host/db")
 
 
 def test_passwords_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,14 +67,6 @@ def test_everything_is_read_back(database: Database, journal: Journal) -> None:
     assert cache_decisions_of(database, "r1") == [DECISION]
 
 
-def test_what_is_not_set_is_read_back(database: Database, journal: Journal) -> None:
-    journal.step_ended(step("fit"))
-    journal.attempt_started("fit", 1, started=NOON)
-    journal.flush()
-    assert steps_of(database, "r1") == [step("fit")]
-    assert attempts_of(database, "r1") == [AttemptRecord("fit", 1, 1, NOON)]
-
-
 def test_an_empty_item_is_not_none(database: Database, journal: Journal) -> None:
     journal.step_ended(replace(step("a"), item=()))
     journal.step_ended(replace(step("b"), item=(1, 0)))
@@ -145,11 +137,6 @@ def test_the_node_of_an_attempt_may_be_known_at_its_end_alone(
     assert [one.node for one in attempts_of(database, "r1")] == ["n2", "n1"]
 
 
-def test_an_attempt_that_was_not_started_has_no_process(journal: Journal) -> None:
-    with pytest.raises(KeyError):
-        journal.attempt_spawned("fit", 1, 42)
-
-
 def test_processes_of_an_attempt_and_when_they_began(database: Database, journal: Journal) -> None:
     later, soon = NOON + timedelta(seconds=90), NOON + timedelta(seconds=0.2)
     journal.attempt_started("fit", 1, started=NOON)
@@ -194,14 +181,6 @@ def test_a_step_that_runs_again_replaces_what_was(database: Database, journal: J
     assert steps_of(database, "r1") == [step("fit", 3)]
 
 
-def test_steps_are_in_the_order_in_which_they_ended(database: Database, journal: Journal) -> None:
-    order = ["z", "b", "a[10]", "a[9]", "B"]
-    for ordinal, path in enumerate(order):
-        journal.step_ended(step(path, ordinal))
-    journal.flush()
-    assert [record.path for record in steps_of(database, "r1")] == order
-
-
 INSIDE = ["fit/a", "fit/a/b", "fit/ü", "fit/a[0]@1"]
 OUTSIDE = ["fit", "Fit/a", "fit[0]/a", "fit@1/a", "fit0", "fit-2/a", "f_t/a", "f%/a", "a/fit/b"]
 
@@ -231,14 +210,6 @@ def test_letters_in_paths_stand_for_themselves(
     journal.flush()
     kept = {record.path for record in steps_of(database, "r1")}
     assert set(INSIDE + OUTSIDE) - kept == {f"{path}/a"}
-
-
-def test_what_ends_after_the_forgetting_is_kept(database: Database, journal: Journal) -> None:
-    journal.step_ended(step("fit/a"))
-    journal.forget_inside("fit")
-    journal.step_ended(step("fit/b"))
-    journal.flush()
-    assert [record.path for record in steps_of(database, "r1")] == ["fit/b"]
 
 
 @pytest.mark.parametrize("flushed", [True, False])
@@ -289,14 +260,6 @@ def test_the_run_and_the_session_end(database: Database, journal: Journal) -> No
     assert (session.status, session.finished) == ("failed", later)
     assert run.finished is not None
     assert run.finished.utcoffset() == timedelta(0)
-
-
-def test_the_same_decision_may_be_made_twice(database: Database, journal: Journal) -> None:
-    decisions = [replace(DECISION, decision=kind) for kind in ("miss", "stored", "miss")]
-    for decision in decisions:
-        journal.cache_decided(decision)
-    journal.flush()
-    assert cache_decisions_of(database, "r1") == decisions
 
 
 def test_what_cannot_be_written_is_refused_when_it_is_noted(journal: Journal) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import gc
 import os
 import signal
 import socket
@@ -19,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from couler.errors import RunBusyError, StateError
-from couler.state import Owner, own_run, owner_of, ownership, shown_status
+from couler.state import Owner, own_run, owner_of, shown_status
 from tests.state.samples import RUN
 from tests.support.waiting import until
 
@@ -93,20 +92,6 @@ def test_a_run_is_owned_while_the_block_lasts(folder: Path) -> None:
     assert owner_of(folder) is None
     with own_run(folder):
         pass
-
-
-def test_an_error_ends_the_ownership(folder: Path) -> None:
-    with pytest.raises(KeyError), own_run(folder):
-        raise KeyError
-    assert owner_of(folder) is None
-
-
-def test_looking_makes_nothing(folder: Path) -> None:
-    assert owner_of(folder) is None
-    assert not folder.exists()
-    folder.mkdir(parents=True)
-    assert owner_of(folder) is None
-    assert list(folder.iterdir()) == []
 
 
 def test_a_second_owner_is_told_of_the_first(folder: Path) -> None:
@@ -216,11 +201,3 @@ def test_locks_tell_nothing_of_other_runs(folder: Path) -> None:
     assert shown_status(replace(here, status="failed")) == "failed"
     assert shown_status(replace(here, host="another")) == "running"
     assert shown_status(replace(here, folder=None)) == "running"
-
-
-def test_lock_that_was_given_back_is_not_kept(folder: Path) -> None:
-    for _ in range(3):
-        with own_run(folder):
-            pass
-    gc.collect()
-    assert [one for one in gc.get_objects() if isinstance(one, ownership._Lock)] == []

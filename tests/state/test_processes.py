@@ -9,15 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-
-import pytest
 
 from couler.state import (
     Database,
-    Journal,
     RunRecord,
-    StepRecord,
     attempts_of,
     begin_session,
     list_runs,
@@ -111,26 +106,3 @@ def test_what_was_flushed_survives_a_kill(url: str, database: Database, session:
         told = len(steps) - 1
     with open_database(url) as again:
         assert len(steps_of(again, "r1")) == told + 1
-
-
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-def test_a_flush_costs_little(
-    database: Database, session: int, measure: Callable[[str, str], None]
-) -> None:
-    """Two steps a flush, as with two jobs; the bound is far above what was measured."""
-    flushes = 300
-    with Journal(database, "r1", session) as journal:
-        start = time.process_time()
-        for number in range(flushes):
-            for path in (f"a{number}", f"b{number}"):
-                now = datetime.now(UTC)
-                journal.attempt_started(path, 1, started=now, log=f"logs/{path}.log")
-                journal.attempt_spawned(path, 1, 1000)
-                journal.attempt_ended(path, 1, status="succeeded", finished=now, cpu_s=0.1)
-                journal.step_ended(
-                    StepRecord(path, path, "succeeded", now, 1, number, outputs={"result": "x"})
-                )
-            journal.flush()
-        per_step_ms = (time.process_time() - start) / flushes / 2 * 1000
-    measure("a recorded step", f"{per_step_ms:.3f} ms CPU")
-    assert per_step_ms < 1.5

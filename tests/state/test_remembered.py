@@ -11,7 +11,7 @@ from couler.state import Database, RunRecord
 from couler.state.admission import count_pass
 from couler.state.cache import remove_entries, stats_of_cache
 from couler.state.ledger import Uses
-from couler.state.remembered import MOST_LETTERS, Remembered, recall
+from couler.state.remembered import Remembered, recall
 from couler.state.tables import cache_gone
 from tests.state.samples import JSON, NOON
 from tests.state.test_admission import A, B, C, offer, rows, settle, uses
@@ -58,12 +58,6 @@ def test_what_nobody_used_goes_and_leaves_what_is_remembered_of_others(database:
     settle(database, offer(B), A)
     remove_entries(database, [B], unused_since=NOON.replace(year=NOON.year + 1))
     assert (recall(database, A) is None, recall(database, B)) == (False, None)
-
-
-def test_what_is_long_is_not_remembered(database: Database) -> None:
-    long = {"text": {"text": "x" * MOST_LETTERS, "type": "str"}}
-    settle(database, offer(A, outputs=long), admit=False)
-    assert recall(database, A) is None
 
 
 def test_a_pass_counts_as_a_lookup_of_what_is_remembered(database: Database) -> None:

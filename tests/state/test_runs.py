@@ -15,7 +15,6 @@ from couler.state import (
     Database,
     Journal,
     RunRecord,
-    SessionRecord,
     attempts_of,
     begin_session,
     cache_decisions_of,
@@ -29,10 +28,9 @@ from couler.state import (
     take_signals,
     workflow_of,
 )
-from couler.state.records import Standing
 from couler.state.runs import change_run, restore_run, standing_of
 from couler.state.tables import metadata, schema_version
-from tests.state.samples import DECISION, DIGEST, IR, JSON, NOON, RUN, STEP
+from tests.state.samples import DECISION, DIGEST, IR, NOON, RUN, STEP
 
 AddRun = Callable[..., RunRecord]
 
@@ -43,32 +41,11 @@ def test_a_run_is_read_back(database: Database) -> None:
     assert workflow_of(database, RUN.id) == IR
 
 
-def test_a_run_of_which_little_is_known_is_read_back(database: Database) -> None:
-    run = RunRecord("r", "w", DIGEST, "argo", NOON)
-    create_run(database, run, IR)
-    assert list_runs(database) == [run]
-
-
 def test_no_two_runs_have_one_id(database: Database) -> None:
     create_run(database, RUN, IR)
     with pytest.raises(RunExistsError, match=f"there is a run {RUN.id} already"):
         create_run(database, replace(RUN, workflow="other"), IR)
     assert list_runs(database) == [RUN]
-
-
-def test_sessions_are_numbered_within_the_run(database: Database, add_run: AddRun) -> None:
-    add_run("r1")
-    add_run("r2")
-    begin = NOON + timedelta(minutes=5)
-    numbers = [
-        begin_session(database, run_id, pid=7, host="h", started=begin, options=JSON)
-        for run_id in ("r1", "r2", "r1")
-    ]
-    assert numbers == [1, 1, 2]
-    first, second = sessions_of(database, "r1")
-    assert second == SessionRecord("r1", 2, 7, "h", begin, DIGEST, options=JSON)
-    assert first == replace(second, number=1, status="interrupted")
-    assert sessions_of(database, "r2")[0].status == "running"
 
 
 def test_a_session_begins_a_run_anew(database: Database) -> None:
@@ -99,19 +76,6 @@ def test_a_session_may_change_the_workflow(database: Database, add_run: AddRun) 
     assert workflow_of(database, "r1") == "{}"
     digests = [session.workflow_digest for session in sessions_of(database, "r1")]
     assert digests == [DIGEST, "c" * 64]
-
-
-def test_a_session_begins_only_where_the_run_stands_as_expected(
-    database: Database, add_run: AddRun
-) -> None:
-    add_run("r1")
-    planned = standing_of(database, "r1")
-    assert planned == Standing("running", 0)
-    begin_session(database, "r1", pid=1, host="h", started=NOON, expected=planned)
-    for expected in (planned, Standing("failed", 1)):
-        with pytest.raises(RunBusyError, match=r"r1: another process has gone on with it"):
-            begin_session(database, "r1", pid=2, host="h", started=NOON, expected=expected)
-    assert len(sessions_of(database, "r1")) == 1
 
 
 def test_of_several_that_have_decided_alike_one_begins(database: Database, add_run: AddRun) -> None:
@@ -182,12 +146,6 @@ def test_a_run_is_found_by_its_name(database: Database, add_run: AddRun) -> None
     }
 
 
-def test_latest_is_the_one_made_last(database: Database, add_run: AddRun) -> None:
-    add_run("z")
-    add_run("a")
-    assert find_run(database, "latest").id == "a"
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -244,11 +202,6 @@ def test_signals_are_taken_once(database: Database, add_run: AddRun) -> None:
     ]
     assert take_signals(database, "r1") == []
     assert len(take_signals(database, "r2")) == 1
-
-
-def test_looking_for_signals_holds_up_nobody(database: Database, session: int) -> None:
-    with database.write():
-        assert take_signals(database, "r1") == []
 
 
 def test_a_deleted_run_leaves_nothing_but_counts(database: Database, session: int) -> None:

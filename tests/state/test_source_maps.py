@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import sqlalchemy as sa
@@ -10,7 +9,6 @@ import sqlalchemy as sa
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.state import (
     Database,
-    RunRecord,
     begin_session,
     create_run,
     delete_run,
@@ -20,8 +18,6 @@ from couler.state import (
 from couler.state.runs import restore_run
 from couler.state.tables import source_maps
 from tests.state.samples import DIGEST, IR, NOON, RUN
-
-AddRun = Callable[..., RunRecord]
 
 MAP = SourceMap({"b": ("a",), "train-7": ("train[7]",)}, {"gone": "for nothing"})
 OTHER = SourceMap({"c": ("a",)})
@@ -45,19 +41,6 @@ def begin(database: Database, digest: str, source_map: SourceMap) -> int:
         ir_json=IR,
         source_map=source_map,
     )
-
-
-def test_it_reads_back(database: Database) -> None:
-    create_run(database, RUN, IR, source_map=MAP)
-    assert source_map_of(database, RUN.id) == MAP
-    assert source_map_of(database, "no") == NO_CHANGE
-
-
-def test_a_run_that_changes_nothing_stores_nothing(database: Database) -> None:
-    create_run(database, RUN, IR)
-    begin(database, DIGEST, NO_CHANGE)
-    assert not source_map_of(database, RUN.id)
-    assert rows(database) == 0
 
 
 def test_another_workflow_has_another_map(database: Database) -> None:

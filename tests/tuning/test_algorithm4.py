@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections.abc import Callable
 
 import pytest
-from pydantic import ValidationError
 
 from couler.errors import LanguageModelError, ModelBudgetError, TuningError
-from couler.tuning.algorithm4 import PredictedLog, TuneOptions, TuningInterrupted, tune
+from couler.tuning.algorithm4 import TuneOptions, TuningInterrupted, tune
 from couler.tuning.cards import DataCard, ModelCard, as_data, parse_data_card
 from couler.tuning.outcome import Outcome
 from couler.tuning.space import SearchSpace, parse_space
@@ -152,18 +150,6 @@ def test_what_is_no_number_is_none_of_a_log(
     assert outcome.candidates[1].problems
 
 
-@pytest.mark.parametrize(("value", "is_one"), [(30.0, True), (30.5, False), (True, False)])
-def test_a_step_is_a_whole_number(value: object, is_one: bool) -> None:
-    points = log(0.9)["points"]
-    points[2]["step"] = value
-    text = json.dumps(log(0.9, points=3) | {"points": points})
-    if is_one:
-        assert PredictedLog.model_validate_json(text).points[2].step == 30
-    else:
-        with pytest.raises(ValidationError):
-            PredictedLog.model_validate_json(text)
-
-
 @pytest.mark.parametrize("value", [10**400, -(10**400), 10**20])
 @pytest.mark.parametrize(
     "parameter", ["{low: 0.0, high: 1.0}", "{type: int, low: 0, high: 9}", "{values: [1, 2]}"]
@@ -232,17 +218,6 @@ def test_proposals_out_of_the_space_are_refused_with_the_reason_and_asked_again(
     assert "Propose 2 more" in again
     assert "Propose 1 more" in third
     assert len(outcome.refused) == 4
-
-
-def test_it_is_asked_again_only_a_few_times(
-    scripted: Scripted, data: DataCard, model: ModelCard, space: SearchSpace
-) -> None:
-    far = {"learning_rate_init": 5.0, "hidden_layer_sizes": [50]}
-    rules = [proposes(far, turn=turn) for turn in range(1, 9)]
-    dialogue = scripted([*rules, {"when": {"prompt": "tune-log"}, "reply": {"json": log(0.9)}}])
-    outcome = tune(data, model, space, dialogue.model)
-    assert sum(one.prompt == "tune-propose" for one in dialogue.server.requests) == 3
-    assert [one.origin for one in outcome.candidates] == ["default"]
 
 
 def test_later_rounds_see_the_earlier_logs(

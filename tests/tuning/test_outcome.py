@@ -69,20 +69,6 @@ def test_what_is_no_outcome_is_refused(tmp_path: Path) -> None:
         read_outcome(file)
 
 
-def test_real_training_goes_before_predictions() -> None:
-    made = outcome(
-        candidate("c01", 0.7, 0.8, 0.9),
-        candidate("c02", 0.99, 0.1),
-        candidate("c03", 1.0),
-        candidate("c04", None, 0.84),
-    )
-    assert made.chosen == "c01"
-    assert made.why == (
-        "best of 3 by real training, accuracy 0.85; predicted 0.7, with logs of 3; "
-        "1 left out for their logs"
-    )
-
-
 def test_among_equals_the_default_is_before_all_and_then_the_better_prediction() -> None:
     c01, c02 = candidate("c01", 0.7, 0.8), candidate("c02", 0.9, 0.8)
     assert outcome(c01, c02).chosen == "c01"  # the default, though it was predicted worse
@@ -93,11 +79,6 @@ def test_among_equals_the_default_is_before_all_and_then_the_better_prediction()
     assert outcome(c02, candidate("c03", 0.9, 0.8)).chosen == "c02"
     assert outcome(c02, candidate("c03", None, 0.8)).chosen == "c02"
     assert outcome(candidate("c02", 0.9), candidate("c01", 0.9)).chosen == "c01"
-
-
-def test_less_is_better_of_an_error() -> None:
-    made = outcome(candidate("c01", 7.0, 8.0), candidate("c02", 9.0, 2.0), metric="rmse")
-    assert made.chosen == "c02"
 
 
 def test_the_rank_correlation_says_of_how_many() -> None:

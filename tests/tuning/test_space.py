@@ -120,25 +120,12 @@ def test_a_logarithmic_range_is_drawn_evenly_in_the_logarithm() -> None:
     assert 150 < below < 250  # half of the logarithms; evenly it would be 4
 
 
-def test_a_space_that_is_used_up_gives_fewer() -> None:
-    space = parse_space("parameters: {a: {values: [1, 2, 3]}}")
-    found = space.draw(10, random.Random(0), {key_of({"a": 2})})
-    assert sorted(one["a"] for one in found) == [1, 3]
-
-
 def test_defaults_follow_conditions() -> None:
     with_default = CONDITIONAL.replace("high: 4}", "high: 4, default: 2}")
     assert parse_space(CONDITIONAL).default is None
     assert parse_space(with_default).default == {"solver": "adam", "layers": 2}
     sgd = with_default.replace("default: adam", "default: sgd")
     assert parse_space(sgd).default == {"solver": "sgd", "momentum": 0.9, "layers": 2}
-
-
-def test_a_number_of_yaml_1_2_is_one() -> None:
-    space = parse_space("parameters: {rate: {low: 1e-4, high: 1E+1, log: true, default: 1e-3}}")
-    assert space.default == {"rate": 0.001}
-    quoted = parse_space("parameters: {rate: {values: ['1e-4', e-4, 1e, 1e-4]}}")
-    assert quoted.parameters["rate"].values == ("1e-4", "e-4", "1e", 0.0001)
 
 
 @pytest.mark.parametrize(
@@ -148,10 +135,6 @@ def test_the_same_value_twice_is_refused(values: str) -> None:
     with pytest.raises(TuningError) as caught:
         parse_space(f"parameters: {{a: {{values: {values}}}}}")
     assert "is there twice" in str(caught.value)
-
-
-def test_true_and_1_are_two_values() -> None:
-    assert len(parse_space("parameters: {a: {values: [1, true, '1']}}").grid()) == 3
 
 
 def test_a_key_that_is_there_twice_is_refused() -> None:

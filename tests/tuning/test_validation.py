@@ -174,14 +174,6 @@ def test_files_are_trained_on_and_other_content_is_no_hit(tmp_path: Path, trees:
     assert ended == ["succeeded"]
 
 
-def test_npz_files_are_trained_on(tmp_path: Path, trees: ModelCard) -> None:
-    x = np.random.default_rng(0).normal(size=(60, 2))
-    np.savez(tmp_path / "rows.npz", X=x, y=(x[:, 1] > 0).astype(int))
-    card = draw_data_card(tmp_path / "rows.npz")
-    found = train_for_real({"c": {}}, card, trees, options(tmp_path / "home", splits=1))
-    assert found["c"].mean == pytest.approx(1, abs=0.1)
-
-
 def test_an_error_is_told_as_it_is_and_not_negated(tmp_path: Path) -> None:
     card = parse_data_card(
         "{name: diabetes, input_type: tabular, label_space: {kind: number}, metric: rmse, "

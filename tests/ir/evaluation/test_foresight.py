@@ -165,14 +165,6 @@ def test_a_step_runs_only_if_it_is_needed_or_a_reader_cannot_be_told(data: st.Da
         assert any(it in after or it in scope.ran for it in readers[name])
 
 
-def test_a_chain_is_passed_up_to_what_is_kept() -> None:
-    scope = Scope(
-        [(), (0,), (1,), (2,)], ["remembered", "remembered", "kept", "unknown"], set(), set()
-    )
-    scope.run(lambda ready: ready[0])
-    assert (scope.passed, scope.ran) == ({"s0", "s1"}, {"s3"})
-
-
 def test_what_may_change_with_a_step_that_runs_is_not_counted_on() -> None:
     """s1 runs for s3, which is new, and could give s2 another key, which then reads s0."""
     of: list[tuple[int, ...]] = [(), (), (0, 1), (1,)]

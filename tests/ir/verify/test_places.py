@@ -20,7 +20,7 @@ from couler.ir.conditions import Compare, Not
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Dependency, Foreach
 from couler.ir.values import ItemRef, Literal, ParamRef, RunRef, StepRef, Template
-from couler.ir.verify import places, verify
+from couler.ir.verify import verify
 from couler.ir.workflow import ExitHandler, Group, Input, Output, Parameter, Step, Workflow
 from tests.support.call_counts import calls
 from tests.support.file_samples import process
@@ -57,11 +57,6 @@ def test_two_steps_at_one_place() -> None:
     assert found(puts("a"), between, puts("b", depends_on=("x",))) == [("CLR465", "warning", "b")]
     other = S3Location(key="models/best", bucket="other")
     assert found(puts("a"), puts("b", other)) == []
-
-
-def test_two_outputs_of_a_step_at_one_place() -> None:
-    outputs = tuple(Output(name=name, type="file", path=name, at=BEST) for name in "xy")
-    assert found(process("a", outputs=outputs)) == [("CLR465", "error", "a")]
 
 
 @pytest.mark.parametrize(
@@ -133,27 +128,6 @@ def test_others_between_two_at_one_place() -> None:
     assert [one.message for one in problems(a, b, after)] == [
         one.message for one in problems(a, after)
     ]
-
-
-def test_branches_of_many_choices_that_exclude_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared = 0
-    relation = places._Order.relation
-
-    def count(*uses: t.Any) -> t.Any:
-        nonlocal compared
-        compared += 1
-        return relation(*uses)
-
-    monkeypatch.setattr(places._Order, "relation", count)
-    choices = tuple(f"c{n}" for n in range(150))
-    parameters = (Parameter(name="p", default="c0", choices=choices),)
-    branches = [
-        puts(one, when=Compare(left=ParamRef(name="p"), op="==", right=Literal(value=one)))
-        for one in choices
-    ]
-    workflow = Workflow(name="w", parameters=parameters, steps=tuple(branches))
-    assert [one.code for one in verify(workflow)] == []
-    assert 150 < compared <= 2_200
 
 
 def test_groups() -> None:

@@ -9,7 +9,7 @@ import pytest
 from couler.ir.base import FrozenDict
 from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
 from couler.ir.pods import Dns, PodContainer, PodSettings
-from couler.ir.policies import Backoff, Cache, Foreach, Gpu, Placement, Resources, Retry, Toleration
+from couler.ir.policies import Backoff, Cache, Gpu, Placement, Resources, Retry, Toleration
 from couler.ir.storage import (
     ClaimVolume,
     ConfigKey,
@@ -38,7 +38,7 @@ from couler.ir.workflow import (
     Step,
     Suspend,
 )
-from tests.support.sample_flows import AGAIN, OVER_LIST, echo, flow, group
+from tests.support.sample_flows import AGAIN, echo, flow, group
 from tests.support.verification import codes, only
 
 
@@ -180,11 +180,6 @@ def test_settings_without_effect(action: Action, fields: dict[str, t.Any]) -> No
     assert does(action, **fields) == ["CLR410"]
 
 
-def test_settings_that_every_kind_has() -> None:
-    for action in (Container(image="alpine"), JOB, Http(url="https://x"), Suspend()):
-        assert does(action, timeout_s=3, foreach=OVER_LIST) == []
-
-
 NAMES: list[dict[str, t.Any]] = [
     {"env": (EnvVar(name="X", secret=SecretKey(secret="My Secret", key="k")),)},
     {"env": (EnvVar(name="X", secret=SecretKey(secret="s", key="a b")),)},
@@ -285,12 +280,6 @@ def test_bad_tolerations(toleration: Toleration) -> None:
     assert codes(flow(echo("a"), pod=PodSettings(tolerations=(toleration,)))) == ["CLR417"]
 
 
-def test_good_tolerations() -> None:
-    every = Toleration(operator="Exists")
-    timed = Toleration(key="a/b", value="x", effect="NoExecute", seconds=3)
-    assert has(placement=Placement(tolerations=(every, timed))) == []
-
-
 def test_jobs() -> None:
     assert does(JOB.model_copy(update={"success_condition": "status.succeeded > 0"})) == []
     deleted = JOB.model_copy(update={"action": "delete", "success_condition": "x"})
@@ -361,13 +350,6 @@ def test_values_too_large_to_travel(value: object, code: str | None) -> None:
     assert codes(flow(echo("a", Literal(value=value)))) == expected
 
 
-def test_only_the_items_of_a_foreach_travel() -> None:
-    many = Foreach(over={"item": Literal(value=tuple("x" * 1000 for _ in range(100)))})
-    assert has(foreach=many) == []
-    large = Foreach(over={"item": Literal(value=("x" * 70_000,))})
-    assert has(foreach=large) == ["CLR501"]
-
-
 def test_texts_too_long_for_a_process() -> None:
     assert does(Container(image="x", args=("x" * 131_071,))) == []
     assert does(Container(image="x", args=("x" * 131_072,))) == ["CLR502"]
@@ -402,11 +384,6 @@ def test_texts_of_another_container_that_are_too_long_together(field: str) -> No
     assert 'of its container "box" are 2,' in found.message
 
 
-def test_large_scripts() -> None:
-    found = only(flow(Step(name="a", action=Script(image="x", source="#" * 70_000))))
-    assert (found.code, found.severity) == ("CLR503", "warning")
-
-
 def test_names_of_locks() -> None:
     key = ConfigKey(config_map="limits", key="gpus")
     assert has(locks=(Mutex(name="m"), Mutex(name="n"), Semaphore(limit=key))) == []
@@ -418,11 +395,6 @@ def test_names_of_locks() -> None:
         "CLR411",
     ]
     assert codes(flow(echo("a"), locks=(Mutex(name="a b"),))) == ["CLR411"]
-
-
-def test_a_lock_is_named_once() -> None:
-    assert has(mutex="m", locks=(Mutex(name="m"),)) == ["CLR151"]
-    assert has(mutex="m", locks=(Mutex(name="m", namespace="n"),)) == []
 
 
 def test_a_step_cannot_wait_for_a_mutex_of_its_workflow() -> None:

@@ -16,7 +16,7 @@ from couler.ir.values import FirstOf, Literal, OrElse, ParamRef, StepRef, Templa
 from couler.ir.verify import verify
 from couler.ir.walk import explicit_dependencies, implied_dependencies
 from couler.ir.workflow import Container, Output, Parameter, Step, Workflow
-from tests.support.sample_flows import OVER_LIST, A, echo, flow, group
+from tests.support.sample_flows import OVER_LIST, A, echo, flow
 from tests.support.verification import codes, only
 
 NONE = Literal(value="none")
@@ -94,12 +94,6 @@ def test_in_a_condition_what_stands_before_holds() -> None:
     assert found(echo("a", when=P), echo("b", when=And(items=(reads, P)))) == ["CLR211"]
 
 
-def test_a_step_that_asks_for_a_failure_can_be_skipped() -> None:
-    fixes = echo("b", depends_on=(after("a", "failure"),))
-    assert found(echo("a"), fixes, echo("c", B)) == ["CLR211"]
-    assert found(echo("a"), fixes, echo("c", B, depends_on=(after("a", "failure"),))) == []
-
-
 @pytest.mark.parametrize("on", ["failure", "completion"])
 def test_a_step_that_may_have_failed_is_read_with_a_default(
     on: t.Literal["failure", "completion"],
@@ -107,13 +101,6 @@ def test_a_step_that_may_have_failed_is_read_with_a_default(
     assert found(echo("a"), echo("b", A, depends_on=(after("a", on),))) == ["CLR212"]
     safe = OrElse(value=A, default=NONE)
     assert found(echo("a"), echo("b", safe, depends_on=(after("a", on),))) == []
-
-
-def test_one_of_several_may_have_failed() -> None:
-    either = AnyOf(options=("a", "b"))
-    assert found(echo("a"), echo("b"), echo("c", A, depends_on=(either,))) == ["CLR212"]
-    assert found(echo("a"), echo("b"), echo("c", A, depends_on=(either, "a"))) == []
-    assert found(echo("a"), echo("c", A, depends_on=(AnyOf(options=("a",)),))) == []
 
 
 def test_first_of_alternatives() -> None:
@@ -128,52 +115,6 @@ def test_first_of_alternatives() -> None:
     assert found(yes, echo("b", when=Q), merged(A, B, NONE)) == []
     assert found(yes, echo("b", when=Q), merged(A, B, when=P)) == []
     assert found(echo("a"), merged()) == ["CLR214"]
-
-
-def test_first_of_three_branches() -> None:
-    steps = (
-        echo("a", when=P),
-        echo("b", when=And(items=(Not(item=P), Q))),
-        echo("c", when=And(items=(Not(item=P), Not(item=Q)))),
-    )
-    options = (A, B, StepRef(step="c"))
-    assert found(*steps, echo("d", FirstOf(options=options))) == []
-    assert found(*steps, echo("d", FirstOf(options=options[:2]))) == ["CLR214"]
-
-
-def test_first_of_a_step_and_its_repair() -> None:
-    repair = echo("b", depends_on=(after("a", "failure"),))
-    merge = echo("c", FirstOf(options=(A, B)), depends_on=(after("a", "completion"),))
-    assert found(echo("a"), repair, merge) == []
-    # If a step before it fails, the first is omitted and the second skipped.
-    late = echo("a", depends_on=("z",))
-    assert found(echo("z"), late, repair, merge) == ["CLR214"]
-    strict = (*merge.depends_on, "z")
-    assert found(echo("z"), late, repair, merge.model_copy(update={"depends_on": strict})) == []
-
-
-def test_outputs_of_a_workflow_and_of_a_group() -> None:
-    out = (Output(value=A),)
-    assert found(echo("a", when=P), outputs=out) == ["CLR211"]
-    assert found(echo("a"), outputs=out) == []
-    default = (Output(value=A, default="none"),)
-    assert found(echo("a", when=P), outputs=default) == []
-    inside = group("g", echo("a", depends_on=(after("b", "failure"),)), echo("b"), outputs=out)
-    assert found(inside) == ["CLR211"]
-
-
-def test_an_output_of_a_step_whose_failure_is_handled() -> None:
-    out = (Output(value=A),)
-    handled = (echo("a"), echo("b", depends_on=(after("a", "failure"),)))
-    assert found(*handled, outputs=out) == ["CLR213"]
-    # A leaf that needs its success brings the whole down with it.
-    assert found(*handled, echo("c", depends_on=("a",)), outputs=out) == []
-    late = (
-        echo("a"),
-        echo("b", depends_on=("a",)),
-        echo("c", depends_on=(after("b", "completion"),)),
-    )
-    assert found(*late, outputs=out) == ["CLR213"]
 
 
 # The model: docs/semantics.md, 3 and 4.

@@ -9,7 +9,6 @@ from couler.ir.policies import Foreach, Loop
 from couler.ir.storage import ConfigKey, EnvVar
 from couler.ir.values import (
     Field,
-    ItemRef,
     Literal,
     OrElse,
     ParamRef,
@@ -88,13 +87,6 @@ def test_text_of_other_types_is_warned_of_where_the_type_is_used() -> None:
     assert (found.code, found.severity) == ("CLR184", "warning")
     inside = group("b", echo("c"), inputs=(_input(Literal(value=1), "str"),))
     assert codes(flow(inside)) == ["CLR184"]
-
-
-def test_a_foreach_is_read_as_a_list() -> None:
-    producer = echo("a", ITEM, foreach=OVER_LIST, outputs=(Output(type="int"),))
-    assert codes(flow(producer, echo("b", inputs=(_input(A, "list"),)))) == []
-    found = only(flow(producer, echo("b", inputs=(_input(A, "int"),))))
-    assert (found.code, "a list of int" in found.message) == ("CLR176", True)
 
 
 def test_an_item_of_a_gathered_list_has_the_type_of_the_output() -> None:
@@ -200,18 +192,6 @@ def test_defaults_and_choices_of_parameters(parameter: Parameter, what: str) -> 
     assert what in found.message
 
 
-def test_parameters_that_fit() -> None:
-    parameters = (
-        Parameter(name="a", required=True),
-        Parameter(name="b", type="json"),
-        Parameter(name="c", type="float", default=1),
-        Parameter(name="d", default="x", choices=("x", "y")),
-        Parameter(name="e", type="int", config=ENTRY),
-        Parameter(name="f", type="int", default=3, config=ENTRY),
-    )
-    assert codes(flow(echo("a"), parameters=parameters)) == []
-
-
 def test_nobody_gives_values_to_a_scheduled_run() -> None:
     """Argo refuses such a CronWorkflow."""
     parameters = (Parameter(name="p", required=True), Parameter(name="q", default="x"))
@@ -282,8 +262,3 @@ def test_an_item_given_to_a_group_has_its_declared_type_inside() -> None:
         inputs=(given,),
     )
     assert codes(flow(inside)) == ["CLR176"]
-
-
-def test_items_of_mixed_lists_can_be_anything() -> None:
-    over = Foreach(over={"item": Literal(value=(1, "a", None))})
-    assert codes(flow(echo("a", ItemRef(), foreach=over, inputs=(_input(ITEM, "int"),)))) == []

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 
-import pytest
-
 from couler.ir.graph import Graph
 from couler.optimizers.grouped.closing import closed_sets, is_closed
 
@@ -18,43 +16,12 @@ def graph(**edges: str) -> Graph:
     return Graph({name: tuple(befores) for name, befores in edges.items()})
 
 
-@pytest.mark.parametrize(
-    ("made", "read", "members", "expected"),
-    [
-        (graph(a="", b="a", c="b"), "", "ab", True),
-        (graph(a="", b="a", c="a"), "", "ab", False),  # c waits for a as well
-        (graph(a="", b="a", c="a"), "", "abc", True),  # nothing waits for any of them
-        (graph(a="", b="a", c="a"), "a", "abc", False),  # a is read, and b fails beside it
-        (graph(a="", b="a"), "b", "ab", True),
-        (graph(x="", a="x", b="a", c="b"), "", "ab", True),
-        (graph(x="", a="", b="ax"), "", "ab", False),  # a does not wait for x
-        (graph(x="", a="x", b="ax"), "", "ab", True),
-        (graph(x="", y="", a="x", b="y"), "", "ab", False),
-        (graph(x="", a="x", b="x", c="ab", z="c"), "", "abc", True),
-        (graph(x="", a="x", b="x", c="ab", z="b"), "", "abc", False),
-        (graph(a="", x="a", b="x"), "", "ab", False),  # not convex
-        (graph(a="", b="a", c="ab"), "", "ab", True),  # c waits for b as well
-        (graph(a="", b="a", x="b", c="ax"), "", "ab", True),  # and through x
-        (graph(a="", b="a", x="b", c="ax"), "a", "ab", False),
-    ],
-)
-def test_by_hand(made: Graph, read: str, members: str, expected: bool) -> None:
-    assert is_closed(made, tuple(members), frozenset(read)) is expected
-
-
 def test_who_waits_for_an_end_need_not_wait_for_success() -> None:
     """If b fails, c runs if it waits for the end of x; and it reads a."""
     made = graph(a="", b="a", x="b", c="ax")
     assert closed_sets(made, "ab", NONE) == [("a", "b")]
     assert closed_sets(made, "ab", NONE, frozenset("x")) == []
     assert not is_closed(made, ("a", "b"), NONE, frozenset("x"))
-
-
-def test_two_chains_and_what_joins_them() -> None:
-    made = graph(a="", b="a", c="", d="c", e="bd", f="e", g="e")
-    assert closed_sets(made, "abcde", NONE) == [("a", "c", "b", "d", "e")]
-    assert closed_sets(made, "abcd", NONE) == [("c", "d"), ("a", "b")]
-    assert closed_sets(made, "abcdefg", frozenset("f")) == [("a", "c", "b", "d", "e")]
 
 
 def test_random_graphs() -> None:

@@ -28,7 +28,6 @@ from tests.corpus.build import (
     py,
     ref,
     sh,
-    words,
 )
 from tests.optimizers.grouped.flows import definition, names, run
 
@@ -61,13 +60,6 @@ def test_a_chain_is_one_step() -> None:
         "place of 20."
     )
     assert [step["name"] for step in definition(both)["steps"]] == ["a", "b"]
-
-
-def test_the_same_twice() -> None:
-    assert run(chain())[0] == run(chain())[0]
-    again, context = run(run(chain())[0])
-    assert names(again) == ["a-to-c"]
-    assert not context.derived
 
 
 @pytest.mark.parametrize(
@@ -273,14 +265,6 @@ def test_what_may_fail_the_reader_alone() -> None:
     assert names(run(workflow, failures="whole")[0]) == ["list", "a-to-b"]
 
 
-def test_a_reason_names_the_first_steps_of_a_large_group() -> None:
-    """The JSON of the plan has all, as what the group comes from."""
-    made, context = run(flow("w", *(py(f"s{n}", "1") for n in range(150))))
-    [name] = names(made)
-    assert context.step_reasons[name].startswith("s0, s1, s2, s3, s4 and 145 more run in one pod ")
-    assert len(context.derived[name]) == 150
-
-
 def test_costs_and_methods() -> None:
     _, context = run(chain(), costs="node")
     assert "By the costs node that is 1010 in place of 3010." in context.reason
@@ -319,21 +303,6 @@ def test_options_that_make_no_sense(options: dict[str, t.Any], told: str) -> Non
 def test_names_that_are_taken() -> None:
     workflow = flow("w", sh("a-to-b", "true"), py("a", "1"), py("b", "2", depends_on=["a"]))
     assert names(run(workflow)[0]) == ["a-to-b", "a-to-b-2"]
-
-
-def test_words_of_values() -> None:
-    made, _ = run(
-        flow(
-            "w",
-            words("a", "python", "-c", ""),
-            words("b", "echo", or_else(ref("a"), "x"), param("p")),
-        )
-    )
-    assert definition(made.steps[0])["steps"][1]["words"] == [
-        "echo",
-        {"first": [{"step": "a", "output": "result"}, {"literal": "x"}]},
-        {"given": "in_0", "type": "str"},
-    ]
 
 
 @pytest.mark.parametrize("width", [1, 7])

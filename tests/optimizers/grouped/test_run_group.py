@@ -236,22 +236,6 @@ def test_what_a_process_sees(tmp_path: Path) -> None:
     assert seen["COULER_WORK"] == str(ran.work / "steps" / "0-1" / "work")
 
 
-def test_a_slow_reader_of_the_log_cuts_no_value(tmp_path: Path) -> None:
-    """The first step fills the pipe of the log, and nobody reads that for longer than is waited."""
-    noisy = sh("noisy", "i=0; while [ $i -lt 3000 ]; do echo $i; echo %099d; i=$((i+1)); done")
-    slow = "sleep 0.5; for i in 0 1 2 3 4; do echo row $i; sleep 0.1; done"
-    process = start(
-        tmp_path,
-        noisy,
-        sh("value", slow, outputs=RESULT),
-        outputs=[{"step": "value", "output": "result", "path": "o"}],
-    )
-    time.sleep(3)
-    ran = end_of(process, tmp_path)
-    assert ran.code == 0
-    assert (ran.work / "o").read_text().splitlines() == [f"row {n}" for n in range(5)]
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_log_that_takes_nothing_fails_the_group_and_hangs_nothing(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
@@ -278,34 +262,12 @@ def test_no_more_run_than_there_is_room_for(tmp_path: Path, fields: dict[str, t.
     assert run(tmp_path, *steps, **fields).code == 0
 
 
-def test_room_that_is_given_back_is_whole(tmp_path: Path) -> None:
-    """In floats 1.0 - 0.3 - 0.1 + 0.3 + 0.1 is less than 1.0, which the last step needs."""
-    steps = [
-        sh("a", f"until test -e {tmp_path}/b; do sleep 0.01; done", needs={"cpu": 0.3}),
-        sh("b", f"touch {tmp_path}/b; sleep 0.5", needs={"cpu": 0.1}),
-        sh("c", "true", needs={"cpu": 1.0}),
-    ]
-    assert run(tmp_path, *steps, room={"cpu": 1.0}).code == 0
-
-
 def test_what_an_attempt_that_is_tried_again_wrote_is_gone(tmp_path: Path) -> None:
     """The pod asks for what its steps ask for, each once."""
     says = f'echo much > "$COULER_WORK/big"; echo >> {tmp_path}/n; test $(wc -l < {tmp_path}/n) = 3'
     ran = run(tmp_path, sh("a", says, retry={"limit": 3, "on": ["failure"]}))
     assert (ran.code, ran.ends["a"].attempts) == (0, 3)
     assert [folder.name for folder in (ran.work / "steps").iterdir()] == ["0-3"]
-
-
-def test_half_a_character_is_a_value_that_cannot_be_worked_out(tmp_path: Path) -> None:
-    half = {"field": value_of("a"), "path": ["x"]}
-    ran = run(
-        tmp_path,
-        sh("a", r"""echo '{"x": "\ud800"}'""", outputs=RESULT),
-        {"name": "b", "after": ["a"], "words": ["echo", half]},
-        {"name": "c", "after": ["a"], "words": ["env"], "env": [{"name": "X", "value": half}]},
-    )
-    for name in ("b", "c"):
-        assert (ran.ends[name].state, ran.ends[name].attempts) == ("failed", 0)
 
 
 def test_a_log_that_does_not_block_loses_nothing(tmp_path: Path) -> None:
@@ -327,14 +289,6 @@ def test_a_log_that_does_not_block_loses_nothing(tmp_path: Path) -> None:
         lines = log.read().splitlines()
     assert process.wait(60) == 0
     assert len(lines) == 3001
-
-
-def test_a_working_directory_that_is_not_there(tmp_path: Path) -> None:
-    """As the runtime of a container makes it."""
-    place = tmp_path / "made" / "here"
-    ran = run(tmp_path, sh("a", "pwd", directory=str(place), outputs=RESULT))
-    assert ran.code == 0, ran.lines
-    assert ran.of("a") == [f"| {place}"]
 
 
 def test_only_what_still_runs_is_ended_by_force(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import typing as t
 
 import pytest
@@ -14,10 +13,9 @@ from couler.ir.policies import Gpu, Profile, Resources
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.grouped.needs import operator_of, pod_needs
 from couler.optimizers.grouping import Edge, Image, Limits, Problem
-from couler.optimizers.grouping.pods import chains
 from couler.optimizers.grouping.timing import group_seconds
 from tests.corpus.build import flow, py
-from tests.optimizers.grouped.flows import definition, names, run
+from tests.optimizers.grouped.flows import names, run
 
 
 def asks(
@@ -41,13 +39,6 @@ def asks(
 def wide(seconds: float | None = 600, count: int = 8, **fields: t.Any) -> Workflow:
     fan = [asks(f"t{n}", seconds=seconds, **fields) for n in range(count)]
     return flow("w", *fan, asks("best", *(one.name for one in fan), seconds=5))
-
-
-def test_steps_apart_stay_side_by_side() -> None:
-    steps = [asks(f"s{n}", cpu="8", memory="16Gi", seconds=3600) for n in range(16)]
-    made, _ = run(flow("w", *steps))
-    assert names(made) == [step.name for step in steps]
-    assert len(names(run(flow("w", *steps), per_lost_s=0)[0])) < 3
 
 
 def test_a_wide_fan_is_grouped_where_it_is_small_or_that_is_asked_for() -> None:
@@ -79,11 +70,6 @@ def test_what_is_not_known_of_others_hides_no_seconds_that_are_lost() -> None:
     chain = asks("c0", seconds=1), asks("c1", "c0", seconds=None)
     made, _ = run(flow("w", asks("t0"), asks("t1"), *chain))
     assert names(made) == ["t0", "t1", "c0-to-c1"]
-
-
-def test_a_workflow_with_one_step_at_a_time_loses_nothing() -> None:
-    assert len(names(run(wide().model_copy(update={"max_parallel": 1}))[0])) == 1
-    assert len(names(run(wide().model_copy(update={"max_parallel": 8}))[0])) == 9
 
 
 @pytest.mark.parametrize(
@@ -166,20 +152,3 @@ def test_one_model_for_those_who_choose_and_for_the_pod(
     )
     assert needs.profile is not None
     assert needs.profile.seconds == pytest.approx(group_seconds(problem, range(len(made))))
-
-
-@drawn(st.lists(st.sets(st.integers(0, 7)), max_size=8))
-def test_lines_are_of_steps_that_wait_for_each_other(some: list[set[int]]) -> None:
-    befores = [{one for one in waits if one < node} for node, waits in enumerate(some)]
-    found = chains(befores)
-    assert sorted(node for line in found for node in line) == list(range(len(some)))
-    above: list[set[int]] = []
-    for waits in befores:
-        above.append(set().union(waits, *(above[one] for one in waits)))
-    for line in found:
-        assert all(one in above[other] for one, other in itertools.pairwise(line))
-
-
-def test_a_group_of_steps_with_a_limit_runs_as_many_as_fit() -> None:
-    [made] = run(wide(), cpu=2, per_lost_s=0)[0].steps
-    assert definition(made)["room"] == {"cpu": 2.0, "memory": 2.0**31}

@@ -106,21 +106,6 @@ def test_splitting_by_level_leaves_no_circle_and_no_group_that_was_in_none(
             assert {frozenset(some) for some in split} == whole
 
 
-def test_levels_split_only_what_waits_in_a_circle() -> None:
-    # r b r b is a circle of two groups; the plain operators behind it stay together.
-    problem = problem_of("rbrb--", [(0, 1), (1, 2), (2, 3), (3, 4), (3, 5)], mode="batch")
-    assert split_by_level(problem, [[0, 2], [1, 3], [4, 5]]) == [[0], [1], [2], [3], [4, 5]]
-
-
-def test_an_operator_moves_to_where_its_edges_are() -> None:
-    problem = problem_of("r-b", [(0, 1), (1, 2)])
-    assert move_operators(problem, [[0], [1], [2]]) == [[1, 0], [2]]
-    # It does not move where it would wait for itself: c reads from a, and b from both.
-    waiting = problem_of("rb-", [(0, 1), (0, 2), (1, 2)], mode="batch")
-    assert move_operators(waiting, [[0], [1, 2]]) == [[0], [1, 2]]
-    assert move_operators(waiting, [[0], [1], [2]]) == [[0], [2, 1]]
-
-
 @settings(max_examples=20)
 @given(problem=problems(has_lost=True))
 def test_moving_never_costs_more(problem: Problem) -> None:

@@ -12,17 +12,11 @@ from hypothesis import given, settings
 from couler.errors import ConfigurationError, GroupingError
 from couler.optimizers.grouping import (
     Costs,
-    Edge,
-    Group,
-    Image,
-    Limits,
-    Operator,
     Problem,
     group_operators,
     violations,
 )
 from couler.optimizers.grouping.cp_sat import most_groups
-from couler.optimizers.grouping.milp import label_counts
 from tests.optimizers.grouping.pipelines import best_cost, problem_of, problems
 
 
@@ -93,27 +87,6 @@ def test_a_batch_line_needs_a_group_for_each_change() -> None:
     # Two changes of image: two edges across, and three groups.
     assert solution.cost == 2 * 5 + 2 * 20 + 150
     assert [group.image for group in solution.grouping] == ["red", "blue", "red"]
-
-
-def test_a_dear_image_ends_where_a_cheap_one_can_begin() -> None:
-    problem = Problem(
-        operators=(Operator("a", frozenset({"x"})), Operator("b"), Operator("c")),
-        images=(Image("x", frozenset({"x"}), 9), Image("plain")),
-        edges=(Edge("a", "b"), Edge("b", "c")),
-        costs=Costs(intra=0, inter=1, group=2, per_setup_s=1),
-        mode="batch",
-    )
-    # The image of x is there anyhow: a second group would cost 2 + 1 more.
-    assert group_operators(problem, "tree-dp").grouping == (Group("x", ("a", "b", "c")),)
-
-
-def test_labels_are_as_many_as_the_best_groups_may_be() -> None:
-    operators = tuple(Operator(name, memory_bytes=3) for name in "abcdef")
-    problem = Problem(operators, (Image("i"),), limits=Limits(memory_bytes=5))
-    # 18 of 5: fewer than 7.2 groups, and there are six operators.
-    assert label_counts(problem) == {0: 6}
-    assert label_counts(dataclasses.replace(problem, limits=Limits(memory_bytes=12))) == {0: 2}
-    assert label_counts(dataclasses.replace(problem, limits=Limits(memory_bytes=18))) == {0: 1}
 
 
 def test_most_groups_follow_from_what_a_grouping_costs() -> None:

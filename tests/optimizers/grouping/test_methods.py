@@ -15,7 +15,6 @@ from couler.optimizers.grouping import (
     NODE,
     Costs,
     Group,
-    GroupingMethod,
     Image,
     Limits,
     Operator,
@@ -63,22 +62,6 @@ def test_random_groups_follow_their_seed(problem: Problem, seed: int) -> None:
     one = RandomGroups(seed).solve(problem)
     assert RandomGroups(seed).solve(problem) == one
     assert violations(problem, one.grouping) == ()
-
-
-def test_random_groups_differ_by_seed() -> None:
-    problem = problem_of("--------")
-    assert len({RandomGroups(seed).solve(problem).grouping for seed in range(10)}) > 5
-
-
-def test_without_groups_each_operator_is_alone() -> None:
-    solution = group_operators(problem_of("rb-"), "none")
-    # Two edges across and three groups.
-    assert solution.cost == 40 + 150
-    assert solution.grouping == (
-        Group("red", ("a",)),
-        Group("blue", ("b",)),
-        Group("red", ("c",)),
-    )
 
 
 def test_a_line_is_cut_once() -> None:
@@ -159,26 +142,10 @@ def test_a_dear_image_is_not_taken_to_save_a_cheap_group() -> None:
         assert group_operators(problem, method).cost == 22, method
 
 
-def test_limits_make_several_groups_of_an_image() -> None:
-    operators = tuple(Operator(name, memory_bytes=2) for name in "abcde")
-    problem = Problem(operators, (Image("i"),), limits=Limits(memory_bytes=5))
-    for method in ("greedy", "contraction", "milp"):
-        solution = group_operators(problem, method)
-        assert (solution.cost, len(solution.grouping)) == (150, 3), method
-
-
 @settings(max_examples=20)
 @given(problem=problems(6, has_lost=True))
 def test_contraction_is_never_below_the_best(problem: Problem) -> None:
     assert ContractedGroups().solve(problem).cost >= best_cost(problem) - 1e-6
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_all_methods_have_the_interface(name: str) -> None:
-    method = METHODS[name]()
-    assert isinstance(method, GroupingMethod)
-    assert dataclasses.is_dataclass(method)
-    assert hash(method) == hash(METHODS[name]())  # only frozen dataclasses have one
 
 
 @pytest.mark.parametrize("mode", ["batch", "streaming"])

@@ -8,7 +8,7 @@ import pytest
 
 from couler.optimizers.grouping import Costs, Edge, Image, Limits, Operator, Problem
 from couler.optimizers.grouping.contracting import Contracting, GroupClock
-from couler.optimizers.grouping.moved_groups import Groups, MixedGroups
+from couler.optimizers.grouping.moved_groups import MixedGroups
 from couler.optimizers.grouping.solution import order_of_groups
 from couler.optimizers.grouping.timed_groups import TimedGroups
 from couler.optimizers.grouping.timing import lost_seconds
@@ -75,20 +75,6 @@ def test_streams_move_as_they_like(per_lost_s: float) -> None:
     assert groups.lost_s == expected
     groups.take_back()
     assert groups.members == before
-
-
-@pytest.mark.parametrize(("kind", "mode"), [(TimedGroups, "batch"), (MixedGroups, "streaming")])
-def test_what_is_in_the_group_already_stays_where_it_is(kind: type[Groups], mode: str) -> None:
-    operators = tuple(Operator(name) for name in "abcd")
-    problem = Problem(operators, (Image("i"),), mode=mode)  # type: ignore[arg-type]  # as above
-    groups = kind(problem, [[0, 1], [2, 3]])
-    assert groups.move([3, 0, 2], 0)
-    assert (groups.members, groups.group_of) == ([[0, 1, 3, 2], []], [0, 0, 0, 0])
-    groups.take_back()
-    assert (groups.members, groups.group_of) == ([[0, 1], [2, 3]], [0, 0, 1, 1])
-    assert groups.move([0], 0)
-    groups.take_back()
-    assert groups.members == [[0, 1], [2, 3]]
 
 
 @pytest.mark.parametrize("seed", range(4))

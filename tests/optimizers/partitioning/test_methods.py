@@ -6,10 +6,8 @@ import random
 import statistics
 from collections.abc import Iterator
 
-import networkx
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from couler.errors import BudgetError
 from couler.optimizers.partitioning import (
@@ -25,7 +23,6 @@ from couler.optimizers.partitioning import (
     partition,
     quotient,
 )
-from couler.optimizers.partitioning.circles import strong_components, topological_order
 from tests.support.task_graphs import budgets, graph_of, graphs
 
 DIAMOND = graph_of((), (0,), (0,), (1, 2))
@@ -91,16 +88,6 @@ def test_small_pieces_whose_ends_are_gathered_are_cut_at_the_neck(budget: int) -
     assert makespan(graph, found) == 4
 
 
-def test_less_slack_loses_less_time() -> None:
-    draw = random.Random(3)
-    before = [() if n < 9 else tuple(draw.sample(range(n - 9, n), 2)) for n in range(300)]
-    graph = graph_of(*before, seconds=[float(draw.randint(1, 60)) for _ in before])
-    alone = makespan(graph, Partition((0,) * 300, 1))
-    tight, loose = (partition(graph, {"steps": 30}, slack=slack) for slack in (0.0, 0.4))
-    assert makespan(graph, tight) == pytest.approx(alone)
-    assert tight.count > loose.count
-
-
 def test_few_parts_are_paid_for_with_time() -> None:
     draw = random.Random(3)
     before = [() if n < 9 else tuple(draw.sample(range(n - 9, n), 2)) for n in range(300)]
@@ -112,13 +99,6 @@ def test_few_parts_are_paid_for_with_time() -> None:
     assert makespan(graph, few) > makespan(graph, free)
     with pytest.raises(BudgetError, match=f"at most {least - 1} can be had"):
         partition(graph, {"steps": 30}, most_parts=least - 1)
-
-
-def test_nodes_that_stay_together_take_along_what_is_between_them() -> None:
-    graph = graph_of((), (0,), (1,), (), together=[(0, 2)])
-    assert partition(graph, {"steps": 3}).part_of in ((0, 0, 0, 1), (1, 1, 1, 0))
-    with pytest.raises(BudgetError, match=r"'n0', 'n1', 'n2': 3 steps .* in sum, and must stay"):
-        partition(graph, {"steps": 2})
 
 
 def test_sets_that_overlap_or_wait_for_each_other_are_one() -> None:
@@ -159,25 +139,6 @@ def test_measures_of_a_partition_by_hand() -> None:
 def test_the_lower_bound(sizes: tuple[int, ...], limit: int, overhead: int, least: int) -> None:
     graph = graph_of(*[()] * len(sizes), costs={"bytes": sizes})
     assert lower_bound(graph, {"bytes": limit}, part_overhead={"bytes": overhead}) == least
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 11), st.integers(0, 11)).filter(lambda edge: edge[0] != edge[1])
-    )
-)
-def test_circles_are_those_that_networkx_finds(edges: list[tuple[int, int]]) -> None:
-    before: list[set[int]] = [set() for _ in range(12)]
-    for one, other in edges:
-        before[other].add(one)
-    component = strong_components(before)
-    reference = networkx.DiGraph(edges)
-    reference.add_nodes_from(range(12))
-    found = {frozenset(n for n in range(12) if component[n] == c) for c in set(component)}
-    assert found == set(map(frozenset, networkx.strongly_connected_components(reference)))
-    assert all(component[one] <= component[other] for one, other in edges)
-    is_free = networkx.is_directed_acyclic_graph(reference)
-    assert (len(topological_order(before)) == 12) == is_free
 
 
 def every_partition(

@@ -94,15 +94,6 @@ def test_nothing_makes_no_part(method: str) -> None:
     assert lower_bound(empty, {"steps": 1}) == 0
 
 
-def test_what_has_no_limit_is_one_part() -> None:
-    assert partition(graph_of((), (0,), (1,)), {}).count == 1
-
-
-def test_chains_stay_whole() -> None:
-    graph = graph_of((), (), (0,), (1,), (2,), (3,))
-    assert partition(graph, {"steps": 3}) == Partition((0, 1, 0, 1, 0, 1), 2)
-
-
 def test_a_node_over_the_budget_is_named() -> None:
     graph = graph_of((), (0,), costs={"bytes": (10, 3000)})
     with pytest.raises(BudgetError, match=r"'n1': 3,000 bytes are over the budget of 2,000") as bad:

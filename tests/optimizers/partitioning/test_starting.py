@@ -16,11 +16,8 @@ from couler.optimizers.partitioning import (
     partition,
     start_times,
 )
-from tests.support.simulation import CircleError, barriers, gates
+from tests.support.simulation import barriers, gates
 from tests.support.task_graphs import graph_of, graphs
-
-# n0 (2 s) before n1 (3 s) and n2 (10 s); n3 (4 s) waits for n1, and n4 (1 s) for n2 and n3.
-GRAPH = graph_of((), (0,), (0,), (1,), (2, 3), seconds=(2, 3, 10, 4, 1))
 
 Path = tuple[str, ...]
 
@@ -28,20 +25,6 @@ Path = tuple[str, ...]
 def ends(graph: TaskGraph, *paths: Path) -> list[float]:
     starts = start_times(graph.predecessors, graph.seconds, paths or None)
     return [start + takes for start, takes in zip(starts, graph.seconds, strict=True)]
-
-
-def test_a_node_starts_when_those_before_it_have_ended() -> None:
-    assert start_times(GRAPH.predecessors, GRAPH.seconds) == [0, 2, 2, 5, 12]
-    assert start_times((), ()) == []
-
-
-def test_a_part_starts_when_all_that_it_waits_for_has_ended() -> None:
-    # n3 waits for n2, which it does not read: 12, then 4 and 1.
-    assert ends(GRAPH, *[("a",)] * 3, *[("b",)] * 2) == [2, 5, 12, 16, 17]
-    # n1 and n3 on the one side, n2 on the other: nothing is lost.
-    assert ends(GRAPH, ("a",), ("b",), ("c",), ("b",), ("d",)) == [2, 5, 12, 9, 13]
-    # Only n1 and n2 are in a part: n3 waits for the whole of it, n4 for n3.
-    assert ends(GRAPH, (), ("a",), ("a",), (), ()) == [2, 5, 12, 16, 17]
 
 
 def test_a_part_in_a_part_waits_for_those_beside_it_alone() -> None:
@@ -143,15 +126,3 @@ def test_makespans_are_those_of_simulated_runs(graph: TaskGraph, most: int, meth
     assert makespan(graph, found) == pytest.approx(barriers(graph, found.part_of))
     whole = Partition((0,) * len(graph.names), 1)
     assert makespan(graph, whole) == pytest.approx(gates(graph, found.part_of))
-
-
-def test_the_simulation_starts_steps_as_workers_get_free() -> None:
-    # n2 ends at 12, and n4 at 13; n1 and n3 are done long before.
-    assert gates(GRAPH) == 13
-    # One worker: 2, 3 (n1 before n2: both ready at 2), 10, 4, 1.
-    assert gates(GRAPH, workers=1) == 20
-    # Two workers: n3 runs from 5 to 9 beside n2.
-    assert gates(GRAPH, workers=2) == 13
-    assert barriers(GRAPH, (0, 0, 0, 1, 1), workers=1) == 20
-    with pytest.raises(CircleError):
-        barriers(graph_of((), (0,), (0,), (1, 2)), (0, 0, 1, 0))

@@ -14,7 +14,7 @@ from couler.ir.workflow import (
     Suspend,
     Workflow,
 )
-from couler.optimizers.placement.flattening import MOST_COPIES, Link, flatten
+from couler.optimizers.placement.flattening import Link, flatten
 
 
 def step(name: str, *after: str, **fields: object) -> Step:
@@ -35,16 +35,6 @@ def test_a_pause_hands_on_what_it_waits_for() -> None:
     pause = step("pause", "a", action=Suspend(seconds=5))
     other = step("other", "pause", action=Suspend(seconds=5))
     assert links_of(step("a"), pause, other, step("b", "other")) == [Link("a", "b", False)]
-
-
-def test_groups_are_entered_at_their_first_steps_and_left_at_their_last() -> None:
-    inner = Group(steps=(step("c", "b"), step("a"), step("b", "a"), step("alone")))
-    found = {link[:2] for link in links_of(step("x"), step("g", "x", action=inner), step("y", "g"))}
-    assert found == {
-        *(("g/a", "g/b"), ("g/b", "g/c")),
-        *(("x", "g/a"), ("x", "g/alone")),
-        *(("g/c", "y"), ("g/alone", "y")),
-    }
 
 
 def test_a_group_of_pauses_is_passed_through() -> None:
@@ -72,11 +62,6 @@ def test_steps_of_one_item_of_a_group_belong_together() -> None:
     assert links_of(step("each", action=inner, foreach=over(4))) == [
         Link("each/fit", "each/test", False, 4)
     ]
-
-
-def test_of_many_items_each_task_stands_for_several() -> None:
-    [one] = flatten(Workflow(name="w", steps=(step("a", foreach=over(160)),))).steps
-    assert (one.copies, one.items) == (MOST_COPIES, 160 / MOST_COPIES)
 
 
 def test_exit_handlers_are_there_and_wait_for_nothing() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import typing as t
 
 import pytest
 
-from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed
+from couler.cluster.model import Cluster, ClusterNode, Gpus
 from couler.errors import EstimateError
 from couler.ir.policies import Placement
 from couler.optimizers.base import Timed
@@ -68,25 +67,6 @@ def needs(key: str, operator: str, *values: str) -> dict[str, t.Any]:
     return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
 
 
-def test_a_machine_that_the_cluster_names_counts_for_its_group() -> None:
-    found = rates(ran(10, "l1"), ran(20, "l2"), ran(40, "l2"), ran(5, "h1"), ran(1, "alone"))
-    assert found == {
-        "forest on alone": (1e10, 1),
-        "forest on high": (2e9, 1),
-        "forest on low": (5e8, 3),
-    }
-
-
-def test_a_machine_counts_whatever_was_asked_for() -> None:
-    assert rates(ran(10, "l1", selects(team="high"))) == {"forest on low": (1e9, 1)}
-
-
-def test_a_machine_with_a_speed_of_its_own_counts_by_itself() -> None:
-    cluster = Cluster(LAB.nodes, speeds=(Speed(1e9, "l2", "net"),))
-    found = rates(ran(10, "l1"), ran(20, "l2"), cluster=cluster)
-    assert found == {"forest on l2": (5e8, 1), "forest on low": (1e9, 1)}
-
-
 @pytest.mark.parametrize(
     ("placement", "group"),
     [
@@ -138,13 +118,6 @@ def test_of_models_that_use_gpus_what_ran_without_tells_nothing_where_there_are_
     }
 
 
-def test_what_a_pod_takes_to_start_is_no_part_of_the_speed() -> None:
-    cluster = Cluster(LAB.nodes, pod_start_s=5)
-    timed = ran(15, "l1"), ran(5, "l1"), ran(3, "l1")
-    assert rates(*timed, cluster=cluster) == {"forest on low": (1e9, 1)}
-    assert rates(ran(10, "l1", None), cluster=cluster) == {"forest on low": (1e9, 1)}
-
-
 def test_clocks_that_disagree_do_no_harm() -> None:
     assert rates(ran(-3, "l1"), ran(10, "l1")) == {"forest on low": (1e9, 1)}
 
@@ -155,11 +128,3 @@ def test_only_what_is_asked_for_and_measured_often_enough() -> None:
     assert rates(*timed, models=["net"]) == {"net on low": (1e9, 1)}
     with pytest.raises(EstimateError):
         rates(*timed, least=0)
-
-
-def test_the_order_plays_no_part() -> None:
-    timed = [ran(seconds, node) for seconds in (1, 2, 3, 7) for node in ("l1", "h1", "l2")]
-    expected = list(rates(*timed).items())
-    for seed in range(5):
-        random.Random(seed).shuffle(timed)
-        assert list(rates(*timed).items()) == expected

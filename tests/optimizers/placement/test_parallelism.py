@@ -90,42 +90,12 @@ def waits(made: Workload) -> dict[str, set[str]]:
 
 
 class TestJoins:
-    def test_groups_that_wait_for_groups(self) -> None:
-        made = work(group("a", *plain(1_000)), group("b", *plain(1_000), after="a"))
-        assert len(made.pipeline.edges) == 2_000
-        assert joins_of(made) == {"a (end)"}
-        assert makespan(made) == 2
-
-    def test_a_join_can_be_on_any_machine_and_takes_no_time(self) -> None:
-        made = work(group("a", *plain(20)), group("b", *plain(20), after="a"))
-        [join] = [task for task in made.pipeline.tasks if task.name in joins_of(made)]
-        assert (join.seconds, join.cpu, join.memory_bytes) == ({"": 0.0}, 0.0, 0)
-        assert join.tolerations[0].operator == "Exists"
-
-    def test_items_that_wait_for_all_items(self) -> None:
-        steps = (step(f"c{n}", *([f"c{n - 1}"] if n else []), foreach=over(60)) for n in range(10))
-        assert len(work(*steps).pipeline.edges) == 9 * 2 * 60
-
-    def test_many_groups_that_wait_for_many(self) -> None:
-        befores = [group(f"a{number}", *plain(20)) for number in range(20)]
-        names = [one.name for one in befores]
-        afters = [group(f"b{number}", *plain(20), after=names) for number in range(20)]
-        # Each of 40 groups has a join, and these are linked each with each.
-        assert len(work(*befores, *afters).pipeline.edges) == 40 * 20 + 20 * 20
-
     def test_a_pause_between_many_and_many(self) -> None:
         befores = [step(f"a{number}") for number in range(50)]
         pause = step("wait", *(one.name for one in befores), action=Suspend(seconds=1))
         made = work(*befores, pause, *(step(f"b{number}", "wait") for number in range(50)))
         assert joins_of(made) == {"wait (pause)"}
         assert len(made.pipeline.edges) == 100
-
-    def test_of_each_item_a_join_of_its_own(self) -> None:
-        inner = (group("a", *plain(20)), group("b", *plain(20), after="a"))
-        made = work(group("each", *inner, foreach=over(30)))
-        assert len(joins_of(made)) == 30
-        assert len(made.pipeline.edges) == 2 * 20 * 30
-        assert waits(made)["each/b/s0[7]"] == {f"each/a/s{number}[7]" for number in range(20)}
 
     def test_what_is_read_goes_through_the_join(self) -> None:
         fit = step("fit", foreach=over(40), outputs=(Output(),))
@@ -136,10 +106,6 @@ class TestJoins:
         into = {one.size_bytes for one in reads.pipeline.edges if one.target in joins_of(reads)}
         out = {one.size_bytes for one in reads.pipeline.edges if one.source in joins_of(reads)}
         assert (into, out) == ({10}, {400})
-
-    def test_steps_before_a_pause_at_the_end_of_a_group_are_waited_for(self) -> None:
-        inner = (step("a"), step("pause", "a", action=Suspend(seconds=1)))
-        assert waits(work(group("g", *inner), step("b", "g")))["b"] == {"g/a"}
 
     @pytest.mark.parametrize("seed", range(60))
     def test_with_joins_all_wait_for_the_same(
@@ -170,54 +136,15 @@ def _drawn(chance: random.Random, depth: int) -> tuple[Step, ...]:
 
 
 class TestLimits:
-    @pytest.mark.parametrize(("items", "most", "turns"), [(12, 3, 4), (10, 3, 4), (3, 5, 1)])
-    def test_items_at_once(self, items: int, most: int, turns: int) -> None:
-        assert makespan(work(step("a", foreach=over(items, most)))) == turns
-
     def test_many_items_at_once(self) -> None:
         small = Cluster((ClusterNode("a", 4, 2**34),))
         made = work(step("a", foreach=over(1_000, 10)), cluster=small)
         assert len(made.step_of) == 60
         assert makespan(made) == pytest.approx(100)
 
-    def test_items_of_groups_at_once(self) -> None:
-        inner = (step("x"), step("y", "x"))
-        assert makespan(work(group("each", *inner, foreach=over(10, 2)))) == 10
-
-    def test_items_within_items(self) -> None:
-        inner = step("x", foreach=over(5, 1))
-        assert makespan(work(group("each", inner, foreach=over(4)))) == 5
-        assert makespan(work(group("each", inner, foreach=over(4, 2)))) == 10
-        assert makespan(work(group("each", inner, foreach=over(4, 1)))) == 20
-
-    def test_steps_of_a_group_and_of_the_workflow(self) -> None:
-        assert makespan(work(group("g", *plain(10), max_parallel=3))) == 4
-        assert makespan(work(group("g", *plain(10), max_parallel=3, foreach=over(2)))) == 4
-        assert makespan(work(group("g", *plain(10)), *plain(2), max_parallel=3)) == 4
-
     def test_handlers_are_not_counted(self) -> None:
         handler = ExitHandler(name="clean", on="any", steps=tuple(plain(5)))
         assert makespan(work(*plain(4), max_parallel=2, exit_handlers=(handler,))) == 2
-
-    def test_chains_share_what_may_run(self) -> None:
-        chains = [
-            step(f"{name}{number}", *([f"{name}{number - 1}"] if number else []))
-            for name in "ab"
-            for number in range(6)
-        ]
-        assert makespan(work(*chains, max_parallel=2)) == 6
-
-    def test_a_long_one_holds_up_no_others(self) -> None:
-        long = step("long", profile=Profile(seconds=20))
-        assert makespan(work(long, *plain(20), max_parallel=2)) == 20
-
-    def test_of_one_mutex_one_at_a_time(self) -> None:
-        steps = (
-            step("a", mutex="m", foreach=over(3)),
-            step("b", mutex="m"),
-            step("c", mutex="other"),
-        )
-        assert makespan(work(*steps)) == 4
 
     def test_a_group_with_a_mutex_goes_item_by_item(self) -> None:
         inner = (step("x"), step("y", "x"))

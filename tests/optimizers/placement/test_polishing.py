@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from couler.cluster.model import Cluster, ClusterNode
 from couler.optimizers.placement.compiled import Compiled
 from couler.optimizers.placement.first_plans import Plan, list_tasks
-from couler.optimizers.placement.improving import Evaluation, Score, idlest_nodes, polish
+from couler.optimizers.placement.improving import Evaluation, Score, polish
 from couler.optimizers.placement.planned_pipelines import Outcome
 from couler.optimizers.placement.problem import Pipeline, Task
 from couler.optimizers.placement.speeds import Speeds
@@ -114,12 +114,6 @@ def test_what_is_looked_at_is_bounded(visits: int, is_better: bool) -> None:
     assert evaluation.visits <= visits + 60
     assert (score(evaluation.outcome(found)) < first) is is_better
     assert (found != plan) is is_better
-
-
-def test_the_idlest_nodes_of_each_class() -> None:
-    model = many(3, 6).model
-    # Tasks of 1, 2 and 3 operations: on n0, slow, the second and on n2 the first; n1 is fast.
-    assert idlest_nodes(model, [2, 0, 1], [0, 1, 2]) == [[4, 2], [3, 5]]
 
 
 def test_a_plan_ends_with_it_but_for_the_first_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,17 +70,6 @@ def test_nodes_of_pools_have_no_names() -> None:
     assert selectors.prefer(["c"])[0]["weight"] == 100
 
 
-def test_a_hostname_that_is_stated_goes_before_the_name() -> None:
-    nodes = [node("a", **{"kubernetes.io_hostname": "ip-10"}), node("b")]
-    found = Selectors(Cluster(tuple(nodes))).select(["a"])
-    assert found == Selection({"kubernetes.io/hostname": "ip-10"})
-
-
-def test_for_all_nodes_nothing_is_said() -> None:
-    nodes = (node("a"), node("b"))
-    assert Selectors(Cluster(nodes)).select(["b", "a"]) == Selection()
-
-
 def test_the_named_label_of_groups_goes_before_all() -> None:
     nodes = [
         node(name, group, **{"alpha.io_instance": name, "couler.io_group": "x", "able": group})
@@ -90,11 +79,6 @@ def test_the_named_label_of_groups_goes_before_all() -> None:
     assert selectors.select(["a"]) == Selection({"team": "p"})
     assert selectors.select(["c", "b"]) == Selection({"team": "q"})
     assert str(selectors.select(["a", "c", "b"])) == "team in p, q"
-
-
-def test_several_groups_go_before_what_their_machines_share_by_chance() -> None:
-    nodes = (node("a", "p", zone="1"), node("b", "q", zone="1"), node("c", "r"))
-    assert str(Selectors(Cluster(nodes), "team").select(["a", "b"])) == "team in p, q"
 
 
 def test_what_tells_single_machines_apart_comes_last() -> None:
@@ -144,11 +128,6 @@ def test_a_machine_of_a_pool_that_was_written_by_itself_has_a_name() -> None:
     assert selectors.prefer([nodes[0].name])
     assert selectors.select(["p-1"]) is None
     assert selectors.select(["p-2"]) == Selection({"kubernetes.io/hostname": "p-2"})
-
-
-def test_machines_of_one_hostname_are_not_told_apart_by_it() -> None:
-    nodes = (node("a", **{"kubernetes.io_hostname": "h"}), node("h"))
-    assert Selectors(Cluster(nodes)).select(["h"]) is None
 
 
 def test_what_is_selected_is_what_was_wanted() -> None:

@@ -15,7 +15,6 @@ from couler.optimizers.placement.compiled import Compiled, Hold
 from couler.optimizers.placement.first_plans import Plan, list_tasks
 from couler.optimizers.placement.improving import Evaluation
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
-from couler.optimizers.placement.shared_nodes import SharedNodes
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
@@ -87,42 +86,6 @@ def test_cost_is_that_of_the_time_in_which_a_node_runs_anything() -> None:
     assert UpwardRank("cost").place(
         [alike(4, 1.0)], ClusterState(CLUSTER, SPEEDS, RULES)
     ).nodes == {("w", f"t{n}"): "slow-1" for n in range(4)}
-
-
-def test_room_on_nodes() -> None:
-    tasks = [
-        Task("long", seconds={"": 10}, cpu=2),
-        Task("late", seconds={"": 5}, cpu=2),
-        Task("short", seconds={"": 3}, cpu=2),
-        Task("wide", seconds={"": 3}, cpu=4),
-        Task("nothing", seconds={"": 3}),
-    ]
-    model = compiled(tasks)
-    nodes = SharedNodes(model)
-
-    def start(task: int, ready: float = 0.0) -> float:
-        seconds = model.seconds[task][0]
-        (offer,) = nodes.offers(0, task, ready, seconds, 0.0, {})
-        assert offer.end == offer.begin + seconds
-        return offer.begin
-
-    assert start(0) == 0
-    nodes.accept(nodes.offers(0, 0, 0.0, 10.0, 0.0, {})[0], 0)
-    assert (start(1, 4.0), start(3)) == (4, 10)
-    nodes.accept(nodes.offers(0, 1, 4.0, 5.0, 0.0, {})[0], 1)
-    # 2 CPUs are used until 4 s, all until 9 s, 2 until 10 s.
-    assert (start(2), start(2, 1.0), start(2, 2.0)) == (0, 1, 9)
-    assert (start(3), start(4, 5.0)) == (10, 5)
-    (offer,) = nodes.offers(0, 2, 9.0, 3.0, 0.0, {})
-    assert (offer.begin, offer.end, nodes.added(offer)) == (9, 12, 2)
-
-
-def test_of_nodes_that_are_alike_one_with_room_is_found() -> None:
-    nodes = [ClusterNode(f"n{n}", 4, 8 * GIB) for n in range(20)]
-    tasks = [Task(f"t{n}", seconds={"": 10}, cpu=3) for n in range(20)]
-    model = compiled([*tasks, Task("small", seconds={"": 1}, cpu=1)], *nodes)
-    outcome = Evaluation(model).outcome(list_tasks(model, range(21)))
-    assert outcome.starts == [0.0] * 21
 
 
 @pytest.mark.parametrize("shapes", [2, 100])

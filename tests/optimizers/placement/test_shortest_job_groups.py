@@ -10,7 +10,6 @@ from couler.cluster.model import Cluster, ClusterNode, Gpus
 from couler.errors import UnplaceableError
 from couler.optimizers.placement.problem import Pipeline, Task
 from couler.optimizers.placement.speeds import Speeds
-from couler.optimizers.placement.strategies.model_groups import GroupRule
 from couler.optimizers.placement.strategies.shortest_job_groups import ShortestJobGroups
 from couler.optimizers.placement.strategy import ClusterState, Fixed
 
@@ -92,26 +91,6 @@ def test_the_limit_of_tasks_that_wait_for_a_gpu() -> None:
     # there, for training and for evaluating. So high has 3 and gpu 2 when the fourth is trained:
     # over the limit, the least loaded node is taken, which is the one with the GPU.
     assert trained == ["gpu", "gpu", "high", "gpu"]
-
-
-def test_load_of_earlier_windows_counts() -> None:
-    state = dataclasses.replace(STATE, load={"gpu": 3, "low": 2})
-    found = ShortestJobGroups().place([fit("cnn", "CNN", 1, 1)], state)
-    assert found.nodes["cnn", "prepare"] == "med1"
-    assert found.nodes["cnn", "train"] == "high"
-
-
-def test_nodes_of_fixed_tasks_are_in_use() -> None:
-    state = dataclasses.replace(STATE, fixed={("rf", "prepare"): Fixed("med2", 3.0)})
-    found = ShortestJobGroups().place([fit("rf", "RF", 1, 1)], state)
-    assert found.nodes == {("rf", "train"): "med2", ("rf", "evaluate"): "med2"}
-
-
-def test_rules_are_data() -> None:
-    rules = (GroupRule(("RF",), "training", ("high-gpu",)),)
-    found = ShortestJobGroups(rules=rules, gpu_queue_limit=0).place([fit("rf", "RF", 1, 1)], STATE)
-    # The rule names one node; what no rule names goes where data can be prepared.
-    assert list(found.nodes.values()) == ["low", "gpu", "med1"]
 
 
 def test_unplaceable_tasks_are_all_told() -> None:

@@ -19,8 +19,7 @@ from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
-from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
-from couler.optimizers.placement.strategy import ClusterState, Rules
+from couler.optimizers.placement.strategy import Rules
 from couler.optimizers.placement.workload import workload_of
 
 GIB = 2**30
@@ -118,16 +117,3 @@ def test_as_many_tasks_as_pods_have_room() -> None:
     cluster = Cluster(tuple(ClusterNode(f"n{n}", 64, 64 * GIB, pods=20) for n in range(4)))
     step = Step(name="a", action=Container(image="x"), resources=Resources(cpu="100m"))
     assert most_copies(step, cluster) == 80
-
-
-def test_kubernetes_scores_by_what_is_requested() -> None:
-    cluster = Cluster((ClusterNode("a", 2, 4 * GIB), ClusterNode("b", 8, 16 * GIB)))
-    silent = Task("t", cpu=1, assumes_cpu=True)
-    found = KubernetesScheduler().place([Pipeline("p", (silent,))], ClusterState(cluster, Speeds()))
-    assert found.choices[0].why == "scores 499"
-    state = ClusterState(
-        cluster, Speeds(), requested={"b": (4.0, 0.0, 0, 4)}, assumed_cpu={"b": 4.0}
-    )
-    found = KubernetesScheduler().place([Pipeline("p", (silent,))], state)
-    # b: (1 - 5 * 0.1 / 8 + 1 - 200 / 16384) / 2 = 0.963; 100 for balance; 300 without taints.
-    assert (found.nodes["p", "t"], found.choices[0].why) == ("b", "scores 496")

@@ -80,12 +80,6 @@ def test_pods_fit_beside_each_other_to_the_byte(bytes_: int, groups: int) -> Non
     assert len({one.start_s for one in report.spans}) == groups
 
 
-def test_of_memory_the_more_counts() -> None:
-    more = Profile(memory_bytes=17 * GIB)
-    found = task(resources=Resources(memory="1Gi"), profile=more)
-    assert refusal(found, CLUSTER.nodes[0], 1.0) is not None
-
-
 def test_seconds_where_no_speed_is_stated_and_operations_where_one_is() -> None:
     both = Profile(seconds=7, operations=1e10, model="tree")
     assert (task(profile=both).operations, task(profile=both).seconds) == (0.0, {"": 7.0})
@@ -138,15 +132,6 @@ def test_handlers_take_no_time_and_hooks_are_left_out() -> None:
     ]
 
 
-def test_what_nobody_knows_takes_as_long_as_others() -> None:
-    steps = [
-        Step(name=name, action=Container(image="busybox"), profile=profile)
-        for name, profile in (("a", Profile(seconds=2)), ("b", None), ("c", Profile(seconds=4)))
-    ]
-    made = workload_of(Workflow(name="w", steps=tuple(steps)), cluster=CLUSTER)
-    assert [one.seconds for one in made.pipeline.tasks] == [{"": 2.0}, {"": 3.0}, {"": 4.0}]
-
-
 def test_items_share_what_there_is_to_do() -> None:
     each = Foreach(over={"item": Literal(value=tuple(range(128)))})
     fit = Step(
@@ -160,15 +145,6 @@ def test_items_share_what_there_is_to_do() -> None:
     assert {one.seconds[""] for one in made.pipeline.tasks} == {6.0}
     assert set(made.step_of.values()) == {"fit"}
     assert made.pipeline.edges == ()
-
-
-def test_speeds_are_those_that_are_stated() -> None:
-    assert speeds_of(CLUSTER).rates == {}
-    stated = (Speed(5e9, "cpu", "tree"), Speed(3e9))
-    assert speeds_of(Cluster(CLUSTER.nodes, speeds=stated)).rates == {
-        ("tree", "cpu"): 5e9,
-        ("", ""): 3e9,
-    }
 
 
 def test_only_what_is_read_is_moved() -> None:
