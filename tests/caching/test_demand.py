@@ -76,13 +76,3 @@ def test_unknown_places_are_needed_and_wait_for_nothing() -> None:
     demand = Demand({}, {}, ["alone"])
     assert (demand.need("alone"), demand.before_s("alone")) == (1, 0)
     assert (demand.need("elsewhere"), demand.before_s("elsewhere")) == (1, 0)
-
-
-def test_time_is_linear_in_reads() -> None:
-    """A long chain and a wide fan need no recursion, and no look at all readers for each one."""
-    many = 20_000
-    order = [f"s{number}" for number in range(many)]
-    long = dict(zip(order, ([after] for after in order[1:]), strict=False))
-    seconds = dict.fromkeys(order, Standing(9, 1.0))
-    assert Demand(long, seconds, order).before_s(order[-1]) == many - 1
-    assert Demand({"s0": order[1:]}, seconds, order).need("s0") == 1

@@ -85,16 +85,6 @@ def test_what_is_offered_is_known_before_it_is_kept() -> None:
     assert (known.capacity_bytes, known.age) == (1000, 0.0)
 
 
-def test_nothing_that_is_kept_is_read_for_what_is_offered() -> None:
-    def fail() -> t.NoReturn:
-        raise AssertionError("read what is kept")
-
-    offered = Made("new", used=10)
-    known = LaterRuns(10, offered, fail, dict, clock=10)
-    assert known.readers_left("new") == 0.5
-    assert known.distance("new") == 2.0
-
-
 def passing(*kept: Made, offered: Made | None = None) -> LaterRuns:
     """Return what is told of `load` of 5 s, `clean` of 3 s and `fit`, which is never passed."""
     course = Course(

@@ -88,15 +88,6 @@ def test_ls_shows_the_last_used_first(couler: Callable, home: Home) -> None:
     assert couler("cache", "ls", "--workflow", "other").out == ""
 
 
-def test_ls_as_json(couler: Callable, home: Home) -> None:
-    told = couler("cache", "ls", "aaa", "--format", "json").json
-    (entry,) = told["entries"]
-    assert told["schema_version"] == 1
-    assert (entry["key"], entry["hits"], entry["size_bytes"]) == ("a" * 64, 2, 2400)
-    assert entry["outputs"]["made"]["text"].endswith("/load.txt")
-    assert datetime.fromisoformat(entry["last_used"]).tzinfo is not None
-
-
 def test_stats(couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     told = couler("cache", "stats").out.splitlines()
     assert told[:2] == ["entries   2, of which 0 pinned", "size      4.1 KiB"]

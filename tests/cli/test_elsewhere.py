@@ -294,22 +294,6 @@ def test_a_run_that_does_not_end_can_be_deleted(
     assert not (engine.folder / "mine.run").exists()
 
 
-def test_a_run_that_the_engine_may_not_have_can_be_forgotten(
-    couler: Callable, write: Callable, engine
-) -> None:
-    engine.play(BEGUN)
-    engine.fail("no route to host")
-    file = write("asking.yaml", ASKING)
-    assert couler("submit", file, "--target", "away", "--name", "mine").code == 4
-    told = couler("cancel", "mine")
-    assert told.code == 4
-    assert told.err == (
-        "error: mine: it is not known whether the engine has it. `couler retry mine` submits it "
-        "again and doubles nothing, `couler delete mine --keep-remote` forgets it here\n"
-    )
-    assert couler("delete", "mine", "--keep-remote").code == 0
-
-
 def test_delete_of_an_engine_that_is_gone(couler: Callable, begun: str, engine) -> None:
     engine.fail("no route to host")
     told = couler("delete", begun)

@@ -38,18 +38,6 @@ def test_what_exists_is_kept(couler: Callable, folder: Path) -> None:
     assert (folder / "pyproject.toml").read_text() == '[tool.couler]\nengine = "local"\n'
 
 
-@pytest.mark.parametrize("end", ["", "\n"])
-def test_settings_are_added_to_a_project(couler: Callable, folder: Path, end: str) -> None:
-    before = '[project]\nname = "mine"' + end
-    (folder / "pyproject.toml").write_text(before)
-    assert couler("init").code == 0
-    text = (folder / "pyproject.toml").read_text()
-    assert text.startswith(before)
-    assert tomllib.loads(text)["tool"]["couler"]["engine"] == "argo"
-    assert couler("init").code == 0
-    assert (folder / "pyproject.toml").read_text() == text
-
-
 def test_project_that_cannot_be_read_is_left_alone(couler: Callable, folder: Path) -> None:
     (folder / "pyproject.toml").write_text("[tool")
     assert couler("init").code == 3

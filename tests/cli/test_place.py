@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 PROGRAM = """
 import couler
@@ -65,25 +64,6 @@ def test_a_plan_tells_where_each_step_goes_and_why(
     )
     [record] = [one for one in json.loads(found.out)["passes"] if one["pass"] == "place"]
     assert record["step_reasons"]["fit"].startswith("On gpu")
-
-
-def test_argo_gets_selectors_tolerations_and_gpus(
-    couler: Callable, program: Path, lab: str
-) -> None:
-    told = couler("compile", str(program), "-e", "argo", "--pass", "place", "--cluster", lab)
-    assert told.code == 0
-    templates = {one["name"]: one for one in yaml.safe_load(told.out)["spec"]["templates"]}
-    assert templates["load"]["nodeSelector"] == {"team": "low"}
-    assert templates["fit"]["nodeSelector"] == {"team": "gpu"}
-    assert templates["fit"]["tolerations"] == [
-        {
-            "key": "nvidia.com/gpu",
-            "operator": "Equal",
-            "value": "present",
-            "effect": "NoSchedule",
-        }
-    ]
-    assert templates["fit"]["script"]["resources"]["limits"]["nvidia.com/gpu"] == "1"
 
 
 def test_airflow_gets_them_too(couler: Callable, program: Path, lab: str) -> None:

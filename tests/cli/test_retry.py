@@ -213,31 +213,6 @@ def test_a_fault_in_the_middle_says_how_to_go_on(
     monkeypatch.undo()
 
 
-def test_from_a_step_on_it_and_what_follows_runs_again(
-    couler: Callable, flaky: str, folder: Path
-) -> None:
-    (folder / "ok").touch()
-    run = couler("run", flaky, "--format", "json", "-q").json["run"]
-    told = couler("retry", run, "--from", "many[0]", "--plan")
-    assert [line.split(maxsplit=2) for line in told.out.splitlines()] == [
-        ["reused", "first"],
-        ["runs", "many[0]", "it is to run again"],
-        ["reused", "many[1]"],
-        ["runs", "last", "it depends on many, which runs"],
-    ]
-    told = couler("retry", run, "--from", "many", "--format", "json")
-    steps = {one["path"]: (one["attempts"], one["reused"]) for one in told.json["steps"]}
-    assert told.code == 0
-    assert [steps[path] for path in ("first", "many[0]", "many[1]", "last")] == [
-        (1, True),
-        (2, False),
-        (2, False),
-        (2, False),
-    ]
-    told = couler("retry", run, "--plan")  # it was asked for once
-    assert told.err == f"{run}: 3 reused, 0 to run\n"
-
-
 def test_from_a_step_takes_nothing_of_it_from_the_cache(
     couler: Callable, write: Callable, folder: Path
 ) -> None:

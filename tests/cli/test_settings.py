@@ -58,15 +58,6 @@ def test_numbers_and_paths(tmp_path: Path) -> None:
     assert read_settings(inside, {}).get("home") == "~/state"
 
 
-def test_home_without_xdg(tmp_path: Path) -> None:
-    user = tmp_path / ".config/couler/config.toml"
-    user.parent.mkdir(parents=True)
-    user.write_text('engine = "mine"\n')
-    work = tmp_path / "work"
-    work.mkdir()
-    assert read_settings(work, {"HOME": str(tmp_path)}).get("engine") == "mine"
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [

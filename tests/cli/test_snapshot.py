@@ -179,19 +179,6 @@ def test_what_goes_on(database: Database, home: Home) -> None:
     assert (killed["inner"], killed["inner/each[1]"]) == ("interrupted", "succeeded")
 
 
-def test_what_was_left_out_was_not_tried(database: Database, home: Home) -> None:
-    with Journal(database, "w-1", 1) as journal:
-        journal.attempt_started("first", 1, started=START, log=None)
-        journal.attempt_ended("first", 1, status="failed", finished=START, cpu_s=2.0)
-        journal.flush()
-    begin_session(database, "w-1", pid=2, host=socket.gethostname(), started=START)
-    with Journal(database, "w-1", 2) as journal:
-        journal.step_ended(ended("first", "omitted", session=2))
-        journal.flush()
-    view = looked(database, home).steps[0]
-    assert (view.status, view.attempts, view.cpu_s) == ("omitted", 0, None)
-
-
 def test_a_later_session_has_not_come_to_what_failed(database: Database, home: Home) -> None:
     with Journal(database, "w-1", 1) as journal:
         journal.attempt_started("first", 1, started=START, log=None)

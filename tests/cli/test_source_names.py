@@ -16,7 +16,6 @@ from couler.submitters import SubmittedRun
 from tests.cli.conftest import Engine, Outcome
 from tests.corpus.build import flow, sh
 from tests.support import pass_samples
-from tests.support.airflow_api import FakeAirflow, task
 from tests.support.argo_cluster import EmulatedCluster, emulated_cluster
 
 Call: t.TypeAlias = Callable[..., Outcome]
@@ -295,23 +294,3 @@ def node(name: str, kind: str, phase: str, *, inside: str = "mine") -> dict[str,
         "startedAt": TIME,
         "finishedAt": None if phase == "Running" else TIME,
     }
-
-
-def test_airflow(couler: Call, copies: str, folder: Path) -> None:
-    (folder / "dags").mkdir()
-    with FakeAirflow(folder / "dags", dag_id="copies").running() as airflow:
-        (folder / "pyproject.toml").write_text(
-            f'[tool.couler.targets.prod]\nengine = "airflow"\naddress = "{airflow.address}"\n'
-            'dags = "dags"\npoll_s = 0.01\n'
-        )
-        begun = couler(
-            "submit", copies, "--target", "prod", "--name", "mine", "--pass", "roll-loops"
-        )
-        assert begun.code == 0, begun.err
-        airflow.tasks = [
-            task("copy", state, index=index)
-            for index, state in enumerate(("success", "failed", "running"))
-        ]
-        told = couler("status", "mine", "--format", "json")
-        assert (told.code, named(told)) == (0, COPIED)
-        assert "copy[1] = copy-customers" in couler("status", "mine").out

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from couler.stages import submitting
-
 HELLO = {
     "path": "hello",
     "status": "succeeded",
@@ -153,22 +151,6 @@ def test_wrong_usage(
     assert re.search(words, told.err)
     assert "Traceback" not in told.err
     assert bool(engine.calls()) == (code == 0)
-
-
-@pytest.mark.parametrize("wrong", [["--name", "No Name"], ["-p", "x=1"]])
-def test_no_secrets_are_made_for_what_cannot_be_submitted(
-    couler: Callable, greet: str, engine, monkeypatch: pytest.MonkeyPatch, wrong: list[str]
-) -> None:
-    made: list[object] = []
-    monkeypatch.setattr(submitting, "put_secrets", lambda *of: made.append(of))
-    engine.play(*WELL)
-    submit = "submit", greet, "--target", "away", "--create-secrets"
-    assert couler(*submit, *wrong).code == 2
-    assert made == []
-    assert couler(*submit, "--name", "mine").code == 0
-    assert len(made) == 1
-    assert couler(*submit, "--name", "mine", "-p", "who=me").code == 4  # there is another
-    assert len(made) == 1
 
 
 def test_a_retry_that_the_engine_refuses_leaves_the_result(

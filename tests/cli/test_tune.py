@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 from couler.dsl.workflow import Workflow
-from couler.errors import TuningError
 from couler.llm import Prompt
 from couler.llm.opening import OpenedModel
 from couler.tuning.outcome import read_outcome
@@ -215,41 +214,6 @@ def test_a_training_that_fails_is_told_before_a_call_is_paid(
     assert "the default cannot be trained, so nothing was asked of the model: " in done.err
     assert server.requests == ()
     assert not (folder / "tuned.yaml").exists()
-
-
-def test_what_was_predicted_is_kept_if_training_fails_late(
-    couler: Run, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    serve(RULES)
-
-    def fails(*_: object, **__: object) -> t.NoReturn:
-        raise TuningError("no candidate could be trained")
-
-    monkeypatch.setattr("couler.tuning.validation.check_trainable", lambda *_: None)
-    monkeypatch.setattr("couler.tuning.validation.validate", fails)
-    done = couler("tune", *ONE, "--validate", "1", "-o", "tuned.yaml")
-    assert (done.code, done.err.count("error:")) == (1, 1)
-    assert "chosen: c02" in done.out
-    assert yaml.safe_load((folder / "tuned.yaml").read_text())["parameters"] == GOOD
-
-
-@pytest.mark.parametrize("is_validated", [False, True])
-def test_what_was_predicted_is_kept_if_the_endpoint_fails_late(
-    couler: Run, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch, is_validated: bool
-) -> None:
-    monkeypatch.setattr("couler.tuning.validation.check_trainable", lambda *_: None)
-    serve([*RULES[:2], {"status": 401, "message": "no such key"}])
-    flags = ("--validate", "1") if is_validated else ()
-    done = couler("tune", *ONE, "--rounds", "3", "-o", "tuned.yaml", *flags)
-    assert (done.code, done.err.count("error:")) == (4, 1)
-    assert "chosen: c01" in done.out
-    assert "missing: 1 candidate of round 1 without a log, 2 later rounds not begun: " in done.out
-    assert "401" in done.out
-    assert ("nothing was trained" in done.err) == is_validated
-    written = yaml.safe_load((folder / "tuned.yaml").read_text())
-    assert written["missing"].startswith("1 candidate of round 1")
-    assert written["why"].endswith("; predictions ended early")
-    assert read_outcome(folder / "tuned.yaml").chosen == "c01"
 
 
 @pytest.mark.parametrize("is_told_to_end", [False, True])

@@ -275,15 +275,6 @@ def test_delete(couler: Callable, greet: str, folder: Path) -> None:
     assert couler("status", "latest").code == 2
 
 
-def test_home_can_be_chosen(couler: Callable, greet: str, write: Callable) -> None:
-    write("pyproject.toml", "[tool.couler]\nhome = 'state'\n")
-    couler("run", "-q", greet)
-    assert Path("state/couler.db").is_file()
-    couler("run", "-q", greet, "--home", "other")
-    assert len(couler("list").out.splitlines()) == 2
-    assert couler("logs", "latest", "hello", "--home", "other").out == "hi you\n"
-
-
 def test_runs_are_completed(couler: Callable, greet: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.shell_completion import ShellComplete
 

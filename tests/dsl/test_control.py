@@ -12,7 +12,7 @@ import couler
 from couler import stages
 from couler.ir.conditions import And, Compare, Not, Or
 from couler.ir.values import Literal, OrElse, ParamRef, StepRef
-from tests.dsl.look import box, codes, implicit, inner, steps
+from tests.dsl.look import box, codes, implicit, steps
 
 
 def is_(step: str, value: object, op: str = "==") -> Compare:
@@ -197,18 +197,6 @@ def test_concurrent_returns_what_the_functions_return() -> None:
     a, b = couler.concurrent([lambda: box("a"), lambda: box("b")])
     box("c", a, b)
     assert steps(implicit())["c"].action.args == (StepRef(step="a"), StepRef(step="b"))
-
-
-def test_concurrent_with_subtasks_makes_groups() -> None:
-    def chain() -> object:
-        return box("b", box("a"))
-
-    with couler.Workflow("w") as wf:
-        first, second = couler.concurrent([chain, lambda: box("c")], subtasks=True)
-        box("d", first, second)
-    assert list(steps(wf)) == ["chain", "task", "d"]
-    assert list(inner(steps(wf)["chain"])) == ["a", "b"]
-    assert codes(wf) == []
 
 
 DEFAULTS: dict[str, Callable[[t.Any], t.Any]] = {

@@ -42,20 +42,6 @@ def test_steps_without_names_are_told_apart_by_their_function() -> None:
     assert waits(implicit()) == {"first": (), "second": ("first",), "third": ("first",)}
 
 
-def test_one_function_may_make_several_steps_of_one_name() -> None:
-    def many() -> None:
-        for _ in range(2):
-            couler.run_container("busybox", ["true"], step_name="many")
-
-    couler.dag([[many, lambda: box("a")], [lambda: many(), lambda: box("b")]])
-    assert waits(implicit()) == {
-        "many": (),
-        "many-2": (),
-        "a": ("many", "many-2"),
-        "b": ("many", "many-2"),
-    }
-
-
 def test_maps_loops_conditions_and_groups_are_nodes() -> None:
     with couler.Workflow("w") as wf:
         flip = box("flip")

@@ -84,13 +84,6 @@ def test_several_steps_become_a_group() -> None:
     assert codes(wf) == []
 
 
-def test_a_condition_on_the_item_needs_a_group() -> None:
-    with couler.Workflow("w") as wf:
-        couler.map(lambda x: couler.when(x == 1, lambda: box("each", x)), [1, 2])
-    assert inner(steps(wf)["map"])["each"].when.left == ParamRef(name="x")
-    assert codes(wf) == []
-
-
 def test_results_keep_their_structure() -> None:
     def body(x: object) -> dict[str, object]:
         first, second = box("first", x), box("second", x)
@@ -194,15 +187,6 @@ def test_lists_of_handles_make_a_step_for_each() -> None:
         StepRef(step="score-2"),
     ]
     assert codes(wf) == []
-
-
-def test_lists_of_handles_are_one_position_in_program_order() -> None:
-    a, b = box("a"), box("b")
-    couler.map(lambda x: box("each", x), [a, b])
-    box("after")
-    found = steps(implicit())
-    assert found["each"].depends_on == found["each-2"].depends_on == ("b",)
-    assert found["after"].depends_on == ("each", "each-2")
 
 
 def test_lists_of_handles_must_fit_the_others() -> None:

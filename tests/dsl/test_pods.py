@@ -12,7 +12,7 @@ from couler.ir.base import FrozenDict
 from couler.ir.policies import Resources
 from couler.ir.storage import EmptyVolume, EnvFrom, EnvVar, Mount, SecretKey
 from couler.ir.values import ParamRef, StepRef, Template
-from tests.dsl.look import box, codes, implicit, problems, steps
+from tests.dsl.look import box, codes, problems, steps
 
 
 def test_settings_of_a_container() -> None:
@@ -217,17 +217,6 @@ def test_pods_and_runs_of_a_workflow() -> None:
     assert [one.key for one in found.pod.tolerations] == ["gpu", "batch"]
     assert found.pod.dns == ir.Dns(policy="ClusterFirst", searches=("ml.local",))
     assert (found.pod.host_network, found.pod.labels) == (True, {"team": "ml"})
-
-
-def test_the_program_as_workflow() -> None:
-    couler.config_workflow("w", time_to_clean=couler.Keep(after_failure="1d"), pod=POD, runs=RUNS)
-    box("a")
-    found = implicit().to_ir()
-    assert found.runs is not None
-    assert found.runs.retention == ir.Retention(after_failure_s=86400)
-    assert (found.keep_s, found.runs.priority) == (None, 5)
-    assert found.pod is not None
-    assert found.pod.service_account == "runner"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from couler.ir.policies import (
     Toleration,
 )
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, Mount, SecretKey
-from couler.ir.values import ItemRef, StepRef
+from couler.ir.values import StepRef
 from couler.ir.workflow import Container, Input, Job, LocalForm, Output, Script
 from tests.dsl.look import box, codes, steps
 
@@ -515,24 +515,6 @@ def test_values_in_a_manifest_keep_their_types() -> None:
         (("maybe",), "json"),
         (("env", 0, "value"), "str"),
     ]
-    assert codes(wf) == []
-
-
-def test_values_in_a_manifest_and_its_local_form_in_a_map() -> None:
-    with couler.Workflow("w") as wf:
-        base = box("base")
-
-        def train(rate: t.Any) -> t.Any:
-            form = couler.LocalForm(command=["echo"], args=[rate, base], env={"RATE": rate})
-            return couler.run_job({**MANIFEST, "rate": rate}, local=form, step_name="train")
-
-        couler.map(train, [0.1, 0.2])
-    train = steps(wf)["train"]
-    item = ItemRef(name="rate")
-    assert train.foreach is not None
-    assert [one.value for one in train.action.values] == [item]
-    assert train.action.local.action.args == (item, StepRef(step="base"))
-    assert train.action.local.env == (EnvVar(name="RATE", value=item),)
     assert codes(wf) == []
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import couler
-from couler.ir.pods import Dns, PodSettings
-from couler.ir.storage import ClaimVolume, ConfigKey, EmptyVolume, NewClaimVolume, SecretKey
+from couler.ir.pods import PodSettings
+from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.values import FirstOf, OrElse, ParamRef, RunRef, StepRef
 from couler.ir.workflow import Defaults, Output, Parameter, Schedule
 from tests.dsl.look import box, codes, implicit, steps
@@ -225,33 +225,6 @@ def test_the_program_gives_the_workflow_its_name() -> None:
     couler._cleanup()
     exec(compile("helper()", "<stdin>", "exec"), namespace)
     assert implicit().name == "workflow"
-
-
-def test_volumes_pods_and_dns() -> None:
-    couler.add_volume(couler.Volume("data", "claim"))
-    couler.create_workflow_volume(couler.VolumeClaimTemplate("work"))
-    couler.add_toleration(couler.Toleration("gpu", "NoSchedule", "Exists"))
-    couler.add_image_pull_secret(couler.ImagePullSecret("registry"))
-    couler.set_dns(
-        "None", couler.DnsConfig(["1.1.1.1"], [couler.DnsConfigOption("ndots", 2)], ["svc"])
-    )
-    couler.workflow.set_security_context({"runAsUser": 1000})
-    mounts = [couler.VolumeMount(name, f"/{name}") for name in ("data", "work", "tmp")]
-    box("a", volume_mounts=mounts)
-    found = implicit().to_ir()
-    assert found.volumes == (
-        ClaimVolume(name="data", claim="claim"),
-        NewClaimVolume(name="work", size="1Gi"),
-        EmptyVolume(name="tmp"),
-    )
-    assert found.pod.tolerations[0].key == "gpu"
-    assert found.pod.image_pull_secrets == ("registry",)
-    assert found.pod.dns == Dns(
-        policy="None", nameservers=("1.1.1.1",), searches=("svc",), options={"ndots": "2"}
-    )
-    assert found.pod.security_context == {"runAsUser": 1000}
-    assert codes(implicit()) == []
-    assert len(mounts) == 3
 
 
 def test_secrets_are_references_and_values_stay_here() -> None:

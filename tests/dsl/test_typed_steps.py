@@ -376,28 +376,3 @@ def test_types_that_cannot_travel_say_why() -> None:
         "argument d: File | int: only JSON types can be mixed",
         f"argument e: {no_complex}",
     ]
-
-
-def test_annotations_that_cannot_be_read_are_reported() -> None:
-    @couler.step
-    def bad(a: Nowhere) -> int:  # type: ignore[name-defined]  # noqa: F821
-        return 1
-
-    with couler.Workflow("w") as wf:
-        bad(1)
-    [problem] = wf.diagnostics
-    assert (problem.code, "Nowhere" in problem.message) == ("CLR108", True)
-
-
-def test_records_with_values_must_have_every_field() -> None:
-    @dataclass
-    class Other:
-        rate: object
-
-    @couler.step
-    def use(config: Config) -> None: ...
-
-    with couler.Workflow("w", rate=0.5) as wf:
-        use(Other(wf.params.rate))  # type: ignore[arg-type]
-        use(split("x"))  # type: ignore[arg-type]
-    assert [one.code for one in wf.diagnostics] == ["CLR107", "CLR107"]

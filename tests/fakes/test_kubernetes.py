@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import http.client
 import json
 import os
-import signal
-import socket
-import struct
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.container import sandbox_obstacle
-from tests.fakes.kubernetes.faults import PodFault, RequestFault
-from tests.fakes.kubernetes.images import Image, Images
 from tests.fakes.kubernetes.operators import train
 from tests.fakes.kubernetes.store import JOBS, PODS, Resource
 
@@ -135,108 +127,6 @@ def test_a_log_can_be_followed_and_has_the_time_of_each_line(cluster: FakeCluste
     assert logs(cluster, "p", f"&sinceTime={times[1]}") == "b\nc\rd"
 
 
-class Client:
-    """A client of ``exec``."""
-
-    def __init__(self, cluster: FakeCluster, path: str) -> None:
-        host, _, port = cluster.server.address.partition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=LIMIT_S)
-        key = base64.b64encode(bytes(16)).decode()
-        self.socket.sendall(
-            f"GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
-            "Sec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n".encode()
-        )
-        self.file = self.socket.makefile("rb")
-        self.head = b""
-        while not self.head.endswith(b"\r\n\r\n"):
-            self.head += self.file.readline()
-
-    def write(self, text: str) -> None:
-        payload, mask = b"\0" + text.encode(), os.urandom(4)
-        masked = bytes(byte ^ mask[position % 4] for position, byte in enumerate(payload))
-        self.socket.sendall(struct.pack(">BB", 0x82, 0x80 | len(payload)) + mask + masked)
-
-    def read(self) -> tuple[int, bytes]:
-        """The channel of a message and what it says; at the end, -1."""
-        code, size = self.file.read(2)
-        if size == 126:
-            (size,) = struct.unpack(">H", self.file.read(2))
-        payload = self.file.read(size)
-        return (payload[0], payload[1:]) if code == 0x82 else (-1, payload)
-
-
-def test_exec_runs_a_process_beside_those_of_the_container(cluster: FakeCluster) -> None:
-    start(
-        cluster,
-        shell(
-            "p",
-            "echo inside > /tmp/x; trap 'echo told; exit 5' INT; echo set; "
-            "while :; do sleep 0.05; done",
-            env=[{"name": "OWN", "value": "own"}],
-        ),
-    )
-    cluster.wait(PODS, "p", "phase", "Running", limit_s=LIMIT_S)
-    limit = time.monotonic() + LIMIT_S
-    while logs(cluster, "p") != "set\n":
-        assert time.monotonic() < limit
-    path = f"{FOLDER}/p/exec?container=base&command=/bin/sh&stdin=true&stdout=true&stderr=true"
-    client = Client(cluster, path)
-    assert client.head.startswith(b"HTTP/1.1 101 ")
-    assert b"s3pPLMBiTxaQ9kYGzzhZRbK" not in client.head
-    assert b"v4.channel.k8s.io" in client.head
-    client.write('cat /tmp/x; echo "$OWN"; echo wrong >&2\n')
-    seen = {1: b"", 2: b""}
-    while seen != {1: b"inside\nown\n", 2: b"wrong\n"}:
-        channel, text = client.read()
-        seen[channel] += text
-    client.write("kill -2 1; exit 3\n")
-    channel, text = client.read()
-    assert channel == 3
-    assert json.loads(text)["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
-    assert client.read()[0] == -1
-    client.socket.close()
-    assert end_of(cluster, "p")["phase"] == "Failed"
-    assert logs(cluster, "p") == "set\ntold\n"
-    assert request(cluster, "GET", path)[0] == 400
-
-
-def test_an_exec_whose_client_goes_leaves_nothing(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start(cluster, shell("p", "sleep 3600"))
-    cluster.wait(PODS, "p", "phase", "Running", limit_s=LIMIT_S)
-    started = []
-
-    class Recorded(subprocess.Popen[bytes]):
-        def __init__(self, words: list[str], **fields: Any) -> None:
-            super().__init__(words, **fields)
-            started.append((self, Path(words[-1])))
-
-    def gone(_key: str) -> str:
-        assert started[0][1].exists()
-        raise ConnectionResetError
-
-    fake = SimpleNamespace(Popen=Recorded, PIPE=subprocess.PIPE)
-    monkeypatch.setattr("tests.fakes.kubernetes.execution.subprocess", fake)
-    monkeypatch.setattr("tests.fakes.kubernetes.server.accept_key", gone)
-    connection = http.client.HTTPConnection(cluster.server.address, timeout=LIMIT_S)
-    path = f"{FOLDER}/p/exec?container=base&command=sleep&command=3600"
-    with contextlib.closing(connection):
-        connection.request("GET", path, headers={"Upgrade": "websocket", "Sec-WebSocket-Key": "x"})
-        with pytest.raises(http.client.RemoteDisconnected):
-            connection.getresponse()
-    [(process, spec)] = started
-    assert process.wait(timeout=LIMIT_S) == -signal.SIGKILL
-    assert not spec.exists()
-    uid = cluster.store.get(PODS, "default", "p")["metadata"]["uid"]
-    machine = cluster.server._http.machine
-    assert machine is not None
-    container = machine.container(uid, "base")
-    assert container is not None
-    assert spec.parent == container.folder
-
-
 def job(name: str, script: str, **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"template": shell("", script), **spec}}
 
@@ -262,41 +152,6 @@ def test_a_job_gives_up_after_its_limit_of_failures(cluster: FakeCluster) -> Non
     refused = job("l", "true", podFailurePolicy={"rules": []})
     code, answer = request(cluster, "POST", "/apis/batch/v1/namespaces/default/jobs", refused)
     assert (code, answer["message"]) == (422, "not emulated: podFailurePolicy of a job")
-
-
-def test_what_a_test_lets_go_wrong(tmp_path: Path) -> None:
-    faults = [
-        RequestFault("POST", "/pods$", code=503, times=1),
-        PodFault({"hit": "evict"}, evict_after_s=0.1),
-        PodFault({"hit": "memory"}, out_of_memory_after_s=0.1),
-        PodFault({"hit": "vanish"}, vanish_after_s=0.1),
-        PodFault({"hit": "wait"}, pending_s=0.3),
-        PodFault({"hit": "no-node"}, unschedulable=True),
-    ]
-    with FakeCluster(tmp_path, faults=faults, images=Images({"any": Image()}, True)) as cluster:
-        assert request(cluster, "POST", FOLDER, shell("p", "true"))[0] == 503
-        for hit in ("evict", "memory", "vanish", "no-node"):
-            start(cluster, shell(hit, "sleep 3600", labels={"hit": hit}))
-        began = time.monotonic()
-        start(cluster, shell("wait", "true", labels={"hit": "wait"}))
-        start(cluster, shell("no-image", "true", image="other:1"))
-        status = end_of(cluster, "evict")
-        assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
-        ended = end_of(cluster, "memory")["containerStatuses"][0]["state"]["terminated"]
-        assert ended["reason"] == "OOMKilled"
-        while request(cluster, "GET", f"{FOLDER}/vanish")[0] != 404:
-            assert time.monotonic() < began + LIMIT_S
-        assert end_of(cluster, "wait")["phase"] == "Succeeded"
-        assert time.monotonic() - began > 0.3
-        _, waiting = request(cluster, "GET", f"{FOLDER}/no-image")
-        [state] = waiting["status"]["containerStatuses"]
-        assert state["state"]["waiting"]["reason"] == "ImagePullBackOff"
-        _, waiting = request(cluster, "GET", f"{FOLDER}/no-node")
-        assert waiting["status"]["conditions"][0]["reason"] == "Unschedulable"
-        for name in ("no-image", "no-node"):
-            assert request(cluster, "DELETE", f"{FOLDER}/{name}")[0] == 200
-            while request(cluster, "GET", f"{FOLDER}/{name}")[0] != 404:
-                assert time.monotonic() < began + LIMIT_S
 
 
 def test_a_pod_ends_at_its_deadline_and_when_it_is_deleted(tmp_path: Path) -> None:

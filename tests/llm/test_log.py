@@ -118,11 +118,6 @@ def test_the_key_is_taken_out_everywhere(world: World, tmp_path: Path) -> None:
     assert world.server.requests[0].messages[-1][1] == f"my key is {KEY}"  # it was sent
 
 
-def test_a_word_in_place_of_a_key_is_no_secret(world: World) -> None:
-    model = world.model([{"reply": "none of it"}], api_key="none")
-    assert model.ask(PROMPT).text == "none of it"
-
-
 def test_no_call_leaves_no_log(world: World, tmp_path: Path) -> None:
     world.serve([])
     with open_model(world.settings(), log=tmp_path / "empty.jsonl"):

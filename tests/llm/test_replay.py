@@ -95,21 +95,6 @@ def test_errors_of_answers_are_replayed(world: World, tmp_path: Path) -> None:
                 assert vars(caught.value) == vars(error)
 
 
-def test_errors_of_answers_say_what_was_used(world: World) -> None:
-    rules = [{"refusal": "no \x1b[2J", "times": 1}, {"reply": '{"parts": 3}'}]
-    model = world.model(rules)
-    with pytest.raises(ModelAnswerError, match=r"the model refuses: no \ufffd\[2J") as caught:
-        model.ask(PROMPT)
-    assert caught.value.answer is not None
-    assert caught.value.answer.model == "scripted"
-    assert caught.value.answer.usage == model.usage
-    with pytest.raises(ModelAnswerError, match="has not the form Task") as caught:
-        model.ask_for(PROMPT, Task)
-    assert caught.value.answer is not None
-    assert caught.value.answer.usage.calls == 2  # with the turn that asked to mend it
-    assert model.usage.calls == 3
-
-
 def test_a_record_is_not_written_over(world: World, tmp_path: Path) -> None:
     file = tmp_path / "dialogue.jsonl"
     file.write_text("precious")

@@ -97,11 +97,6 @@ def test_output_that_several_read_is_one_artifact_and_one_that_nobody_reads_is_n
     assert befores(graph) == {"a": [], "b": ["a"], "c": ["a"], "d": ["c"]}
 
 
-def test_output_of_the_workflow_is_an_artifact_without_readers() -> None:
-    given = Output(name="model", type="json", value=out("a"))
-    assert reads(drawn(step("a"), outputs=(given,))) == {"a.out": []}
-
-
 def test_values_inside_values_are_reads() -> None:
     inside = (
         OrElse(value=out("a"), default=out("b")),
@@ -214,28 +209,6 @@ def test_group_is_its_jobs() -> None:
     assert befores(graph)["g/second"] == ["g/first"]
     # The group has ended when all of its steps have.
     assert befores(graph)["z"] == ["g/second", "g/third"]
-
-
-def test_group_of_items_gathers_what_it_gives() -> None:
-    inner = step("fit", ParamRef(name="given"))
-    graph = drawn(
-        step("a", foreach=each(1, 2)),
-        group(
-            "g",
-            out("fit"),
-            inner,
-            inputs=(Input(name="given", type="json", value=ItemRef(name="one")),),
-            foreach=Foreach(over={"one": out("a")}),
-        ),
-        step("z", out("g")),
-    )
-    assert graph.jobs == ("a[0]", "a[1]", "g[0]/fit", "g[1]/fit", "z")
-    assert reads(graph) == {
-        "a[0].out": ["g[0]/fit"],
-        "a[1].out": ["g[1]/fit"],
-        "g[0]/fit.out": ["z"],
-        "g[1]/fit.out": ["z"],
-    }
 
 
 def test_loop_is_one_job() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from couler.ir.conditions import Compare
 from couler.ir.policies import Foreach, Gpu, Loop, Part, Profile, Resources
-from couler.ir.values import Literal, ParamRef, RoundRef, StepRef
+from couler.ir.values import Literal, RoundRef, StepRef
 from couler.ir.workflow import Container, ExitHandler, Group, Step, Suspend, Workflow
 from couler.optimizers.estimate import Estimate, Figure, Prices, critical_path, estimate
 from couler.optimizers.partitioning import makespan, partition
@@ -40,7 +40,6 @@ def items(count: int, most: int | None = None) -> Foreach:
     return Foreach(over={"item": Literal(value=tuple(range(count)))}, max_parallel=most)
 
 
-GATHERED = Foreach(over={"item": ParamRef(name="list")})
 AGAIN = Loop(condition=Compare(left=RoundRef(output="result"), op="==", right=Literal(value="x")))
 
 
@@ -63,22 +62,6 @@ class TestUnknown:
         assert chain.memory_bytes == Figure(10.0, 3, 3)
 
 
-class TestForeach:
-    def test_as_many_as_an_earlier_one(self) -> None:
-        again = Foreach(over={"x": StepRef(step="a")}, max_parallel=1)
-        found = of(step("a", 1, 1, foreach=items(5)), step("b", 2, 3, foreach=again))
-        assert found.seconds == Figure(11.0, 2, 2)
-
-    def test_over_a_group(self) -> None:
-        # An item takes 3 s and 5 bytes at most, as x and y run beside each other; two turns.
-        body = Group(steps=(step("x", 1, 2), step("y", 2, 3), step("z", 1, 4, "x", "y")))
-        found = of(step("g", action=body, foreach=items(3, 2), profile=None))
-        assert found.seconds == Figure(6.0, 3, 3)
-        assert found.memory_bytes == Figure(10.0, 3, 3)
-        unknown = of(step("g", action=body, foreach=GATHERED, profile=None))
-        assert (unknown.seconds.known, unknown.memory_bytes.known) == (3, 0)
-
-
 def test_loop_counts_as_one_round_that_is_not_all() -> None:
     assert of(step("a", 4, 10, loop=AGAIN)).seconds == Figure(4.0, 0, 1)
     assert of(step("a", 4, 10, loop=AGAIN)).memory_bytes == Figure(10.0, 1, 1)
@@ -96,13 +79,6 @@ def test_pause_takes_time_and_nothing_else() -> None:
 
 
 class TestResources:
-    def test_memory_of_the_profile_goes_first(self) -> None:
-        asked = Resources(memory="1Ki", memory_limit="4Ki")
-        assert of(step("a", 1, 7, resources=asked)).memory_bytes.value == 7
-        assert of(step("a", 1, resources=asked)).memory_bytes.value == 1024
-        limit = Resources(memory_limit="4Ki")
-        assert of(step("a", 1, resources=limit)).memory_bytes.value == 4096
-
     def test_cost(self) -> None:
         # 1800 s of 2 processors at 0.04, 4 GiB at 0.01 and 1 GPU at 2: (0.08 + 0.04 + 2) / 2.
         asked = Resources(cpu="2", memory="4Gi", gpu=Gpu(count=1))

@@ -13,13 +13,13 @@ from couler.ir.locks import Mutex
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Cache, Profile
 from couler.ir.storage import ClaimVolume, EmptyVolume, Mount
-from couler.ir.workflow import ExitHandler, Input, Output, Step, Workflow
+from couler.ir.workflow import Input, Output, Step, Workflow
 from couler.optimizers.base import History, Refusals
 from couler.optimizers.log import PassLog
 from couler.optimizers.passes.memoize import Memoize
 from couler.optimizers.pipeline import Pipeline
 from couler.stages.planning import plan
-from tests.corpus.build import flow, given, group, item, or_else, out, param, ref, run, sh
+from tests.corpus.build import flow, given, group, item, out, param, ref, run, sh
 
 USUAL = Memoize()
 GIB = 1 << 30
@@ -131,21 +131,6 @@ def test_volumes_of_its_own_are_no_obstacle() -> None:
     step = work(mounts=(Mount(volume="scratch", path="/data"),))
     workflow = flow("w", step, reads("a"), volumes=[EmptyVolume(name="scratch")])
     assert list(memoized(workflow)[0]) == ["a"]
-
-
-def test_what_nobody_reads_is_left_alone() -> None:
-    assert why_not(flow("w", work())) == "nothing reads what it gives."
-    outputs = [out("o", source=ref("a"))]
-    assert list(memoized(flow("w", work(), outputs=outputs))[0]) == ["a"]
-    handler = ExitHandler(name="tell", on="any", steps=(sh("say", "x", or_else(ref("a"), "")),))
-    assert list(memoized(flow("w", work(), exit_handlers=[handler]))[0]) == ["a"]
-
-
-def test_exit_handlers_are_left_alone() -> None:
-    handler = ExitHandler(name="tell", on="any", steps=(work("b"), sh("say", "x", ref("b"))))
-    found, log = memoized(flow("w", work(), reads("a"), exit_handlers=[handler]))
-    assert list(found) == ["a"]
-    assert set(log.records[0].step_reasons) == {"a", "last"}
 
 
 def test_what_the_program_says_stays() -> None:

@@ -18,19 +18,6 @@ def read(options: str) -> t.Any:
     return read_pass(f"take-all-options{{{options}}}")
 
 
-def test_blanks_and_a_last_comma_mean_nothing() -> None:
-    tight, loose = parse_pass("p{a=1,b=[x,y]}"), parse_pass(" p { a = 1 , b = [ x , y , ] , } ")
-    assert tight.options is not None
-    assert loose.options is not None
-    assert list(tight.options) == list(loose.options) == ["a", "b"]
-    for one, other in zip(tight.options.values(), loose.options.values(), strict=True):
-        if one[1].items is None:
-            assert one[1].text == other[1].text
-        else:
-            assert other[1].items is not None
-            assert [x.text for x in one[1].items] == [x.text for x in other[1].items] == ["x", "y"]
-
-
 @pytest.mark.parametrize(
     ("text", "position", "problem"),
     [

@@ -19,7 +19,7 @@ from couler.optimizers.base import Pass, PassContext
 from couler.optimizers.diff import Added, Changed, Moved, Removed, diff
 from couler.optimizers.estimate import estimate
 from couler.optimizers.log import PassLog, PassRecord, Size
-from couler.optimizers.log_text import known_text, log_text, rows_of, table_text
+from couler.optimizers.log_text import known_text, log_text
 from couler.optimizers.pipeline import Pipeline
 
 RUN = Container(image="busybox", command=("true",))
@@ -102,19 +102,6 @@ def test_workflow_is_verified_before_the_first_pass() -> None:
     assert Pipeline((Keep(),)).run(broken, verified=True)[0] is broken
 
 
-def test_passes_are_told_of_the_engine() -> None:
-    told = []
-
-    @dataclass(frozen=True)
-    class Listen(Keep):
-        def run(self, workflow: Workflow, context: PassContext) -> Workflow:
-            told.append((context.engine, context.profile))
-            return workflow
-
-    Pipeline((Listen(),)).run(FLOW, engine="argo", profile="argo-minimal-crd")
-    assert told == [("argo", "argo-minimal-crd")]
-
-
 def test_log_as_json() -> None:
     _, log = Pipeline((Wrap("part"),)).run(FLOW)
     [record] = json.loads(json.dumps(log.to_json()))
@@ -126,58 +113,6 @@ def test_log_as_json() -> None:
         "part/b": ["b"],
         "part/c": ["c"],
     }
-
-
-def test_log_as_text() -> None:
-    _, log = Pipeline((Wrap("part"), Keep())).run(FLOW)
-    lines = log_text(log.records).splitlines()
-    assert lines[:2] == ["wrap{into=part}", "    3 steps make one group."]
-    assert lines[2:4] == ["    + part", "    > a is now part/a"]
-    assert lines[-2:] == ["keep", "    nothing changed"]
-    assert log_text(()) == "no passes ran"
-
-
-def test_table() -> None:
-    _, log = Pipeline((Keep(), Wrap("part"))).run(FLOW)
-    rows = rows_of(FLOW, log.records)
-    assert [row.name for row in rows] == ["keep", "wrap{into=part}", "all passes"]
-    assert [(one.steps, other.steps) for one, other in (row.sizes for row in rows)] == [
-        (3, 3),
-        (3, 4),
-        (3, 4),
-    ]
-    head, keep, wrap, whole = table_text(rows).splitlines()
-    assert head.split()[:3] == ["took", "steps", "edges"]
-    assert keep.split()[3:5] == ["3", "2"]
-    assert wrap.split()[3:7] == ["3", "->", "4", "2"]
-    assert whole.split()[-3:] == ["unknown", "unknown", "unknown"]
-
-
-def test_reasons_of_single_steps() -> None:
-    @dataclass(frozen=True)
-    class Free(Keep):
-        def run(self, workflow: Workflow, context: PassContext) -> Workflow:
-            _, b, c = workflow.steps
-            context.explain("1 dependency is redundant.")
-            context.explain("It reads nothing of b.", step="c")
-            context.explain("It has no effect.", step="a")
-            return workflow.model_copy(
-                update={"steps": (b.model_copy(update={"depends_on": ()}), c)}
-            )
-
-    _, log = Pipeline((Free(),)).run(FLOW)
-    assert log_text(log.records).splitlines() == [
-        "keep",
-        "    1 dependency is redundant.",
-        "    ~ b: depends_on",
-        "    - a (It has no effect.)",
-        "    = c (It reads nothing of b.)",
-    ]
-    [record] = log.to_json()
-    assert record["changes"] == [
-        {"kind": "changed", "step": "b", "fields": ("depends_on",)},
-        {"kind": "removed", "step": "a", "reason": "It has no effect."},
-    ]
 
 
 def test_callback_sees_what_a_broken_pass_made() -> None:

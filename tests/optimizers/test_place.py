@@ -136,14 +136,6 @@ def test_unknown_prices_are_no_bargain() -> None:
         placed(step("a"), pass_=Place("upward-rank{objective=cost}"))
 
 
-def test_memory_decides_and_what_a_step_says_itself_stays() -> None:
-    own = Placement(tolerations=(Toleration(key="spot"),), priority_class="high")
-    found, _ = placed(step("join", resources=Resources(memory="128Gi"), placement=own))
-    placement = placement_of(found["join"])
-    assert placement.node_selector == {"couler.io/group": "memory"}
-    assert (placement.tolerations, placement.priority_class) == (own.tolerations, "high")
-
-
 def test_a_selector_of_the_step_is_kept_and_narrows_the_choice() -> None:
     own = Placement(node_selector={"couler.io/group": "memory"})
     found, _ = placed(step("a", placement=own))
@@ -151,16 +143,6 @@ def test_a_selector_of_the_step_is_kept_and_narrows_the_choice() -> None:
     arm = Placement(node_selector={"kubernetes.io/arch": "arm64"})
     with pytest.raises(InvalidWorkflowError, match="is amd64, not arm64"):
         placed(step("a", placement=arm))
-
-
-def test_bound_to_the_machine_alone() -> None:
-    cluster = Cluster((machine("c1", "cpu"), machine("c2", "cpu")))
-    found, context = placed(step("a"), cluster=cluster, pass_=Place(bind="node"))
-    required = placement_of(found["a"]).affinity["nodeAffinity"]
-    [term] = required["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    [name] = term["matchExpressions"][0]["values"]
-    assert name in ("c1", "c2")
-    assert context.step_reasons["a"].startswith(f"On {name}: ")
 
 
 def test_items_may_go_to_machines_of_several_groups() -> None:

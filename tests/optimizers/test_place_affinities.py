@@ -33,13 +33,7 @@ def placed(*steps: Step) -> tuple[dict[str, Step], PassContext]:
     return {one.name: one for one in made.steps}, context
 
 
-def placement_of(found: Step) -> Placement:
-    assert found.placement is not None
-    return found.placement
-
-
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 @pytest.mark.parametrize(
@@ -62,19 +56,6 @@ def test_an_affinity_that_requires_is_left_as_it_is(affinity: dict[str, object],
     assert found["a"] is before
     assert context.step_reasons["a"] == f"It is left as it is: {why}."
     assert found["b"].placement is not None
-
-
-def test_an_affinity_that_prefers_stays_beside_what_is_chosen() -> None:
-    term = {"weight": 1, "preference": {"matchExpressions": []}}
-    apart = {REQUIRED: [{"topologyKey": "kubernetes.io/hostname"}]}
-    own = {"nodeAffinity": {PREFERRED: [term]}, "podAntiAffinity": apart}
-    found, _ = placed(step("a", placement=Placement(affinity=freeze_json(own))))
-    placement = placement_of(found["a"])
-    assert placement.node_selector == {"couler.io/group": "cpu"}
-    assert placement.affinity["podAntiAffinity"] == freeze_json(apart)
-    first, chosen = placement.affinity["nodeAffinity"][PREFERRED]
-    assert first == freeze_json(term)
-    assert chosen["weight"] == 100
 
 
 def test_pods_that_must_stay_apart_are_not_bound_to_one_machine() -> None:

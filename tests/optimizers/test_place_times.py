@@ -225,28 +225,6 @@ def test_parts_wait_by_the_same_times() -> None:
     assert told == ["105.0 s", "206.0 s"]
 
 
-def test_parts_are_chosen_by_the_same_times() -> None:
-    """By profiles all steps are alike, and the last one would wait for two long ones."""
-    pipeline = Pipeline((Place(), Split(group_steps=2)))
-    made, log = pipeline.run(CROSSED, cluster=lambda: WIDE)
-    row = rows_of(CROSSED, log.records, parts_are_barriers=True)[1]
-    assert [one.seconds.value for one in row.estimates] == [105.0, 105.0]
-    seconds = {path: time.path_s for path, time in log.records[0].known_times.items()}
-    stated = CROSSED.model_copy(
-        update={
-            "steps": tuple(
-                one.model_copy(update={"profile": Profile(seconds=seconds[one.name])})
-                for one in CROSSED.steps
-            )
-        }
-    )
-    alone = Split(group_steps=2).run(stated, PassContext())
-    assert {one.name: one.part for one in alone.steps} == {one.name: one.part for one in made.steps}
-    assert all(
-        one.profile == before.profile for one, before in zip(made.steps, CROSSED.steps, strict=True)
-    )
-
-
 def test_parts_within_a_group_are_chosen_by_them_too() -> None:
     workflow = flow(Step(name="g", action=Group(steps=CROSSED.steps)))
     pipeline = Pipeline((Place(), Split(group_steps=2)))

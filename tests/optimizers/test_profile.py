@@ -39,31 +39,6 @@ def history(**measured: Profile) -> History:
     return lambda: measured
 
 
-def test_runs_come_before_operations_and_profiles_before_runs() -> None:
-    profiles, log = filled(
-        step("own", Profile(seconds=1, operations=1e9)),
-        step("ran", Profile(operations=1e9)),
-        step("counted", Profile(operations=3e9)),
-        step("unknown"),
-        history=history(own=Measured(seconds=9), ran=Measured(seconds=8, runs=4)),
-    )
-    assert profiles == {
-        "own": Profile(seconds=1, operations=1e9),
-        "ran": Profile(seconds=8, operations=1e9),
-        "counted": Profile(seconds=3, operations=3e9),
-        "unknown": None,
-    }
-    assert log.records[0].step_reasons == {
-        "own": "1 s by its profile.",
-        "ran": "8 s by the median of 4 runs.",
-        "counted": "3 s by 3e9 operations at 1e9/s.",
-        "unknown": "Neither a profile nor an earlier run tells its seconds.",
-    }
-    assert log.records[0].reason == (
-        "Seconds of steps: 1 by their profiles, 1 by earlier runs, 1 by operations, 1 not known."
-    )
-
-
 def test_earlier_runs_are_asked_once_and_only_for_what_is_open() -> None:
     asked: list[int] = []
 

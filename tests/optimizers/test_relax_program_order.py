@@ -76,12 +76,6 @@ class TestMarks:
 
 
 class TestData:
-    def test_readers_wait_for_what_they_read(self) -> None:
-        load = box("load")
-        box("other")
-        box("fit", load)
-        assert waits(relaxed(program())) == {"load": (), "other": (), "fit": ("load",)}
-
     def test_conditions_wait_for_what_they_compare(self) -> None:
         flip = box("flip")
         box("between")

@@ -47,14 +47,6 @@ def test_what_a_part_takes_besides_its_steps_is_counted() -> None:
         assert len(names) + 5 + 2 * min(len(outside), len(waiting)) <= 30
 
 
-def test_a_step_that_waits_for_more_than_a_part_may_hold_is_no_obstacle() -> None:
-    fan = tuple(step(f"s{n}") for n in range(300))
-    join = step("join", *(one.name for one in fan))
-    limits = Limits(scope_steps=50, steps_in_part=1, steps_per_wait=1)
-    made = Split().run(Workflow(name="w", steps=(*fan, join)), weighed(limits))
-    assert max(map(len, parts_of(made).values())) <= 49
-
-
 def test_values_that_a_part_reads_are_limited() -> None:
     fan = tuple(step(f"s{n}") for n in range(300))
     readers = tuple(step(f"r{n}", reads=[f"s{n + k}" for k in range(10)]) for n in range(290))

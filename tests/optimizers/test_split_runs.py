@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 import pytest
@@ -21,27 +20,8 @@ from tests.support.splitting import (
     layers,
     parts_of,
     step,
-    unlabelled,
     weighed,
 )
-
-
-def test_bytes_give_runs_of_their_own_where_the_engine_can_start_them() -> None:
-    workflow = Workflow(name="w", steps=layers(10, 7))
-    limits = Limits(run_bytes=2_000, takes_runs=True)
-    context = weighed(limits, step_bytes=100, shared=300, base=200)
-    made = Split().run(workflow, context)
-    # Each run has the base and the shared definition: 1,500 bytes are left, 15 steps.
-    sizes = [len(names) for names in parts_of(made).values()]
-    assert max(sizes) <= 15
-    assert all(re.fullmatch(r"run-\d+/", name) for name in parts_of(made))
-    assert unlabelled(made) == workflow
-    assert context.reason.startswith(
-        "The workflow has 7,500 bytes as stored, and the engine takes 2,000 in one run: "
-    )
-    # An engine that cannot start others is left to refuse it.
-    same = weighed(Limits(run_bytes=2_000), step_bytes=100, shared=300, base=200)
-    assert Split().run(workflow, same) is workflow
 
 
 def test_a_run_takes_something_by_itself() -> None:

@@ -9,8 +9,8 @@ import pytest
 from couler.errors import EngineOptionError
 from couler.ir.policies import Part
 from couler.ir.workflow import Container, ExitHandler, Group, Step, Workflow
-from couler.show.pair import PAIR_FORMATS, render_pair, with_bands, with_parts
-from couler.show.scene import Box, scene_of
+from couler.show.pair import PAIR_FORMATS, render_pair, with_bands
+from couler.show.scene import scene_of
 
 RUN = Container(image="busybox", command=("true",))
 SVG = "{http://www.w3.org/2000/svg}"
@@ -71,29 +71,6 @@ def test_clusters_keep_names_apart(as_: str) -> None:
 def test_unknown_picture() -> None:
     with pytest.raises(EngineOptionError, match=r'no picture "svgg".*Did you mean "svg"'):
         render_pair(BEFORE, AFTER, "svgg")
-
-
-def shape(boxes: tuple[Box, ...]) -> list[object]:
-    return [
-        (box.name, shape(box.body.boxes)) if box.body is not None else box.name for box in boxes
-    ]
-
-
-def test_parts_are_groups_of_their_steps() -> None:
-    layer = with_parts(scene_of(SPLIT), SPLIT).layer
-    assert shape(layer.boxes) == [
-        ("run one", [("part x", ["a"]), ("part y", ["b", "c"])]),
-        ("part z", ["d"]),
-        "e",
-    ]
-    assert {(edge.source, edge.target) for edge in layer.edges} == {
-        ("run:one", "part:z"),
-        ("run:one", "e"),
-        ("part:z", "e"),
-    }
-    inside = layer.boxes[0].body
-    assert inside is not None
-    assert [(edge.source, edge.target) for edge in inside.edges] == [("part:x", "part:y")]
 
 
 @pytest.mark.parametrize("as_", PAIR_FORMATS)

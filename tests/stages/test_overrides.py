@@ -7,7 +7,7 @@ import typing as t
 from couler import stages
 from couler.backends.registry import backend_names
 from couler.ir.policies import SourceRef
-from couler.ir.workflow import Container, ExitHandler, Group, Step, Workflow
+from couler.ir.workflow import Container, ExitHandler, Step, Workflow
 
 SHELL = Container(image="busybox:1.36", command=("true",))
 DAEMON = {"template": {"daemon": True}}
@@ -18,55 +18,8 @@ def step(name: str, line: int | None = None, **fields: t.Any) -> Step:
     return Step(**{"name": name, "action": SHELL, "source": source, **fields})
 
 
-INNER = step("fit", engine={"argo": DAEMON})
-FLOW = Workflow(
-    name="flow",
-    engine={"argo": {"spec": {"hostAliases": [{"ip": "10.0.0.1"}]}}, "example": {"é": 1}},
-    steps=(step("a"), step("train", action=Group(steps=(INNER,)))),
-    exit_handlers=(
-        ExitHandler(
-            name="tell", on="success", steps=(step("mail", engine={"argo": {"task": {}}}),)
-        ),
-    ),
-)
-OF_ARGO = [
-    (None, {"spec": {"hostAliases": [{"ip": "10.0.0.1"}]}}),
-    ("train/fit", DAEMON),
-    ("exit:tell/mail", {"task": {}}),
-]
-
-
 def misspelled(name: str) -> Workflow:
     return Workflow(name="flow", steps=(step("a"), step("b", line=7, engine={name: DAEMON})))
-
-
-def test_the_plan_for_an_engine_lists_what_is_merged_in() -> None:
-    report = stages.plan(FLOW, engine="argo").to_json()
-    assert report["overrides"] == [
-        {"engine": "argo", "step": path, "content": content} for path, content in OF_ARGO
-    ]
-
-
-def test_the_plan_for_any_engine_lists_all() -> None:
-    report = stages.plan(FLOW).to_json()
-    assert [(one["engine"], one["step"]) for one in report["overrides"]] == [
-        ("argo", None),
-        ("example", None),
-        ("argo", "train/fit"),
-        ("argo", "exit:tell/mail"),
-    ]
-
-
-def test_the_text_of_a_plan_tells_step_and_content() -> None:
-    text = stages.plan(FLOW).to_text()
-    _, _, listed = text.partition("\nmerged in last, as the program gives it:\n")
-    assert listed.splitlines()[:5] == [
-        '    argo, the workflow: {"spec": {"hostAliases": [{"ip": "10.0.0.1"}]}}',
-        '    example, the workflow: {"é": 1}',
-        '    argo, step "train/fit": {"template": {"daemon": true}}',
-        '    argo, step "exit:tell/mail": {"task": {}}',
-        "",
-    ]
 
 
 def test_an_engine_that_is_not_installed_is_reported_with_the_nearest() -> None:

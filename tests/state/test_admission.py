@@ -139,16 +139,6 @@ def test_what_is_pinned_stays_whatever_the_judge_says(database: Database) -> Non
     assert kept(database) == "a"
 
 
-def test_a_hit_is_counted_and_its_run_holds_what_it_takes(database: Database) -> None:
-    settle(database, offer(A))
-    take(database, A)
-    found = look_up(database, A)
-    assert found is not None
-    assert (found.hits, found.used, found.credit) == (1, 2, 2.0)
-    assert sorted(rows(database, run_objects)) == [("r1", ONE, True), ("r2", ONE, True)]
-    assert stats_of_cache(database).saved_s == 2.5
-
-
 def test_an_entry_that_is_gone_is_not_taken(database: Database) -> None:
     settle(database, offer(A))
     entry = look_up(database, A)
@@ -194,18 +184,6 @@ def test_who_asks_for_the_latest_and_who_for_older_ones(database: Database) -> N
     take(database, B)
     assert uses(database)[:3] == (6, 1, 1)
     assert {entry.key[0]: entry.superseded for entry in list_entries(database)} == ranks
-
-
-def test_what_is_made_again_after_an_eviction_is_lost_time(database: Database) -> None:
-    settle(database, offer(A))
-    settle(database, offer(B), A)
-    settle(database, offer(C), admit=False)
-    settle(database, offer(A, cost_s=4.0))
-    assert uses(database) == (4, 0, 1, 4.0)
-    assert stats_of_cache(database).lost_s == 4.0
-    settle(database, offer(C))  # refused before, so nothing that was kept is lost
-    assert uses(database)[:3] == (5, 0, 2)
-    assert stats_of_cache(database).lost_s == 4.0
 
 
 def test_runs_beside_each_other_keep_to_what_they_read(database: Database) -> None:

@@ -79,14 +79,6 @@ def test_tables_without_a_version_are_refused_and_left_alone(path: Path) -> None
     assert tables == [("cache_decisions",)]
 
 
-def test_no_database(path: Path) -> None:
-    path.write_bytes(b"this is a text, and longer than the header of a database\n" * 100)
-    message = rf"{path}: cannot open: the file is no SQLite database\. Move it away"
-    with pytest.raises(StateError, match=message):
-        open_database(url_of(path))
-    assert path.read_bytes().startswith(b"this is a text")
-
-
 def test_a_damaged_database(path: Path) -> None:
     with open_database(url_of(path)) as database, database.write() as connection:
         rows = [(f"{number:064}", "x" * 100) for number in range(1000)]
@@ -141,15 +133,6 @@ def test_a_database_that_stays_locked(path: Path, monkeypatch: pytest.MonkeyPatc
         other.execute("ROLLBACK")
         with database.write():
             pass
-    other.close()
-
-
-def test_a_new_database_that_stays_locked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("couler.state.database._PATIENCE_S", 0.1)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(StateError, match=r"cannot open: another process has kept it locked"):
-        open_database(url_of(path))
     other.close()
 
 

@@ -212,20 +212,6 @@ def test_letters_in_paths_stand_for_themselves(
     assert set(INSIDE + OUTSIDE) - kept == {f"{path}/a"}
 
 
-@pytest.mark.parametrize("flushed", [True, False])
-def test_single_steps_are_forgotten(database: Database, journal: Journal, flushed: bool) -> None:
-    for path in INSIDE + OUTSIDE:
-        journal.step_ended(step(path))
-    if flushed:
-        journal.flush()
-    gone = {INSIDE[0], OUTSIDE[0]}
-    journal.forget(gone)
-    assert not journal.is_empty
-    journal.flush()
-    kept = {record.path for record in steps_of(database, "r1")}
-    assert kept == set(INSIDE + OUTSIDE) - gone
-
-
 def test_other_runs_are_left_alone(
     database: Database, journal: Journal, add_run: Callable[..., RunRecord]
 ) -> None:

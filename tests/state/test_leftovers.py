@@ -87,23 +87,6 @@ def test_what_a_deleted_run_alone_needed_is_garbage(
     assert [item.digest for item in store.objects()] == [shared]
 
 
-def test_what_an_entry_or_a_run_needs_is_struck_off_and_stays(
-    database: Database,
-    store: ObjectStore,
-    put: Callable[..., str],
-    add_run: Callable[..., RunRecord],
-) -> None:
-    add_run("r1")
-    entry, cached, own = put("of an entry"), put("held"), put("own")
-    settle(database, offer("a" * 64, digests=(entry,)))
-    hold_objects(database, "r1", [cached], of_cache=True)
-    hold_objects(database, "r1", [own], of_cache=False)
-    note(database, entry, cached, own)
-    assert sweep(database, store) == 0
-    assert noted(database) == set()
-    assert len(list(store.objects())) == 3
-
-
 def test_a_run_that_succeeded_leaves_its_files_to_the_cache(
     database: Database, add_run: Callable[..., RunRecord]
 ) -> None:

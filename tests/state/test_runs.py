@@ -166,15 +166,6 @@ def test_a_run_that_is_not_found(
     assert raised.value.exit_code == 2
 
 
-def test_an_ambiguous_name_lists_some(database: Database, add_run: AddRun) -> None:
-    for number in range(9):
-        add_run(f"train-{number}")
-    with pytest.raises(RunNotFoundError) as raised:
-        find_run(database, "t")
-    assert str(raised.value).count("train-") == 5
-    assert ", ..." in str(raised.value)
-
-
 def test_no_run_yet(database: Database) -> None:
     with pytest.raises(RunNotFoundError, match="there is no run yet"):
         find_run(database, "latest")
@@ -220,17 +211,6 @@ def test_a_deleted_run_leaves_nothing_but_counts(database: Database, session: in
             if table is not schema_version:
                 left = [(DECISION.decision, 1)] if table.name == "cache_counts" else []
                 assert connection.execute(sa.select(table)).all() == left, table
-
-
-def test_a_workflow_that_others_ran_is_kept(database: Database, add_run: AddRun) -> None:
-    add_run("r1")
-    add_run("r2")
-    add_run("r3", digest="c" * 64)
-    begin_session(database, "r3", pid=1, host="h", started=NOON, workflow_digest=DIGEST, ir_json=IR)
-    delete_run(database, "r1")
-    assert workflow_of(database, "r2") == IR
-    delete_run(database, "r2")
-    assert workflow_of(database, "r3") == IR
 
 
 @pytest.mark.parametrize(

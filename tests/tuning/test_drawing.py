@@ -13,7 +13,7 @@ import pytest
 
 from couler.errors import TuningError
 from couler.tuning import drawing
-from couler.tuning.cards import DataCard, parse_data_card, write_card
+from couler.tuning.cards import parse_data_card, write_card
 from couler.tuning.drawing import draw_data_card, draw_set_card
 from couler.tuning.estimators import draw_model_card
 from couler.tuning.readme import data_card_of_readme, model_card_of_readme
@@ -38,17 +38,6 @@ def test_csv(tmp_path: Path) -> None:
     assert (b.mean, b.missing) == (0.75, 1)
     assert (color.type, color.distinct) == ("text", 2)
     assert parse_data_card(write_card(card)) == card
-
-
-def test_the_label_can_be_a_number_and_another_column(tmp_path: Path) -> None:
-    card = draw_data_card(written(tmp_path, FLOWERS), label="b", metric="rmse")
-    assert card.label_space.kind == "number"
-    assert (card.label_space.least, card.label_space.most) == (-1, 2.5)
-    assert card.metric.direction == "minimize"
-    whole = draw_data_card(written(tmp_path, "x,y\n" + "1,2\n2,1\n" * 3))
-    assert (whole.label_space.kind, whole.label_space.classes) == ("classes", ("1", "2"))
-    many = draw_data_card(written(tmp_path, "x,y\n" + "".join(f"1,{n}\n" for n in range(30))))
-    assert many.label_space.kind == "number"
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
@@ -304,19 +293,3 @@ def test_labels_without_a_value_are_told(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,k\n1,\n2,\n")
     with pytest.raises(TuningError, match='the label "k" has no value in any row'):
         draw_data_card(tmp_path / "rows.csv")
-
-
-@pytest.mark.parametrize(
-    ("told", "classes"),
-    [("[a, b]", ("a", "b")), ("null", ()), ("x", ()), ("{names: null}", ()), ("{names: 3}", ())],
-)
-def test_classes_of_front_matter_in_any_form(
-    tmp_path: Path, told: str, classes: tuple[str, ...]
-) -> None:
-    (tmp_path / "README.md").write_text(
-        "---\npretty_name: X\ndataset_info:\n  features:\n"
-        f"  - {{name: l, dtype: {{class_label: {told}}}}}\n---\nText\n"
-    )
-    found = data_card_of_readme(tmp_path / "README.md", metric="f1").card
-    assert isinstance(found, DataCard)
-    assert found.label_space.classes == classes

@@ -170,23 +170,6 @@ def test_files_of_a_foreach_come_in_as_they_are() -> None:
     assert second["inputs"] == [{"name": "two", **there}]
 
 
-def test_limits_of_containers_are_not_reached_by_others() -> None:
-    def bounded(name: str, memory: str | None, limit: str | None) -> Step:
-        return py(name, "1", resources=Resources(memory=memory, memory_limit=limit))
-
-    steps = bounded("a", None, "1Gi"), bounded("b", "512Mi", "2Gi")
-    [made] = run(flow("w", *steps), per_lost_s=0)[0].steps
-    assert made.resources == Resources(memory="512Mi", memory_limit="2Gi")
-    assert definition(made)["room"] == {"memory": 2.0**31}
-    assert [one["needs"] for one in definition(made)["steps"]] == [
-        {"memory": 2.0**30},
-        {"memory": 2.0**31},
-    ]
-    steps = bounded("a", "1Gi", "1Gi"), bounded("b", "512Mi", None)
-    [made] = run(flow("w", *steps), per_lost_s=0)[0].steps
-    assert made.resources == Resources(memory="1Gi")
-
-
 def test_gpus_are_given_to_one_step_at_a_time() -> None:
     steps = [py(f"s{n}", "1", resources=Resources(gpu=Gpu(count=n + 1))) for n in range(2)]
     [made] = run(flow("w", *steps), per_lost_s=0)[0].steps

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 
 from couler.errors import ConfigurationError, EngineError, GroupingError
 from couler.optimizers.grouping import (
@@ -29,9 +28,9 @@ from couler.optimizers.grouping import (
 )
 from couler.optimizers.grouping import planner as planner_module
 from couler.optimizers.grouping.pddl import cost_scale
-from couler.optimizers.grouping.planner import PlannedGroups, plan_cost, run_planner
-from tests.optimizers.grouping.pipelines import problem_of, problems
-from tests.optimizers.grouping.planning import PlanError, Task, plan_of
+from couler.optimizers.grouping.planner import PlannedGroups, run_planner
+from tests.optimizers.grouping.pipelines import problem_of
+from tests.optimizers.grouping.planning import plan_of
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "grouping"
 
@@ -54,66 +53,6 @@ SMALL = Problem(
 )
 def test_texts(name: str, text: str, golden: Callable[[Path, str], None]) -> None:
     golden(GOLDEN / f"{name}.pddl", text)
-
-
-@settings(max_examples=60)
-@given(problem=problems(mode="streaming", has_limits=False))
-def test_a_plan_costs_what_its_grouping_costs(problem: Problem) -> None:
-    solution = group_operators(problem, "milp")
-    plan = plan_of(problem, solution.grouping)
-    scale = cost_scale(problem)
-    cost = Task(domain_text(), problem_text(problem)).execute(plan)
-    assert cost / scale == pytest.approx(solution.cost)
-    assert plan_cost(problem, tuple(plan)) == pytest.approx(solution.cost)
-    assert grouping_of_plan(problem, plan) == solution.grouping
-
-
-def test_a_plan_of_several_groups_by_hand() -> None:
-    problem = problem_of("r-b")
-    task = Task(domain_text(), problem_text(problem))
-    plan = read_plan(
-        """
-        (open-group i0)
-        (put-operator t0 t1 o0 i0)
-        (put-operator t1 t2 o1 i0)
-        (link-inside t2 t3 o0 o1 i0)
-        ; the blue one
-        3.0: (OPEN-GROUP I1) [1.0]
-        (put-operator t3 t4 o2 i1)
-        (link-across t4 t5 o1 o2 i0 i1)
-        """
-    )
-    assert task.execute(plan) == 50 + 5 + 50 + 20
-    assert grouping_of_plan(problem, plan) == (Group("red", ("a", "b")), Group("blue", ("c",)))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda plan: plan[1:],  # the group is not open
-        lambda plan: plan[:-1],  # the last edge is not linked
-        lambda plan: [*plan, plan[0]],  # opened a second time
-        lambda plan: [*plan[:2], plan[3], plan[2], *plan[4:]],  # out of turn
-        # A red operator in the blue image:
-        lambda plan: [*plan[:2], ("put-operator", "t0", "t1", "o0", "i1"), *plan[3:]],
-        # An edge across that is said to be inside:
-        lambda plan: [*plan[:-1], ("link-inside", *plan[-1][1:5], "i1")],
-        # And one inside that is said to be across:
-        lambda plan: [
-            ("link-across", *one[1:], "i0") if one[0] == "link-inside" else one for one in plan
-        ],
-    ],
-)
-def test_the_task_allows_no_other_plan(
-    change: Callable[[list[tuple[str, ...]]], list[tuple[str, ...]]],
-) -> None:
-    problem = problem_of("r-b")
-    grouping = (Group("red", ("a", "b")), Group("blue", ("c",)))
-    plan = plan_of(problem, grouping)
-    task = Task(domain_text(), problem_text(problem))
-    assert task.execute(plan) == 125
-    with pytest.raises(PlanError):
-        task.execute(change(plan))
 
 
 def test_plans_of_batch_steps_are_split_where_groups_wait_in_a_circle() -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.optimizers.grouping import (
-    Edge,
     Group,
     Image,
     Limits,
@@ -54,52 +51,6 @@ def test_pods_are_set_up_and_edges_take_time() -> None:
     assert run.pods_s == 40
     # All in one: 10, a until 11, b and c from 11.5, c until 15.5, d from 16.
     assert simulate(diamond(), ALL, platform).total_s == 19
-
-
-def test_bytes_take_time_by_the_bandwidth() -> None:
-    problem = Problem(
-        operators=(Operator("a", seconds=1), Operator("b", seconds=1)),
-        images=(Image("i"),),
-        edges=(Edge("a", "b", 300),),
-        mode="batch",
-    )
-    platform = Platform(between_s=1, between_bytes_per_s=100, inside_bytes_per_s=600)
-    apart = (Group("i", ("a",)), Group("i", ("b",)))
-    assert simulate(problem, apart, platform).total_s == 1 + (1 + 3) + 1
-    assert simulate(problem, (Group("i", ("a", "b")),), platform).total_s == 2.5
-
-
-def test_images_are_set_up_unless_they_are_there() -> None:
-    problem = problem_of("rb", [(0, 1)], mode="batch")
-    images = tuple(dataclasses.replace(one, setup_s=7) for one in problem.images)
-    problem = dataclasses.replace(problem, images=images)
-    apart = (Group("red", ("a",)), Group("blue", ("b",)))
-    assert simulate(problem, apart, Platform(pod_s=1)).total_s == 18
-    assert simulate(problem, apart, Platform(pod_s=1, is_warm=True)).total_s == 4
-
-
-def test_pods_are_bounded() -> None:
-    # Three steps of 2 s that wait for nothing, and one before the others of 1 s.
-    problem = problem_of("----", [(0, 3)], mode="batch", seconds=[1, 2, 2, 2])
-    alone = tuple(Group("red", (name,)) for name in "abcd")
-    assert simulate(problem, alone, Platform()).total_s == 3
-    # a and b begin; c at 1, d, which is ready at 1 too, at 2.
-    run = simulate(problem, alone, Platform(most_pods=2))
-    assert [span.begins_s for span in run.spans] == [0, 0, 1, 2]
-    assert simulate(problem, alone, Platform(most_pods=1)).total_s == 7
-
-
-def test_setups_are_bounded() -> None:
-    problem = problem_of("---", [(0, 1)], seconds=[1, 1, 1])
-    alone = tuple(Group("red", (name,)) for name in "abc")
-    run = simulate(problem, alone, Platform(pod_s=4, setups_at_once=2))
-    # Two at a time, and nothing runs before all are there.
-    assert (run.started_s, run.total_s) == (8, 10)
-    assert simulate(problem, alone, Platform(pod_s=4)).started_s == 4
-    # Batch steps do not wait for other pods: c is set up third, at 8, b when a has ended.
-    batch = dataclasses.replace(problem, mode="batch")
-    run = simulate(batch, alone, Platform(pod_s=4, setups_at_once=1))
-    assert [span.begins_s for span in run.spans] == [4, 12, 8]
 
 
 def test_memory_and_gpus_make_batch_steps_wait() -> None:

@@ -45,17 +45,6 @@ def test_work_is_counted_for_the_scarcest_resource() -> None:
     assert work_seconds(streaming, [0, 1]) == 6.5
 
 
-def test_lost_seconds_of_batch_steps_count_waiting_for_whole_groups() -> None:
-    problem = diamond(None)
-    # All alone, and all together with room for all: nothing is lost.
-    assert lost_seconds(problem, [0, 1, 2, 3], [[0], [1], [2], [3]]) == 0
-    assert lost_seconds(problem, [0, 0, 0, 0], [[0, 1, 2, 3]]) == 0
-    # With one processor the group of b and c takes 6 instead of 4.
-    assert lost_seconds(diamond(1), [0, 1, 1, 2], [[0], [1, 2], [3]]) == 2
-    # a with c: b waits for c, too. 5, then 2, then 3.
-    assert lost_seconds(problem, [0, 1, 0, 2], [[0, 2], [1], [3]]) == 2
-
-
 def test_lost_seconds_of_streams_count_the_busiest_group() -> None:
     seconds = [1.0, 2.0, 4.0, 3.0]
     problem = problem_of("----", DIAMOND, seconds=seconds, limits=Limits(cpu=1))
@@ -63,12 +52,6 @@ def test_lost_seconds_of_streams_count_the_busiest_group() -> None:
     assert lost_seconds(problem, [0, 1, 1, 1], [[0], [1, 2, 3]]) == 1
     assert lost_seconds(problem, [0, 0, 0, 0], [[0, 1, 2, 3]]) == 2
     assert lost_seconds(problem, [0, 1, 0, 1], [[0, 2], [1, 3]]) == 0
-
-
-def test_circles_have_no_end() -> None:
-    problem = problem_of("---", mode="batch")
-    with pytest.raises(graphlib.CycleError):
-        lost_seconds(problem, [0, 1, 0], [[0, 2], [1]])
 
 
 @settings(max_examples=30)

@@ -75,19 +75,6 @@ def test_chains_between_two_hubs_are_cut_off_whole() -> None:
     assert makespan(graph, partition(graph, {"steps": 12}, "order")) > 1.5 * makespan(graph, found)
 
 
-@pytest.mark.parametrize("budget", [7, 8])
-def test_small_pieces_whose_ends_are_gathered_are_cut_at_the_neck(budget: int) -> None:
-    # 4 times: a step, 5 that wait for it, and one that waits for these; the last waits for the 4.
-    before: list[tuple[int, ...]] = []
-    for first in range(0, 28, 7):
-        before += [(), *[(first,)] * 5, tuple(range(first + 1, first + 6))]
-    graph = graph_of(*before, (6, 13, 20, 27))
-    found = partition(graph, {"steps": budget})
-    assert found.parts == (*(tuple(range(n, n + 7)) for n in range(0, 28, 7)), (28,))
-    assert len(cut_edges(graph, found)) == 4
-    assert makespan(graph, found) == 4
-
-
 def test_few_parts_are_paid_for_with_time() -> None:
     draw = random.Random(3)
     before = [() if n < 9 else tuple(draw.sample(range(n - 9, n), 2)) for n in range(300)]

@@ -116,13 +116,6 @@ def test_the_program_prepares_data_where_there_is_the_least_memory_and_never_on_
     assert first.nodes["rf", "prepare"] == "gpu"
 
 
-def test_the_program_sorts_by_flags_of_processors() -> None:
-    # med1 and med2 are equal but for the flags: 90 and 80.
-    state = dataclasses.replace(STATE, fixed={("rf", "prepare"): Fixed("low", 1.0)})
-    assert CODE.place([fit("rf", "RF", 1, 1)], state).nodes["rf", "train"] == "med2"
-    assert ShortestJobGroups().place([fit("rf", "RF", 1, 1)], state).nodes["rf", "train"] == "med1"
-
-
 def test_the_program_scores_gpus_relative_to_other_loads() -> None:
     cnn = [fit("cnn", "CNN", 1, 1)]
 
@@ -135,14 +128,6 @@ def test_the_program_scores_gpus_relative_to_other_loads() -> None:
     assert node(high=0, gpu=2) == "gpu"  # 3 - 2 against 0
     assert node(high=0, gpu=3) == "high"  # equal, and high has less
     assert node(high=4, gpu=6) == "gpu"  # 3 - 6 against -4; Algorithm 1 would be over its limit
-
-
-def test_the_program_trains_networks_without_a_look_at_memory() -> None:
-    cluster = Cluster((LOW, dataclasses.replace(GPU, memory_bytes=2 * GIB), HIGH))
-    state = ClusterState(cluster, Speeds())
-    cnn = [fit("cnn", "CNN", 1, 4)]
-    assert CODE.place(cnn, state).nodes["cnn", "train"] == "gpu"
-    assert ShortestJobGroups().place(cnn, state).nodes["cnn", "train"] == "high"
 
 
 def test_the_program_falls_back_to_high_cpu() -> None:

@@ -89,14 +89,6 @@ def test_items_beyond_what_a_step_counts_as_are_told() -> None:
 
 
 @STRATEGIES
-def test_what_is_assumed_keeps_no_step_from_a_small_machine(strategy: str) -> None:
-    half = Cluster((ClusterNode("half", 0.5, GIB),))
-    workload = workload_of(many(3, seconds=10), cluster=half)
-    report = run(strategy, half, *workload.pipeline.tasks)
-    assert [one.start_s for one in report.spans] == [0, 10, 20]
-
-
-@STRATEGIES
 def test_a_machine_runs_so_many_pods(strategy: str) -> None:
     cluster = Cluster((ClusterNode("a", 64, 64 * GIB, pods=3), ClusterNode("b", 64, 64 * GIB)))
     tasks = [Task(f"t{n}", seconds={"": 10.0}, cpu=0.1) for n in range(120)]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from couler.cluster.model import Cluster, ClusterNode
 from couler.errors import PlacementError
-from couler.optimizers.placement.problem import Assignment, Edge, Pipeline, Task, topological_order
+from couler.optimizers.placement.problem import Assignment, Pipeline, Task
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.simulation import simulate
@@ -72,17 +72,6 @@ def test_without_window_and_polls(two_nodes: Cluster, given: Make) -> None:
     assert report.mean_waiting_s == (0 + 32 + 10) / 3
 
 
-def test_tasks_by_themselves(two_nodes: Cluster, given: Make) -> None:
-    report = simulate(THREE, two_nodes, given(NODES), SPEEDS, AT_ONCE)
-    # p2 is there first on b, so that nothing waits but p1's training, which b is free for at 10 s.
-    assert times(report) == {
-        "p1/prepare": (0, 10),
-        "p2/prepare": (0, 4),
-        "p1/train": (10, 32),
-        "p3/prepare": (10, 16),
-    }
-
-
 def test_waiting_of_a_pipeline_that_was_interrupted(two_nodes: Cluster, given: Make) -> None:
     pipelines = [
         Pipeline.chain("p", [task("one", 3), task("two", 5)]),
@@ -102,17 +91,6 @@ def test_each_window_begins_with_the_first_to_arrive(two_nodes: Cluster, given: 
     report = simulate(pipelines, two_nodes, given(nodes), SPEEDS, Rules(poll_s=0))
     # What arrives as a window closes belongs to it.
     assert [one.start_s for one in report.pipelines] == [15, 16, 17, 35, 55]
-
-
-def test_inputs_from_another_node_are_read_first(two_nodes: Cluster, given: Make) -> None:
-    tasks = (task("a", 1), task("b", 2), task("c", 3))
-    edges = (Edge("a", "c", 100), Edge("b", "c", 200))
-    nodes = {"p/a": "a", "p/b": "b", "p/c": "b"}
-    report = simulate(
-        [Pipeline("p", tasks, edges)], two_nodes, given(nodes), SPEEDS, Rules(window_s=0)
-    )
-    # Only the 100 bytes from a have to be moved: 2 s.
-    assert times(report) == {"p/a": (0, 1), "p/b": (0, 2), "p/c": (2, 7)}
 
 
 @pytest.mark.parametrize("dispatch", ["pipelines", "tasks"])
@@ -141,19 +119,6 @@ def test_kubernetes_starts_pods_where_there_is_room(two_nodes: Cluster) -> None:
     report = simulate(pipelines, two_nodes, KubernetesScheduler(), SPEEDS, rules)
     assert [one.start_s for one in report.pipelines] == [0, 0, 6]
     assert {one.node for one in report.spans} == {"a", "b"}
-
-
-def test_actual_speeds_may_be_others(two_nodes: Cluster, given: Make) -> None:
-    pipelines = [Pipeline("p", (Task("t", operations=10),))]
-    report = simulate(
-        pipelines,
-        two_nodes,
-        given({"p/t": "a"}),
-        Speeds({("", ""): 1.0}),
-        AT_ONCE,
-        actual=Speeds({("", ""): 5.0}),
-    )
-    assert report.total_s == 2
 
 
 def test_what_a_strategy_leaves_out_is_told(two_nodes: Cluster, given: Make) -> None:
@@ -201,18 +166,6 @@ LATER = [
     Pipeline("r", (task("one", 30),), arrival_s=20),
 ]
 LATER_NODES = {"p/one": "a", "p/two": "b", "q/one": "a", "r/one": "b"}
-
-
-def test_what_a_strategy_is_told(two_nodes: Cluster, given: Make) -> None:
-    watched = Watched(given(LATER_NODES))
-    simulate(LATER, two_nodes, watched, SPEEDS)
-    assert watched.asked == [["p", "q"], ["r"]]
-    first, second = watched.states
-    assert (first.now_s, first.decisions, first.last_node, dict(first.load)) == (15, 0, None, {})
-    assert (second.now_s, second.decisions, second.last_node) == (35, 1, "a")
-    assert dict(second.load) == {"a": 2, "b": 1}
-    # p started at 15 s: it has a for 30 s, and b for 40 s.
-    assert dict(second.free_s) == {"a": 45, "b": 55}
 
 
 def test_a_strategy_that_replans_is_asked_for_what_waits(two_nodes: Cluster, given: Make) -> None:
@@ -282,24 +235,6 @@ def test_what_holds_of_all_runs(
         )
         for (_, end), (start, _) in itertools.pairwise(held):
             assert end <= start + 1e-9
-
-
-def test_equal_runs_are_equal(draws: t.Any) -> None:
-    chance = random.Random(7)
-    cluster, pipelines = draws.nodes(chance), draws.pipelines(chance, arrivals=True)
-    for name in STRATEGIES:
-        first, second = (
-            simulate(pipelines, cluster, read_strategy(name), draws.speeds) for _ in range(2)
-        )
-        assert first == second
-
-
-def test_order_is_topological_for_any_order_of_tasks(draws: t.Any) -> None:
-    for seed in range(50):
-        for pipeline in draws.pipelines(random.Random(seed)):
-            place = {number: at for at, number in enumerate(topological_order(pipeline))}
-            names = {one.name: number for number, one in enumerate(pipeline.tasks)}
-            assert all(place[names[e.source]] < place[names[e.target]] for e in pipeline.edges)
 
 
 def test_a_large_node_and_a_small_one() -> None:

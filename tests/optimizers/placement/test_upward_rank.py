@@ -58,20 +58,6 @@ def test_upward_ranks_by_hand() -> None:
     assert upward_ranks(model, means) == [16, 12, 8.5, 3]
 
 
-def test_each_task_where_it_ends_first() -> None:
-    model = compiled([DIAMOND])
-    plan = list_tasks(model, [0, 1, 2, 3])
-    # a ends on fast at 2 s; b there at 6 s. c would end on fast at 7 s, and on slow, with 2 s for
-    # its input, at 6 s. d on fast has the 4 s of c's output to wait for: 6 + 4 + 2, and on slow
-    # the 3 s of b's: 6 + 3 + 4.
-    assert [model.nodes[node].name for node in plan.nodes] == ["fast", "fast", "slow", "fast"]
-    assert plan.priority == [0, 2, 2, 6]
-    outcome = Evaluation(model).outcome(plan)
-    assert (outcome.end, outcome.last, outcome.waiting) == (12, 0, 0)
-    assert outcome.starts == [0, 2, 2, 6]
-    assert outcome.cost == pytest.approx((4 * 1 + (2 + 4 + 6) * 10) / 3600)
-
-
 def test_insertion_before_what_waits_for_its_inputs() -> None:
     # x runs on slow alone for 6 s, then y on fast from 6 s on; z fits on fast before that.
     one = Pipeline.chain(
