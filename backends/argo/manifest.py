@@ -322,8 +322,6 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
         scopes.emit(view.of_handler(handler.steps), handler.steps, handler_names[handler.name])
     templates = [*scopes.templates, *leaves.templates()]
     if scopes.is_divided:
-        from couler.backends.argo.part_helpers import helper_templates
-
         templates += helper_templates()
     elif scopes.checks_outputs:
         templates.append(ends_template())

@@ -179,8 +179,6 @@ def _summary(error: Exception) -> str:
         return str(error)
     if isinstance(error, SyntaxError):
         return f"the program cannot be read: {type(error).__name__}: {error.msg}"
-    from couler.stages.hints import hint_for
-
     hint = hint_for(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     is_ours = last.filename.startswith(_OURS) and last.name != "__getattr__" and not hint
