@@ -73,6 +73,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return build(ROOT, tmp_path_factory.mktemp("dist"))
 
 
+@pytest.mark.slow
 def test_wheel_holds_every_module_once_and_nothing_else(built: tuple[Path, Path]) -> None:
     _, wheel = built
     with zipfile.ZipFile(wheel) as archive:
@@ -85,6 +86,7 @@ def test_wheel_holds_every_module_once_and_nothing_else(built: tuple[Path, Path]
     assert any(name.endswith("licenses/LICENSE") for name in metadata)
 
 
+@pytest.mark.slow
 def test_wheel_and_sdist_hold_what_is_no_module(built: tuple[Path, Path]) -> None:
     """Scripts and templates are read when a workflow is compiled."""
     sdist, wheel = built
@@ -98,6 +100,7 @@ def test_wheel_and_sdist_hold_what_is_no_module(built: tuple[Path, Path]) -> Non
     assert {linked.sub("", name) for name in wanted} <= names
 
 
+@pytest.mark.slow
 def test_sdist_has_no_links_and_the_tests(built: tuple[Path, Path]) -> None:
     sdist, _ = built
     with tarfile.open(sdist) as archive:

@@ -7,10 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from couler.cli import app
+from tests.cli.conftest import Outcome, make_runner
 
 HERE = Path(__file__).resolve().parent
 
@@ -39,34 +42,62 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+ANSWERS = """
+import json, os, sys
+from couler.cli import app
+from tests.cli.conftest import make_runner
+
+for line in sys.stdin:
+    folder, arguments = json.loads(line)
+    os.chdir(folder)
+    done = make_runner().invoke(app, arguments, prog_name="couler")
+    print(json.dumps([done.exit_code, done.stdout, done.stderr]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(installed: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process in which the example is installed, and which carries commands out."""
+    folders = (str(installed), str(HERE.parents[1]), os.environ.get("PYTHONPATH"))
+    process = subprocess.Popen(
+        [sys.executable, "-c", ANSWERS],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, folders)),
+            "XDG_CONFIG_HOME": str(installed / "no-settings"),
+        },
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        yield process
+        process.communicate()
+
+
 @pytest.fixture
-def couler(installed: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def couler(answers: subprocess.Popen[str], tmp_path: Path) -> Callable[..., Outcome]:
     """Call the command line where the example is installed."""
     (tmp_path / "flow.yaml").write_text(FLOW)
-    path = os.pathsep.join(filter(None, (str(installed), os.environ.get("PYTHONPATH"))))
 
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "couler.cli", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path, "XDG_CONFIG_HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def call(*arguments: str) -> Outcome:
+        assert answers.stdin is not None
+        assert answers.stdout is not None
+        print(json.dumps([str(tmp_path), arguments]), file=answers.stdin, flush=True)
+        return Outcome(*json.loads(answers.stdout.readline()))
 
     return call
 
 
 def test_engine_compiles(couler: Callable) -> None:
     done = couler("compile", "flow.yaml", "-e", "image-list")
-    assert done.returncode == 0
-    assert done.stderr == "note: image-list ignores http (a request needs no image)\n"
-    assert done.stdout == "busybox:1.36\npython:3.12-slim\n"
+    note = "note: image-list ignores http (a request needs no image)\n"
+    assert (done.code, done.err) == (0, note)
+    assert done.out == "busybox:1.36\npython:3.12-slim\n"
 
 
 def test_engine_is_in_the_table(couler: Callable) -> None:
-    report = json.loads(couler("engines", "--format", "json").stdout)
+    report = json.loads(couler("engines", "--format", "json").out)
     names = [engine["name"] for engine in report["engines"]]
     assert "image-list" in names
     assert "argo" in names
@@ -79,23 +110,23 @@ def test_engine_refuses_what_it_declares(couler: Callable, tmp_path: Path) -> No
         "metadata: {name: x}}}}\n"
     )
     done = couler("compile", "job.yaml", "-e", "image-list")
-    assert (done.returncode, done.stdout) == (5, "")
-    assert "the images of a job are in its manifest" in done.stderr
-    assert "Engines that can: airflow, argo" in done.stderr
+    assert (done.code, done.out) == (5, "")
+    assert "the images of a job are in its manifest" in done.err
+    assert "Engines that can: airflow, argo" in done.err
 
 
 def test_pass_runs_and_is_told_of(couler: Callable) -> None:
     done = couler("plan", "flow.yaml", "--pass", "label-steps{key=stage}")
-    assert done.returncode == 0, done.stderr
-    assert "label-steps{key=stage}" in done.stdout
-    assert "3 steps can now be found by their label stage." in done.stdout
-    assert "~ a: labels" in done.stdout
+    assert done.code == 0, done.err
+    assert "label-steps{key=stage}" in done.out
+    assert "3 steps can now be found by their label stage." in done.out
+    assert "~ a: labels" in done.out
 
 
 def test_pass_is_listed_with_its_options(couler: Callable) -> None:
     told = couler("passes", "label-steps", "--format", "json")
-    assert (told.returncode, told.stderr) == (0, "")
-    [listed] = json.loads(told.stdout)["passes"]
+    assert (told.code, told.err) == (0, "")
+    [listed] = json.loads(told.out)["passes"]
     assert listed == {
         "name": "label-steps",
         "summary": "Put a label on the steps of the outermost scope.",
@@ -142,10 +173,10 @@ with couler.Workflow("flow", name_of_model="digits") as wf:
 
 def test_step_is_in_the_zoo(couler: Callable) -> None:
     listed = couler("zoo", "ls")
-    assert (listed.returncode, listed.stderr) == (0, "")
-    [line] = [line for line in listed.stdout.splitlines() if line.startswith("example.announce")]
+    assert (listed.code, listed.err) == (0, "")
+    [line] = [line for line in listed.out.splitlines() if line.startswith("example.announce")]
     assert line.split(None, 3)[1:] == ["1.2", "couler-plugin-example", "Tell people what happened."]
-    shown = json.loads(couler("zoo", "show", "example.announce", "--format", "json").stdout)
+    shown = json.loads(couler("zoo", "show", "example.announce", "--format", "json").out)
     assert shown["parameters"]["required"] == ["text"]
     assert shown["parameters"]["properties"]["urgent"] == {
         "type": "boolean",
@@ -158,11 +189,11 @@ def test_step_is_in_the_zoo(couler: Callable) -> None:
 def test_step_is_in_the_manifest(couler: Callable, tmp_path: Path) -> None:
     (tmp_path / "flow.py").write_text(PROGRAM.format(more="urgent=True"))
     done = couler("compile", "flow.py", "-e", "argo")
-    assert done.returncode == 0, done.stderr
-    assert "image: example.org/announce:1.2" in done.stdout
-    assert "command: [announce, ml, ops]" in done.stdout
-    assert "command: [announce, --urgent, general]" in done.stdout
-    assert "depends: best" in done.stdout
+    assert done.code == 0, done.err
+    assert "image: example.org/announce:1.2" in done.out
+    assert "command: [announce, ml, ops]" in done.out
+    assert "command: [announce, --urgent, general]" in done.out
+    assert "depends: best" in done.out
 
 
 WRONG = (
@@ -179,26 +210,23 @@ def test_wrong_argument_is_one_diagnostic_at_its_line(couler: Callable, tmp_path
     calls = "".join(f"    announce(wf.params.name_of_model, {more})\n" for more, _, _ in WRONG)
     (tmp_path / "flow.py").write_text(PROGRAM.format(more="") + calls)
     done = couler("validate", "flow.py", "--format", "json")
-    assert done.returncode == 1
-    problems = json.loads(done.stdout)["diagnostics"]
+    assert done.code == 1
+    problems = json.loads(done.out)["diagnostics"]
     for line, problem, (_, code, words) in zip(range(9, 15), problems, WRONG, strict=True):
         assert (problem["code"], problem["file"], problem["line"]) == (code, "flow.py", line)
         assert words in problem["message"]
 
 
-def test_without_the_distribution_there_is_neither(tmp_path: Path) -> None:
+def test_without_the_distribution_there_is_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "flow.yaml").write_text(FLOW)
     for arguments in (
         ["compile", "flow.yaml", "-e", "image-list"],
         ["plan", "flow.yaml", "--pass", "label-steps"],
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "couler.cli", *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 2
+        assert make_runner().invoke(app, arguments).exit_code == 2
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -121,26 +121,26 @@ def test_what_is_stored_or_touched_again_is_young_again(
 def test_several_processes_store_the_same_files_at_once(
     store: ObjectStore, write: Write, tmp_path: Path, s3_options: dict[str, object]
 ) -> None:
-    for number in range(10):
+    for number in range(4):
         write(f"folder/{number}", str(number).encode() * 10_000)
     program = (
         "import json, sys\n"
         "from couler.store import ObjectStore\n"
         "from pathlib import Path\n"
         "store = ObjectStore(sys.argv[1], **json.loads(sys.argv[3]))\n"
-        "for _ in range(3): print(store.put(Path(sys.argv[2])))\n"
+        "for _ in range(2): print(store.put(Path(sys.argv[2])))\n"
     )
     options = s3_options if store.url.startswith("s3") else {}
     words = [sys.executable, "-c", program, store.url, str(tmp_path / "work" / "folder")]
     writers = [
         subprocess.Popen([*words, json.dumps(options)], stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
+        for _ in range(2)
     ]
     told = [writer.communicate()[0].split() for writer in writers]
-    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    assert [writer.returncode for writer in writers] == [0, 0]
     (reference,) = {text for lines in told for text in lines}
     store.verify(reference)
-    assert len(list(store.objects())) == 11
+    assert len(list(store.objects())) == 5
 
 
 def test_what_another_process_did_is_seen(

@@ -174,6 +174,7 @@ def test_files_are_trained_on_and_other_content_is_no_hit(tmp_path: Path, trees:
     assert ended == ["succeeded"]
 
 
+@pytest.mark.slow
 def test_an_error_is_told_as_it_is_and_not_negated(tmp_path: Path) -> None:
     card = parse_data_card(
         "{name: diabetes, input_type: tabular, label_space: {kind: number}, metric: rmse, "
@@ -221,10 +222,11 @@ def test_a_model_card_without_training_is_told(data: DataCard, trees: ModelCard)
             parse_space("parameters: {min_samples_leaf: {values: [-1], default: -1}}"),
             "the default cannot be trained, so nothing was asked of the model: .*min_samples_leaf",
         ),
-        (
+        pytest.param(
             {},
             parse_space("parameters: {min_samples_leaf: {values: [-1, -2]}}"),
             "none of 2 candidates can be trained",
+            marks=pytest.mark.slow,
         ),
     ],
 )
