@@ -6,7 +6,7 @@ import functools
 import json
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
+from pathlib import Path
 
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.verify.names import Add
@@ -26,7 +26,7 @@ _VALUES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
 @functools.cache
 def _objects() -> Mapping[str, t.Any]:
     """Return what each object has; `tests/support/kubernetes_fields.py` writes and explains it."""
-    file = resources.files("couler.ir") / "kubernetes_fields.json"
+    file = Path(__file__).parents[1] / "kubernetes_fields.json"
     return t.cast(Mapping[str, t.Any], json.loads(file.read_text(encoding="utf-8")))
 
 
