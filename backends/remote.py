@@ -14,14 +14,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from pydantic import Field as ModelField
+from pydantic import Strict, StringConstraints, ValidationError
+
 from couler.backends.base import Artifact, Target
+from couler.config_files import Table, problems_of
 from couler.errors import ConfigurationError
-from couler.ir.diagnostics import did_you_mean
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Workflow
 
 Json: t.TypeAlias = t.Any
 """A JSON value."""
+
+M = t.TypeVar("M", bound=Table)
+GivenText = t.Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Seconds = t.Annotated[float, Strict(), ModelField(gt=0, lt=1e6)]
 
 RunState: t.TypeAlias = t.Literal["running", "succeeded", "failed", "cancelled"]
 
@@ -69,6 +76,25 @@ class Connection:
     target: Target = field(default_factory=Target)
     fields: Mapping[str, Json] = field(default_factory=dict)
     name: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The target, for messages."""
+        return f'the target "{self.name}"' if self.name else "the target"
+
+    def read(self, model: type[M]) -> M:
+        """Return the fields as a model of an engine has them.
+
+        Raises
+        ------
+        ConfigurationError
+            Names each field that is wrong, and the nearest of one that the engine does not know.
+        """
+        try:
+            return model.model_validate(dict(self.fields))
+        except ValidationError as error:
+            told = "; ".join(text for _, text in problems_of(model, error))
+            raise ConfigurationError(f"{self.place}: {told}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,20 +448,3 @@ class KeepsSecrets(t.Protocol):
     def put_secrets(self, secrets: Mapping[str, Mapping[str, str]]) -> None:
         """Make or renew secrets: their entries by the secret's name. Values are shown nowhere."""
         ...
-
-
-def refuse_unknown_fields(connection: Connection, known: Collection[str]) -> None:
-    """Refuse fields of a connection that an engine does not know.
-
-    Raises
-    ------
-    ConfigurationError
-        Names the nearest.
-    """
-    for name in connection.fields:
-        if name not in known:
-            place = f'the target "{connection.name}"' if connection.name else "the target"
-            raise ConfigurationError(
-                f'{place}: {connection.engine} has no setting "{name}"; it has: '
-                f"{', '.join(sorted(known))}.{did_you_mean(name, known)}"
-            )

@@ -34,6 +34,7 @@ _WANTED = {
     "int_type": "it must be a whole number",
     "list_type": "it must be a list",
     "model_type": "it must be a table",
+    "string_too_short": "it must not be empty",
     "string_type": "it must be a text",
 }
 """What a value must be, by pydantic's name of the error."""

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from couler.backends.remote import Connection, refuse_unknown_fields
+from pydantic import AfterValidator, model_validator
+
+from couler.backends.remote import Connection, GivenText, Seconds
+from couler.config_files import Table
 from couler.errors import ConfigurationError
 from couler.rest.client import RestClient
 from couler.rest.credentials import Credential, Token
@@ -16,8 +19,45 @@ from couler.rest.patience import Patience
 
 EXTRA = "airflow-client"
 
-_SECONDS = ("parse_timeout_s", "patience_s", "poll_s", "timeout_s")
-_KNOWN = ("address", "ca", "dags", "insecure", "password", "token", "username", *_SECONDS)
+
+def _without_password(dags: str) -> str:
+    """Return the address of a folder, which is recorded and shown with errors."""
+    for part in dags.split("::"):  # fsspec's way to have one file system on another
+        try:
+            password = urlsplit(part).password if "://" in part else None
+        except ValueError:  # it is no URL; the file system says so
+            continue
+        if password:
+            raise ValueError(
+                "it has a password in its address, which would be recorded. Leave it out, and give "
+                "it to fsspec: by a variable such as FSSPEC_FTP_PASSWORD, or by what the file "
+                "system reads by itself, such as a key of ssh"
+            )
+    return dags
+
+
+class Fields(Table):
+    """What a target may say of how Airflow is reached."""
+
+    address: GivenText
+    dags: t.Annotated[GivenText, AfterValidator(_without_password)] | None = None
+    token: t.Any = None
+    username: GivenText | None = None
+    password: t.Any = None
+    ca: GivenText | None = None
+    insecure: bool = False
+    timeout_s: Seconds = 30.0
+    parse_timeout_s: Seconds = 600.0
+    patience_s: Seconds = 300.0
+    poll_s: Seconds = 3.0
+
+    @model_validator(mode="after")
+    def _check_way_in(self) -> t.Self:
+        if self.token is not None and (self.username, self.password) != (None, None):
+            raise ValueError("it has a token and a name with a password: only one of them gets in")
+        if (self.username is None) != (self.password is None):
+            raise ValueError("it needs a username and a password, or neither")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,83 +131,13 @@ class Login:
 
 def read_access(connection: Connection, environment: Mapping[str, str]) -> Access:
     """Read the fields of a connection."""
-    refuse_unknown_fields(connection, _KNOWN)
-    fields = _Fields(connection)
-    address = fields.text("address")
-    if address is None:
-        raise ConfigurationError(
-            f"{fields.place} needs an address: that of Airflow's API server, such as "
-            "https://airflow.example:8080"
-        )
-    access = Access(
-        address=address,
-        dags=_without_password(fields.text("dags"), fields),
-        ca=fields.text("ca"),
-        insecure=fields.boolean("insecure"),
-    )
-    seconds: dict[str, t.Any] = {
-        name: fields.seconds(name) for name in _SECONDS if name in fields.given
-    }
-    access = replace(access, **seconds)
-    return replace(access, token=_token(access, fields, environment))
-
-
-def _without_password(dags: str | None, fields: _Fields) -> str | None:
-    """Return the address of a folder, which is recorded and shown with errors."""
-    for part in (dags or "").split("::"):  # fsspec's way to have one file system on another
-        try:
-            password = urlsplit(part).password if "://" in part else None
-        except ValueError:  # it is no URL; the file system says so
-            continue
-        if password:
-            raise ConfigurationError(
-                f"{fields.place}: dags has a password in its address, which would be recorded. "
-                "Leave it out, and give it to fsspec: by a variable such as FSSPEC_FTP_PASSWORD, "
-                "or by what the file system reads by itself, such as a key of ssh"
-            )
-    return dags
-
-
-def _token(access: Access, fields: _Fields, environment: Mapping[str, str]) -> Token | None:
-    given = fields.given
-    if "token" in given and ("username" in given or "password" in given):
-        raise ConfigurationError(
-            f"{fields.place} has both a token and a name with a password: only one of them gets in"
-        )
-    if "token" in given:
-        return Credential(f"the token of {fields.place}", given["token"], environment)
-    username = fields.text("username")
-    if username is None and "password" not in given:
-        return None
-    if username is None or "password" not in given:
-        raise ConfigurationError(f"{fields.place} needs a username and a password, or neither")
-    password = Credential(f"the password of {fields.place}", given["password"], environment)
-    return Login(access, username, password)
-
-
-class _Fields:
-    """The fields of a connection, by their types."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.given = connection.fields
-        self.place = f'the target "{connection.name}"' if connection.name else "the target"
-
-    def text(self, name: str) -> str | None:
-        found = self.given.get(name)
-        if found is not None and not (isinstance(found, str) and found.strip()):
-            raise ConfigurationError(f"{self.place}: {name} is no text: {found!r}")
-        return found
-
-    def boolean(self, name: str) -> bool:
-        found = self.given.get(name, False)
-        if not isinstance(found, bool):
-            raise ConfigurationError(f"{self.place}: {name} is neither true nor false: {found!r}")
-        return found
-
-    def seconds(self, name: str) -> float:
-        found = self.given[name]
-        if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < 1e6:
-            raise ConfigurationError(
-                f"{self.place}: {name} is no number of seconds above 0: {found!r}"
-            )
-        return float(found)
+    fields = connection.read(Fields)
+    plain = fields.model_dump(exclude={"token", "username", "password"})
+    access = Access(**plain)
+    token: Token | None = None
+    if fields.token is not None:
+        token = Credential(f"the token of {connection.place}", fields.token, environment)
+    elif fields.username is not None:
+        what = f"the password of {connection.place}"
+        token = Login(access, fields.username, Credential(what, fields.password, environment))
+    return replace(access, token=token)

@@ -27,8 +27,8 @@ from couler.backends.remote import (
     RemoteRun,
     Restart,
     Submission,
-    refuse_unknown_fields,
 )
+from couler.config_files import Table
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.features import Feature
@@ -41,6 +41,11 @@ NAME = "scripted"
 
 _POLL_S = 0.02
 _BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+class _Fields(Table):
+    folder: str
+    token: object = None
 
 
 class ScriptedBackend:
@@ -66,7 +71,7 @@ class ScriptedBackend:
 
     def connect(self, connection: Connection, environment: Mapping[str, str]) -> Scripted:
         """Return the engine whose files are in the folder of the connection."""
-        refuse_unknown_fields(connection, {"folder", "token"})
+        connection.read(_Fields)
         if "token" in connection.fields:
             Credential("the token", connection.fields["token"], environment).read()
         return Scripted(Path(connection.fields["folder"]))
