@@ -7,12 +7,16 @@ from __future__ import annotations
 import math
 import re
 import typing as t
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
+from pydantic import AfterValidator, Strict, ValidationError, model_validator
+from pydantic import Field as ModelField
+
+from couler.config_files import Table, problems_of
 from couler.errors import EstimateError
 from couler.ir.base import FrozenDict
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.wording import counted
 from couler.operations.variant import Variant, check_variant
 
 _KIB = 1024
@@ -44,19 +48,41 @@ def item_bytes(dtype: str) -> int:
     return int(text["length"]) * (4 if text["kind"] == "U" else 1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Card:
+def _type_of_values(dtype: str) -> str:
+    item_bytes(dtype)
+    return dtype
+
+
+_Count = t.Annotated[int, Strict(), ModelField(ge=1)]
+_Share = t.Annotated[float, Strict(), ModelField(ge=0, le=1)]
+_Type = t.Annotated[str, AfterValidator(_type_of_values)]
+
+
+class _Card(Table):
     """What all data cards have."""
 
-    samples: int
+    samples: _Count
     name: str = ""
-    train_fraction: float = 0.8
-    test_fraction: float = 0.2
+    train_fraction: _Share = 0.8
+    test_fraction: _Share = 0.2
 
-    def __post_init__(self) -> None:
-        """Check the card."""
-        where = f'data card "{self.name}"' if self.name else "data card"
-        raise_problems(where, problems_of_fields(type(self), vars(self)))
+    def __init__(self, **fields: t.Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            problems = [text for _, text in problems_of(type(self), error)]
+            where = f'data card "{fields["name"]}"' if fields.get("name") else "data card"
+            told = f"{where}: {counted(len(problems), 'problem')}"
+            raise EstimateError(told, problems) from error
+
+    @model_validator(mode="after")
+    def _check_shares(self) -> t.Self:
+        shares = self.train_fraction + self.test_fraction
+        if shares > 1 + 1e-9:
+            raise ValueError(
+                f"train_fraction and test_fraction are {shares:.6g} together; they are at most 1"
+            )
+        return self
 
     @property
     def train_samples(self) -> int:
@@ -69,17 +95,23 @@ class _Card:
         return _share(self.samples, self.test_fraction)
 
 
-@dataclass(frozen=True, kw_only=True)
 class TabularCard(_Card):
     """A table."""
 
-    columns: Mapping[str, int]
-    features: int | None = None
+    columns: t.Annotated[dict[_Type, _Count], ModelField(min_length=1), AfterValidator(FrozenDict)]
+    features: _Count | None = None
     type: t.ClassVar[str] = "tabular"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "columns", FrozenDict(self.columns))
+    @model_validator(mode="after")
+    def _check_features(self) -> t.Self:
+        count = sum(self.columns.values())
+        if self.features is None and count < 2:
+            raise ValueError(
+                "columns has the label alone. Add the others, or say how many features there are"
+            )
+        if self.features is not None and self.features > count:
+            raise ValueError(f"features is {self.features}, but there are {count} columns")
+        return self
 
     @property
     def features_per_sample(self) -> int:
@@ -94,16 +126,15 @@ class TabularCard(_Card):
         return taken if variant == "paper" else taken // _KIB * _KIB
 
 
-@dataclass(frozen=True, kw_only=True)
 class ImageCard(_Card):
     """Images of one size."""
 
-    width: int
-    height: int
-    channels: int = 3
-    dtype: str = "uint8"
+    width: _Count
+    height: _Count
+    channels: _Count = 3
+    dtype: _Type = "uint8"
     normalised: bool = False
-    disk_bytes: int | None = None
+    disk_bytes: _Count | None = None
     type: t.ClassVar[str] = "image"
 
     @property
@@ -130,101 +161,6 @@ DataCard: t.TypeAlias = TabularCard | ImageCard
 """What is known of a data set."""
 
 
-def problems_of_fields(kind: type, given: Mapping[str, object]) -> list[str]:
-    """Return what is wrong with the fields of a card, each in a sentence."""
-    found = [
-        f"{name} {problem}"
-        for name, value in given.items()
-        for problem in _FIELDS.get(name, _nothing)(value)
-    ]
-    return found or [*_problems_together(kind, given)]
-
-
-def raise_problems(where: str, problems: Sequence[str]) -> None:
-    """Raise what is wrong with a card, if anything is."""
-    if problems:
-        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        raise EstimateError(f"{where}: {count}", problems)
-
-
-def _problems_together(kind: type, given: Mapping[str, t.Any]) -> Iterator[str]:
-    """Yield what is wrong with fields that are right each by itself."""
-    shares = given.get("train_fraction", 0.8) + given.get("test_fraction", 0.2)
-    if shares > 1 + 1e-9:
-        yield f"train_fraction and test_fraction are {shares:.6g} together; they are at most 1"
-    columns, features = given.get("columns"), given.get("features")
-    if kind is not TabularCard or columns is None:
-        return
-    count = sum(columns.values())
-    if features is None and count < 2:
-        yield "columns has the label alone. Add the others, or say how many features there are"
-    elif features is not None and features > count:
-        yield f"features is {features}, but there are {count} columns"
-
-
 def _share(samples: int, fraction: float) -> int:
     """Return a share of the samples, rounded down; a product that is whole stays so."""
     return math.floor(round(samples * fraction, 6))
-
-
-def _nothing(_value: object) -> Iterator[str]:
-    return iter(())
-
-
-def _count(value: object) -> Iterator[str]:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        yield f"is {value!r}; it must be a whole number above 0"
-
-
-def _count_if_known(value: object) -> Iterator[str]:
-    return iter(()) if value is None else _count(value)
-
-
-def _fraction(value: object) -> Iterator[str]:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        yield f"is {value!r}; it must be a number from 0 to 1"
-
-
-def _text(value: object) -> Iterator[str]:
-    if not isinstance(value, str):
-        yield f"is {value!r}; it must be a text"
-
-
-def _flag(value: object) -> Iterator[str]:
-    if not isinstance(value, bool):
-        yield f"is {value!r}; it must be true or false"
-
-
-def _dtype(value: object) -> Iterator[str]:
-    try:
-        item_bytes(str(value))
-    except EstimateError as error:
-        yield f"is no type of NumPy: {error}"
-
-
-def _columns(value: object) -> Iterator[str]:
-    if not isinstance(value, Mapping) or not value:
-        yield f"is {value!r}; it must tell how many columns there are of each type"
-        return
-    for dtype, count in value.items():
-        yield from (f"{dtype} {problem}" for problem in _count(count))
-        try:
-            item_bytes(str(dtype))
-        except EstimateError as error:
-            yield f"has what is no type of NumPy: {error}"
-
-
-_FIELDS: Mapping[str, Callable[[object], Iterator[str]]] = FrozenDict(
-    samples=_count,
-    name=_text,
-    train_fraction=_fraction,
-    test_fraction=_fraction,
-    columns=_columns,
-    features=_count_if_known,
-    width=_count,
-    height=_count,
-    channels=_count,
-    dtype=_dtype,
-    normalised=_flag,
-    disk_bytes=_count_if_known,
-)
