@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Sequence
 
 from couler.ir.manifests import thawed
-from couler.ir.pods import ContainerSettings, Dns, Port, RestartRule
+from couler.ir.pods import ContainerSettings, Dns, PodContainer, Port, RestartRule
 from couler.ir.policies import Resources, Toleration
 from couler.ir.storage import EnvFrom, EnvVar, Mount
 
@@ -29,13 +30,13 @@ def resources(wanted: Resources) -> Tree:
         requests[name] = limits[name] = amount
     if wanted.gpu is not None:
         limits[wanted.gpu.resource] = str(wanted.gpu.count)
-    return _given({"requests": requests, "limits": limits})
+    return given({"requests": requests, "limits": limits})
 
 
 def mount(wanted: Mount) -> Tree:
     """Return an entry of `volumeMounts`."""
     fields = {"subPath": wanted.sub_path, "readOnly": wanted.read_only}
-    return {"name": wanted.volume, "mountPath": wanted.path, **_given(fields)}
+    return {"name": wanted.volume, "mountPath": wanted.path, **given(fields)}
 
 
 def env_from(source: EnvFrom) -> Tree:
@@ -90,7 +91,7 @@ def container_settings(settings: ContainerSettings | None) -> Tree:
             {"name": device.volume, "devicePath": device.path} for device in settings.devices
         ],
     }
-    return _given(fields)
+    return given(fields)
 
 
 def toleration(accepted: Toleration) -> Tree:
@@ -112,11 +113,11 @@ def dns(wanted: Dns) -> Tree:
         "searches": list(wanted.searches),
         "options": [{"name": name, "value": value} for name, value in wanted.options.items()],
     }
-    return _given({"dnsPolicy": wanted.policy, "dnsConfig": _given(config)})
+    return given({"dnsPolicy": wanted.policy, "dnsConfig": given(config)})
 
 
 def _port(port: Port) -> Tree:
-    return _given(
+    return given(
         {
             "name": port.name,
             "containerPort": port.number,
@@ -133,5 +134,32 @@ def _rule(rule: RestartRule) -> Tree:
     return {"action": "Restart", "exitCodes": codes}
 
 
-def _given(fields: Tree) -> Tree:
+def container(
+    wanted: PodContainer,
+    command: Sequence[object],
+    args: Sequence[object],
+    environment: Sequence[Tree],
+    *,
+    can_mirror: bool = False,
+) -> Tree:
+    """Return a sidecar or an init container, whose texts an engine has written."""
+    fields: Tree = {
+        "name": wanted.name,
+        "image": wanted.image,
+        "command": command,
+        "args": args,
+        "env": environment,
+        "envFrom": [env_from(source) for source in wanted.env_from],
+        "resources": None if wanted.resources is None else resources(wanted.resources),
+        "volumeMounts": [mount(one) for one in wanted.mounts],
+        "mirrorVolumeMounts": can_mirror and wanted.mirror_mounts,
+        "workingDir": wanted.working_dir,
+        "imagePullPolicy": wanted.pull_policy,
+        **container_settings(wanted.settings),
+    }
+    return given(fields)
+
+
+def given(fields: Tree) -> Tree:
+    """Return the fields that state something."""
     return {name: value for name, value in fields.items() if value}

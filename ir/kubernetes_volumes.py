@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
+from couler.ir.kubernetes_pods import given
 from couler.ir.manifests import thawed
 from couler.ir.storage import (
     ClaimVolume,
@@ -33,10 +34,10 @@ def _source(wanted: Volume) -> Tree | None:
     match wanted:
         case ClaimVolume():
             claim = {"claimName": wanted.claim, "readOnly": wanted.read_only}
-            return {"persistentVolumeClaim": _given(claim)}
+            return {"persistentVolumeClaim": given(claim)}
         case EmptyVolume():
             medium = "Memory" if wanted.in_memory else None
-            return {"emptyDir": _given({"medium": medium, "sizeLimit": wanted.size})}
+            return {"emptyDir": given({"medium": medium, "sizeLimit": wanted.size})}
         case SecretVolume():
             return {"secret": {"secretName": wanted.secret, **_entries(wanted)}}
         case ConfigVolume():
@@ -45,14 +46,14 @@ def _source(wanted: Volume) -> Tree | None:
             return {"hostPath": {"path": wanted.path}}
         case NfsVolume():
             folder = {"server": wanted.server, "path": wanted.path, "readOnly": wanted.read_only}
-            return {"nfs": _given(folder)}
+            return {"nfs": given(folder)}
         case CsiVolume():
             return {"csi": _driver(wanted)}
         case EphemeralVolume():
             return {"ephemeral": {"volumeClaimTemplate": {"spec": _claim(wanted)}}}
         case ProjectedVolume():
             projected = {"sources": thawed(wanted.sources), "defaultMode": wanted.mode}
-            return {"projected": _given(projected)}
+            return {"projected": given(projected)}
         case SourceVolume():
             return t.cast(Tree, thawed(wanted.source))
         case NewClaimVolume():
@@ -77,7 +78,7 @@ def _claim(wanted: NewClaimVolume | EphemeralVolume) -> Tree:
 
 def _entries(wanted: SecretVolume | ConfigVolume) -> Tree:
     items = [{"key": key, "path": path} for key, path in wanted.items.items()]
-    fields = _given({"items": items, "optional": wanted.optional})
+    fields = given({"items": items, "optional": wanted.optional})
     if wanted.mode is not None:  # 0 is a mode
         fields["defaultMode"] = wanted.mode
     return fields
@@ -92,8 +93,4 @@ def _driver(wanted: CsiVolume) -> Tree:
         "readOnly": wanted.read_only,
         "nodePublishSecretRef": secret,
     }
-    return _given(fields)
-
-
-def _given(fields: Tree) -> Tree:
-    return {name: value for name, value in fields.items() if value}
+    return given(fields)

@@ -6,13 +6,7 @@ from collections.abc import Callable
 
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.text import BRACE_VARIABLE, protect, uses_brace_variable
-from couler.ir.kubernetes_pods import (
-    container_settings,
-    env_from,
-    mount,
-    resources,
-    variable_source,
-)
+from couler.ir import kubernetes_pods
 from couler.ir.pods import PodContainer, container_texts
 
 
@@ -33,7 +27,7 @@ def pod_container(
     command = [next(written) for _ in container.command]
     args = [next(written) for _ in container.args]
     environment = [
-        variable_source(variable)
+        kubernetes_pods.variable_source(variable)
         if variable.value is None
         else {"name": variable.name, "value": next(written)}
         for variable in container.env
@@ -42,22 +36,4 @@ def pod_container(
         environment.insert(0, {"name": "COULER_WORK", "value": work_dir})
     if any(map(uses_brace_variable, texts)):
         environment.insert(0, {"name": BRACE_VARIABLE, "value": "{"})
-    fields: Tree = {
-        "name": container.name,
-        "image": container.image,
-        "command": command,
-        "args": args,
-        "env": environment,
-        "envFrom": [env_from(source) for source in container.env_from],
-        "resources": None if container.resources is None else resources(container.resources),
-        "volumeMounts": [mount(wanted) for wanted in container.mounts],
-        "mirrorVolumeMounts": container.mirror_mounts,
-        "workingDir": container.working_dir,
-        "imagePullPolicy": container.pull_policy,
-        **container_settings(container.settings),
-    }
-    return _given(fields)
-
-
-def _given(fields: Tree) -> Tree:
-    return {name: value for name, value in fields.items() if value}
+    return kubernetes_pods.container(container, command, args, environment, can_mirror=True)

@@ -76,7 +76,7 @@ def pod_options(pod: PodOptions) -> Tree:
         "resourceClaims": thawed(pod.resource_claims),
         "podSpecPatch": spec_patch(pod),
     }
-    found = _given(fields)
+    found = kubernetes_pods.given(fields)
     if pod.automount_service_account_token is not None:
         found["automountServiceAccountToken"] = pod.automount_service_account_token
     return found
@@ -108,7 +108,7 @@ def pod_settings(pod: PodSettings) -> Tree:
         "podMetadata": pods.metadata(pod.labels.items(), pod.annotations.items()),
         **(kubernetes_pods.dns(pod.dns) if pod.dns is not None else {}),
     }
-    return {**pod_options(pod), **_given(fields)}
+    return {**pod_options(pod), **kubernetes_pods.given(fields)}
 
 
 def scheduled_metadata(workflow: Workflow) -> Tree:
@@ -152,7 +152,7 @@ def _plugin(plugin: ExecutorPlugin) -> Tree:
         "automountServiceAccountToken": plugin.automount_service_account_token,
         "container": pod_container(plugin.container, lambda name: name, None),
     }
-    return {"metadata": {"name": plugin.name}, "spec": {"sidecar": _given(sidecar)}}
+    return {"metadata": {"name": plugin.name}, "spec": {"sidecar": kubernetes_pods.given(sidecar)}}
 
 
 def _pod_gc(cleanup: PodCleanup) -> Tree:
@@ -176,12 +176,8 @@ def _run_metadata(workflow: Workflow, runs: RunSettings, *, in_schedule: bool) -
     fields: Tree = {"labelsFrom": computed}
     if not in_schedule:
         fields.update(labels=labels, annotations=dict(runs.annotations))
-    return _given(fields)
+    return kubernetes_pods.given(fields)
 
 
 def _said(fields: Mapping[str, t.Any]) -> Tree:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _given(fields: Tree) -> Tree:
-    return {name: value for name, value in fields.items() if value}
