@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from couler.failures.backoff import Backoff
 from couler.failures.decide import Decision, GiveUp, Wait, WatchPolicy, decide
 from couler.failures.explain import explain, headline
-from couler.failures.passing import passing_pattern, passing_reasons, passing_statuses
-from couler.failures.pattern import PATTERNS, Failure, Pattern, Sign
+from couler.failures.pattern import (
+    PATTERNS,
+    Backoff,
+    Failure,
+    Pattern,
+    Sign,
+    passing_pattern,
+    passing_reasons,
+    passing_statuses,
+)
 from couler.failures.recognise import Match, first_line, recognise
 
 __all__ = [

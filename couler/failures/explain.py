@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from couler.failures.backoff import Backoff
-from couler.failures.pattern import Pattern
+from couler.failures.pattern import Backoff, Pattern
 from couler.failures.recognise import Match
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import random as _random
 import re
 import tomllib
 import typing as t
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
-
-from couler.failures.backoff import Backoff
 
 System: t.TypeAlias = t.Literal[
     "kubernetes", "etcd", "argo", "airflow", "registry", "storage", "network", "training"
@@ -22,6 +22,33 @@ Helps: t.TypeAlias = t.Literal["always", "after a wait", "never"]
 
 ENGINES: frozenset[str] = frozenset({"argo", "airflow"})
 """Systems whose failures only they tell of; failures of the others reach us through them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits that grow, up to a cap, each drawn at random."""
+
+    first_s: int | float
+    factor: int | float
+    cap_s: int | float
+    tries: int
+
+    def __post_init__(self) -> None:
+        if not (0 < self.first_s <= self.cap_s and self.factor >= 1 and self.tries >= 1):
+            raise ValueError(f"{self}: needs 0 < first_s <= cap_s, factor >= 1 and tries >= 1")
+
+    def longest_s(self, attempt: int) -> float:
+        """Return the most that a wait takes: `first_s * factor**attempt`, at most `cap_s`."""
+        try:
+            return min(self.first_s * self.factor**attempt, self.cap_s)
+        except OverflowError:  # after some thousand retries
+            return self.cap_s
+
+    def wait_s(self, attempt: int, random: Callable[[], float] = _random.random) -> float:
+        """Return the seconds to wait before a retry."""
+        # M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015,
+        # https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+        return random() * self.longest_s(attempt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +134,32 @@ GROUPS = _read_table()
 
 PATTERNS = tuple(pattern for rows in GROUPS.values() for pattern in rows)
 """All rows, in the order in which they are tried: the first that fits is the failure."""
+
+
+def passing_reasons() -> tuple[str, ...]:
+    """Return the reasons of pods that were ended from outside, after which another try helps."""
+    signs = _passing_signs("pods")
+    return tuple(sorted({one for sign in signs if sign.text is None for one in sign.reasons}))
+
+
+def passing_statuses() -> tuple[int, ...]:
+    """Return the HTTP statuses after which another try helps, whatever the answer says."""
+    rows = [pattern for pattern in GROUPS["answers"] if pattern.retry == "after a wait"]
+    signs = [sign for pattern in rows for sign in pattern.signs if sign.text is None]
+    return tuple(sorted({status for sign in signs for status in sign.http_statuses}))
+
+
+def passing_pattern() -> str:
+    """Return one expression for the messages of attempts that end so that another try helps."""
+    never = [pattern.example.message for pattern in PATTERNS if not pattern.helps]
+    told = [
+        sign.text
+        for sign in _passing_signs("pods", "argo", "storage")
+        if sign.text is not None and not any(map(sign.search, never))
+    ]
+    return "(?m)" + "|".join(f"(?:{text})" for text in told).replace(r"\Z", r"\z")
+
+
+def _passing_signs(*groups: str) -> list[Sign]:
+    rows = [pattern for group in groups for pattern in GROUPS[group] if pattern.helps]
+    return [sign for pattern in rows for sign in pattern.signs]

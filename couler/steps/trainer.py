@@ -10,10 +10,11 @@ from couler.dsl.handles import ProcessHandle
 from couler.dsl.objects import Duration
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC
-from couler.steps.pod_checks import check_objects, check_pod
 from couler.steps.pods import (
     JobDraft,
     Tree,
+    check_objects,
+    check_pod,
     environment,
     mounts,
     placement,

@@ -28,9 +28,8 @@ from couler.state import (
     take_signals,
     workflow_of,
 )
-from couler.state.columns import JsonText, UtcTime
 from couler.state.records import RunStatus
-from couler.state.tables import metadata
+from couler.state.tables import JsonText, UtcTime, metadata
 from couler.state.upsert import upsert
 from tests.state.samples import DECISION, IR, NOON, RUN, STEP
 
