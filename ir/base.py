@@ -17,8 +17,6 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
-JsonScalar: t.TypeAlias = str | int | float | bool | None
-
 
 class FrozenDict(dict[str, t.Any]):
     """A dict that cannot be changed after it was made, and so can be hashed.

@@ -62,10 +62,6 @@ class Limits:
 
         return forget
 
-    def remaining_s(self) -> float | None:
-        """Return the seconds until the earliest time limit, None if there is none."""
-        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-
     async def pause(self, seconds: float) -> None:
         """Wait, but not beyond the end."""
         loop = asyncio.get_running_loop()

@@ -215,6 +215,3 @@ SCENARIO_2 = (
     ),
 )
 """All, in three groups, four minutes apart."""
-
-RANDOM_SEEDS = (0, 1, 2, 42, 1234)
-"""With which the paper's random strategies ran."""

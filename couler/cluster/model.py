@@ -87,7 +87,3 @@ class Cluster:
     def groups(self) -> tuple[str, ...]:
         """The performance groups, each once, in the order of the nodes."""
         return tuple(dict.fromkeys(node.group for node in self.nodes if node.group))
-
-    def in_groups(self, *groups: str) -> tuple[ClusterNode, ...]:
-        """Return the nodes of some groups, in the order of the nodes."""
-        return tuple(node for node in self.nodes if node.group in groups)

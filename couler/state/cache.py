@@ -96,20 +96,16 @@ def list_entries(
     database: Database,
     *,
     workflow: str | None = None,
-    step: str | None = None,
     unused_since: datetime | None = None,
-    limit: int | None = None,
 ) -> list[Entry]:
     """Return entries, the last used first."""
     wanted: list[sa.ColumnElement[bool]] = [sa.true()]
     if workflow is not None:
         wanted.append(cache_entries.c.workflow == workflow)
-    if step is not None:
-        wanted.append(cache_entries.c.step == step)
     if unused_since is not None:
         wanted.append(cache_entries.c.last_used < unused_since)
     with database.read() as connection:
-        return _entries(connection, sa.and_(*wanted), limit)
+        return _entries(connection, sa.and_(*wanted))
 
 
 def find_entries(database: Database, text: str) -> list[Entry]:
