@@ -101,48 +101,44 @@ def count_hit(
     database: Database, entry: Entry, used: datetime, credit_of: Callable[[Ledger], float]
 ) -> None:
     """Record that an entry stood for a step, which may be gone by now."""
-    mine = cache_entries.c.key == entry.key
+    hit = {"last_used": used, "hits": cache_entries.c.hits + 1}
     with database.write() as connection:
-        lock_cache(connection)
-        columns = cache_entries.c.used, cache_entries.c.superseded
-        row = connection.execute(sa.select(*columns).where(mine)).first()
-        before, superseded = (0, 0) if row is None else (row[0], row[1])
-        clock, age = _tick(connection)
-        if row is not None:
-            _supersede(connection, entry, before)
-            changed = {"last_used": used, "hits": cache_entries.c.hits + 1, "used": clock}
-            connection.execute(sa.update(cache_entries).where(mine).values(**changed, superseded=0))
-            credit = credit_of(Ledger(connection, clock, age))
-            connection.execute(sa.update(cache_entries).where(mine).values(credit=credit))
-        _count(
-            *(connection, entry.workflow, entry.place),
-            is_latest=superseded == 0,
-            is_older=superseded > 0,
-            seconds=entry.cost_s,
-            saved_s=entry.cost_s,
-        )
+        _count_use(connection, cache_entries, entry, hit, credit_of)
 
 
 def count_pass(database: Database, remembered: Remembered) -> None:
     """Record that a step was passed by what is remembered of it, without being read."""
-    mine = cache_gone.c.key == remembered.key
     with database.write() as connection:
-        lock_cache(connection)
-        columns = cache_gone.c.used, cache_gone.c.superseded
-        row = connection.execute(sa.select(*columns).where(mine)).first()
-        superseded = 0 if row is None else row[1]
-        clock, _ = _tick(connection)
-        if row is not None:
-            _supersede(connection, remembered, row[0])
-            changed = sa.update(cache_gone).where(mine)
-            connection.execute(changed.values(used=clock, superseded=0))
-        _count(
-            *(connection, remembered.workflow, remembered.place),
-            is_latest=superseded == 0,
-            is_older=superseded > 0,
-            seconds=remembered.cost_s,
-            saved_s=remembered.cost_s,
-        )
+        _count_use(connection, cache_gone, remembered, {})
+
+
+def _count_use(
+    connection: sa.Connection,
+    table: sa.Table,
+    found: Entry | Remembered,
+    changed: Mapping[str, object],
+    credit_of: Callable[[Ledger], float] | None = None,
+) -> None:
+    """Count that what a row tells of was of use, whether or not the row is still there."""
+    lock_cache(connection)
+    mine = table.c.key == found.key
+    row = connection.execute(sa.select(table.c.used, table.c.superseded).where(mine)).first()
+    before, superseded = (0, 0) if row is None else (row[0], row[1])
+    clock, age = _tick(connection)
+    if row is not None:
+        _supersede(connection, found, before)
+        update = sa.update(table).where(mine)
+        connection.execute(update.values(**changed, used=clock, superseded=0))
+        if credit_of is not None:
+            credit = credit_of(Ledger(connection, clock, age))
+            connection.execute(update.values(credit=credit))
+    _count(
+        *(connection, found.workflow, found.place),
+        is_latest=superseded == 0,
+        is_older=superseded > 0,
+        seconds=found.cost_s,
+        saved_s=found.cost_s,
+    )
 
 
 def evict_entries(
