@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 
@@ -13,7 +12,7 @@ from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import checked_text, checked_texts, name_step
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import ProcessHandle, Value, literal
-from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration
+from couler.dsl.objects import Duration
 from couler.dsl.processes import finish
 from couler.dsl.scope import Scope, make_input
 from couler.dsl.shipping import default_image
@@ -22,38 +21,28 @@ from couler.ir.workflow import Input, Output, Script
 from couler.steps.dataset import Dataset
 from couler.steps.dataset_check import columns_of, dataset_problems
 from couler.steps.known import Known, findings
-from couler.steps.pods import Amount
+from couler.steps.pods import ZooOptions
 
 SHARED = ("table.py", "judge.py")
 """What all programs of the zoo import."""
 
 
-class FitOptions(t.TypedDict, total=False):
+class FitOptions(ZooOptions, total=False):
     """Options of every step that trains in one process.
 
     Attributes
     ----------
     packages
         What is installed before; by default what is needed, or nothing where an image is given.
-    resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
-    profile, step_name
+    resources, secret, timeout, profile
         As for `run_container`.
     """
 
     packages: Sequence[str] | None
     resources: Mapping[str, object] | None
-    cpu: Amount | None
-    memory: Amount | None
-    gpu: int | Gpu | None
-    env: Mapping[str, object] | None
     secret: str | Sequence[str] | None
-    node_selector: Mapping[str, str] | None
-    tolerations: Sequence[Toleration] | None
     timeout: Duration | None
-    retry: int | Retry | None
-    cache: bool | Cache | None
     profile: Mapping[str, float] | None
-    step_name: str | None
 
 
 def fit(

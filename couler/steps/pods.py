@@ -8,6 +8,8 @@ import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import TypedDict
+
 from couler.dsl import objects, units
 from couler.dsl.builder import Builder
 from couler.dsl.checks import attempt
@@ -45,6 +47,32 @@ Tree: t.TypeAlias = dict[str, t.Any]
 Amount: t.TypeAlias = int | float | str
 ResourceForm: t.TypeAlias = str | Mapping[str, object] | Resources
 """`"cpu=0.5,memory=1024,gpu=1"` (memory in MiB unless it says otherwise), or a dict of amounts."""
+
+
+class ZooOptions(TypedDict, total=False):
+    """Options of every step of the zoo that trains.
+
+    Attributes
+    ----------
+    env
+        Environment of the program: text, values of the workflow, `SecretKey` and `ConfigKey`.
+    cpu, memory, gpu
+        As for `run_container`.
+    node_selector, tolerations
+        The nodes that it can run on.
+    step_name, retry, cache
+        As for `run_container`.
+    """
+
+    env: Mapping[str, object] | None
+    cpu: Amount | None
+    memory: Amount | None
+    gpu: int | objects.Gpu | None
+    node_selector: Mapping[str, str] | None
+    tolerations: Sequence[objects.Toleration] | None
+    step_name: str | None
+    retry: int | objects.Retry | None
+    cache: bool | objects.Cache | None
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from typing_extensions import TypedDict
-
 from couler.dsl import objects, units
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import name_step
@@ -20,10 +18,10 @@ from couler.ir.workflow import Output
 from couler.steps.commands import CommandError, command_words
 from couler.steps.parameters import STATIC
 from couler.steps.pods import (
-    Amount,
     JobDraft,
     ResourceForm,
     Tree,
+    ZooOptions,
     hyperparameter_words,
     local_environment,
     named_inputs,
@@ -50,40 +48,25 @@ _TELL_NAME = 'printf %s "$JOB_NAME" > job_name; '
 _TELL_PATH = 'printf %s "$MODEL_PATH" > model_path; '
 
 
-class ClusterJobOptions(TypedDict, total=False):
+class ClusterJobOptions(ZooOptions, total=False):
     """Options of every job of the zoo.
 
     Attributes
     ----------
     args
         Arguments of the command: text, numbers and values of the workflow.
-    env
-        Environment of the pods: text, values of the workflow, `SecretKey` and `ConfigKey`.
-    resources, cpu, memory, gpu
+    cpu, memory, gpu, resources
         Of a pod that has none of its own: a dict as for `run_container`, a text such as
         `"cpu=0.5,memory=1024,gpu=1"`, or single amounts.
     volume_mounts
         Where the pods see volumes of the workflow.
-    node_selector, tolerations
-        The nodes that the pods can run on.
-    step_name, retry, cache
-        As for `run_container`.
     set_owner_reference
         Whether the cluster removes the job together with the run, as it does by default.
     """
 
     args: Sequence[object] | None
-    env: Mapping[str, object] | None
     resources: ResourceForm | None
-    cpu: Amount | None
-    memory: Amount | None
-    gpu: int | objects.Gpu | None
     volume_mounts: Sequence[objects.VolumeMount] | None
-    node_selector: Mapping[str, str] | None
-    tolerations: Sequence[objects.Toleration] | None
-    step_name: str | None
-    retry: int | objects.Retry | None
-    cache: bool | objects.Cache | None
     set_owner_reference: t.Annotated[bool | None, STATIC]
 
 
