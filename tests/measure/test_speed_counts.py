@@ -1,0 +1,108 @@
+"""What starting and compiling cost, in counts that are the same on every machine.
+
+The counts are upper limits for the versions in which they were measured, in `speed.toml`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+STATED = tomllib.loads((HERE / "speed.toml").read_text())
+
+ONE_STEP = """\
+import couler
+
+with couler.Workflow("one"):
+    couler.run_container("alpine:3.20", ["echo", "hello"], step_name="one")
+"""
+
+COUNT_MODULES = "import sys; print(len(sys.modules))"
+
+COUNT_CALLS = """\
+import sys
+
+import couler
+from couler import stages
+from tests.support.counted_calls import calls_of
+
+
+def compile():
+    with couler.Workflow("many") as workflow:
+        made = []
+        for index in range(100):
+            word = f"message {index}"
+            step = couler.run_container("alpine:3.20", ["echo", word], step_name=f"step-{index}")
+            if index >= 10:
+                made[index - 10] >> step
+            made.append(step)
+    stages.compile(workflow, sys.argv[1]).to_text()
+
+
+compile()  # loads what it needs
+print(calls_of(compile))
+"""
+
+pytestmark = [
+    pytest.mark.checkout,
+    pytest.mark.skipif(
+        sys.version_info[:2] != tuple(STATED["python"]), reason="the counts are of another version"
+    ),
+]
+
+
+def printed(code: str, *words: str) -> int:
+    """Return the number that a program prints last, in an interpreter of its own."""
+    environ = {name: text for name, text in os.environ.items() if not name.startswith("COV_")}
+    done = subprocess.run(
+        (sys.executable, "-c", code, *words),
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=HERE.parent.parent,
+        env=environ | {"PYTHONHASHSEED": "0"},
+    )
+    return int(done.stdout.split()[-1])
+
+
+def compiling(program: Path) -> str:
+    """Return a program that runs `couler compile` and prints how many modules are loaded."""
+    return f"""\
+import contextlib, sys
+from couler.cli import main
+sys.argv = ["couler", "compile", {str(program)!r}, "-e", "argo", "-o", {os.devnull!r}]
+with contextlib.suppress(SystemExit):
+    main()
+{COUNT_MODULES}
+"""
+
+
+def within(name: str, actual: int) -> None:
+    """Compare a count with its limit."""
+    limit = STATED["limits"][name]
+    assert actual <= limit, (
+        f"{name}: {actual:,}, limit {limit:,}. Import later or call less; where less is done now, "
+        "lower the limit in tests/measure/speed.toml"
+    )
+
+
+def test_modules_of_compiling_one_step(tmp_path: Path) -> None:
+    program = tmp_path / "one.py"
+    program.write_text(ONE_STEP)
+    within("modules_compile", printed(compiling(program)))
+
+
+@pytest.mark.parametrize("module", ["couler", "couler.ir.workflow"])
+def test_modules_of_an_import(module: str) -> None:
+    within(f"modules_{module}", printed(f"import {module}; {COUNT_MODULES}"))
+
+
+@pytest.mark.parametrize("engine", ["argo", "airflow"])
+def test_calls_of_compiling_a_hundred_steps(engine: str) -> None:
+    within(f"calls_{engine}", printed(COUNT_CALLS, engine))
