@@ -209,7 +209,7 @@ class RunSteps:
 
     def _leaf(self, step: Step, task: Instance) -> Stand:
         status = self._table.status(task)
-        if status == "running" and _asks_a_person(step):
+        if status == "running" and isinstance(step.action, Suspend) and step.action.seconds is None:
             is_put_off = self._table.tasks[task].state == "deferred"  # as Airflow before 3.3 waits
             status = "suspended" if is_put_off else status
         given = self._given(step, task, status)
@@ -422,7 +422,3 @@ def _with_defaults(step: Step, stand: Stand) -> Stand:
         if one.default is not None
     }
     return replace(stand, outputs=defaults)
-
-
-def _asks_a_person(step: Step) -> bool:
-    return isinstance(step.action, Suspend) and step.action.seconds is None

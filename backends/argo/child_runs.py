@@ -144,7 +144,7 @@ class _Child:
         self._given: dict[str, str] = {}
         """What fills the parameters of the child: variables of the parent, by parameter."""
         self._names: dict[Name, str] = {}
-        self._taken = {one["name"] for one in _parameters(spec)}
+        self._taken = {one["name"] for one in (spec.get("arguments") or {}).get("parameters") or ()}
         moved = [
             rename_everywhere(templates[used], self._rename)
             for used in reachable(templates, [part.template, *(part.verdict or ())[:1]])
@@ -363,10 +363,6 @@ def _source(name: Name) -> str:
 
 def _path(output: str) -> str:
     return f'{{.status.outputs.parameters[?(@.name=="{output}")].value}}'
-
-
-def _parameters(spec: Tree) -> list[Tree]:
-    return (spec.get("arguments") or {}).get("parameters") or []
 
 
 def _names_of(template: Tree, side: str) -> list[str]:

@@ -108,14 +108,9 @@ def _divide(
             members.setdefault(key, []).append(step)
     parts: list[PartOf] = []
     for (kind, name), inside in members.items():
-        task = names.take(_task_name(name))
+        task = names.take(f"p{name}" if name[0].isdigit() else f"p-{legal(name)}")
         parts.append(PartOf(kind, name, task, _divide(tuple(inside), names, _BELOW[kind])))
     return Division(steps, tuple(loose), tuple(parts))
-
-
-def _task_name(part: str) -> str:
-    """A short name for the task of a part, as all that crosses a cut names it."""
-    return f"p{part}" if part[0].isdigit() else f"p-{legal(part)}"
 
 
 def has_runs(workflow: Workflow) -> bool:

@@ -173,7 +173,7 @@ class Gates:
 
     def one(self, name: str, edge: Edge) -> str:
         """Return the gate of an edge from one step."""
-        return self._gate((name, edge), [name], lambda: self._is_unmet(name, edge))
+        return self._gate((name, edge), [name], lambda: unfulfilled(edge, self._ends.code(name)))
 
     def joint(self, names: Sequence[str]) -> str:
         """Return the gate for the success of several steps."""
@@ -191,9 +191,6 @@ class Gates:
             gate["when"] = tag(when())
             self._gates[key] = gate
         return str(gate["name"])
-
-    def _is_unmet(self, name: str, edge: Edge) -> str:
-        return unfulfilled(edge, self._ends.code(name))
 
     def _are_unmet(self, names: Iterable[str]) -> Iterator[str]:
         """Yield expressions of which one holds if one of several steps did not end well."""

@@ -109,11 +109,6 @@ def take_cheapest(candidates: Iterable[Candidate], missing_bytes: int) -> list[C
     return taken
 
 
-def _left_free(gone: Sequence[Candidate], shortages: Sequence[Shortage]) -> int:
-    """Return how many bytes are left free once all shortages are ended."""
-    return min(sum(map(one.freed_by, gone)) - one.bytes for one in shortages)
-
-
 def is_outweighed(
     newcomer: Candidate,
     gone: Sequence[Candidate],
@@ -125,6 +120,6 @@ def is_outweighed(
         return False
     if not are_densities:
         return max(gone)[:2] > newcomer[:2]
-    left = _left_free(gone, shortages)
+    left = min(sum(map(one.freed_by, gone)) - one.bytes for one in shortages)
     lost_s = sum(one.worth * one.size_bytes for one in gone)
     return lost_s > newcomer.worth * (newcomer.size_bytes + LEFT_SHARE * left)

@@ -10,7 +10,7 @@ import click
 
 from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, RemoteBackend
-from couler.backends.shared_entries import KeepsEntries, SharedEntries
+from couler.backends.shared_entries import KeepsEntries
 from couler.cli._budget import PolicyType, SizeType, choose_policy
 from couler.cli._duration import DurationType
 from couler.cli._format import aligned, bytes_text, time_text
@@ -179,7 +179,7 @@ def _sync(
     from couler.store.run_files import RunFiles
 
     return sync_entries(
-        _entries(session, connection),
+        _keeping(connection.engine).entries(connection, session.environment),
         RunFiles(repository),
         policy,
         budget_bytes=budget,
@@ -195,10 +195,6 @@ def _outlook(session: Session, engine: str) -> SharedOutlook:
 
     with open_existing(session, None) as found:
         return NOTHING_KNOWN if found is None else read_outlook(found[0], engine)
-
-
-def _entries(session: Session, connection: Connection) -> SharedEntries:
-    return _keeping(connection.engine).entries(connection, session.environment)
 
 
 def _keeping(engine: str) -> KeepsEntries:

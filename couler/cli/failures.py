@@ -12,7 +12,7 @@ import click
 from couler.cli._format import aligned
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.failures import PATTERNS, Match, Pattern, explain, passing_pattern, recognise
+from couler.failures import PATTERNS, Pattern, explain, passing_pattern, recognise
 from couler.failures.explain import retry_sentence
 from couler.stages import SCHEMA_VERSION
 
@@ -84,7 +84,9 @@ def explain_command(
         text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     match = recognise(text, log=text, exit_code=exit_code, http_status=http_status, reason=reason)
     if session.settings.choose("format", format_, FORMATS) == "json":
-        _echo_json({"failure": None if match is None else _match_json(match)})
+        _echo_json(
+            {"failure": None if match is None else {**_json(match.pattern), "line": match.line}}
+        )
     elif match is not None:
         click.echo(explain(match))
     else:
@@ -116,10 +118,6 @@ def _json(pattern: Pattern) -> dict[str, t.Any]:
         "advice": pattern.advice,
         "source": pattern.source,
     }
-
-
-def _match_json(match: Match) -> dict[str, t.Any]:
-    return {**_json(match.pattern), "line": match.line}
 
 
 def _markdown() -> str:

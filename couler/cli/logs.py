@@ -159,7 +159,7 @@ class _Reader:
         """Yield what has been written since the last call."""
         attempts = attempts_of(self.database, self.run)
         for attempt in sorted(attempts, key=lambda one: one.started):
-            if attempt.log is None or not self._is_wanted(attempt.path):
+            if attempt.log is None or not (self.step is None or is_of(attempt.path, self.step)):
                 continue
             if self.attempt is None:
                 self.logs.setdefault(attempt.path, _Log(attempt.path, Path(attempt.log)))
@@ -188,9 +188,6 @@ class _Reader:
             self.session.complain(f"{run.id}: the logs are no longer in {run.folder}")
         else:
             self.session.info(told_nothing(run.id, self.step))
-
-    def _is_wanted(self, path: str) -> bool:
-        return self.step is None or is_of(path, self.step)
 
 
 def _complain_of_nothing(

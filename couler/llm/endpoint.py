@@ -100,7 +100,7 @@ class Endpoint:
         except UnreadableError as error:
             return self._unreadable(error)
         except sdk.APITimeoutError as error:
-            return self._timed_out(_cause_names(error))
+            return self._timed_out({type(one).__name__ for one in _chain(error)})
         except sdk.APIConnectionError as error:
             return self._broken(error)
         except sdk.APIStatusError as error:
@@ -243,10 +243,6 @@ def _chain(error: BaseException) -> t.Iterator[BaseException]:
     while one is not None:
         yield one
         one = one.__cause__ or one.__context__
-
-
-def _cause_names(error: BaseException) -> set[str]:
-    return {type(one).__name__ for one in _chain(error)}
 
 
 def _distrust(chain: list[BaseException]) -> str:

@@ -239,7 +239,9 @@ def _by_variable(module: types.ModuleType, built: Sequence[AnyWorkflow]) -> dict
     found: dict[str, AnyWorkflow] = {}
     seen: set[int] = set()
     for name, value in vars(module).items():
-        if id(value) not in seen and (_is_one_of(value, built) or isinstance(value, Workflow)):
+        if id(value) not in seen and (
+            any(value is workflow for workflow in built) or isinstance(value, Workflow)
+        ):
             seen.add(id(value))
             found[name] = value
     for workflow in built:
@@ -264,10 +266,6 @@ def _outside(found: Mapping[str, AnyWorkflow]) -> str:
         "couler.Workflow` block, so it is one of a workflow of its own; indent it if it belongs to "
         "the one above"
     )
-
-
-def _is_one_of(value: object, built: Sequence[AnyWorkflow]) -> bool:
-    return any(value is workflow for workflow in built)
 
 
 def _choose(path: str, name: str | None, found: dict[str, AnyWorkflow]) -> AnyWorkflow:

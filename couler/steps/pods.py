@@ -338,8 +338,8 @@ def check_pod(draft: JobDraft, image: object, command: object) -> None:
     check_objects(draft, "secret", *draft.secrets)
     _check_mounts(draft)
     check_labels(given.get("node_selector") or {}, "node_selector", add)
-    for toleration in given.get("tolerations") or ():
-        check_toleration(toleration_of(toleration), add)
+    for given_toleration in given.get("tolerations") or ():
+        check_toleration(toleration_of(given_toleration), add)
     check_labels(given.get("pod_labels") or {}, "labels", add)
     check_annotations(given.get("pod_annotations") or {}, add)
 

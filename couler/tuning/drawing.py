@@ -231,7 +231,7 @@ def _read_csv(path: Path, delimiter: str | None) -> _Csv:
         with path.open(newline="", encoding="utf-8-sig") as file:
             first = file.readline(1 << 20)
             file.seek(0)
-            chosen = delimiter or _delimiter(first)
+            chosen = delimiter or next((one for one in (",", ";", "\t", "|") if one in first), ",")
             return _seen(path, chosen, csv.reader(file, delimiter=chosen))
     except OSError as error:
         raise TuningError(f"the data {path} cannot be read: {error.strerror}") from error
@@ -239,10 +239,6 @@ def _read_csv(path: Path, delimiter: str | None) -> _Csv:
         raise TuningError(f"{path} is no text in UTF-8: {error}") from error
     except (csv.Error, TypeError) as error:
         raise TuningError(f"{path} cannot be read as CSV: {error}") from error
-
-
-def _delimiter(header: str) -> str:
-    return next((one for one in (",", ";", "\t", "|") if one in header), ",")
 
 
 def _seen(path: Path, delimiter: str, lines: Iterator[list[str]]) -> _Csv:

@@ -27,7 +27,7 @@ def draw_model_card(step: str, estimator: str) -> ModelCard:
         )
     found = _found(estimator)
     defaults = {
-        name: _plain(one.default)
+        name: list(one.default) if isinstance(one.default, tuple) else one.default
         for name, one in inspect.signature(found).parameters.items()
         if one.default is not one.empty and _is_plain(one.default)
     }
@@ -75,7 +75,3 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, str):
         return value not in ("deprecated", "warn")  # marks, and no values
     return value is None or (isinstance(value, int | float) and math.isfinite(value))
-
-
-def _plain(value: t.Any) -> t.Any:
-    return list(value) if isinstance(value, tuple) else value

@@ -134,7 +134,11 @@ class Parameter(Table):
 
     def _number(self, value: float) -> float:
         low, high = self._range()
-        return _whole(value, low, high) if self.type == "int" else _rounded(value, low, high)
+        return (
+            int(min(max(round(value), low), high))
+            if self.type == "int"
+            else _rounded(value, low, high)
+        )
 
 
 class SearchSpace(Table):
@@ -313,10 +317,6 @@ def _canonical(value: t.Any) -> t.Any:
 
 def _condition(one: Parameter) -> str:
     return " and ".join(f"{name} is one of {_shown(values)}" for name, values in one.when.items())
-
-
-def _whole(value: float, low: float, high: float) -> int:
-    return int(min(max(round(value), low), high))
 
 
 def _rounded(value: float, low: float, high: float) -> float:
