@@ -33,16 +33,12 @@ def test_a_question_is_answered(world: World) -> None:
     assert answer.usage.cost is None
 
 
-def test_usage_adds_up_by_prompt(world: World) -> None:
+def test_usage_adds_up(world: World) -> None:
     model = world.model([{"reply": "x", "usage": {"prompt_tokens": 10, "completion_tokens": 2}}])
     other = PROMPT.__class__("generate", "1", (Message("user", "Write."),))
     for prompt in (PROMPT, other, PROMPT):
         model.ask(prompt)
     assert (model.usage.calls, model.usage.prompt_tokens, model.usage.tokens) == (3, 30, 36)
-    assert {name: one.calls for name, one in model.usage_by_prompt.items()} == {
-        "decompose": 2,
-        "generate": 1,
-    }
     assert Usage() + Usage(cost=None) == Usage(cost=None)
 
 

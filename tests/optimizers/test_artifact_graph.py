@@ -40,8 +40,7 @@ from couler.ir.workflow import (
     Workflow,
 )
 from couler.optimizers.artifact_graph import artifact_graph
-from couler.optimizers.estimate import critical_path
-from couler.optimizers.known_lists import steps_of_unknown_items, with_known_lists
+from couler.optimizers.known_lists import steps_of_unknown_items
 from tests.support.mill_of_flows import Mill
 
 RUN = Container(image="busybox", command=("true",))
@@ -295,13 +294,11 @@ def test_steps_may_stand_before_those_that_they_wait_for() -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
-def test_random_workflows_take_as_long_as_estimates_say(first: int) -> None:
+def test_what_is_read_in_random_workflows_is_made_by_a_step_of_that_name(first: int) -> None:
     for seed in range(first, first + 50):
         dice = random.Random(seed)
         workflow = map_steps(Mill(seed).workflow(), functools.partial(_timed, dice))
         graph = artifact_graph(workflow)
-        assert workflow_time(graph) == critical_path(with_known_lists(workflow)).value, seed
-        # A job that reads waits, and what is read is made by a step of that path and output.
         for name, maker in zip(graph.artifacts, graph.producer, strict=True):
             assert maker is not None
             assert name.startswith(f"{graph.jobs[maker]}."), seed
