@@ -78,6 +78,7 @@ def test_there_is_a_golden_file_for_every_case_that_compiles() -> None:
     assert {path.stem for path in GOLDENS.glob("*.py")} == done
 
 
+@pytest.mark.slow
 def test_names_of_older_versions_stand_elsewhere() -> None:
     """What only `airflow.sdk` of 3.2 and later has is not asked of 3.1."""
     older = with_files("3.1")

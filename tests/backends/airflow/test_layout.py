@@ -30,7 +30,7 @@ from tests.backends.airflow.ruff import formatted
 
 pytestmark = pytest.mark.checkout  # which has ruff
 
-COUNT = 150
+COUNT = 40
 
 texts = (
     st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

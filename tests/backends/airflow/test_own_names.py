@@ -55,6 +55,7 @@ def loads(text: str) -> None:
     assert places_of(text)
 
 
+@pytest.mark.slow
 def test_steps_with_all_names_of_a_file() -> None:
     """Of the corpus, the cases whose files import or carry what no file before them did."""
     seen: set[str] = set()

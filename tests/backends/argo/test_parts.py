@@ -123,7 +123,7 @@ def test_the_api_server_takes_the_corpus_in_parts(seed: int) -> None:
             assert argo_schema.problems(manifest) == [], case.name
 
 
-@settings(max_examples=60)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32))
 def test_every_step_is_in_the_template_of_its_part(seed: int) -> None:
     flat = Mill(seed).workflow()

@@ -168,6 +168,7 @@ def test_git_ends_with_the_time_limit_of_its_step(
     assert not private.exists()
 
 
+@pytest.mark.slow
 def test_what_a_killed_engine_left_on_its_way_is_removed(
     slow_git: Callable[[], dict[str, str]], tmp_path: Path
 ) -> None:

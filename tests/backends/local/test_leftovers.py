@@ -67,7 +67,7 @@ ALL = [until_first(name, body) for name, body in HARD.items()]
     ("number", "times"),
     [
         (signal.SIGTERM, 1),
-        (signal.SIGINT, 2),
+        pytest.param(signal.SIGINT, 2, marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, 1, marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, 2, marks=pytest.mark.slow),
         pytest.param(signal.SIGHUP, 1, marks=pytest.mark.slow),
@@ -103,6 +103,7 @@ def test_retry_ends_what_a_killed_engine_left_before_anything_starts(fault_run: 
     assert attempts == [(1, "interrupted"), (2, "succeeded")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault_run",
     [[job(name, body, result=None, timeout_s=0.5) for name, body in HARD.items()]],
@@ -142,6 +143,7 @@ def test_failed_attempt_leaves_nothing_while_the_run_goes_on(fault_run: FaultRun
     assert len(left) == 1  # of the step that goes on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault_run", [[job("ends", f"{LEAVES}", result=None)]], indirect=True, ids=["one"]
 )

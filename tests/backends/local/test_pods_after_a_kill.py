@@ -81,7 +81,9 @@ def killed(tmp_path: Path) -> Iterator[Callable[[Workflow], Killed]]:
         one.couler("cancel", "latest").wait()
 
 
-@pytest.mark.parametrize("where", ["init_containers", "sidecars"])
+@pytest.mark.parametrize(
+    "where", ["sidecars", pytest.param("init_containers", marks=pytest.mark.slow)]
+)
 def test_what_cleared_its_environment_is_ended_with_its_run(
     where: str, mark: str, killed: Callable[[Workflow], Killed]
 ) -> None:
@@ -95,7 +97,9 @@ def test_what_cleared_its_environment_is_ended_with_its_run(
     assert count(mark) == 0
 
 
-@pytest.mark.parametrize("where", ["init_containers", "sidecars"])
+@pytest.mark.parametrize(
+    "where", ["sidecars", pytest.param("init_containers", marks=pytest.mark.slow)]
+)
 def test_a_lock_is_held_as_long_as_a_container_of_the_pod_lives(
     where: str, tmp_path: Path, killed: Callable[[Workflow], Killed]
 ) -> None:

@@ -342,7 +342,9 @@ print("ended", result.status, {path: step.status for path, step in result.steps.
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+)
 def test_interrupt_ends_the_step_and_runs_the_exit_handlers(
     number: signal.Signals, tmp_path: Path
 ) -> None:
