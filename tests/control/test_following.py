@@ -255,23 +255,6 @@ def many_failed(count: int) -> Observation:
     )
 
 
-def test_not_every_log_is_kept(
-    run: RunRecord, remote: ToldRemote, database: Database, home: Home
-) -> None:
-    remote.observations = [many_failed(25)]
-    remote.lines = {f"each[{number}]": [f"line of {number}"] for number in range(25)}
-    ended = follow(run, database, home, {})
-    assert remote.asked.count("logs") == 20
-    kept = {
-        one.path: Path(one.log).read_text() for one in runs.steps_of(database, run.id) if one.log
-    }
-    assert kept == {f"each[{number}]": f"line of {number}\n" for number in range(20)}
-    assert ended.message == (
-        "the logs of 5 of 25 failed steps are not kept here; "
-        f"`couler logs {run.id} STEP` asks the engine for them"
-    )
-
-
 def test_keeping_logs_takes_its_time_only(
     run: RunRecord, remote: ToldRemote, database: Database, home: Home
 ) -> None:

@@ -201,19 +201,6 @@ def test_what_ran_again_after_what_waits_for_it() -> None:
     assert again(plan) == {"b", "c"}
 
 
-def test_a_failure_that_was_handled_is_tried_again() -> None:
-    workflow = flow(
-        "w",
-        sh("fit", "false"),
-        sh("repair", "true", depends_on=[on_failure("fit")]),
-        sh("report", "true", depends_on=["repair"]),
-    )
-    ended = {"fit": "failed", "repair": "succeeded", "report": "succeeded"}
-    plan = plan_restart(past(workflow, ended))
-    assert verdicts(plan) == {"fit": "runs", "repair": "skipped", "report": "runs"}
-    assert again(plan) == {"fit", "repair", "report"}  # fit may fail again
-
-
 def test_a_failure_that_was_not_met_may_be_met_now() -> None:
     workflow = flow("w", sh("fit", "true"), sh("repair", "true", depends_on=[on_failure("fit")]))
     plan = plan_restart(past(workflow, {"fit": "succeeded", "repair": "skipped"}), from_step="fit")
@@ -262,21 +249,6 @@ def test_a_foreach_that_was_skipped_has_its_default() -> None:
     assert again(plan_restart(past(workflow, {"m": "skipped", "sum": "succeeded"}))) == set()
 
 
-def test_items_of_a_list_that_is_made_anew() -> None:
-    workflow = flow(
-        "w",
-        sh("list", "echo '[1,2]'", result="list"),
-        sh("m", "echo $1", item(), foreach=ref("list")),
-    )
-    ended = {"list": "failed", "m": "omitted"}
-    assert again(plan_restart(past(workflow, ended))) == {"list", "m"}
-    went_well = {"list": ("[1,2]", "list"), "m[0]": "succeeded", "m[1]": "succeeded"}
-    changed = flow("w", sh("list", "echo '[3]'", result="list"), workflow.steps[1])
-    plan = plan_restart(past(workflow, went_well), changed)
-    assert verdicts(plan) == {"list": "runs", "m": "runs"}
-    assert again(plan) == {"list", "m", "m[0]", "m[1]"}
-
-
 def test_a_foreach_over_nothing() -> None:
     ended = {"m": "succeeded", "sum": "succeeded"}
     assert again(plan_restart(past(fan([]), ended))) == set()
@@ -314,27 +286,6 @@ def test_a_loop_at_its_bound_fails_as_it_did() -> None:
     assert again(plan) == set()
     more = flow("w", COUNT.model_copy(update={"loop": while_(compare(last(), "<", 9), 3)}))
     assert again(plan_restart(ended, more)) == {"count@2"}
-
-
-def nested(script: str = "echo $1", source: object = "1", **fields: object) -> Workflow:
-    inner = group(
-        "g",
-        sh("x", script, param("p")),
-        sh("y", "echo y"),
-        inputs=[given("p", source)],
-        outputs=[out("o", source=ref("x"))],
-        **fields,
-    )
-    return flow("w", inner, sh("after", "echo $1", ref("g", "o")))
-
-
-def test_a_group_that_was_left_out() -> None:
-    when = compare("a", "==", "b")
-    left_out = past(nested(when=when), {"g": "skipped", "after": "failed"})
-    assert again(plan_restart(left_out)) == {"after"}
-    plan = plan_restart(left_out, nested())
-    assert verdicts(plan) == {"g/x": "runs", "g/y": "runs", "after": "runs"}
-    assert again(plan) == {"g/x", "g/y", "after"}
 
 
 def test_a_group_whose_outputs_could_not_be_evaluated() -> None:

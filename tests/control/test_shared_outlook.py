@@ -11,10 +11,7 @@ import pytest
 from couler.caching.later_runs import Course, LaterRuns
 from couler.caching.policies.next_use import NextUseDensity
 from couler.control.shared_outlook import Found, SharedOutlook, know, read_outlook
-from couler.ir.policies import Cache
-from couler.ir.serialize import write_json
 from couler.state import open_database
-from tests.corpus.build import flow, ref, sh
 from tests.state.samples import NOON
 from tests.support.recorded_runs import RecordedRuns
 
@@ -81,17 +78,3 @@ def test_steps_that_find_what_they_need_are_worth_more(runs: RecordedRuns) -> No
     outlook = read_outlook(runs.database, "argo")
     assert outlook.served["s"].hits == 3
     assert least(outlook, found("s", used=1), found("n3", used=1)) == "n3"
-
-
-def test_the_run_that_goes_on_tells_what_comes_next(runs: RecordedRuns) -> None:
-    first = sh("first", "echo", cache=Cache())
-    second = sh("second", "echo", ref("first"), cache=Cache())
-    workflow = flow("train", first, second, sh("third", "echo", ref("second"), cache=Cache()))
-    outputs: dict[str, object] = {name: at(name) for name in ("first", "second", "third")}
-    ended = dict.fromkeys(outputs, 5.0)
-    runs.add("argo", ended, outputs)
-    run = runs.add("argo", {"first": 5.0, "second": 5.0}, outputs, ir=write_json(workflow))
-    outlook = read_outlook(runs.database, "argo", run)
-    assert outlook.course == Course("train", {"first": 0, "second": 1, "third": 2}, "second")
-    # `third` is read next, then `first` and `second` by the next run.
-    assert least(outlook, *(found(name) for name in outputs)) == "second"

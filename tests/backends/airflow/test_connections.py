@@ -92,24 +92,6 @@ def test_other_uses_of_a_connection_are_refused(step: Step) -> None:
     assert [*BACKEND.check(flow(step), Target())] == []
 
 
-@pytest.mark.parametrize(("option", "count"), [("dbb", 1), ("warehouse,db", 0), ("db,dbb", 0)])
-def test_a_shared_option_may_name_what_a_workflow_has_not(option: str, count: int) -> None:
-    step = echo("a", env=(secret("A", "db", "login"),))
-    found = [*BACKEND.check(flow(step), Target(options={"connections": option}))]
-    assert [one.code for one in found] == ["CLR378"] * count
-    assert all('Did you mean "db"?' in one.message for one in found)
-
-
-def test_a_refusal_says_what_to_write_instead() -> None:
-    step = echo("a", env_from=(EnvFrom(secret="db"),))
-    (found,) = BACKEND.check(flow(step), TARGET)
-    assert found.message == (
-        'airflow: step "a" takes all entries from the secret "db", which the option `connections` '
-        "makes a connection of Airflow. A connection gives environment variables single entries, "
-        "and nothing else. Name them one by one, each for a variable."
-    )
-
-
 KEY = SecretKey(secret="db", key="login")
 
 

@@ -55,13 +55,6 @@ def submission(workflow: Workflow) -> Submission:
 # runs of workflows with a schedule -----------------------------------------------------------
 
 
-def test_a_workflow_with_a_schedule_runs_once(airflow: FakeAirflow) -> None:
-    assert "CronTriggerTimetable" in artifact(NIGHTLY).to_text()
-    connected(airflow).submit(submission(NIGHTLY))
-    assert in_place(airflow) == TEXT  # as it is without a schedule
-    assert (list(airflow.runs), airflow.is_paused) == (["r1"], False)
-
-
 def test_a_schedule_may_have_defaults_of_its_own(airflow: FakeAirflow) -> None:
     put(airflow, NIGHTLY.model_copy(update={"parameters": (parameter("n", 7, "int"),)}))
     airflow.is_paused = False
@@ -224,15 +217,3 @@ def test_a_dag_that_goes_back_to_an_earlier_workflow_is_told_of(airflow: FakeAir
     with listening(told.append):
         connected(airflow).restart(run_of(), again(CHANGED))
     assert told == [one]  # nobody has changed it in between
-
-
-def test_a_run_goes_on_with_the_dag_of_its_schedule(airflow: FakeAirflow) -> None:
-    failed(airflow)
-    text = put(airflow, NIGHTLY)
-    remote = connected(airflow)
-    with pytest.raises(RefusedError, match="schedule of flow is paused"):
-        remote.restart(run_of(NIGHTLY), again(NIGHTLY))
-    airflow.is_paused = False
-    remote.restart(run_of(NIGHTLY), again(NIGHTLY))
-    assert airflow.runs["r1"]["state"] == "queued"
-    assert in_place(airflow) == text

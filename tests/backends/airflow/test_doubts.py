@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from couler.backends.airflow import AirflowBackend
-from couler.backends.airflow.doubts import can_grow, has_doubts
+from couler.backends.airflow.doubts import has_doubts
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
-from couler.ir.values import Literal, Range, StepRef, Template, Value
+from couler.ir.values import Literal, Template, Value
 from couler.ir.wire import ValueType
 from couler.ir.workflow import ExitHandler, Step
 from tests.corpus.build import (
@@ -68,12 +68,6 @@ def test_which_outputs_are_evaluated(value: Value, kind: ValueType, expected: bo
     assert has_doubts(giving(value, kind)) == expected
 
 
-def test_ranges_of_texts_can_be_large() -> None:
-    many = Range(count=StepRef(step="a"), format="n%03d")
-    assert can_grow(many, "list", {"a": sh("a", "true")}, {})
-    assert not can_grow(many.model_copy(update={"format": None}), "list", {}, {})
-
-
 def tasks_of(*steps: Step, **fields: object) -> str:
     """Return the tasks of a DAG file."""
     workflow = resolve_defaults(flow("sample", *steps, **fields))
@@ -89,17 +83,3 @@ def test_what_a_failed_step_gave_is_not_evaluated() -> None:
     assert whole in handled
     late = sh("m", "echo $1", or_else(ref("g", "x"), "d"), depends_on=[on_completion("g")])
     assert "ended_so(ti" not in tasks_of(giving(part(ref("a"), "k")), late)
-
-
-def test_outputs_of_a_run_are_evaluated_before_handlers_where_they_can_be_refused() -> None:
-    steps = [sh("a", "true", result="int"), sh("b", "true")]
-    tell = [ExitHandler(name="h", on="any", steps=(sh("x", "true"),))]
-    plain = [out("x", "int", source=ref("a")), out("y", source=ref("b"))]
-    assert "check-outputs" not in tasks_of(*steps, outputs=plain, exit_handlers=tell)
-    refused = [*plain, out("z", source=part(ref("b"), "k"))]
-    assert "check-outputs" not in tasks_of(*steps, outputs=refused)
-    handled = tasks_of(*steps, outputs=refused, exit_handlers=tell)
-    assert 'LEAVES = ["check-outputs"]' in handled
-    assert "[a, b] >> check_outputs" in handled
-    assert "check_outputs >> exit_h" in handled
-    assert """'{{ output(ti, "check-outputs", "z") }}'""" in handled

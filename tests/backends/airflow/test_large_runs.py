@@ -14,7 +14,6 @@ from couler.backends.airflow.instances import RunSteps
 from couler.backends.airflow.observing import Asked, Memory
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.backends.remote import RemoteRun
-from couler.errors import RefusedError
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Workflow
 from tests.backends.airflow.elsewhere import connected, the_run
@@ -82,18 +81,6 @@ def test_logs_of_a_run_that_is_over_read_its_tasks_once_and_no_outputs(
     assert counts["/dagRuns/r1"] <= 5
 
 
-def test_logs_after_a_run_was_followed_read_none_of_its_tasks_again(airflow: FakeAirflow) -> None:
-    run = failed_run(airflow)
-    remote = connected(airflow)
-    [last] = remote.follow(run)
-    assert last.status == "failed"
-    assert asked(airflow)["/xcomEntries"] == 25
-    for number in range(5):
-        assert len(list(remote.logs(run, StepPath.parse(f"s{number}")))) == 1
-    counts = asked(airflow)
-    assert (counts["/taskInstances?"], counts["/xcomEntries"]) == (0, 0)
-
-
 def test_logs_of_a_run_under_way_share_a_look(airflow: FakeAirflow) -> None:
     run = failed_run(airflow)
     airflow.runs["r1"]["state"] = "running"
@@ -102,24 +89,6 @@ def test_logs_of_a_run_under_way_share_a_look(airflow: FakeAirflow) -> None:
         list(remote.logs(run, StepPath.parse(f"s{number}")))
     counts = asked(airflow)
     assert (counts["/taskInstances?"], counts["/dagRuns/r1"]) == (1, 1)
-
-
-def test_an_attempt_that_was_not_seen_is_looked_for_anew(airflow: FakeAirflow) -> None:
-    run = failed_run(airflow)
-    airflow.runs["r1"]["state"] = "running"
-    remote, path = connected(airflow, poll_s=600.0), StepPath.parse("s0")
-    assert list(remote.logs(run, path)) == ["line of s0"]
-    airflow.tasks[0] = task("s0", "running", tries=2)
-    airflow.logs["s0/2"] = [said("[base] second")]
-    assert list(remote.logs(run, path, attempt=2)) == ["second"]
-    assert asked(airflow)["/taskInstances?"] == 2
-
-
-def test_a_step_is_resumed_without_outputs_read(airflow: FakeAirflow) -> None:
-    run = failed_run(airflow)
-    with pytest.raises(RefusedError, match="does not wait for a person"):
-        connected(airflow).resume(run, StepPath.parse("s0"))
-    assert asked(airflow)["/xcomEntries"] == 0
 
 
 # logs of what failed -------------------------------------------------------------------------
@@ -157,18 +126,6 @@ class Watched:
         seen = Asked(cast("RunApi", self), self._workflow, self._memory).observation()
         [first] = [one for one in seen.steps if str(one.path) == "s0"]
         return first.attempts[-1].message
-
-
-KILLED = said("worker lost", "error", "task")
-
-
-def test_the_log_of_what_failed_is_read_once_if_it_tells() -> None:
-    run = Watched(3)
-    run.entries = [KILLED]
-    assert {run.message() for _ in range(20)} == {"worker lost"}
-    run.state = "failed"
-    assert run.message() == "worker lost"
-    assert run.reads == 3
 
 
 def test_the_log_of_what_was_cut_off_is_not_read() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -12,7 +11,6 @@ from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
 from couler.ir.workflow import ConfigKey, ExitHandler, Parameter, Step, Workflow
-from couler.stages.checks import check_engine
 from tests.backends.airflow.files import places_of
 from tests.corpus.build import (
     compare,
@@ -91,17 +89,6 @@ def workflow_of(
         ],
         suspended=suspended,
     )
-
-
-@pytest.mark.parametrize("name", ["upstream_join_id", "downstream_join_id"])
-def test_names_that_airflow_keeps_in_groups(name: str) -> None:
-    step = sh(name, "true")
-    handler = ExitHandler(name="h", on="any", steps=(step,))
-    refused = [flow("w", group("g", step)), flow("w", sh("a", "true"), exit_handlers=[handler])]
-    for workflow in refused:
-        found = [*BACKEND.check(resolve_defaults(workflow), Target())]
-        assert [one.code for one in found] == ["CLR344"]
-    assert check_engine(resolve_defaults(flow("w", step)), BACKEND, Target()) == ()
 
 
 def loads(workflow: Workflow) -> None:

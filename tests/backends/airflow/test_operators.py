@@ -16,16 +16,14 @@ from couler.ir.actions import ContainerSet
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.features import Feature
-from couler.ir.locks import Mutex
 from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Foreach
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
-from couler.ir.values import ItemRef, Literal, ParamRef, RunRef, Template
+from couler.ir.values import ItemRef, Literal, ParamRef
 from couler.ir.workflow import (
     Group,
     Http,
-    Input,
     Job,
     Output,
     Parameter,
@@ -109,68 +107,6 @@ def test_a_pause_gives_its_defaults() -> None:
     assert "PokeReturnValue(task_reschedule_count > 0, outputs)" in long
 
 
-def test_a_long_pause_is_a_sensor_that_is_called_twice() -> None:
-    text = text_of(does(Suspend(seconds=600)))
-    assert "python_callable=has_waited," in text
-    assert "poke_interval=600" in text
-    cut = text_of(does(Suspend(seconds=600), timeout_s=90))
-    assert 'op_kwargs={"limit_s": 90}' in cut
-    assert "poke_interval=90" in cut
-    longer = text_of(does(Suspend(seconds=600), timeout_s=900))
-    assert "poke_interval=600" in longer
-    assert "execution_timeout" not in longer
-
-
-PUT_OFF = {
-    "job": Job(manifest=RESOURCE),
-    "person": Suspend(),
-    "pause": Suspend(seconds=61),
-}
-
-
-@pytest.mark.parametrize("kind", PUT_OFF)
-def test_what_waits_without_a_worker_has_no_bounds(kind: str) -> None:
-    action = PUT_OFF[kind]
-    items = Literal(value=(1, 2, 3))
-    assert codes(does(action, mutex="disk")) == ["CLR358"]
-    assert codes(does(action, locks=(Mutex(name="disk"),))) == ["CLR358"]
-    bounded = does(action, foreach=Foreach(over=FrozenDict(item=items), max_parallel=1))
-    assert codes(bounded, "3.1") == ["CLR358"]
-    assert codes(bounded) == ([] if kind == "person" else ["CLR358"])
-    assert codes(does(action, foreach=Foreach(over=FrozenDict(item=items)))) == []
-    assert codes(does(action)) == []
-
-
-RUN_ID = Template(parts=("train-", RunRef(field="id")))
-
-
-@pytest.mark.parametrize(
-    ("place", "is_refused"),
-    [
-        (("metadata", "name"), True),
-        (("metadata", "generateName"), True),
-        (("spec", "template", "metadata", "labels", "run"), True),
-        (("metadata", "annotations", "run"), False),
-        (("spec", "name"), False),
-    ],
-)
-def test_no_name_and_no_label_has_the_id_of_a_run(
-    place: tuple[str, ...], *, is_refused: bool
-) -> None:
-    manifest: dict[str, t.Any] = {"apiVersion": "v1", "kind": "Pod"}
-    inner = manifest
-    for key in place[:-1]:
-        inner = inner.setdefault(key, {})
-    inner[place[-1]] = None
-    for value in (RUN_ID, ParamRef(name="run")):
-        job = Job(manifest=manifest, values=(ManifestValue(path=place, value=value),))
-        step = Step(name="a", action=job)
-        if isinstance(value, ParamRef):
-            given = Input(name="run", value=RUN_ID)
-            step = Step(name="g", inputs=(given,), action=Group(steps=(step,)))
-        assert codes(flow(step)) == (["CLR359"] if is_refused else [])
-
-
 def test_a_person_approves_or_enters_values() -> None:
     text = text_of(does(Suspend(message="Release {{ it }}?"), timeout_s=60))
     assert 'subject=literal("Release {{ it }}?")' in text
@@ -184,18 +120,6 @@ def test_a_person_approves_or_enters_values() -> None:
     )
     assert 'post_execute=entered("rate")' in asked
     assert 'options=["OK"]' in asked
-
-
-def test_what_a_person_enters_travels_by_its_type() -> None:
-    notes = Output(name="notes", type="json", default="abc")
-    step = Step(name="a", action=Suspend(), outputs=(Output(name="rate", type="float"), notes))
-    assert 'post_execute=entered("rate", any_json=["notes"])' in text_of(flow(step))
-    pushed: dict[str, t.Any] = {}
-    context = {"ti": types.SimpleNamespace(xcom_push=pushed.__setitem__)}
-    hand_on = worker.entered("rate", any_json=["notes", "more"])
-    hand_on(context, {"params_input": {"rate": 0.5, "notes": "abc", "more": [1], "why": "abc"}})
-    values = {"rate": "0.5", "notes": '"abc"', "more": "[1]", "why": "abc"}
-    assert pushed == {"return_value": values}
 
 
 @pytest.mark.parametrize("version", ["3.0", "3.1", None])
@@ -274,13 +198,6 @@ def test_fields_are_read_as_kubectl_writes_them() -> None:
     }
     with pytest.raises(ValueError, match="65536"):
         outputs_of({"a": "x" * 65537}, {"a": ["a"]})
-
-
-def test_paths_that_are_more_than_a_path_are_refused() -> None:
-    output = Output(name="n", json_path="{range .items[*]}{.n}{end}")
-    assert codes(does(Job(manifest=RESOURCE), outputs=(output,))) == ["CLR356"]
-    output = Output(name="n", json_path="{.items[*].n}")
-    assert codes(does(Job(manifest=RESOURCE), outputs=(output,))) == []
 
 
 def test_jobs_hand_no_text_to_jinja() -> None:

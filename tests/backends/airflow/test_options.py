@@ -103,14 +103,6 @@ def test_a_pool_does_not_replace_a_mutex() -> None:
     assert found_in(echo("a", mutex="m", **overrides(pool="m"))) == []
 
 
-def test_pools_of_overrides_are_noted() -> None:
-    shared = FrozenDict(pool="shared")
-    step = echo("a", **overrides(pool="mine"))
-    artifact = BACKEND.compile(flow(step, **overrides(default_args=shared)), Target())
-    for name in ("mine", "shared"):
-        assert f'pool "{name}" must exist in Airflow, or its tasks never start' in artifact.notes
-
-
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     program = tmp_path / "flow.py"
     program.write_text(

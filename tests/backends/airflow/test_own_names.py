@@ -6,6 +6,8 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
+
 from couler.backends.airflow import AirflowBackend
 from couler.ir.defaults import resolve_defaults
 from couler.ir.walk import all_steps

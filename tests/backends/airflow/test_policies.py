@@ -16,8 +16,8 @@ from couler.backends.base import Target
 from couler.ir.locks import Mutex
 from couler.ir.policies import Backoff, Retry
 from couler.ir.storage import ConfigKey
-from couler.ir.wire import MAX_WORD_BYTES, ValueType
-from couler.ir.workflow import ExitHandler, Parameter, Script, Step
+from couler.ir.wire import ValueType
+from couler.ir.workflow import ExitHandler, Parameter, Step
 from tests.corpus.build import flow, group, sh
 
 
@@ -111,14 +111,6 @@ def test_older_versions_refuse_what_they_cannot_tell(retry: Retry, count: int) -
     step = sh("a", "true", retry=retry)
     assert codes(step, version=(3, 1)) == ["CLR347"] * count
     assert codes(step) == []
-
-
-def test_a_script_has_a_limit() -> None:
-    longest = MAX_WORD_BYTES - len("COULER_SCRIPT=")
-    script = Script(image="python:3.12-slim", source="ä" * (longest // 2))
-    assert codes(Step(name="a", action=script)) == []
-    longer = script.model_copy(update={"source": script.source + "aa"})
-    assert codes(Step(name="a", action=longer)) == ["CLR348"]
 
 
 @pytest.mark.parametrize(

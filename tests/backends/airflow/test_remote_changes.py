@@ -81,15 +81,6 @@ def test_what_was_cut_off_is_told_from_what_had_failed_before(airflow: FakeAirfl
     assert [one.status for step in seen.steps for one in step.attempts] == ["error", "cancelled"]
 
 
-def test_where_nothing_runs_a_step_is_failed_for_the_exit_handlers(airflow: FakeAirflow) -> None:
-    airflow.begin("r1")
-    airflow.tasks = [task(one, None) for one in ALL]
-    airflow.edges = {"a": ["b"], "b": ["exit-tell.when", "run-status"]}
-    connected(airflow).cancel(the_run())
-    assert airflow.sent("PATCH", "/taskInstances/a") == []
-    assert airflow.sent("PATCH", "/taskInstances/b") == [{"new_state": "failed"}]
-
-
 def test_a_run_that_has_ended_is_not_cancelled(airflow: FakeAirflow) -> None:
     airflow.begin("r1", "success")
     connected(airflow).cancel(the_run())
@@ -225,17 +216,6 @@ def test_a_cancel_that_broke_off_is_gone_on_with(airflow: FakeAirflow, where: st
     assert [one["state"] for one in airflow.tasks[2:]] == [None] * len(EXITS)
     told = "mine\nCancelled by couler at 2026-03-01T12:00:00+00:00."
     assert airflow.runs["r1"]["note"] == told
-
-
-def test_a_cancel_that_is_done_is_not_done_again(airflow: FakeAirflow) -> None:
-    airflow.begin("r1", "failed", note="Cancelled by couler at 2026-03-01T12:00:00+00:00.")
-    airflow.tasks = [task("a", "failed"), *(task(one, "success") for one in ALL[1:])]
-    connected(airflow).cancel(the_run())
-    # Nor where the exit handlers were ended by a second one before they came to a worker.
-    airflow.runs["r1"]["start_date"] = "2026-03-01T12:00:09Z"
-    airflow.tasks = [task("a", "failed"), *(task(one, "skipped", ran=False) for one in ALL[1:])]
-    connected(airflow).cancel(the_run())
-    assert {how for how, _, _ in airflow.asked} == {"GET"}
 
 
 def test_a_run_goes_on_until_its_exit_handlers_were_cleared(airflow: FakeAirflow) -> None:

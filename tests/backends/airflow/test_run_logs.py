@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from couler.backends.airflow.remote import follow_log, lines_of, read_log
+from couler.backends.airflow.remote import lines_of, read_log
 from couler.backends.airflow.try_ends import TryEnd, end_of_try
 
 if TYPE_CHECKING:
@@ -151,12 +151,6 @@ def read(*entries: dict[str, Any]) -> list[str]:
     return read_log(cast("RunApi", Log(*entries)), ("a", -1), 1)
 
 
-def test_warnings_are_told_where_the_step_has_written_nothing() -> None:
-    warning = entry("ErrImagePull: no such image", "warning", POD)
-    assert read(warning) == ["airflow: ErrImagePull: no such image"]
-    assert read(warning, entry("[base] hello", logger=POD)) == ["hello"]
-
-
 def test_what_airflow_reads_anew_is_told_once() -> None:
     again = "Pod a-1 log read interrupted but container base still running. Logs may be doubled."
     lines = [entry(f"[base] {word}", logger=POD) for word in ("one", "two")]
@@ -167,16 +161,3 @@ def test_a_log_that_is_away_is_told() -> None:
     away = {"event": "Could not read served logs: no route"}
     assert read(away) == ["airflow: Could not read served logs: no route"]
     assert read(away, entry("[base] hello", logger=POD)) == ["hello"]
-
-
-def test_a_log_is_followed_from_where_it_was() -> None:
-    log = Log({"event": "Could not read served logs: not yet"})
-    coming = [[], [entry("[base] one", logger=POD)], [entry("[base] two", logger=POD)]]
-
-    def is_over() -> bool:
-        log.entries += coming.pop(0)
-        return not coming
-
-    run = cast("RunApi", log)
-    lines = follow_log(run, ("a", -1), 1, is_over=is_over, between_s=0, sleep=lambda _: None)
-    assert list(lines) == ["one", "two"]

@@ -61,17 +61,6 @@ def test_all_items_are_waited_for(fields: dict[str, t.Any]) -> None:
     assert waits(dag) == ["item", "sum"]
 
 
-def test_a_task_that_has_waited_for_all_stands_for_them() -> None:
-    dag = Dag()
-    dag.add("a")
-    dag.add("b")
-    dag.add("join", "a", "b")
-    dag.add("gate", "join", trigger_rule="all_done")
-    dag.add("end", "gate", trigger_rule="all_done")
-    assert waits(dag, "gate") == ["a", "b", "join"]
-    assert waits(dag) == ["gate"]
-
-
 def edges_of_rounds(count: int) -> dict[int, list[int]]:
     edges: dict[int, list[int]] = {}
     for number in range(count):
@@ -83,15 +72,3 @@ def test_a_round_waits_for_the_one_before_it() -> None:
     edges = edges_of_rounds(10)
     assert (edges[0], edges[1], edges[2]) == ([], [0], [1, 0])
     assert edges[9] == [8, 7, 5, 1]
-
-
-@pytest.mark.parametrize("last", [0, 1, 17, 98])
-def test_a_round_that_is_skipped_skips_all_later_ones_in_few_waves(last: int) -> None:
-    edges = edges_of_rounds(100)
-    assert sum(map(len, edges.values())) < 600
-    skipped, waves = {last}, 0
-    while len(skipped) < 100 - last:
-        skipped |= {one for one, over in edges.items() if skipped.intersection(over)}
-        waves += 1
-    assert waves <= 7
-    assert min(skipped) == last

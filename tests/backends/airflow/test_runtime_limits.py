@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from couler.backends.airflow import runtime_limits, worker
-from couler.backends.airflow.runtime_limits import check_lists, fitting
+from couler.backends.airflow.runtime_limits import check_lists
 from tests.backends.airflow.test_runtime import RefusedError, SkippedError
 
 KINDS = {"f": "file", "result": "str"}
@@ -36,13 +36,6 @@ class Instance:
 
 def check(*given: Mapping[str, str] | None) -> None:
     check_lists("e", len(given), KINDS, ti=Instance([*given]))
-
-
-def test_what_is_made_has_the_limit_of_a_value() -> None:
-    assert fitting("x", None) is None
-    assert fitting("x", "é" * 32768) == "é" * 32768
-    with pytest.raises(RefusedError, match="x takes 65537 bytes"):
-        fitting("x", "é" * 32768 + "a")
 
 
 def test_a_file_that_no_item_wrote_hides_no_large_list() -> None:

@@ -63,34 +63,11 @@ def test_what_the_scheduler_cannot_do_is_refused(fields: dict[str, t.Any]) -> No
     assert codes_of(flow(echo("a"), schedule=schedule)) == ["CLR373"]
 
 
-def test_labels_and_annotations_of_a_workflow() -> None:
-    labels = FrozenDict({"team": "ml", "urgent": ""})
-    given = dag_of(flow(echo("a"), labels=labels, annotations=FrozenDict(owner="a.md")))
-    assert given["tags"] == ["team:ml", "urgent"]
-    assert given["doc_md"] == "- `owner`: a.md\n"  # one that ends in .md would name a file
-    long = FrozenDict({"a" * 60: "b" * 60})
-    assert codes_of(flow(echo("a"), labels=long)) == ["CLR374"]
-
-
 def test_settings_of_runs_are_defaults_of_tasks() -> None:
     runs = RunSettings(priority=5, pod_cleanup=PodCleanup(when="pod_success"))
     given = dag_of(flow(echo("a"), runs=runs))["default_args"]
     assert given["on_finish_action"] == "delete_succeeded_pod"
     assert (given["priority_weight"], given["weight_rule"]) == (5, "absolute")
-
-
-@pytest.mark.parametrize(
-    "cleanup",
-    [
-        PodCleanup(when="run_completion"),
-        PodCleanup(when="run_success"),
-        PodCleanup(when="pod_success", delay_s=1),
-        PodCleanup(when="pod_success", labels=FrozenDict(a="b")),
-    ],
-    ids=repr,
-)
-def test_other_clean_ups_are_refused(cleanup: PodCleanup) -> None:
-    assert codes_of(flow(echo("a"), runs=RunSettings(pod_cleanup=cleanup))) == ["CLR375"]
 
 
 def test_overrides_are_merged_last() -> None:
@@ -115,20 +92,6 @@ def test_overrides_are_merged_last() -> None:
         "startup_timeout_seconds": 3600,
         "queue": "large",
     }
-
-
-def test_unknown_overrides_are_refused_with_the_nearest() -> None:
-    step = echo("a", engine=FrozenDict(airflow={"pol": "small", "task_id": "b"}))
-    workflow = flow(step, engine=FrozenDict(airflow={"tag": ["x"]}))
-    found = list(BACKEND.check(workflow, Target()))
-    assert [(one.code, one.step) for one in found] == [
-        ("CLR377", None),
-        ("CLR377", "a"),
-        ("CLR377", "a"),
-    ]
-    assert 'Did you mean "tags"?' in found[0].message
-    assert 'Did you mean "pool"?' in found[1].message
-    assert "It is the name of the step." in found[2].message
 
 
 def test_labels_of_a_mapped_operator_cannot_be_overridden() -> None:

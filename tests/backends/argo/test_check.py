@@ -8,7 +8,7 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
 from couler.ir.conditions import Compare
-from couler.ir.policies import Backoff, Foreach, Loop, Retry, SourceRef
+from couler.ir.policies import Backoff, Foreach, Loop, Retry
 from couler.ir.values import Literal, RoundRef
 from couler.ir.verify import verify
 from couler.ir.workflow import (
@@ -75,38 +75,6 @@ def test_a_cron_workflow_needs_a_schedule() -> None:
         list(ArgoBackend().check(of(run("a")), target))
 
 
-def many_steps(count: int, *, one_template: bool) -> Workflow:
-    """A chain of steps that differ in an argument, or also in their images."""
-    return of(
-        *(
-            Step(
-                name=f"s{index}",
-                action=Container(
-                    image="busybox" if one_template else f"busybox:{index}",
-                    command=("echo",),
-                    args=(str(index),),
-                ),
-                depends_on=(f"s{index - 1}",) if index else (),
-            )
-            for index in range(count)
-        )
-    )
-
-
-def test_counts_are_limits_of_full_resource_definitions_only() -> None:
-    assert codes(many_steps(200, one_template=True)) == []
-    assert codes(many_steps(201, one_template=True)) == ["CLR511"]
-    assert codes(many_steps(201, one_template=True), MINIMAL) == []
-    assert set(codes(many_steps(201, one_template=False))) == {"CLR510", "CLR511"}
-
-
-def test_too_many_parameters() -> None:
-    place = SourceRef(file="flow.py", line=3)
-    step = run("a", *(f"{index}" for index in range(501)), source=place)
-    again = run("b", *(f"{index + 1}" for index in range(501)), source=place)
-    assert codes(of(step, again)) == ["CLR512"]
-
-
 def test_a_loop_of_many_rounds_fits_into_the_depth() -> None:
     again = Compare(left=RoundRef(), op="==", right=Literal(value="go"))
     loop = run("flip", loop=Loop(condition=again, max_iterations=10_000))
@@ -120,19 +88,6 @@ def test_groups_nested_too_deep() -> None:
     for level in range(100):
         step = Step(name=f"g{level}", action=Group(steps=(step,)))
     assert codes(of(step)) == ["CLR514"]
-
-
-def test_unknown_settings_are_refused_with_the_nearest_name() -> None:
-    backend = ArgoBackend()
-    workflow = of(run("a"))
-    with pytest.raises(EngineOptionError, match="helper_image"):
-        backend.compile(workflow, Target(options={"helper_imag": "x"}))
-    with pytest.raises(EngineOptionError, match="CronWorkflow"):
-        backend.compile(workflow, Target(options={"kind": "Cron"}))
-    with pytest.raises(EngineOptionError, match="json"):
-        backend.compile(workflow, Target(), format="xml")
-    with pytest.raises(EngineOptionError, match="argo-minimal-crd"):
-        backend.compile(workflow, Target(profile="argo-minimal"))
 
 
 @pytest.mark.parametrize(

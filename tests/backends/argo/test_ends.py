@@ -12,7 +12,7 @@ from couler.backends.argo.output_checks import CHECK_TASK
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
 from couler.ir.wire import ValueType
-from couler.ir.workflow import ExitHandler, Workflow
+from couler.ir.workflow import Workflow
 from tests.corpus.build import (
     compare,
     first_of,
@@ -73,32 +73,6 @@ def test_outputs_that_may_be_impossible_are_evaluated_before_the_end(
     assert check["depends"] == "text && json && number && each"
     assert check["when"].startswith("{{=len((")
     assert check["when"].endswith(")) < 0}}")
-
-
-def depth_of(workflow: Workflow) -> int:
-    """The number of templates from that of the workflow to that of its step `of`."""
-    found, name, depth = templates(workflow), "main", 0
-    while (template := found[name]).get("dag") or template.get("steps"):
-        inside = template.get("steps", [[]])[0] or template["dag"]["tasks"]
-        [name] = [one["template"] for one in inside if one["name"] in ("of", "round-1")]
-        depth += 1
-    return depth
-
-
-def kept(*steps: t.Any) -> Workflow:
-    tell = sh("tell", "true", or_else(ref("of"), 1))
-    return flow("kept", *steps, exit_handlers=[ExitHandler(name="end", on="any", steps=(tell,))])
-
-
-def test_a_step_that_handlers_read_gets_a_dag_where_it_may_not_begin() -> None:
-    numbers = sh("n", "true", result="json")
-    literal = sh("of", "true", item(), foreach=[1])
-    listed = sh("of", "true", item(), foreach=ref("n"))
-    assert depth_of(kept(numbers, listed)) == depth_of(kept(numbers, literal)) + 1
-    ends = while_(compare(last(), "<", 3))
-    plain = sh("of", "true", last(initial=ref("n")), result="json", loop=ends)
-    taken_apart = sh("of", "true", part(last(initial=ref("n")), 0), result="json", loop=ends)
-    assert depth_of(kept(numbers, taken_apart)) == depth_of(kept(numbers, plain)) + 1
 
 
 def test_an_output_with_a_default_is_read_by_an_expression() -> None:

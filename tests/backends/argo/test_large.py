@@ -13,14 +13,12 @@ from couler.backends.argo.large import (
     json_bytes,
     way_of_arguments,
     way_of_manifest,
-    way_of_script,
     words_bytes,
 )
 from couler.backends.base import Target
 from couler.ir.actions import ContainerSet
 from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
-from couler.ir.policies import Foreach
 from couler.ir.storage import EnvVar
 from couler.ir.values import Literal, StepRef, Template, Text
 from couler.ir.workflow import Container, Input, Job, Output, Script, Step, Workflow
@@ -80,38 +78,6 @@ def script(source: str, command: str = "python", **fields: object) -> Step:
 
 
 MANY = (Input(name="x", value=StepRef(step="a"), type="str"),)
-FEW = (Input(name="x", value=StepRef(step="a"), type="int"),)
-
-
-@pytest.mark.parametrize(
-    ("step", "way"),
-    [
-        (script("print(1)", inputs=MANY), "plain"),
-        (script("echo $(date) $HOME", "sh", inputs=MANY), "plain"),
-        (script("echo $$", "sh"), "protected"),
-        (script("echo $$", "sh", inputs=FEW), "protected"),
-        (script("echo $$", "sh", inputs=MANY), "argument"),
-        (script("print '$$'", "perl", inputs=MANY), "argument"),
-        (script("print '$$'", "lua", inputs=MANY), "none"),
-        (script(f"print({TAG!r})"), "argument"),
-        (script(f"print({TAG!r})" + "#" * 132_000), "none"),
-        (script("echo $$ " + "#" * 132_000, "sh"), "plain"),
-        (script("echo $$ " + "#" * 120_000, "sh"), "argument"),
-        (script("$$" * 50_000, "sh"), "none"),
-        (script("echo $$", "sh", env=(EnvVar(name="A", value=BIG),)), "protected"),
-        (script("echo $$", "sh", env=(EnvVar(name="A", value=BIG + BIG),)), "argument"),
-        (script("echo $$", "sh", sidecars=(box(),)), "protected"),
-        (script("echo $$", "sh", sidecars=(box(BIG, BIG),)), "argument"),
-        (script("echo $$", "sh", sidecars=(box(StepRef(step="a")),)), "argument"),
-        (script("echo $$", "sh", init_containers=(box(StepRef(step="a")),)), "argument"),
-        (script("echo $$", "sh", annotations={"a": BIG + BIG}), "argument"),
-        (script("echo $$", "sh", foreach=Foreach(over={"x": StepRef(step="a")})), "protected"),
-    ],
-    ids=range(20),
-)
-def test_the_way_of_a_script(step: Step, way: str) -> None:
-    assert isinstance(step.action, Script)
-    assert way_of_script(step, step.action) == way
 
 
 def container(*args: Text, name: str = "args") -> Step:

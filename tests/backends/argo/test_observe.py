@@ -61,18 +61,6 @@ def test_a_run_that_failed() -> None:
     assert found.finished is not None
 
 
-def test_those_that_ended_first_come_first() -> None:
-    for name in ("halfway", "failed", "cancelled"):
-        found = observe(name)
-        ended = [seen.finished for seen in found.steps if seen.status in ENDS]
-        assert ended == sorted(t.cast("list[t.Any]", ended))
-        order = [str(seen.path) for seen in found.steps]
-        assert order.index("check[1]") < order.index("check")
-        assert order.index("nested/in") < order.index("nested")
-        going_on = [seen.status in ENDS for seen in found.steps]
-        assert going_on == sorted(going_on, reverse=True)
-
-
 def test_attempts_and_exit_codes() -> None:
     item = step(observe("failed"), "check[1]")
     told = "main: Error (exit code 1)"

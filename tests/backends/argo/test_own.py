@@ -83,19 +83,6 @@ def test_values_reach_a_metric_of_each_item() -> None:
     ]
 
 
-def test_hooks_stay_with_their_step_in_each_item() -> None:
-    hook = Hook(when=own("==", "running"), step=sh("tell", "echo $1", param("p"), result=None))
-    each = sh("a", "true", item(), foreach=[1, 2], result=None, hooks=[hook])
-    spec = emitted(flow("w", each, parameters=[parameter("p", "x")]))
-    [task] = template(spec, "main")["dag"]["tasks"]
-    assert "withItems" in task
-    assert "hooks" not in task
-    [inner] = template(spec, task["template"])["dag"]["tasks"]
-    assert inner["hooks"]["tell"]["arguments"] == {
-        "parameters": [{"name": "arg_2", "value": "{{=inputs.parameters.p}}"}]
-    }
-
-
 def test_conditions_on_a_response() -> None:
     assert response_condition(own("<", 300, "status_code")) == "int(response.statusCode) < 300"
     assert response_condition(own("==", "x", "header", "content-type")) == (

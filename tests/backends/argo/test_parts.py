@@ -25,7 +25,7 @@ from couler.ir.workflow import Step, Workflow
 from couler.stages.checks import check_engine
 from tests.backends.argo.absences import REFUSED
 from tests.corpus import cases
-from tests.corpus.build import flow, group, on_failure, sh
+from tests.corpus.build import flow, group, sh
 from tests.support import argo_schema
 from tests.support.divisions import divided
 from tests.support.mill_of_flows import Mill
@@ -73,17 +73,6 @@ def test_a_bound_of_a_group_holds_with_one_part_at_a_time() -> None:
     found = templates(flow("f", group("g", *inner, max_parallel=2)))
     bounds = {name: found[name]["parallelism"] for name in ("g", "couler-part-1", "couler-part-2")}
     assert bounds == {"g": 1, "couler-part-1": 2, "couler-part-2": 2}
-
-
-def test_letters_that_follow_from_each_other_are_written_once() -> None:
-    steps = [sh("s0", "true"), sh("t0", "true")]
-    for number in range(1, 40):
-        before = [f"s{number - 1}", on_failure(f"t{number - 1}")]
-        steps += [sh(f"{name}{number}", "true", depends_on=before) for name in "st"]
-    inside = [step.model_copy(update={"part": Part(group="1")}) for step in steps]
-    found = templates(flow("f", *inside))["couler-part-1"]
-    [given] = found["outputs"]["parameters"]
-    assert len(given["valueFrom"]["expression"]) < 40 * 1000
 
 
 def test_a_daemon_is_in_one_group_with_the_steps_that_need_it() -> None:

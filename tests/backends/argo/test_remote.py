@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from couler.backends.argo.remote import ArgoRemote
-from couler.backends.argo.submission import object_name
 from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.backends.remote import KeepsSecrets, Remote, RemoteRun, Submission
 from couler.errors import EngineError, LostRunError, RefusedError, WireError
@@ -34,18 +33,6 @@ def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
         yield found
 
 
-@pytest.mark.parametrize("run_id", ["Trains_Model.v2", "x" * 64, "-"])
-def test_names_that_kubernetes_takes_not(cluster: EmulatedCluster, run_id: str) -> None:
-    remote = cluster.remote()
-    first = remote.submit(submission(PLAIN, run_id))
-    assert remote.submit(submission(PLAIN, run_id)) == first
-    [found] = cluster.objects("Workflow")
-    assert found["metadata"]["name"] == object_name(run_id) == first["name"]
-    assert found["metadata"]["annotations"]["couler/run"] == run_id
-    # Of another run is another object, though the letters that remain are the same.
-    assert object_name(run_id) != object_name(run_id + "_")
-
-
 @pytest.mark.parametrize("cut", [None, "before", "after", "within"])
 def test_to_submit_twice_is_to_submit_once(cluster: EmulatedCluster, cut: str | None) -> None:
     remote = cluster.quick_remote()
@@ -62,28 +49,6 @@ def test_a_workflow_of_somebody_else_is_left_alone(cluster: EmulatedCluster) -> 
     with pytest.raises(RefusedError, match=r"has a Workflow run-1 already, which is not the run"):
         cluster.remote().submit(submission(PLAIN))
     assert cluster.objects("Workflow")[0]["spec"] == {"entrypoint": "x"}
-
-
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [
-        (401, r"refused with 401: no such.*Give the target a token"),
-        (403, r"refused with 403: no such.*may not do this"),
-        (404, r"refused with 404: no such"),
-        (422, r"argo: the Workflow run-1 was refused: no such"),
-        (500, r"refused with 500: no such"),
-    ],
-)
-def test_what_the_server_refuses_is_one_message(
-    cluster: EmulatedCluster, code: int, told: str
-) -> None:
-    cluster.faults.add(RequestFault("POST", "/workflows", code=code, message="no such field"))
-    with pytest.raises(EngineError, match=told) as caught:
-        cluster.quick_remote().submit(submission(PLAIN))
-    assert caught.value.exit_code == 4
-    assert isinstance(caught.value, RefusedError) == (code < 500)  # nobody knows what 500 did
-    assert "\n" not in str(caught.value)
-    assert cluster.objects("Workflow") == []
 
 
 def test_a_creation_whose_answer_is_an_error_is_looked_for(cluster: EmulatedCluster) -> None:
@@ -399,12 +364,3 @@ def test_a_run_that_is_being_deleted_is_not_taken_for_a_new_one(cluster: Emulate
     cluster.store.delete(WORKFLOWS, "default", "run-1")
     with pytest.raises(RefusedError, match=r"is being deleted. Submit it again when it is gone"):
         remote.submit(submission(PLAIN))
-
-
-def test_a_run_that_is_there_leaves_what_it_needs_alone(cluster: EmulatedCluster) -> None:
-    remote = cluster.remote()
-    first = remote.submit(_with_others(CONFIG_MAP))
-    changed = {**CONFIG_MAP, "data": {"n": "2"}}
-    remote.put([changed])
-    assert remote.submit(_with_others(CONFIG_MAP)) == first
-    assert cluster.objects("ConfigMap")[0]["data"] == {"n": "2"}

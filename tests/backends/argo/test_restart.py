@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 import pytest
 
 from couler.backends.argo.reset import Reset, reset
-from couler.backends.argo.status_nodes import read_nodes, with_nodes
+from couler.backends.argo.status_nodes import read_nodes
 from couler.errors import RefusedError
 
 Json = t.Any
@@ -146,16 +146,6 @@ def test_the_failed_step_is_gone_and_what_it_is_in_runs_again() -> None:
     assert nodes[f"{RUN}.first"]["finishedAt"] == "2026-01-30T00:00:01Z"
 
 
-def test_compressed_nodes_stay_compressed() -> None:
-    run = chain()
-    plain = run.workflow
-    nodes = plain["status"].pop("nodes")
-    plain["status"]["compressedNodes"] = "not empty"
-    result = reset(with_nodes(plain, nodes), CHAIN, run.paths, {f"{RUN}.bad"}, now=NOW)
-    assert "nodes" not in result.workflow["status"]
-    assert phases(result) == {RUN: "Running", "first": "Succeeded"}
-
-
 def test_a_workflow_that_becomes_too_large_is_compressed() -> None:
     run = chain()
     large = {**CHAIN, "templates": [*CHAIN["templates"], {"name": "x", "script": "x" * (1 << 20)}]}
@@ -207,12 +197,6 @@ def items() -> Run:
     run.add("each(2:d)", below=[group], path="each[2]")
     run.add("all", "Omitted", type="Skipped", below=[bad])
     return run
-
-
-def test_a_list_that_becomes_shorter() -> None:
-    shorter = task("each", withItems=["a", "b.c"])
-    after = spec(dag("main", shorter, task("all", depends="each")))
-    assert names(items().again("each[1]", spec=after)) == {RUN, "each", "each(0:a)"}
 
 
 def test_a_foreach_of_which_nothing_is_kept_is_begun_anew() -> None:

@@ -15,7 +15,6 @@ from couler.backends.argo.limits import MAX_BYTES, MAX_PARAMETERS, MAX_TASKS, MA
 from couler.errors import InvalidWorkflowError
 from couler.ir.artifacts import FileRemoval, FileSettings, RunFileRemoval
 from couler.ir.base import freeze_json
-from couler.ir.policies import Part
 from couler.ir.values import Literal, OrElse, StepRef
 from couler.ir.workflow import Container, ExitHandler, Group, Output, Step, Workflow
 from tests.support import argo_oracle, argo_schema
@@ -190,25 +189,6 @@ def test_overrides_that_name_other_tasks_are_refused_in_parts() -> None:
     with pytest.raises(InvalidWorkflowError) as caught:
         stages.plan(changed, engine="argo")
     assert [problem.code for problem in caught.value.diagnostics] == ["CLR324"]
-
-
-def test_they_are_refused_of_steps_beside_the_parts_too() -> None:
-    flat = layered(20, 4).steps
-    task = {"task": {"when": "{{tasks.s0.outputs.result}} == x"}}
-    last = flat[-1].model_copy(update={"engine": freeze_json({"argo": task})})
-    parts = [one.model_copy(update={"part": Part(group="1")}) for one in flat[:8]]
-    with pytest.raises(InvalidWorkflowError) as caught:
-        stages.plan(Workflow(name="w", steps=(*parts, *flat[8:-1], last)), engine="argo")
-    assert [(one.code, one.step) for one in caught.value.diagnostics] == [("CLR324", "s19")]
-
-
-def test_templates_of_the_programs_own_are_not_weighed() -> None:
-    own = [{"name": "main", "container": {"image": "busybox"}}]
-    workflow = layered(250, 10).model_copy(
-        update={"engine": freeze_json({"argo": {"spec": {"templates": own}}})}
-    )
-    plan = stages.plan(workflow, engine="argo")
-    assert plan.workflow is workflow
 
 
 def test_a_limit_that_no_split_keeps_is_told_with_the_reason() -> None:

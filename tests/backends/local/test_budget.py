@@ -15,7 +15,7 @@ from couler.ir.policies import Cache
 from couler.ir.values import ParamRef
 from couler.ir.workflow import Input, Parameter, Step, Workflow
 from couler.state import open_database
-from couler.state.cache import list_entries, pin_entries, stats_of_cache
+from couler.state.cache import list_entries, stats_of_cache
 from couler.state.home import Home
 from couler.state.results import Event, RunResult
 from couler.state.runs import cache_decisions_of
@@ -113,20 +113,6 @@ def test_evictions_are_told_and_recorded(tmp_path: Path) -> None:
     assert sorted(decisions) == ["evicted", "miss", "miss", "stored", "stored"]
 
 
-def test_a_budget_that_became_smaller_is_told_of_and_recorded(tmp_path: Path) -> None:
-    run(three("a", "b"), tmp_path)
-    events: list[Event] = []
-    options = RunOptions(home=tmp_path, cache_budget=150 * KIB, cache_policy="lru")
-    result = LOCAL.run(three("a", "b"), options=options, on_event=events.append)
-    [told] = [event for event in events if event.kind == "evicted"]
-    assert told.message is not None
-    assert "of least worth, and all is too much" in told.message
-    with open_database(Home(tmp_path).database_url) as database:
-        decisions = [one.decision for one in cache_decisions_of(database, result.run_id)]
-        assert stats_of_cache(database).evicted == 1
-    assert decisions == ["hit", "hit", "evicted"]
-
-
 class NoIdea(LeastRecentlyUsed):
     """A policy of somebody else that fails as soon as it is to compare."""
 
@@ -189,19 +175,6 @@ def test_a_run_that_failed_keeps_what_its_retry_takes_over(tmp_path: Path) -> No
     assert sizes(tmp_path / "home") == []
 
 
-def test_a_run_that_succeeded_can_be_taken_up_again(tmp_path: Path) -> None:
-    workflow = flow("w", blob("make-a", "a", 100), count("read", "make-a"))
-    options = RunOptions(home=tmp_path, jobs=1, cache_budget=0)
-    first = LOCAL.run(workflow, options=options)
-    assert sizes(tmp_path) == []
-    plan = LOCAL.plan_retry(first.run_id, options=options, from_step="read")
-    reasons = {step.path: step.reason or "" for step in plan}
-    assert reasons["make-a"].startswith("a file that it made is no longer in the store")
-    again = LOCAL.retry(first.run_id, options=options, from_step="read")
-    assert again.status == "succeeded"
-    assert again.steps["read"].outputs == {"result": str(100 * KIB)}
-
-
 def test_a_file_that_a_run_was_started_with_stays(tmp_path: Path) -> None:
     """Though the cache gives up an output of the same content."""
     data = tmp_path / "data"
@@ -223,15 +196,6 @@ def test_a_file_that_a_run_was_started_with_stays(tmp_path: Path) -> None:
     data.unlink()
     again = LOCAL.retry(first.run_id, options=options, from_step="copy")
     assert again.status == "succeeded"
-
-
-def test_pins_survive_a_full_cache(tmp_path: Path) -> None:
-    run(three("a"), tmp_path, cache_budget=150 * KIB)
-    with open_database(Home(tmp_path).database_url) as database:
-        pin_entries(database, [entry.key for entry in list_entries(database)], pinned=True)
-    for _ in range(2):
-        run(three("b", "c"), tmp_path, cache_budget=150 * KIB, cache_policy="lru")
-    assert kept(tmp_path) == {"make-a": 100}
 
 
 def test_a_smaller_budget_takes_effect_at_the_end_of_the_next_run(tmp_path: Path) -> None:

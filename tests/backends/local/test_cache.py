@@ -11,7 +11,6 @@ import pytest
 
 from couler.backends.local.cache import StepCache
 from couler.backends.local.keys import StepKeys
-from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import Gathered, Outputs, RunFacts, Single, View
 from couler.ir.policies import Cache
 from couler.ir.values import ParamRef
@@ -60,14 +59,6 @@ def test_named_caches_are_apart() -> None:
 
 
 # outputs -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("tree", [3, "x", {}, {"text": "x"}, {"text": 1, "type": "int"}, None])
-def test_other_json_is_no_output(tree: object) -> None:
-    with pytest.raises(ValueError, match="no output"):
-        read_outputs({"o": tree})
-    with pytest.raises(ValueError, match="no output"):
-        read_outputs({"o": {"text": "x", "type": "new"}})
 
 
 # the cache -----------------------------------------------------------------------------------
@@ -140,28 +131,6 @@ def test_what_one_run_made_another_takes(
     in_files = len(b"weights") + len(b"in a folder")
     in_texts = sum(len(text) for text in ("0.5", "no reference"))
     assert entry.size_bytes == in_files + in_texts + 64 + len("/model.bin") + 64 + len("/folder/")
-
-
-@pytest.mark.parametrize("which", ["file", "list", "inside"])
-@pytest.mark.parametrize("what", ["missing", "altered"])
-def test_a_lost_file_is_a_miss_and_the_next_offer_mends_it(
-    cache: StepCache, store: ObjectStore, outputs: Outputs, tmp_path: Path, which: str, what: str
-) -> None:
-    cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
-    path = objects_of(store, outputs)[which]
-    content = path.read_bytes()
-    path.unlink()
-    if what == "altered":
-        path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
-    found = cache.find(KEY, "fit", outputs)
-    assert (found.outputs, found.source_run, found.decision.decision) == (None, None, "miss")
-    assert what in found.decision.reason
-    assert found.decision.reason.endswith(f"(file://{path})")
-
-    store.put(tmp_path / "model.bin")  # as running the step does
-    store.put(tmp_path / "folder")
-    cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
-    assert cache.find(KEY, "fit", outputs).outputs == outputs
 
 
 def test_a_file_that_cannot_be_read_is_a_miss(

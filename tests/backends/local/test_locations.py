@@ -140,15 +140,6 @@ def lists(location: Location, pattern: str | None = None, **fields: t.Any) -> St
     return Step(name="read", action=action, outputs=(Output(type="list"),), **fields)
 
 
-def test_what_is_below_a_prefix_of_s3(run: Run, endpoint: str) -> None:
-    every = ["in/deep/two.csv", "in/one.csv"]
-    assert result_of(run(flow("w", lists(s3(endpoint, "in"))))) == every
-    assert result_of(run(flow("w", lists(s3(endpoint, "in/"), "*.csv")))) == every[1:]
-    ended = run(flow("w", lists(s3(endpoint, "i"))))
-    assert ended.status == "failed"
-    assert "there is no file below s3://data/i" in str(ended.steps["read"].message)
-
-
 def test_a_value_leads_no_list_out_of_the_repository(run: Run) -> None:
     where = flow(
         "w",
@@ -185,23 +176,6 @@ def test_a_file_is_put_into_a_bucket_that_is_made(run: Run, endpoint: str) -> No
         depends_on=["make"],
     )
     assert result_of(run(flow("w", make, read))) == "x"
-
-
-def test_a_role_is_assumed(run: Run, endpoint: str) -> None:
-    """At the store's own address, with the credentials of this machine."""
-    role = "arn:aws:iam::123456789012:role/reader"
-    place = S3Location(
-        key="in/one.csv", bucket="data", endpoint=endpoint, insecure=True, role_arn=role
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("AWS_ENDPOINT_URL_STS", raising=False)
-        patch.setenv("AWS_ACCESS_KEY_ID", "test")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret-key")
-        assert result_of(run(flow("w", reads(place)))) == "1"
-        patch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
-        patch.setenv("AWS_MAX_ATTEMPTS", "1")
-        ended = run(flow("w", reads(place)))
-    assert f"the role {role}: Could not connect" in str(ended.steps["read"].message)
 
 
 def test_a_server_that_is_not_there(run: Run) -> None:
@@ -380,12 +354,6 @@ def test_a_working_tree(
     assert result_of(run(flow("w", step))) == expected
 
 
-def test_a_revision_that_is_not_there(run: Run, repository: Callable[..., str]) -> None:
-    place = GitLocation(repository=repository("status"), revision="three")
-    ended = run(flow("w", reads(place, type="directory", script="true")))
-    assert "three" in str(ended.steps["read"].message)
-
-
 # the repository, reuse ----------------------------------------------------------------------------
 
 
@@ -421,12 +389,6 @@ def test_a_key_does_not_lead_out_of_the_repository(run: Run, tmp_path: Path) -> 
         ended = run(workflow, key=hostile)
         assert ended.status == "failed"
         assert "is no key" in str(ended.steps["read"].message)
-
-
-def test_a_folder_where_a_file_is_declared(run: Run, tmp_path: Path) -> None:
-    put(tmp_path / "home", "in/one", "1")
-    ended = run(flow("w", reads(S3Location(key="in"))))
-    assert "is declared file, but its location has a directory" in str(ended.steps["read"].message)
 
 
 def test_permissions_of_all_that_is_in_a_folder(run: Run, tmp_path: Path) -> None:

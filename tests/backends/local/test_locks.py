@@ -31,18 +31,6 @@ def run(workflow: Workflow, home: Path, **environ: str) -> RunResult:
     return LocalBackend().run(workflow, options=options, environ={**path, **environ})
 
 
-def test_a_semaphore_has_as_many_places_as_it_says(tmp_path: Path) -> None:
-    here, there = Locks(tmp_path), Locks(tmp_path)
-    two = Hold("gpus", 2, "semaphore")
-    assert here.take(two)
-    assert there.take(two)
-    assert not here.take(two)
-    there.release(two)
-    assert here.take(two)
-    here.close()
-    assert there.take(two)
-
-
 def test_all_of_several_are_taken_or_none(tmp_path: Path) -> None:
     here, there = Locks(tmp_path), Locks(tmp_path)
     a, b = Hold("a"), Hold("b")
@@ -108,17 +96,6 @@ def test_a_lock_that_is_never_free_is_told_before_the_start(
     with pytest.raises(ConfigurationError, match=f"would wait for ever: .* which has {size}"):
         run(workflow, tmp_path / "home", COULER_CONFIG_limits_gpus=str(size))
     assert not (tmp_path / "begun").exists()
-
-
-def test_a_mutex_of_a_database_is_another_than_one_of_the_same_name(tmp_path: Path) -> None:
-    both = [Mutex(name="m"), Mutex(name="m", database=True)]
-    workflow = flow("w", sh("a", "true", locks=both), sh("b", "true", mutex="m"), locks=both[1:])
-    with pytest.raises(ConfigurationError, match='step "a" would wait for ever'):
-        run(workflow, tmp_path)
-    workflow = flow("w", sh("a", "true", locks=both), sh("b", "true", mutex="m"))
-    assert run(workflow, tmp_path).status == "succeeded"
-    workflow = flow("w", sh("a", "true", mutex="m"), locks=both[1:])
-    assert run(workflow, tmp_path).status == "succeeded"
 
 
 @pytest.mark.parametrize(

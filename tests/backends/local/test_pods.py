@@ -13,11 +13,10 @@ from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.pods import _Lines
 from couler.ir.pods import PodContainer
-from couler.ir.policies import Retry
 from couler.ir.storage import EnvFrom, EnvVar, SecretKey
 from couler.ir.workflow import Workflow
 from couler.state.results import RunResult
-from tests.corpus.build import SHELL_IMAGE, flow, param, parameter, sh
+from tests.corpus.build import SHELL_IMAGE, flow, sh
 
 FOREVER = "while true; do sleep 0.05; done"
 
@@ -67,20 +66,6 @@ def test_what_they_write_is_in_the_log_of_the_step(tmp_path: Path) -> None:
     lines = log_of(result, "a").splitlines()
     assert lines[:2] == ["first | one", "first | two"]
     assert sorted(lines[2:]) == ["beside | with ***", "own"]
-
-
-def test_a_later_attempt_has_its_head_before_all_that_is_written(tmp_path: Path) -> None:
-    before = container("first", 'echo again; mkdir "$1/made"', param("shared"))
-    step = sh("a", 'ls "$1"; exit 1', param("shared"), init_containers=[before])
-    step = step.model_copy(update={"retry": Retry(limit=1)})
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    workflow = flow("w", step, parameters=[parameter("shared")])
-    result = run(workflow, tmp_path / "home", parameters={"shared": str(shared)})
-    first, second = log_of(result, "a").split("--- attempt 2 ---\n")
-    assert first == "first | again\nmade\n"
-    assert second.startswith("first | again\n")
-    assert result.steps["a"].message == 'its init container "first" ended with exit code 1'
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -161,10 +146,3 @@ def test_a_long_line_is_broken(cut: int, tmp_path: Path) -> None:
     text = b"x" * 65536 + b"\n" + b"y" * 65537 + b"\nz"
     lines = written(tmp_path / "log", text[:cut], text[cut:])
     assert lines == [b"c | " + b"x" * 65536, b"c | " + b"y" * 65536, b"c | y", b"c | z", b""]
-
-
-def test_output_without_lines_is_not_held(tmp_path: Path) -> None:
-    chunk = b"x" * 4096
-    lines = written(tmp_path / "log", *([chunk] * 10_000), secrets=("s3cret",))
-    assert sum(len(line) - 4 for line in lines[:-1]) == 4096 * 10_000
-    assert max(map(len, lines)) == 4 + 65536

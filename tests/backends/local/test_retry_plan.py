@@ -18,7 +18,6 @@ from tests.corpus.build import (
     item,
     or_else,
     out,
-    parameter,
     ref,
     sh,
 )
@@ -76,19 +75,6 @@ def test_a_lost_list_of_a_directory_that_was_made_before_stays_where_it_is(home:
     [listing] = [path for path in objects(home) if b"entries" in path.read_bytes()]
     alter(listing)
     assert retry_as_planned(run, workflow, home).verdicts == {"a": "runs"}
-
-
-def test_a_file_that_a_new_parameter_brings_back_is_there(home: Path, tmp_path: Path) -> None:
-    """The retry stores the parameter first, and with it what a step has made of it."""
-    data = tmp_path / "data"
-    data.write_text("data", encoding="utf-8")
-    make = kept("a", "printf data > f", outputs=[out("f", "file", "f")], result=None)
-    fill(flow("w", make), home)
-    [lost] = objects(home)
-    lost.unlink()
-    workflow = flow("w", make, parameters=[parameter("p", None, "file")])
-    told = retry_as_planned(another(home), workflow, home, p=str(data))
-    assert told.verdicts == {"a": "cached"}
 
 
 def test_items_of_which_the_cache_has_some(home: Path) -> None:

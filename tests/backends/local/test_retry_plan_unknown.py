@@ -20,7 +20,6 @@ from tests.corpus.build import (
     while_,
 )
 from tests.support.retry_plans import (
-    UNKNOWN_INPUTS,
     another,
     fill,
     kept,
@@ -31,65 +30,6 @@ from tests.support.retry_plans import (
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
-
-
-def test_groups_hand_on_what_is_known(home: Path) -> None:
-    def workflow(said: str) -> Workflow:
-        inner = group(
-            "g",
-            kept("fixed", "echo 1"),
-            kept("read", "echo $1", param("old")),
-            kept("open", "echo $1", param("new")),
-            inputs=[given("old", ref("b")), given("new", ref("a"))],
-            outputs=[out("known", source=ref("fixed")), out("unknown", source=ref("open"))],
-        )
-        return flow(
-            "w",
-            sh("a", f"echo {said}"),
-            kept("b", "echo 7"),
-            inner,
-            kept("known", "echo $1", ref("g", "known")),
-            kept("unknown", "echo $1", ref("g", "unknown")),
-        )
-
-    told = retry_as_planned(fill(workflow("1"), home), workflow("2"), home)
-    assert told.verdicts == {
-        "a": "runs",
-        "b": "reused",
-        "g/fixed": "cached",
-        "g/read": "cached",
-        "g/open": "runs",
-        "known": "cached",
-        "unknown": "runs",
-    }
-    assert told.reasons["unknown"] == f"it depends on g, which runs; cache: {UNKNOWN_INPUTS}"
-
-
-def test_rounds_of_a_loop(home: Path) -> None:
-    def workflow(bound: int) -> Workflow:
-        grow = kept(
-            "grow",
-            "echo $(($1 + 1))",
-            last(initial=0),
-            result="int",
-            loop=while_(compare(last(), "<", bound), 10),
-        )
-        return flow("w", grow, kept("after", "echo $1", ref("grow")))
-
-    fill(workflow(3), home)
-    told = retry_as_planned(another(home), workflow(3), home)
-    assert told.verdicts == {f"grow@{n}": "cached" for n in range(3)} | {"after": "cached"}
-    told = retry_as_planned(another(home), workflow(5), home)
-    assert told.verdicts == {f"grow@{n}": "cached" for n in range(3)} | {
-        "grow@3": "runs",
-        "after": "runs",
-    }
-    assert told.reasons["grow@3"] == (
-        "it follows round 0, which is cached; cache: there is no entry"
-    )
-    run = fill(flow("w", workflow(3).steps[0].model_copy(update={"cache": None})), home)
-    told = retry_as_planned(run, workflow(3), home)
-    assert told.verdicts == {f"grow@{n}": "reused" for n in range(3)} | {"after": "cached"}
 
 
 def test_a_round_after_one_that_is_not_reused_runs(home: Path) -> None:

@@ -22,7 +22,6 @@ from couler.ir.wire import ValueType
 from couler.ir.workflow import (
     Container,
     ExitHandler,
-    Group,
     Parameter,
     Script,
     Step,
@@ -34,15 +33,12 @@ from tests.corpus.build import (
     flow,
     given,
     group,
-    item,
-    last,
     on_failure,
     out,
     param,
     parameter,
     ref,
     sh,
-    while_,
     words,
 )
 
@@ -111,22 +107,6 @@ def test_result_tells_of_each_step(tmp_path: Path) -> None:
     assert told["status"] == "failed"
 
 
-def test_files_are_kept_where_the_result_says(tmp_path: Path) -> None:
-    workflow = flow(
-        "w",
-        sh("a", 'echo 1 > "$COULER_WORK/f"', outputs=[out("f", "file", "f")], foreach=[1, 2]),
-        outputs=[out("fs", "list", source=ref("a", "f"))],
-    )
-    result = run(workflow, tmp_path)
-    kept = result.steps["a[1]"].outputs["f"]
-    assert Path(kept).read_text(encoding="utf-8") == "1\n"
-    assert result.steps["a"].outputs["f"][1] == kept
-    exported = Path(result.outputs["fs"][1])
-    assert exported == result.folder / "outputs" / "fs" / "1" / "f"
-    assert exported.read_text(encoding="utf-8") == "1\n"
-    assert result.folder.parent == tmp_path / "home" / "runs"
-
-
 @pytest.mark.parametrize(
     ("make", "path", "type"),
     [
@@ -177,21 +157,6 @@ def test_output_that_is_no_text(tmp_path: Path) -> None:
     result = run(flow("w", sh("a", r"printf '\377'")), tmp_path)
     assert result.steps["a"].status == "failed"
     assert "no UTF-8 text" in str(result.steps["a"].message)
-
-
-@pytest.mark.parametrize(
-    ("step", "advice"),
-    [
-        (words("a", "python", "-c", "print('x' * 70_000)"), "Return a File"),
-        (
-            sh("a", "echo yes", loop=while_(compare(last(), "==", "yes"), 2)),
-            "still holds after 2 rounds",
-        ),
-        (sh("a", 'echo "$1"', item(), foreach="abc"), "no JSON"),
-    ],
-)
-def test_message_says_how_to_mend(step: Step, advice: str, tmp_path: Path) -> None:
-    assert advice in str(run(flow("w", step), tmp_path).steps["a"].message)
 
 
 def test_secrets_come_from_variables_or_files_and_stay_out_of_logs(tmp_path: Path) -> None:
@@ -299,17 +264,6 @@ def test_location_outside_the_store_is_refused(location: str, tmp_path: Path) ->
     (tmp_path / "data").write_text("content", encoding="utf-8")
     step = sh("a", 'cat "$COULER_INPUT_f"', inputs=[given("f", location, "file")])
     assert states(run(flow("w", step), tmp_path)) == {"a": "failed"}
-
-
-def test_group_made_by_a_pass_does_not_show(tmp_path: Path) -> None:
-    inner = (sh("a", "echo 1"), sh("b", 'echo "$1"', ref("a")))
-    part = Step(
-        name="couler-part-1",
-        action=Group(steps=inner, transparent=True),
-        outputs=(out("b", source=ref("b")),),
-    )
-    result = run(flow("w", part, sh("c", 'echo "$1"', ref("couler-part-1", "b"))), tmp_path)
-    assert states(result) == {"a": "succeeded", "b": "succeeded", "c": "succeeded"}
 
 
 def test_what_the_time_limit_of_the_workflow_keeps_from_starting_is_omitted(

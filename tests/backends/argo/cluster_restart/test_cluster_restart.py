@@ -90,14 +90,6 @@ def test_what_pods_have_told_is_deleted_where_that_is_allowed(place: Place, meth
     assert not has_ended(place.workflow)
 
 
-def test_what_broke_off_can_be_begun_again(place: Place) -> None:
-    place.faults.add(RequestFault("PUT", "/workflows/", code=500, times=1))
-    with pytest.raises(EngineError, match="500: refused by the test"):
-        place.restart()
-    place.restart()
-    assert not has_ended(place.workflow)
-
-
 def test_a_pod_that_does_not_go(place: Place) -> None:
     [bad] = [
         node for node in place.workflow["status"]["nodes"].values() if node["displayName"] == "bad"
