@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,10 +29,3 @@ def cluster(tmp_path: Path) -> Iterator[FakeCluster]:
     images = Images({io_image.NAME: io_image.io_image(tmp_path / "image")})
     with FakeCluster(tmp_path / "cluster", shared=[shared], images=images) as cluster:
         yield cluster
-
-
-@pytest.fixture(scope="session")
-def dag_file() -> Callable[[str], str]:
-    """Read a DAG file of this folder."""
-    folder = Path(__file__).parent / "dags"
-    return lambda name: (folder / f"{name}.py").read_text(encoding="utf-8")
