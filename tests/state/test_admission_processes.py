@@ -27,7 +27,7 @@ judge = Judge(Budget.choose("lru", 55))
 with open_database(url) as database:
     print("ready", flush=True)
     sys.stdin.readline()
-    for number in range(20):
+    for number in range(10):
         made = offer(f"{name}{number:063}", run_id=name, path=f"fit[{number}]")
         settled = settle_offer(database, made, judge.settle)
         assert settled.decision.decision == "stored", settled
@@ -56,6 +56,6 @@ def test_two_processes_that_admit_at_once_keep_to_the_budget(
         assert process.returncode == 0
     with database.read() as connection:
         ledger = read_ledger(connection)
-        assert ledger.clock == 40
+        assert ledger.clock == 20
         assert ledger.used_bytes() == 50
-        assert sorted(kept.used for kept in ledger.entries) == [36, 37, 38, 39, 40]
+        assert sorted(kept.used for kept in ledger.entries) == [16, 17, 18, 19, 20]
