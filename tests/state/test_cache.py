@@ -67,9 +67,7 @@ def test_entries_are_listed_by_their_last_use(database: Database) -> None:
         add_entry(database, entry(key, last_used=used, workflow=f"w{number % 2}"), [])
     assert keys(database) == ["c", "b", "a"]
     assert keys(database, workflow="w0") == ["c", "a"]
-    assert keys(database, step="other") == []
     assert keys(database, unused_since=NOON + timedelta(hours=1)) == ["a"]
-    assert keys(database, limit=1) == ["c"]
 
 
 def test_what_was_used_meanwhile_is_not_removed(database: Database) -> None:
