@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.pods import Dns
+from couler.ir.pods import Dns, PodSettings
 from couler.ir.policies import Placement, Toleration
 from couler.ir.verify.names import Add
 from couler.ir.verify.objects import check_object, fields_of
@@ -90,8 +90,8 @@ def _check_key(key: str, what: str, add: Add) -> None:
         )
 
 
-def check_placement(placement: Placement, add: Add) -> None:
-    """Check where a step may run."""
+def check_placement(placement: Placement | PodSettings, add: Add) -> None:
+    """Check where a step, or all steps of a workflow, may run."""
     check_labels(placement.node_selector, "node_selector", add)
     for toleration in placement.tolerations:
         check_toleration(toleration, add)
@@ -124,10 +124,15 @@ def check_dns(dns: Dns, add: Add) -> None:
     if dns.policy == "None" and not dns.nameservers:
         add("CLR422", 'the DNS policy "None" needs a nameserver. Name one, or use another policy.')
     for server in dns.nameservers:
-        try:
-            ipaddress.ip_address(server)
-        except ValueError:
-            add("CLR422", f'the nameserver "{server}" is no IP address.')
+        check_address(server, "nameserver", add)
+
+
+def check_address(address: str, what: str, add: Add) -> None:
+    """Check that a text is an IP address."""
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        add("CLR422", f'the {what} "{address}" is no IP address.')
 
 
 def _short(text: str) -> str:

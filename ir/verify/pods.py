@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 
@@ -23,11 +22,12 @@ from couler.ir.storage import ClaimVolume, EphemeralVolume, NewClaimVolume, Sour
 from couler.ir.values import StepRef, walk
 from couler.ir.verify.environment import check_container_environment, check_mounts
 from couler.ir.verify.kubernetes import (
+    check_address,
     check_annotations,
     check_dns,
     check_labels,
     check_object_name,
-    check_toleration,
+    check_placement,
     is_subdomain,
 )
 from couler.ir.verify.limits import SURELY_SHORT, check_word
@@ -167,12 +167,7 @@ def check_pod_settings(pod: PodSettings, add: Add) -> None:
     _check_options(pod, None, add)
     for secret in pod.image_pull_secrets:
         check_object_name(secret, "secret", add)
-    check_labels(pod.node_selector, "node_selector", add)
-    for toleration in pod.tolerations:
-        check_toleration(toleration, add)
-    check_object(pod.affinity, "Affinity", "affinity", add)
-    if pod.priority_class is not None:
-        check_object_name(pod.priority_class, "priority class", add)
+    check_placement(pod, add)
     if pod.dns is not None:
         check_dns(pod.dns, add)
     check_labels(pod.labels, "labels", add)
@@ -203,10 +198,7 @@ def _check_options(pod: PodOptions, outer: PodOptions | None, add: Add) -> None:
 
 
 def _check_alias(alias: HostAlias, add: Add) -> None:
-    try:
-        ipaddress.ip_address(alias.ip)
-    except ValueError:
-        add("CLR422", f'the host alias "{alias.ip}" is no IP address.')
+    check_address(alias.ip, "host alias", add)
     for name in alias.names:
         if not is_subdomain(name):
             add(
