@@ -19,7 +19,6 @@
     │   ├── StoreError                   the store cannot be reached
     │   │   └── FilesLeftError           some files could not be removed; all others were
     │   └── LostArtifactError            what was stored is missing or altered
-    ├── BenchmarkError (ValueError)      a benchmark, or results of one, cannot be read
     ├── BudgetError (ValueError)         steps cannot be put into parts within a budget
     ├── EstimateError (ValueError)       what work takes cannot be told from what is said of it
     ├── GroupingError (ValueError)       steps cannot share pods so; carries all that is wrong
@@ -269,12 +268,6 @@ class UnplaceableError(PlacementError):
             "no node can run these tasks; add a node that can, or change what they ask for:",
             [str(one) for one in self.tasks],
         )
-
-
-class BenchmarkError(CoulerError, ValueError):
-    """A benchmark of texts for workflows, or the results of an evaluation of it, cannot be read."""
-
-    exit_code = 2
 
 
 class TuningError(CoulerError, ValueError):

@@ -45,7 +45,6 @@ COMMANDS = {
     "cluster": "Show the machines that steps can be placed on.",
     "tune": "Choose hyperparameters from a data card, a model card and a search space.",
     "zoo": "Show the ready-made steps that are installed.",
-    "eval": "Measure how well a language model writes workflows.",
     "llm": "Check an endpoint of language models, and show the log of calls.",
     "generate": "Make a workflow from TEXT, or check a program that was made.",
     "init": "Write an example workflow to begin with.",

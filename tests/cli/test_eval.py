@@ -1,15 +1,18 @@
-"""`couler eval nl`, from a scripted server to the tables."""
+"""The benchmark of workflows from English, from a scripted server to the tables."""
 
 from __future__ import annotations
 
 import json
+import os
+import typing as t
 from pathlib import Path
 
 import pytest
 
+from benchmarks.nl.__main__ import main
+from benchmarks.nl.evaluating import Plan
+from benchmarks.nl.items import read_benchmark
 from couler.box import Isolation, isolation
-from couler.evaluation.evaluating import Plan
-from couler.evaluation.items import read_benchmark
 from tests.fakes.llm import ScriptedServer
 from tests.nl_benchmark.scripted import script
 
@@ -31,15 +34,50 @@ def schedule(key):
     return "right" if key.sample < right else ("syntax", "unknown-api", "wrong-graph")[key.sample]
 
 
+class Told(t.NamedTuple):
+    """What the benchmark printed, and its exit code."""
+
+    code: object
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
 @pytest.fixture
-def ask(couler, monkeypatch):
-    """Call `couler eval nl` on an endpoint."""
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("COULER_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-settings"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path
+
+
+@pytest.fixture
+def evaluate(folder, capsys):
+    def call(*arguments):
+        code = 0
+        try:
+            main(arguments)
+        except SystemExit as end:
+            code = end.code
+        return Told(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def ask(evaluate, monkeypatch):
+    """Evaluate on an endpoint."""
     monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
 
     def call(server, *arguments, items=("diamond",)):
         chosen = [word for item in items for word in ("--items", item)]
-        return couler(
-            *("eval", "nl", "--benchmark", str(FOLDER), *chosen, "--descriptions", "1"),
+        return evaluate(
+            *("--benchmark", str(FOLDER), *chosen, "--descriptions", "1"),
             *("--samples", "3", "--temperatures", "0.2,0.6", "--k", "1,3"),
             *("--ablations", "plain", "--base-url", server.base_url, "--model", "scripted"),
             *arguments,
@@ -73,7 +111,7 @@ def test_end_to_end(ask, folder):
 
 @needs_box
 @pytest.mark.slow
-def test_all_ablations(couler, monkeypatch):
+def test_all_ablations(evaluate, monkeypatch):
     """Each part of the generation alone, and all of them: the same answers, the same shares."""
     monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
     names = ("rules", "card", "lake", "calibration", "all")
@@ -83,8 +121,8 @@ def test_all_ablations(couler, monkeypatch):
         return "right" if key.sample == 0 else "unknown-api"
 
     with ScriptedServer(script(chosen, first)) as server:
-        told = couler(
-            *("eval", "nl", "--benchmark", str(FOLDER), "--items", "diamond", "--no-run"),
+        told = evaluate(
+            *("--benchmark", str(FOLDER), "--items", "diamond", "--no-run"),
             *("--descriptions", "1", "--samples", "2", "--temperatures", "0.2", "--k", "1"),
             *("--ablations", ",".join(names), "--format", "json"),
             *("--base-url", server.base_url, "--model", "scripted"),
@@ -134,13 +172,6 @@ def test_without_a_box_nothing_is_asked(ask, folder, monkeypatch):
     assert not (folder / "samples.jsonl").exists()
 
 
-def test_not_in_a_checkout(couler, monkeypatch):
-    told = couler("eval", "nl", "--ablations", "plain")
-    assert told.code == 2
-    assert "--benchmark DIR" in told.err
-    assert "Traceback" not in told.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -149,31 +180,31 @@ def test_not_in_a_checkout(couler, monkeypatch):
         (("--k", "7"), "pass@7 needs at least 7 samples"),
         (("--k", "0"), "--k"),
         (("--temperatures", "warm"), "--temperatures"),
-        (("--json", "x", "--resume", "here.jsonl"), "leave --json out"),
+        (("--json", "x", "--resume", "here.jsonl"), "not allowed with"),
         (("--resume", "here.jsonl"), "here.jsonl"),
     ],
 )
-def test_what_cannot_be_asked(couler, folder, monkeypatch, arguments, message):
+def test_what_cannot_be_asked(evaluate, folder, monkeypatch, arguments, message):
     monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
     monkeypatch.setenv("COULER_LLM_MODEL", "m")
     (folder / "here.jsonl").write_text("{}\n")
     own = () if "--benchmark" in arguments else ("--benchmark", str(FOLDER))
-    told = couler("eval", "nl", "--ablations", "plain", *own, *arguments)
+    told = evaluate("--ablations", "plain", *own, *arguments)
     assert told.code == 2, told.err
     assert message in told.err
     assert told.out == ""
 
 
-def test_no_such_ablation(couler):
-    told = couler("eval", "nl", "--benchmark", str(FOLDER), "--ablations", "rare")
+def test_no_such_ablation(evaluate):
+    told = evaluate("--benchmark", str(FOLDER), "--ablations", "rare")
     assert told.code == 3
     assert "there are: plain, rules, card, lake, calibration, all" in told.err
 
 
 @needs_box
-def test_key_missing(couler, folder):
-    told = couler(
-        *("eval", "nl", "--benchmark", str(FOLDER), "--ablations", "plain", "--model", "m"),
+def test_key_missing(evaluate, folder):
+    told = evaluate(
+        *("--benchmark", str(FOLDER), "--ablations", "plain", "--model", "m"),
         *("--json", "samples.jsonl"),
     )
     assert told.code == 3
@@ -182,13 +213,13 @@ def test_key_missing(couler, folder):
 
 
 @needs_box
-def test_endpoint_down(couler, monkeypatch):
+def test_endpoint_down(evaluate, monkeypatch):
     monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
     monkeypatch.setenv("COULER_LLM_MAX_RETRIES", "0")
     with ScriptedServer([]) as server:
         address = server.base_url
-    told = couler(
-        *("eval", "nl", "--benchmark", str(FOLDER), "--items", "hello", "--ablations", "plain"),
+    told = evaluate(
+        *("--benchmark", str(FOLDER), "--items", "hello", "--ablations", "plain"),
         *("--model", "m", "--base-url", address, "--json", "samples.jsonl", "--no-run"),
     )
     assert told.code == 4

@@ -3,8 +3,8 @@
 import pytest
 
 import couler
-from couler.evaluation.aspects import aspects_for
-from couler.evaluation.comparison import differences
+from benchmarks.nl.aspects import aspects_for
+from benchmarks.nl.comparison import differences
 
 
 @couler.step

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import pytest
 
 import couler
+from benchmarks.nl.comparison import differences
 from couler import File
-from couler.evaluation.comparison import differences
 from tests.evaluation.test_comparison import made, run
 
 

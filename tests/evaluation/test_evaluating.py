@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.nl.evaluating import Plan, evaluate, sample_seed
+from benchmarks.nl.generating import ABLATIONS, OwnGenerator, check_ablations, program_in
+from benchmarks.nl.items import BenchmarkError, read_benchmark
+from benchmarks.nl.judging import Judge
+from benchmarks.nl.records import Header, Records
+from benchmarks.nl.report import report_of
+from benchmarks.nl.runner import NoRunner
 from couler.box import Built
-from couler.errors import BenchmarkError, ConfigurationError, LanguageModelError, ModelBudgetError
-from couler.evaluation.evaluating import Plan, evaluate, sample_seed
-from couler.evaluation.generating import ABLATIONS, OwnGenerator, check_ablations, program_in
-from couler.evaluation.items import read_benchmark
-from couler.evaluation.judging import Judge
-from couler.evaluation.records import Header, Records
-from couler.evaluation.report import report_of
-from couler.evaluation.runner import NoRunner
+from couler.errors import ConfigurationError, LanguageModelError, ModelBudgetError
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import Answer, LlmSettings, Price, Usage, open_model
 from couler.stages.programs import LoadError, load_program
@@ -228,7 +228,7 @@ class AsksTwice:
 
 
 def test_an_interrupt_keeps_what_comes_and_asks_for_no_more(tmp_path):
-    chosen, file, calls = plan(samples=2, temperatures=(0.2,)), tmp_path / "f", []
+    chosen, file, calls = plan(samples=1, temperatures=(0.2,)), tmp_path / "f", []
     judge = Judge(NoRunner("x"), lambda program: Built(None, (Diagnostic("CLR001", "no"),)))
 
     def interrupt(_sample):

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.nl.generating import program_in
+from benchmarks.nl.items import read_benchmark
+from benchmarks.nl.judging import OUTCOMES, Judge, reference_workflow
+from benchmarks.nl.runner import BoxRunner, NoRunner
 from couler.box import Built, build_program, isolation
 from couler.box.running import BoxedRun
-from couler.evaluation.generating import program_in
-from couler.evaluation.items import read_benchmark
-from couler.evaluation.judging import OUTCOMES, Judge, reference_workflow
-from couler.evaluation.runner import BoxRunner, NoRunner
 from tests.nl_benchmark.scripted import ANSWERS, OTHER
 
 ITEMS = {item.name: item for item in read_benchmark(Path("tests/nl_benchmark")).items}

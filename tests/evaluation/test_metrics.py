@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.evaluation.metrics import Tried, mean_pass_at_k, pass_at_k
+from benchmarks.nl.metrics import Tried, mean_pass_at_k, pass_at_k
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import networkx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.evaluation.structure import Edge, Structure, isomorphism
+from benchmarks.nl.structure import Edge, Structure, isomorphism
 
 
 @st.composite

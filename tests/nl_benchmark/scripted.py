@@ -7,11 +7,11 @@ import textwrap
 import typing as t
 from collections.abc import Callable, Iterator
 
-from couler.evaluation.evaluating import Plan, sample_seed
-from couler.evaluation.generating import program_in
-from couler.evaluation.items import Item
-from couler.evaluation.judging import Outcome
-from couler.evaluation.records import Key
+from benchmarks.nl.evaluating import Plan, sample_seed
+from benchmarks.nl.generating import program_in
+from benchmarks.nl.items import Item
+from benchmarks.nl.judging import Outcome
+from benchmarks.nl.records import Key
 
 OTHER = """\
 import couler

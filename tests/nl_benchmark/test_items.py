@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.nl.aspects import aspects_for
+from benchmarks.nl.comparison import differences
+from benchmarks.nl.items import read_benchmark
+from benchmarks.nl.judging import Judge, diagnosed, reference_workflow
+from benchmarks.nl.runner import BoxRunner, NoRunner
 from couler.box import build_program, check_program, isolation
 from couler.box.running import running_problem
-from couler.evaluation.aspects import aspects_for
-from couler.evaluation.comparison import differences
-from couler.evaluation.items import read_benchmark
-from couler.evaluation.judging import Judge, diagnosed, reference_workflow
-from couler.evaluation.runner import BoxRunner, NoRunner
 from couler.generation.prompting import api_card
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.rewrite import map_scopes, map_values, rename_references

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 
-from couler.evaluation.aspects import aspects_for
-from couler.evaluation.comparison import differences
-from couler.evaluation.items import Item, read_benchmark
-from couler.evaluation.judging import reference_workflow
+from benchmarks.nl.aspects import aspects_for
+from benchmarks.nl.comparison import differences
+from benchmarks.nl.items import Item, read_benchmark
+from benchmarks.nl.judging import reference_workflow
 from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.rewrite import map_scopes, map_values
 from couler.ir.values import (

@@ -142,9 +142,7 @@ the IR and of the commands try; what the local engine does with processes calls 
 kept of runs elsewhere calls SQLAlchemy by `couler.state` alone.
 """
 
-BESIDES = [
-    f"cli/test_{name}.py" for name in ("eval", "generate_text", "schedule", "submit_faults", "tune")
-]
+BESIDES = [f"cli/test_{name}.py" for name in ("generate_text", "schedule", "submit_faults", "tune")]
 """Of these those that take long for what they try of other packages, which others try as well."""
 
 

@@ -13,11 +13,17 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from couler.errors import BenchmarkError
+from couler.errors import CoulerError
 from couler.ir.yaml_loading import safe_loader
 
 ITEMS = "items"
 """The folder of a benchmark that its items are in."""
+
+
+class BenchmarkError(CoulerError, ValueError):
+    """A benchmark, or results of one, cannot be read."""
+
+    exit_code = 2
 
 
 class _Part(BaseModel):

@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 
 import couler
+from benchmarks.nl.aspects import aspects_for
+from benchmarks.nl.comparison import differences
+from benchmarks.nl.items import Course, Item
+from benchmarks.nl.runner import Runner
+from benchmarks.nl.targets import TARGETS
 from couler.box import Built, build_program
 from couler.box.running import BoxedRun
-from couler.evaluation.aspects import aspects_for
-from couler.evaluation.comparison import differences
-from couler.evaluation.items import Course, Item
-from couler.evaluation.runner import Runner
-from couler.evaluation.targets import TARGETS
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 from couler.stages import diagnose

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping
 
-from couler.evaluation.expressions import Expression, Made, Several
+from benchmarks.nl.expressions import Expression, Made, Several
 from couler.ir.values import Text
 from couler.ir.walk import step_values
 from couler.ir.workflow import WORK_DIR, Container, Http, Input, Script, Step

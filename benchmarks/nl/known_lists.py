@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import replace
 
-from couler.evaluation.expressions import Expression, Known, Made, Part, Several, written
+from benchmarks.nl.expressions import Expression, Known, Made, Part, Several, written
 from couler.ir.values import Range, Value
 
 UNROLLED_ITEMS = 20

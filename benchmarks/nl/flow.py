@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from couler.evaluation.expressions import (
+from benchmarks.nl.expressions import (
     Before,
     Each,
     Expression,
@@ -24,8 +24,8 @@ from couler.evaluation.expressions import (
     joined,
     text_of,
 )
-from couler.evaluation.known_lists import items_of, part_of, range_of, rows_of
-from couler.evaluation.reading import Read, reads_of, with_wholes
+from benchmarks.nl.known_lists import items_of, part_of, range_of, rows_of
+from benchmarks.nl.reading import Read, reads_of, with_wholes
 from couler.ir.defaults import resolve_defaults
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency

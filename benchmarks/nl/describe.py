@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Hashable, Iterable
 from itertools import combinations
 
-from couler.evaluation.aspects import (
+from benchmarks.nl.aspects import (
     OF_SCHEDULES,
     OF_STEPS,
     OF_WORKFLOWS,
@@ -15,7 +15,7 @@ from couler.evaluation.aspects import (
     cron_text,
     kind_of,
 )
-from couler.evaluation.expressions import (
+from benchmarks.nl.expressions import (
     Before,
     Comparison,
     Each,
@@ -30,9 +30,9 @@ from couler.evaluation.expressions import (
     is_opposite,
     text_of,
 )
-from couler.evaluation.flow import Flow, FlowNode
-from couler.evaluation.known_names import all_names, maker_of, output_names, output_place
-from couler.evaluation.structure import Name, Structure
+from benchmarks.nl.flow import Flow, FlowNode
+from benchmarks.nl.known_names import all_names, maker_of, output_names, output_place
+from benchmarks.nl.structure import Name, Structure
 from couler.ir.base import JsonMap
 from couler.ir.workflow import Container, Http, Job, Parameter, Script, Step, Suspend, Workflow
 

@@ -7,8 +7,8 @@ import typing as t
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
+from benchmarks.nl.reading import place_in_work
 from couler.errors import ConfigurationError
-from couler.evaluation.reading import place_in_work
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.listing import ListFiles
 from couler.ir.locks import Mutex, locks_of

@@ -7,9 +7,9 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from benchmarks.nl.targets import TARGETS
 from couler.backends.base import Target
 from couler.errors import ConfigurationError
-from couler.evaluation.targets import TARGETS
 from couler.generation import GenerateOptions, generate_workflow
 from couler.generation.judging import TargetSettingError
 from couler.llm import LanguageModel, render_prompt
@@ -65,7 +65,7 @@ class OwnGenerator:
     def program(self, question: Question, model: LanguageModel) -> str | None:
         """Return the program that a model writes."""
         if question.ablation == PLAIN:
-            prompt = render_prompt("couler.evaluation", "plain", description=question.description)
+            prompt = render_prompt("benchmarks.nl", "plain", description=question.description)
             answer = model.ask(prompt, temperature=question.temperature, seed=question.seed)
             return program_in(answer.text)
         return self._generated(question, model)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import typing as t
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 import couler
-from couler.errors import BenchmarkError
-from couler.evaluation.judging import Outcome, Verdict
+from benchmarks.nl.items import BenchmarkError
+from benchmarks.nl.judging import Outcome, Verdict
 from couler.llm import Usage
 
 SCHEMA_VERSION = 1
@@ -104,103 +102,61 @@ class Records:
 
     def __init__(self, file: Path | None, header: Header, *, resume: bool = False) -> None:
         self._file = file
-        self._begun = resume
         self._header = header
         self.samples: dict[Key, Sample] = {}
         self.lost = Usage()
         self._lock = threading.Lock()
-        if file is None:
-            return
-        if resume:
-            self._read(file, header)
-        elif file.exists():
+        if file is not None and resume:
+            self._read(file)
+        elif file is not None and file.exists():
             raise BenchmarkError(
                 f"{file} is there already. Go on with it by --resume {file}, or name another file"
             )
-        try:  # before the first sample is paid
-            file.open("a").close()
-            if not resume:
-                file.unlink()
-        except OSError as error:
-            raise BenchmarkError(f"{file} cannot be written: {error.strerror}") from error
 
     def add(self, sample: Sample) -> None:
-        """Keep a sample; it is in the file before this returns. The first makes the file."""
-        self._write(_line("sample", asdict(sample)))
+        """Keep a sample; it is in the file before this returns."""
+        self._write("sample", asdict(sample))
         self.samples[sample.key] = sample
 
     def lose(self, usage: Usage) -> None:
         """Keep what a sample took that came to no end: it counts in the budget."""
         with self._lock:
             self.lost += usage
-        self._write(_line("lost", asdict(usage)))
+        self._write("lost", asdict(usage))
 
-    def _write(self, line: str) -> None:
+    def _write(self, kind: str, value: dict[str, t.Any]) -> None:
         if self._file is None:
             return
         with self._lock:
-            text = line if self._begun else _line("evaluation", asdict(self._header)) + line
-            try:
-                _append(self._file, text.encode("ascii"), new=not self._begun)
-            except OSError as error:
-                go_on = f"go on with --resume {self._file}" if self._begun else "begin anew"
-                raise BenchmarkError(
-                    f"{self._file} cannot be written: {error.strerror}. Make room, then {go_on}"
-                ) from error
-            self._begun = True
+            text = _line(kind, value)
+            if not self._file.exists():
+                text = _line("evaluation", asdict(self._header)) + text
+            with self._file.open("a", encoding="ascii") as opened:
+                opened.write(text)
 
-    def _read(self, file: Path, header: Header) -> None:
-        text = file.read_text(encoding="utf-8", errors="replace")
-        whole, _, rest = text.rpartition("\n")
-        lines = _lines(file, whole)
+    def _read(self, file: Path) -> None:
+        whole, _, rest = file.read_text(encoding="utf-8", errors="replace").rpartition("\n")
         try:
-            found = _HEADER.validate_python(next(lines)["evaluation"], strict=False)
-        except (StopIteration, LookupError, ValidationError) as error:
-            raise BenchmarkError(f"{file}:1: this is no file of an evaluation") from error
-        for name, wanted in asdict(header).items():
+            first, *lines = [json.loads(line) for line in whole.split("\n")]
+            found = _HEADER.validate_python(first["evaluation"], strict=False)
+            for line in lines:
+                if "lost" in line:
+                    self.lost += _USAGE.validate_python(line["lost"], strict=False)
+                else:
+                    sample = _SAMPLE.validate_python(line["sample"], strict=False)
+                    self.samples[sample.key] = sample
+        except (ValueError, LookupError, TypeError) as error:
+            raise BenchmarkError(f"{file} is no file of an evaluation: {error}") from error
+        for name, wanted in asdict(self._header).items():
             if getattr(found, name) != wanted and name != "version":
                 raise BenchmarkError(
                     f"{file}: it is of another evaluation: {name} is {getattr(found, name)!r} "
                     f"there, and {wanted!r} here"
                 )
-        for number, line in enumerate(lines, start=2):
-            try:
-                if "lost" in line:
-                    self.lost += _USAGE.validate_python(line["lost"], strict=False)
-                    continue
-                sample = _SAMPLE.validate_python(line["sample"], strict=False)
-            except (LookupError, ValidationError) as error:
-                raise BenchmarkError(f"{file}:{number}: this is no sample") from error
-            self.samples[sample.key] = sample
         if rest:  # the last line was being written when the evaluation was interrupted
             file.write_text(f"{whole}\n", encoding="utf-8")
-
-
-def _append(file: Path, data: bytes, *, new: bool) -> None:
-    """Write all of something at the end of a file, or nothing: half a line could not be read."""
-    with file.open("xb" if new else "ab", buffering=0) as opened:
-        begin, left = opened.seek(0, os.SEEK_END), memoryview(data)
-        try:
-            while left:
-                left = left[opened.write(left) :]
-        except OSError:
-            opened.truncate(begin)
-            if new:
-                file.unlink()
-            raise
 
 
 def _line(kind: str, value: dict[str, t.Any]) -> str:
     """Return a line in ASCII: what splits lines elsewhere, or is half a character, is escaped."""
     return json.dumps({"schema_version": SCHEMA_VERSION, kind: value}) + "\n"
-
-
-def _lines(file: Path, text: str) -> Iterator[dict[str, t.Any]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        try:
-            tree = json.loads(line)
-        except ValueError as error:
-            raise BenchmarkError(f"{file}:{number}: this is no JSON") from error
-        if not isinstance(tree, dict) or tree.get("schema_version") != SCHEMA_VERSION:
-            raise BenchmarkError(f"{file}:{number}: this is no line of an evaluation")
-        yield tree

@@ -5,13 +5,13 @@ from __future__ import annotations
 import typing as t
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import fmean
 
-from couler.evaluation.evaluating import Result
-from couler.evaluation.judging import OUTCOMES
-from couler.evaluation.metrics import Estimate, Tried, mean_pass_at_k
-from couler.evaluation.records import Sample
+from benchmarks.nl.evaluating import Result
+from benchmarks.nl.judging import OUTCOMES
+from benchmarks.nl.metrics import Estimate, Tried, mean_pass_at_k
+from benchmarks.nl.records import Sample
 
 SCHEMA_VERSION = 1
 
@@ -61,15 +61,7 @@ class Report:
             "pass_at_k": [_score_json(score) for score in self.scores],
             "best": [_score_json(score) for score in self.best],
             "outcomes": {name: dict(counts) for name, counts in self.outcomes.items()},
-            "cost_per_workflow": {
-                name: {
-                    "tokens": cost.tokens,
-                    "money": cost.money,
-                    "seconds": cost.seconds,
-                    "calls": cost.calls,
-                }
-                for name, cost in self.costs.items()
-            },
+            "cost_per_workflow": {name: asdict(cost) for name, cost in self.costs.items()},
             "not_run": dict(self.not_run),
         }
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
+from itertools import product
 
+from benchmarks.nl.generating import ABLATIONS, Generator, Question
+from benchmarks.nl.items import Benchmark, Item
+from benchmarks.nl.judging import Judge, reference_workflow
+from benchmarks.nl.records import Key, Records, Sample, writable
 from couler.errors import LanguageModelError, ModelAnswerError
-from couler.evaluation.generating import ABLATIONS, Generator, Question
-from couler.evaluation.items import Benchmark, Item
-from couler.evaluation.judging import Judge, reference_workflow
-from couler.evaluation.records import Key, Records, Sample, writable
 from couler.llm import Answer, LanguageModel, Parsed, Prompt, Usage
 from couler.llm.dialogue import M
 
@@ -76,76 +76,41 @@ def evaluate(
     *,
     jobs: int = 1,
     tell: Callable[[Sample], None] | None = None,
-    say: Callable[[str], None] | None = None,
 ) -> Result:
     """Ask for all samples that are not there yet, and judge them."""
     wanted = {key: item for item, key in plan.asked()}
-    waiting = iter([(item, key) for key, item in wanted.items() if key not in records.samples])
     for item in plan.benchmark.items:  # before there are threads: programs are run one at a time
         reference_workflow(item)
-    stopped: LanguageModelError | None = None
-
     is_interrupted = threading.Event()
-    under_way: set[Key] = set()
-    failures: list[Exception] = []
+    stopped: list[LanguageModelError] = []
 
-    def work(item: Item, key: Key) -> Sample:
+    def work(item: Item, key: Key) -> Sample | None:
         # An interrupt comes to the main thread, wherever that is: what is kept here is not lost.
-        under_way.add(key)
+        if stopped or is_interrupted.is_set():
+            return None
         try:
             sample = sample_of(
                 item, key, plan.seed, model, generator, judge,
                 lose=records.lose, is_interrupted=is_interrupted,
             )  # fmt: skip
-            records.add(sample)
-            return sample
-        except LanguageModelError:
-            raise
-        except Exception as error:
-            failures.append(error)
-            raise
-        finally:
-            under_way.discard(key)
+        except LanguageModelError as error:
+            stopped.append(error)
+            return None
+        records.add(sample)
+        return sample
 
-    running: set[Future[Sample]] = set()
-    try:
-        with ThreadPoolExecutor(max_workers=jobs) as pool:
-            try:
-                while True:
-                    if stopped is None:
-                        more = islice(waiting, jobs - len(running))
-                        running |= {pool.submit(work, item, key) for item, key in more}
-                    if not running:
-                        break
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
-                    running -= done
-                    for future in done:
-                        try:
-                            sample = future.result()
-                        except LanguageModelError as error:
-                            stopped = stopped or error
-                            continue
-                        if tell is not None:
-                            tell(sample)
-            except BaseException as error:
-                is_interrupted.set()
-                if isinstance(error, KeyboardInterrupt) and say is not None:
-                    _tell_rest(len(under_way), say)
-                raise  # when what is under way has come to its end
-    except KeyboardInterrupt as interrupt:
-        for failure in failures[:1]:  # of which nobody asks any more
-            interrupt.add_note(f"an answer could not be kept: {failure}")
-        raise
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        missing = [(item, key) for key, item in wanted.items() if key not in records.samples]
+        try:
+            for future in as_completed([pool.submit(work, *one) for one in missing]):
+                sample = future.result()
+                if sample is not None and tell is not None:
+                    tell(sample)
+        except BaseException:
+            is_interrupted.set()
+            raise
     found = [sample for key, sample in sorted(records.samples.items()) if key in wanted]
-    return Result(plan, found, stopped)
-
-
-def _tell_rest(count: int, say: Callable[[str], None]) -> None:
-    """Say what is waited for."""
-    if count == 1:
-        say("interrupted: 1 sample is under way, and ends with its next answer")
-    elif count:
-        say(f"interrupted: {count} samples are under way, and end with their next answers")
+    return Result(plan, found, stopped[0] if stopped else None)
 
 
 def sample_of(

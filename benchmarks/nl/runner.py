@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
+from benchmarks.nl.items import Course
 from couler.box.running import BoxedRun, run_boxed, running_problem
-from couler.evaluation.items import Course
 from couler.ir.workflow import Workflow
 
 

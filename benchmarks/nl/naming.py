@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from couler.evaluation.structure import Name, Structure, colours, isomorphisms
+from benchmarks.nl.structure import Name, Structure, colours, isomorphisms
 
 MOST_MAPPINGS = 200
 """So many ways of mapping one graph to another are looked at for one that keeps names together."""

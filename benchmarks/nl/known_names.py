@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable
 from functools import lru_cache
 
-from couler.evaluation.reading import place_in_work
+from benchmarks.nl.reading import place_in_work
 from couler.ir.walk import all_steps
 from couler.ir.workflow import STDOUT, Container, Output, Script, Step, Suspend, Workflow
 
