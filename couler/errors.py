@@ -32,13 +32,12 @@
     ├── LanguageModelError               an endpoint of a language model cannot be used, or refused
     │   ├── ModelAnswerError             it answered, but nothing that can be used
     │   └── ModelBudgetError             a call could pass what a run may spend
-    ├── StateError                       what is kept of runs cannot be read or written
-    │   ├── RunBusyError                 another process works on the run
-    │   ├── RunExistsError               a run of that name is recorded already
-    │   ├── RunNotFoundError (LookupError)  no run, or several, of that name
-    │   ├── StepNotFoundError (LookupError)  no step of a run, or attempt of one, is called so
-    │   └── CacheEntryNotFoundError (LookupError)  the same for an entry of the cache
-    └── RunFailedError                   a run ended, and failed
+    └── StateError                       what is kept of runs cannot be read or written
+        ├── RunBusyError                 another process works on the run
+        ├── RunExistsError               a run of that name is recorded already
+        ├── RunNotFoundError (LookupError)  no run, or several, of that name
+        ├── StepNotFoundError (LookupError)  no step of a run, or attempt of one, is called so
+        └── CacheEntryNotFoundError (LookupError)  the same for an entry of the cache
 """
 
 from __future__ import annotations
@@ -395,7 +394,3 @@ class CacheEntryNotFoundError(StateError, LookupError):
     """No entry of the cache has the name that was asked for, or several have it."""
 
     exit_code = 2
-
-
-class RunFailedError(CoulerError):
-    """A run ended, and failed."""

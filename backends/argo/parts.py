@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from couler.backends.argo.names import Names, legal
 from couler.backends.argo.pods import Tree
@@ -63,14 +63,6 @@ def task_names(steps: Sequence[Step]) -> tuple[dict[str, str], Names]:
 def divide(steps: Sequence[Step], names: Names) -> Division:
     """Return how a scope is divided, in time linear in its steps."""
     return _divide(tuple(steps), names, _outer)
-
-
-def part_tasks(division: Division) -> Iterator[tuple[str, ...]]:
-    """Yield the tasks of all parts of a division, each behind those of the parts around it."""
-    for part in division.parts:
-        yield (part.task,)
-        for inner in part_tasks(part.inside):
-            yield (part.task, *inner)
 
 
 _Key: t.TypeAlias = tuple[Kind, str]

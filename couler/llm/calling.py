@@ -293,7 +293,7 @@ class Caller:
             cost=None if price is None else price.cost(*tokens),
             estimated_calls=int(reply.tokens is None),
         )
-        self._ledger.add(prompt.name, usage)
+        self._ledger.add(usage)
         answer = Answer(reply.text, usage, reply.model, reply.finish_reason)
         return Heard(answer, self._problem(prompt, reply, answer, reservation))
 

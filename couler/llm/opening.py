@@ -44,11 +44,6 @@ class OpenedModel:
         return self._ledger.total
 
     @property
-    def usage_by_prompt(self) -> dict[str, Usage]:
-        """The same for each name of a prompt."""
-        return self._ledger.by_prompt
-
-    @property
     def rung(self) -> str | None:
         """How forms of answers are asked for now; None for a replay."""
         return None if isinstance(self._source, Replay) else self._source.rung
@@ -139,7 +134,7 @@ class OpenedModel:
         if not isinstance(self._source, Replay):
             return self._source.call(request, form, in_words=in_words)
         heard = self._source.answer(request)
-        self._ledger.add(request.prompt.name, heard.answer.usage)
+        self._ledger.add(heard.answer.usage)
         return heard
 
 
