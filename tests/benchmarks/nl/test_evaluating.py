@@ -22,7 +22,7 @@ from couler.stages.programs import LoadError, load_program
 from tests.fakes.llm import ScriptedServer
 from tests.nl_benchmark.scripted import script
 
-BENCHMARK = read_benchmark(Path(__file__).parents[1] / "nl_benchmark")
+BENCHMARK = read_benchmark(Path(__file__).parents[2] / "nl_benchmark")
 HEADER = Header(BENCHMARK.digest, "scripted", "here", 0)
 
 RIGHT = {("hello", 0.2): 2, ("hello", 0.6): 0, ("diamond", 0.2): 1, ("diamond", 0.6): 4}

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.cache_simulation.__main__ import main
 
-RUN = Path(__file__).parents[1] / "benchmarks" / "workflows" / "counts.json"
+RUN = Path(__file__).parents[1] / "workflows" / "counts.json"
 
 SWEEP = """
 import couler

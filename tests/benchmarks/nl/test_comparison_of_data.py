@@ -7,7 +7,7 @@ import pytest
 import couler
 from benchmarks.nl.comparison import differences
 from couler import File
-from tests.evaluation.test_comparison import made, run
+from tests.benchmarks.nl.test_comparison import made, run
 
 
 class Images(NamedTuple):

@@ -16,7 +16,7 @@ from couler.box import Isolation, isolation
 from tests.fakes.llm import ScriptedServer
 from tests.nl_benchmark.scripted import script
 
-FOLDER = Path(__file__).parents[1] / "nl_benchmark"
+FOLDER = Path(__file__).parents[2] / "nl_benchmark"
 BENCHMARK = read_benchmark(FOLDER)
 
 needs_box = pytest.mark.skipif(isolation().problem is not None, reason="no box on this system")
