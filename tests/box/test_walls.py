@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 import couler
+from benchmarks.nl.running import run_boxed
 from couler.box import isolation
 from couler.box.build import build_ungated
-from couler.box.running import run_boxed
 from couler.box.walls import NAMESPACES
 from couler.ir.workflow import Workflow
 from tests.box.escapes import Outside, outside

@@ -17,8 +17,8 @@ from benchmarks.nl.comparison import differences
 from benchmarks.nl.items import read_benchmark
 from benchmarks.nl.judging import Judge, diagnosed, reference_workflow
 from benchmarks.nl.runner import BoxRunner, NoRunner
+from benchmarks.nl.running import running_problem
 from couler.box import build_program, check_program, isolation
-from couler.box.running import running_problem
 from couler.generation.prompting import api_card
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.rewrite import map_scopes, map_values, rename_references
@@ -197,6 +197,7 @@ def prompt_files():
     package = Path(couler.__file__).parent
     root = package.parent
     found = [file for file in package.glob("**/prompts/**/*") if file.is_file()]
+    found += (root / "benchmarks" / "nl" / "prompts").glob("*")
     found += (package / "generation" / "snippets").glob("*.py")
     examples = set((root / "examples").glob("**/*.py"))
     found += examples - set((root / "examples" / "from_english").glob("*"))  # what users ask for
