@@ -232,7 +232,7 @@ def test_another_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_walls_that_cannot_be_built_are_no_build(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("couler.box.child._START", "import sys; sys.exit('no Python here')")
+    monkeypatch.setattr("couler.box.build._START", "import sys; sys.exit('no Python here')")
     ending = start_build(HELLO, "workflow.py", Limits())
     assert ending.refused == "no Python here"
 

@@ -102,7 +102,7 @@ def find(
 ) -> t.Callable[..., MissedFiles | None]:
     """Look for what a run of the emulated cluster has missed."""
     monkeypatch.setattr(ArgoBackend, "entries", lambda *_: MemoEntries(cluster.api()))
-    monkeypatch.setattr("couler.control.missed_files.recorded_connection", lambda _: None)
+    monkeypatch.setattr("couler.control.watching.recorded_connection", lambda _: None)
     run = t.cast("RunRecord", _Run())
 
     def look(*steps: StepRecord) -> MissedFiles | None:

@@ -73,8 +73,8 @@ class EmulatedCluster:
 def emulated_cluster(folder: Path) -> Iterator[EmulatedCluster]:
     """Serve a cluster, which has no controller that has to do with pods or must hear of them."""
     cluster = EmulatedCluster(folder)
-    busy = mock.patch("couler.backends.argo.controller_wait.BUSY_S", 0.0)
-    hears = mock.patch("couler.backends.argo.controller_wait.HEARS_S", 0.0)
+    busy = mock.patch("couler.backends.argo.cluster_restart.BUSY_S", 0.0)
+    hears = mock.patch("couler.backends.argo.cluster_restart.HEARS_S", 0.0)
     template_heard = mock.patch("couler.backends.argo.remote.TEMPLATE_HEARD_S", 0.0)
     with busy, hears, template_heard, cluster.server:
         yield cluster

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from couler.backends.airflow import AirflowBackend
-from couler.backends.base import unsupported_uses
+from couler.backends.base import ignored_features, ignored_notes, unsupported_uses
 from couler.ir.artifacts import FileSettings, LogSettings
 from couler.ir.base import FrozenDict, Node
 from couler.ir.defaults import resolve_defaults
@@ -153,6 +153,15 @@ MEANINGLESS: dict[str, tuple[str, str]] = {
     "Job.local": ("feature: job-with-local-form", LOCAL_FORM),
     "LocalForm.outputs": ("feature: output-json-path-with-local-form", LOCAL_FORM),
     "LogSettings.keep": ("more: log-of-a-step", OWN_KEEPING),
+    **dict.fromkeys(
+        (
+            "Workflow.keep_s",
+            "RunSettings.retention",
+            "Schedule.keep_succeeded",
+            "Schedule.keep_failed",
+        ),
+        ("more: schedule", "the note names the feature, which the other fields state as well"),
+    ),
     "Output.type": ("feature: foreach-over-output", "what a step maps over is read as a list"),
     "Retention.after_failure_s": ("more: schedule", OWN_KEEPING),
     "Retention.after_success_s": ("more: schedule", OWN_KEEPING),
@@ -193,7 +202,8 @@ def told(workflow: Workflow) -> tuple[str, tuple[str, ...]] | None:
     if any(one.severity == "error" for one in BACKEND.check(resolved, TARGET)):
         return None
     artifact = BACKEND.compile(resolved, TARGET)
-    return artifact.to_text(), artifact.notes
+    ignored = ignored_notes(BACKEND.name, ignored_features(resolved, BACKEND, TARGET))
+    return artifact.to_text(), (*ignored, *artifact.notes)
 
 
 def dropped(name: str) -> set[str]:

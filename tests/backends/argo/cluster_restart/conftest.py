@@ -107,7 +107,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of restarts."""
     clock = Clock()
-    monkeypatch.setattr("couler.backends.argo.controller_wait.time", clock)
+    monkeypatch.setattr("couler.backends.argo.cluster_restart.time", clock)
     return clock
 
 
