@@ -9,7 +9,8 @@ from datetime import datetime
 
 from couler.backends.airflow.caching import MARK
 from couler.backends.airflow.doubts import find_output
-from couler.backends.airflow.outputs import RUN_OUTPUTS
+from couler.backends.airflow.lower import lowered
+from couler.backends.airflow.outputs import RUN_OUTPUTS, declare_results
 from couler.backends.airflow.places import (
     Spot,
     axis,
@@ -19,7 +20,6 @@ from couler.backends.airflow.places import (
     last_steps,
     own_name,
 )
-from couler.backends.airflow.run_shape import RunShape
 from couler.backends.airflow.task_states import (
     BAD,
     Instance,
@@ -29,6 +29,7 @@ from couler.backends.airflow.task_states import (
     open_status,
 )
 from couler.backends.remote import ENDS, Json
+from couler.ir.graph import Graph
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.status import State, failed_leaves
 from couler.ir.values import StepRef
@@ -422,3 +423,30 @@ def _with_defaults(step: Step, stand: Stand) -> Stand:
         if one.default is not None
     }
     return replace(stand, outputs=defaults)
+
+
+class Shape(t.NamedTuple):
+    """A scope."""
+
+    graph: Graph
+    steps: tuple[Step, ...]
+    """Each after those that it waits for."""
+    names: frozenset[str]
+
+
+class RunShape:
+    """A workflow as Airflow runs it."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = declare_results(lowered(workflow))
+        self._scopes: dict[int, tuple[tuple[Step, ...], Shape]] = {}
+
+    def of(self, steps: tuple[Step, ...]) -> Shape:
+        """Return a scope; it is looked for once."""
+        known = self._scopes.get(id(steps))
+        if known is None:
+            by_name, graph = {step.name: step for step in steps}, Graph.of(steps)
+            ordered = tuple(by_name[name] for name in graph.topological_order)
+            # The steps are kept as well, so that no others can come to be in their place.
+            known = self._scopes[id(steps)] = steps, Shape(graph, ordered, frozenset(by_name))
+        return known[1]

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from couler.backends.airflow.ends import RUN_STATUS
-from couler.backends.airflow.instances import Found, RunSteps, around
+from couler.backends.airflow.instances import Found, RunShape, RunSteps, around
 from couler.backends.airflow.last_tasks import goes_on_soon
 from couler.backends.airflow.rest import RunApi, time_of
 from couler.backends.airflow.run_note import all_cuts, is_marked
-from couler.backends.airflow.run_shape import RunShape
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.backends.airflow.try_ends import TryEnd, end_of_try
 from couler.backends.remote import (

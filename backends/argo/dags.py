@@ -9,10 +9,9 @@ from couler.backends.argo import no_files, pods
 from couler.backends.argo.depends import StartRules
 from couler.backends.argo.expressions import tag
 from couler.backends.argo.file_locations import AT, INDEX, is_item_wrapper
-from couler.backends.argo.leaves import Hole, Leaves
+from couler.backends.argo.leaves import Hole, Leaves, merge
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.names import Names
-from couler.backends.argo.overrides import merge
 from couler.backends.argo.parts import is_divided, task_names
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import OutputRenderer, Renderer, global_name, row_field
@@ -22,7 +21,7 @@ from couler.backends.argo.templates import file_outputs, key_parameter
 from couler.ir.actions import TemplateCall
 from couler.ir.values import ParamRef, StepRef, walk
 from couler.ir.wire import is_file
-from couler.ir.workflow import Group, Input, Output, Step
+from couler.ir.workflow import Group, Hook, Input, Output, Step
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.child_runs import RunPart
@@ -270,8 +269,6 @@ class Scopes:
         if arguments:
             task["arguments"] = arguments
         if step.hooks:
-            from couler.backends.argo.hooks import hooks
-
             task["hooks"] = hooks(step.hooks, renderer.status_of(step), renderer, self._leaves)
         if step.engine:
             return merge(task, step.engine.get("argo", {}).get("task", {}))
@@ -391,4 +388,32 @@ def _output(
     tree: Tree = {"name": output.name, "valueFrom": {"expression": text}}
     if kept is not None:
         tree["globalName"] = kept[output.name]
+    return tree
+
+
+AT_END = "exit"
+"""Name of the one hook that Argo runs without an expression, so no other can have it."""
+
+
+def hooks(given: Sequence[Hook], status: str, renderer: Renderer, leaves: Leaves) -> Tree:
+    """Return the `hooks` of a task or of a workflow."""
+    from couler.backends.argo.own import state_condition
+
+    tree: Tree = {}
+    taken = {hook.step.name for hook in given}
+    for hook in given:
+        entry: Tree = {
+            "expression": state_condition(hook.when, status),
+            **leaves.template_of(hook.step),
+        }
+        parameters = [
+            {"name": hole.name, "value": renderer.text(hole.text, hook.step, hole.type)}
+            for hole in leaves.arguments(hook.step)
+        ]
+        if parameters:
+            entry["arguments"] = {"parameters": parameters}
+        name = hook.step.name
+        while name == AT_END or (name != hook.step.name and name in taken):
+            name += "-hook"
+        tree[name] = entry
     return tree

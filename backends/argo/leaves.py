@@ -11,12 +11,12 @@ from couler.backends.argo.large import way_of_arguments, way_of_script
 from couler.backends.argo.listing import listed_text
 from couler.backends.argo.metrics import is_hole, label_hole, value_hole
 from couler.backends.argo.names import Names, input_place
-from couler.backends.argo.overrides import merge
 from couler.backends.argo.places import Filled
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import TAG_SAFE
 from couler.backends.argo.resources import value_names
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
+from couler.backends.argo.tags import Tagged
 from couler.backends.argo.templates import TemplateOptions, build_template
 from couler.backends.argo.text import has_tag
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
@@ -425,3 +425,26 @@ def all_plain(words: tuple[Text, ...]) -> bool:
 
 _NO_SETTINGS = _settings_key(Step(name="any", action=Container(image="any")), {})
 """Equal to the key of a step that was given settings, but none other than the defaults."""
+
+
+def merge(tree: Tree, overrides: Mapping[str, t.Any]) -> Tree:
+    """Return a tree with an escape hatch's content merged in: objects by key, the rest replaced."""
+    merged = dict(tree)
+    for key, value in overrides.items():
+        old = merged.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            merged[key] = merge(old, value)
+        else:
+            merged[key] = _meant(value)
+    return merged
+
+
+def _meant(value: object) -> t.Any:
+    """An override as it is; its tags are meant for Argo."""
+    if isinstance(value, str):
+        return Tagged(value)
+    if isinstance(value, Mapping):
+        return {key: _meant(inner) for key, inner in value.items()}
+    if isinstance(value, tuple | list):
+        return [_meant(inner) for inner in value]
+    return value

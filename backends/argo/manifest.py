@@ -14,10 +14,9 @@ from couler.backends.argo.cachekey import DEFAULT_MAPS, map_name
 from couler.backends.argo.dags import Scopes
 from couler.backends.argo.expressions import json_literal, tag
 from couler.backends.argo.kept import read_where_kept
-from couler.backends.argo.leaves import Leaves, holes_of_metrics
+from couler.backends.argo.leaves import Leaves, holes_of_metrics, merge
 from couler.backends.argo.lower import lower, steps_read_at_exit
 from couler.backends.argo.names import Names, TemplateNames
-from couler.backends.argo.overrides import merge
 from couler.backends.argo.own import facts_of_run
 from couler.backends.argo.parts import (
     ENDS_TEMPLATE,
@@ -331,7 +330,7 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
         templates.append(limit_template(options.helper_image))
     own_hooks: Tree = {}
     if workflow.hooks:
-        from couler.backends.argo.hooks import hooks
+        from couler.backends.argo.dags import hooks
 
         own_hooks = hooks(workflow.hooks, "workflow.status", Renderer(view, {}, ""), leaves)
     owners = {**dict(scopes.owners()), **dict(leaves.owners())}

@@ -29,17 +29,7 @@ from couler.ir.locks import locks_of
 from couler.ir.manifests import thawed
 from couler.ir.storage import Volume
 from couler.ir.wire import is_file
-from couler.ir.workflow import (
-    Container,
-    Group,
-    Http,
-    Input,
-    Job,
-    Output,
-    Script,
-    Step,
-    Suspend,
-)
+from couler.ir.workflow import Container, Group, Http, Input, Job, Output, Script, Step, Suspend
 
 DESCRIPTION = "workflows.argoproj.io/description"
 """Annotation that Argo shows to people."""

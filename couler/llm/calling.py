@@ -15,7 +15,6 @@ from couler.llm.call_log import CallLog
 from couler.llm.counting import likely_tokens, most_tokens
 from couler.llm.dialogue import Answer, Heard, Message, Prompt, Usage
 from couler.llm.endpoint import Endpoint, Failed, Json, Replied
-from couler.llm.ledger import Ledger
 from couler.llm.recording import Request
 from couler.llm.reply import Reply
 from couler.llm.settings import LlmSettings
@@ -351,3 +350,16 @@ def _usage_json(usage: Usage) -> Json:
         "cost": usage.cost,
         "estimated": bool(usage.estimated_calls),
     }
+
+
+class Ledger:
+    """Adds up what calls took."""
+
+    def __init__(self, *, is_priced: bool) -> None:
+        self.total = Usage(cost=0.0 if is_priced else None)
+        self._lock = threading.Lock()
+
+    def add(self, usage: Usage) -> None:
+        """Take in a call."""
+        with self._lock:
+            self.total += usage

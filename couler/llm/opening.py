@@ -12,8 +12,8 @@ from pathlib import Path
 from couler.errors import ConfigurationError, ModelAnswerError
 from couler.llm.budget import Budget
 from couler.llm.call_log import CallLog
+from couler.llm.calling import Ledger
 from couler.llm.dialogue import Answer, Heard, M, Message, Parsed, Prompt, Usage
-from couler.llm.ledger import Ledger
 from couler.llm.masking import Mask
 from couler.llm.recording import Recorder, Replay, Request
 from couler.llm.settings import LlmSettings, check_temperature
