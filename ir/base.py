@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import typing as t
 
 from pydantic import (
@@ -86,6 +87,13 @@ class Node(BaseModel):
     """Base of everything in the IR: immutable, exact about types, closed to unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+    @classmethod
+    def model_rebuild(cls, **options: t.Any) -> bool | None:
+        """Build the model, at its first use, with the names of its own module."""
+        # By default pydantic prefers names of the module that happens to use it first.
+        options["_types_namespace"] = vars(sys.modules[cls.__module__])
+        return super().model_rebuild(**options)
 
     def gives(self, fields: frozenset[str]) -> bool:
         """Return whether it was given one of these fields; those that were not have defaults."""

@@ -48,9 +48,6 @@ class Not(Variant):
 
 Condition = t.Annotated[Compare | And | Or | Not, ModelField(discriminator="kind")]
 
-for _model in (And, Or, Not):
-    _model.model_rebuild()
-
 _ORDERINGS: dict[str, Callable[[t.Any, t.Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,

@@ -139,9 +139,6 @@ Value = t.Annotated[
 Text: t.TypeAlias = str | Value
 """Text that reaches a process: a plain string, or a value written as on the wire."""
 
-for _model in (RoundRef, Field, OrElse, FirstOf, Range, Template):
-    _model.model_rebuild()
-
 
 _LEAVES = frozenset((Literal, ParamRef, StepRef, ItemRef, RunRef, OwnRef))
 
