@@ -23,6 +23,7 @@ from couler.dsl.checks import installed_engines
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.serialize import to_tree
 from couler.ir.verify import verify
+from couler.ir.workflow import Workflow
 from couler.stages.programs import LoadError, load_program
 
 _ALSO = ("couler.argo", "couler.stages.programs")
@@ -122,6 +123,7 @@ def _import_everything() -> None:
                 importlib.import_module(module.name)
     for name in (*_ALSO, *_LATER):
         importlib.import_module(name)
+    Workflow.model_rebuild()  # which loads plugins of pydantic
     installed_engines()  # it reads what is installed, and remembers it
 
 
