@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -323,6 +323,18 @@ def test_items_that_came_to_nothing_before_a_run_was_cancelled() -> None:
 
 
 # times and outputs ---------------------------------------------------------------------------
+
+
+def test_what_holds_others_takes_as_long_as_they() -> None:
+    late = NOON + timedelta(minutes=3)
+    tasks = {
+        ("m", 0): Task("success", started=NOON, finished=NOON + timedelta(minutes=1)),
+        ("m", 1): Task("failed", started=NOON + timedelta(minutes=1), finished=late),
+        ("m-lists", -1): Task("upstream_failed", started=late, finished=late),
+    }
+    table = TaskTable(tasks, has_failed=True, was_cancelled=False)
+    whole = RunSteps(KNOWN, table, lambda _: None).found["m"]
+    assert (whole.started, whole.finished) == (NOON, late)
 
 
 def test_a_step_whose_wrapper_took_an_entry_is_cached() -> None:
