@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 import couler
 from couler import stages
@@ -36,15 +35,13 @@ def job(number: int) -> object:
     )
 
 
-@pytest.mark.parametrize("format", ["yaml", "json"])
-def test_a_thousand_calls_of_one_function_make_one_container_template(format: str) -> None:
+def test_a_thousand_calls_of_one_function_make_one_container_template() -> None:
     with couler.Workflow("thousand") as workflow:
         for number in range(1000):
             job(number)
     target = Target(profile="argo-minimal-crd")
-    text = stages.compile(workflow, "argo", target=target, format=format).to_text()
-    manifest = yaml.safe_load(text) if format == "yaml" else json.loads(text)
-    templates = manifest["spec"]["templates"]
+    text = stages.compile(workflow, "argo", target=target, format="json").to_text()
+    templates = json.loads(text)["spec"]["templates"]
     containers = [template for template in templates if "container" in template]
     [main] = [template for template in templates if "dag" in template]
     assert [template["name"] for template in containers] == ["job"]

@@ -43,7 +43,14 @@ def check_limits(made: Tree) -> int:
     return sum(len(template.get("dag", {}).get("tasks", ())) for template in templates)
 
 
-@pytest.mark.parametrize(("count", "width"), [(201, 10), (1000, 20), (1000, 100), (300, 300)])
+@pytest.mark.parametrize(
+    ("count", "width"),
+    [
+        (201, 10),
+        (300, 300),
+        *(pytest.param(1000, width, marks=pytest.mark.slow) for width in (20, 100)),
+    ],
+)
 def test_steps_that_fit_into_one_object_stay_in_one(count: int, width: int) -> None:
     [made] = objects(count, width)
     assert made["kind"] == "Workflow"
@@ -68,6 +75,7 @@ def test_what_parts_take_is_measured(workflow: Workflow) -> None:
     assert sum(map(check_limits, found)) >= len(workflow.steps)
 
 
+@pytest.mark.slow
 def test_what_is_handed_on_between_runs_counts_in_the_first() -> None:
     workflow = many_outputs(600, 100, 6)
     told = (
@@ -153,14 +161,8 @@ def test_more_are_put_into_several(count: int, width: int) -> None:
         assert argo_schema.problems(definitions[0]) == []
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        "chains",
-        pytest.param("out", marks=pytest.mark.slow),
-        pytest.param("in", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["chains", "out", "in"])
 def test_fans_of_some_thousands_fit(shape: str) -> None:
     def step(name: str, *after: str) -> Step:
         action = Container(image="busybox", command=("true",))

@@ -118,6 +118,7 @@ def test_time_limit_leaves_nothing(fault_run: FaultRun) -> None:
 LEAVES = "setsid sleep 60 9>&- & sleep 0.1; "
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault_run",
     [

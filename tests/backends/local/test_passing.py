@@ -111,7 +111,16 @@ def chain(bench: Bench, **fields: t.Any) -> Workflow:
     return bench.flow(a, b, c, end, **fields)
 
 
-@pytest.mark.parametrize("need", ["reader", "output", "handler", "condition", "foreach", "nobody"])
+@pytest.mark.parametrize(
+    "need",
+    [
+        *("reader", "output", "nobody"),
+        *(
+            pytest.param(need, marks=pytest.mark.slow)
+            for need in ("handler", "condition", "foreach")
+        ),
+    ],
+)
 def test_what_something_else_needs_runs(bench: Bench, need: str) -> None:
     fields: dict[str, t.Any] = {}
     a, c = bench.make("a"), bench.make("c", "a", kib=1)
@@ -258,6 +267,7 @@ def test_the_default_keeps_what_saves_all_before_it(bench: Bench) -> None:
         assert run.passed == {"load", "clean"}
 
 
+@pytest.mark.slow
 def test_the_default_learns_which_end_of_a_chain_changes(bench: Bench) -> None:
     """There is room for one of the files, and the last is asked for once."""
     scale = bench.make("scale", "load", seconds=0.8)

@@ -81,9 +81,8 @@ def killed(tmp_path: Path) -> Iterator[Callable[[Workflow], Killed]]:
         one.couler("cancel", "latest").wait()
 
 
-@pytest.mark.parametrize(
-    "where", ["sidecars", pytest.param("init_containers", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["init_containers", "sidecars"])
 def test_what_cleared_its_environment_is_ended_with_its_run(
     where: str, mark: str, killed: Callable[[Workflow], Killed]
 ) -> None:
