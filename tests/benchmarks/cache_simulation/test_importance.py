@@ -78,9 +78,6 @@ def test_reconstruction_ends_at_what_is_kept() -> None:
     assert both(reconstruction_cost, graph, "o1", "o1", "o2") == (162.0, 163.0)
 
 
-# Equations 4 and 5 ------------------------------------------------------------------------------
-
-
 # V and Equation 6 -------------------------------------------------------------------------------
 
 
