@@ -38,7 +38,7 @@ from couler.ir.policies import Profile
 from couler.ir.values import StepRef
 from couler.ir.workflow import Container, Step, Workflow
 from couler.optimizers.estimate import critical_path
-from couler.optimizers.partitioning import TaskGraph
+from couler.optimizers.partitioning.model import TaskGraph
 
 WIDTH = 50
 """Steps in a layer."""

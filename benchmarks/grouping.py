@@ -45,23 +45,17 @@ from workloads import fibonacci_runs, pipelines
 from workloads.options import Options
 
 from couler.errors import ConfigurationError, CoulerError
-from couler.optimizers.grouping import (
-    CONNECTION,
-    Costs,
-    Group,
-    Grouping,
-    Image,
-    Platform,
-    Problem,
+from couler.optimizers.grouping.methods import group_operators
+from couler.optimizers.grouping.problem import CONNECTION, Costs, Group, Grouping, Image, Problem
+from couler.optimizers.grouping.simulation import Platform, simulate
+from couler.optimizers.grouping.solution import (
     Solution,
-    group_operators,
     is_acyclic,
+    lost_seconds,
+    numbers_of,
     price,
-    simulate,
     violations,
 )
-from couler.optimizers.grouping.solution import numbers_of
-from couler.optimizers.grouping.timing import lost_seconds
 
 LOST_COST = 20.0
 DRAWS, DRAWS_QUICK = 5, 2

@@ -36,18 +36,16 @@ from workloads import graphs, wfformat
 from workloads.options import parse, parser_of
 
 from couler.errors import SerializationError
-from couler.optimizers.partitioning import (
-    Partition,
-    TaskGraph,
+from couler.optimizers.partitioning.measure import (
     cut_bytes,
     cut_edges,
     is_acyclic,
     lower_bound,
     makespan,
-    paper_partition,
-    partition,
     start_times,
 )
+from couler.optimizers.partitioning.methods import paper_partition, partition
+from couler.optimizers.partitioning.model import Partition, TaskGraph
 
 REAL_BUDGET = {"steps": 50}
 RANDOM_BUDGET = {"steps": 200}

@@ -18,8 +18,7 @@ from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
 
 if t.TYPE_CHECKING:
-    from couler.optimizers.estimate import Figure
-    from couler.optimizers.step_times import StepTime, StepTimes
+    from couler.optimizers.estimate import Figure, StepTime, StepTimes
 
 Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
 """Gives what a workflow takes of the engine; None for one that it cannot run anyway."""

@@ -27,7 +27,7 @@ class Clock:
         """Return when each step of a scope starts and ends, in seconds from the scope's start."""
         index = {step.name: number for number, step in enumerate(steps)}
         before = [[index[one] for one in predecessors(step) if one in index] for step in steps]
-        from couler.optimizers.partitioning import start_times  # only where times are known
+        from couler.optimizers.partitioning.measure import start_times
 
         counts = item_counts(steps)
         seconds = [self.seconds(step, counts.get(step.name, 1)) for step in steps]

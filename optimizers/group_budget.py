@@ -10,7 +10,8 @@ from couler.errors import BudgetError
 from couler.ir.sizes import Limits
 from couler.ir.walk import predecessors, references
 from couler.ir.workflow import Step
-from couler.optimizers.partitioning import Partition, TaskGraph, partition
+from couler.optimizers.partitioning.methods import partition
+from couler.optimizers.partitioning.model import Partition, TaskGraph
 from couler.optimizers.step_graph import ScopeGraph
 
 _TRIES = 12

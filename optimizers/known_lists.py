@@ -31,7 +31,7 @@ _BEFORE_THE_RUN = RunFacts("", "")
 
 def with_known_lists(workflow: Workflow) -> Workflow:
     """Return the workflow with lists in the place of what foreaches make of parameters."""
-    views = _views(workflow)
+    views = known_views(workflow, _defaults(workflow.parameters))
     return map_scopes(
         workflow,
         lambda scope: tuple(_with_lists(step, views[scope.key]) for step in scope.steps),
@@ -57,9 +57,9 @@ def _on_failure(workflow: Workflow) -> set[str]:
     return {one.name for one in workflow.exit_handlers if one.on == "failure"}
 
 
-def _views(workflow: Workflow) -> Mapping[ScopeKey, View]:
-    """Return for each scope what is known in it: parameters, and inputs made of them."""
-    own = View(_BEFORE_THE_RUN, parameters=_defaults(workflow.parameters))
+def known_views(workflow: Workflow, parameters: Mapping[str, Stored]) -> Mapping[ScopeKey, View]:
+    """Return for each scope what is known in it: some parameters, and inputs made of what is."""
+    own = View(_BEFORE_THE_RUN, parameters=parameters)
     found: dict[ScopeKey, View] = {}
     for scope in scopes(workflow):  # outer before inner
         found[scope.key] = own
@@ -67,7 +67,7 @@ def _views(workflow: Workflow) -> Mapping[ScopeKey, View]:
             continue
         around, known = found[scope.key_around], dict[str, Stored]()
         for given in scope.owner.inputs:
-            if given.value is not None and _is_made_of(given.value, around):
+            if given.value is not None and is_made_of(given.value, around):
                 with contextlib.suppress(*VALUE_ERRORS):  # they fail the group
                     known[given.name] = bind_input(given, around)
         found[scope.key] = View(_BEFORE_THE_RUN, parameters=known)
@@ -83,13 +83,13 @@ def _defaults(declared: tuple[Parameter, ...]) -> dict[str, Stored]:
     return found
 
 
-def _is_made_of(value: Value, view: View) -> bool:
+def is_made_of(value: Value, view: View) -> bool:
     """Return whether a value reads nothing but what is known."""
     if isinstance(value, ParamRef):
         return value.name in view.parameters
     if isinstance(value, StepRef | ItemRef | RoundRef | RunRef | OwnRef):
         return False
-    return all(_is_made_of(inner, view) for inner in parts_of(value))
+    return all(is_made_of(inner, view) for inner in parts_of(value))
 
 
 def _with_lists(step: Step, view: View) -> Step:
@@ -100,7 +100,7 @@ def _with_lists(step: Step, view: View) -> Step:
 
 
 def _known_list(value: Value, view: View) -> Value:
-    if is_known(value) or not _is_made_of(value, view):
+    if is_known(value) or not is_made_of(value, view):
         return value
     try:
         items = elements(resolve(value, view))

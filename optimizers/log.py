@@ -13,8 +13,7 @@ from couler.ir.workflow import Workflow
 
 if t.TYPE_CHECKING:
     from couler.optimizers.diff import Change
-    from couler.optimizers.estimate import Figure
-    from couler.optimizers.step_times import StepTimes
+    from couler.optimizers.estimate import Figure, StepTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class PassRecord:
     @cached_property
     def known_times(self) -> StepTimes:
         """How long steps take after the pass, by what it and those before it know."""
-        from couler.optimizers.step_times import times_after
+        from couler.optimizers.estimate import times_after
 
         return times_after(self)
 

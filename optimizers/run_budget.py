@@ -10,7 +10,8 @@ from couler.errors import BudgetError
 from couler.ir.sizes import Costs, Footprint, Limits
 from couler.ir.walk import references
 from couler.ir.workflow import Step, Workflow
-from couler.optimizers.partitioning import Partition, TaskGraph, loads
+from couler.optimizers.partitioning.measure import loads
+from couler.optimizers.partitioning.model import Partition, TaskGraph
 from couler.optimizers.step_graph import processes, step_graph, steps_inside
 
 _WORDS = {"pods": "steps that run a process", "bytes": "bytes as stored"}

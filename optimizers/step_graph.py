@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from couler.ir.walk import explicit_dependencies, references
 from couler.ir.workflow import Group, Step
 from couler.optimizers.durations import Clock, item_counts, known_seconds, lasting_as
-from couler.optimizers.partitioning import TaskGraph
+from couler.optimizers.partitioning.model import TaskGraph
 
 
 def step_graph(steps: Sequence[Step], costs: Mapping[str, Sequence[int]]) -> TaskGraph:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from couler.optimizers.grouping import Grouping, Problem
+from couler.optimizers.grouping.problem import Grouping, Problem
 
 MOST_PROCESSES = 2
 

@@ -17,7 +17,15 @@ import itertools
 import random
 import typing as t
 
-from couler.optimizers.grouping import CONNECTION, Costs, Edge, Image, Limits, Operator, Problem
+from couler.optimizers.grouping.problem import (
+    CONNECTION,
+    Costs,
+    Edge,
+    Image,
+    Limits,
+    Operator,
+    Problem,
+)
 
 Topology: t.TypeAlias = t.Literal["line", "parallel"]
 TOPOLOGIES: tuple[Topology, ...] = ("line", "parallel")

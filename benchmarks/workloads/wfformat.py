@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.cache_simulation.wfformat import read_wfformat
 from couler.caching.graph import ArtifactGraph
-from couler.optimizers.partitioning import TaskGraph
+from couler.optimizers.partitioning.model import TaskGraph
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "wfinstances"
 """Where the instances are if no folder is named; benchmarks leave them out where it is missing."""

@@ -9,8 +9,7 @@ from dataclasses import replace
 from couler.cluster.model import Cluster, Speed
 from couler.ir.wording import power_text
 from couler.operations.throughput import Rate
-from couler.optimizers.placement.learning import Learned
-from couler.optimizers.placement.scaling import scaled_speeds
+from couler.optimizers.placement.learning import Learned, scaled_speeds
 
 _HEADER = ("model", "group", "stated", "learned", "")
 

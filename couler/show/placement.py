@@ -7,8 +7,7 @@ import typing as t
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from couler.show.columns import assign_columns
-from couler.show.levels import Levels, Link, arrange_levels
+from couler.show.levels import Levels, Link, arrange_levels, assign_columns
 from couler.show.measure import fit, text_width
 from couler.show.scene import Box, Edge, Layer
 from couler.show.text import one_line

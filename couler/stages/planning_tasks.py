@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from couler.errors import GroupingError
-from couler.optimizers.grouping import domain_text, problem_text
+from couler.optimizers.grouping.planner import domain_text, problem_text
 from couler.optimizers.passes.group import Group
 from couler.stages.planning import Plan
 

@@ -11,9 +11,10 @@ from couler.ir.policies import Profile, Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.workflow import Step
 from couler.optimizers.grouped.run_group import BY_PROCESSORS
-from couler.optimizers.grouping import Limits, Operator
-from couler.optimizers.grouping.pods import (
+from couler.optimizers.grouping.problem import (
     SILENT_AT_ONCE,
+    Limits,
+    Operator,
     busy_seconds,
     chains,
     fit_at_once,

@@ -10,7 +10,7 @@ from couler.ir.workflow import Container, Script, Step
 from couler.optimizers.grouped.lowering import definition_bytes
 from couler.optimizers.grouped.needs import cpu_of, gpus_of, memory_of, operator_of
 from couler.optimizers.grouped.sharing import PYTHONS, Kinds, key_of, program_of, why_not
-from couler.optimizers.grouping import Costs, Edge, Image, Limits, Operator, Problem
+from couler.optimizers.grouping.problem import Costs, Edge, Image, Limits, Operator, Problem
 
 __all__ = ["RUNNER_BYTES", "Images", "ScopeProblem", "images_of", "scope_problem"]
 

@@ -14,7 +14,7 @@ from couler.ir.walk import Scope, ScopeKey, output_references, references, scope
 from couler.ir.workflow import Output, Step, Workflow
 from couler.optimizers.grouped.lowering import lower
 from couler.optimizers.grouped.sharing import Kinds
-from couler.optimizers.grouping import Limits
+from couler.optimizers.grouping.problem import Limits
 
 __all__ = ["Read", "ScopeRewrite", "read_from_outside"]
 

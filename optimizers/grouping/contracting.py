@@ -7,9 +7,13 @@ import random
 from collections.abc import Iterable, Sequence
 
 from couler.optimizers.grouping.problem import Problem
-from couler.optimizers.grouping.solution import common_images
+from couler.optimizers.grouping.solution import (
+    common_images,
+    group_seconds,
+    longest_path_s,
+    work_seconds,
+)
 from couler.optimizers.grouping.timed_groups import update_ends
-from couler.optimizers.grouping.timing import group_seconds, longest_path_s, work_seconds
 from couler.optimizers.partitioning.circles import topological_order
 
 MOST_PARTNERS = 8

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 from couler.errors import ConfigurationError, GroupingError
 from couler.optimizers.grouping.contraction import ContractedGroups
-from couler.optimizers.grouping.pods import Pod
-from couler.optimizers.grouping.problem import Problem
-from couler.optimizers.grouping.solution import Solution, assemble, numbers_of, price
-from couler.optimizers.grouping.timing import longest_path_s
+from couler.optimizers.grouping.problem import Pod, Problem
+from couler.optimizers.grouping.solution import (
+    Solution,
+    assemble,
+    longest_path_s,
+    numbers_of,
+    price,
+)
 
 __all__ = ["ConvexGroups"]
 
@@ -152,7 +156,7 @@ class _Program:
         self.rounding += problem.costs.per_lost_s * 2 * len(took) / PER_UNIT + 1 / PER_UNIT
 
     def _keep_busy(self, label: tuple[int, int], begin: t.Any, end: t.Any) -> None:
-        """Let a group take as long as `couler.optimizers.grouping.pods.busy_seconds` says."""
+        """Let a group take as long as `couler.optimizers.grouping.problem.busy_seconds` says."""
         own = {node: places[label] for node, places in enumerate(self.at) if label in places}
         some = {node: self.problem.operators[node] for node in own}
         limits = self.problem.limits

@@ -3,22 +3,106 @@
 from __future__ import annotations
 
 import dataclasses
+import random
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from couler.optimizers.grouping.baselines import fitting
 from couler.optimizers.grouping.contracting import Contracting
-from couler.optimizers.grouping.convex import split_by_level
 from couler.optimizers.grouping.moving import move_operators
 from couler.optimizers.grouping.problem import Costs, Problem
 from couler.optimizers.grouping.solution import (
     Solution,
+    assemble,
     assemble_members,
     order_of_groups,
     price,
     solved,
 )
+from couler.optimizers.partitioning.circles import quotient_edges, strong_components
 
-__all__ = ["GreedyGroups", "greedy_groups"]
+
+def split_by_level(problem: Problem, groups: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Take groups that wait for each other apart, so that none do; the others stay as they are."""
+    group_of = [0] * len(problem.operators)
+    for number, some in enumerate(groups):
+        for node in some:
+            group_of[node] = number
+    waits = quotient_edges(problem.predecessors, group_of, len(groups))
+    circle_of = strong_components(waits)
+    sizes = Counter(circle_of)
+    level = [0] * len(problem.operators)
+    for node in problem.order:
+        circle = circle_of[group_of[node]]
+        if sizes[circle] > 1:
+            level[node] = max(
+                (
+                    level[one] + (group_of[one] != group_of[node])
+                    for one in problem.predecessors[node]
+                    if circle_of[group_of[one]] == circle
+                ),
+                default=0,
+            )
+    found: dict[tuple[int, int], list[int]] = {}
+    for node in problem.order:
+        found.setdefault((group_of[node], level[node]), []).append(node)
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class NoGroups:
+    """Each operator by itself, in the image that costs least. O(n i) for i images."""
+
+    def solve(self, problem: Problem) -> Solution:
+        """Return the grouping."""
+        return solved(problem, assemble_members(problem, [[node] for node in problem.order]))
+
+
+@dataclass(frozen=True, slots=True)
+class RandomGroups:
+    """The random baseline of the paper."""
+
+    # Automated Planning for Optimal Data Pipeline Instantiation, section 4.3.
+
+    seed: int = 0
+
+    def solve(self, problem: Problem) -> Solution:
+        """Return the grouping."""
+        draw = random.Random(self.seed)
+        left = dict.fromkeys(range(len(problem.operators)))
+        groups: list[tuple[int, list[int]]] = []
+        while left:
+            runs: dict[int, list[int]] = {}
+            for node in left:
+                for image in problem.allowed[node]:
+                    runs.setdefault(image, []).append(node)
+            image = draw.choice(sorted(runs))
+            chosen = draw.sample(runs[image], draw.randint(1, len(runs[image])))
+            members = fitting(problem, chosen)
+            groups.append((image, members))
+            for node in members:
+                del left[node]
+        if problem.mode == "streaming":
+            return solved(problem, assemble(problem, groups))
+        image_of = {node: image for image, members in groups for node in members}
+        split = split_by_level(problem, [members for _, members in groups])
+        return solved(
+            problem, assemble(problem, [(image_of[members[0]], members) for members in split])
+        )
+
+
+def fitting(problem: Problem, members: list[int]) -> list[int]:
+    """Return those operators that fit into a pod, the first ones first."""
+    totals = [0.0] * len(problem.held)
+    found = []
+    for node in members:
+        sums = [
+            total + amounts[node] for total, (amounts, _) in zip(totals, problem.held, strict=True)
+        ]
+        if all(one <= limit for one, (_, limit) in zip(sums, problem.held, strict=True)):
+            totals = sums
+            found.append(node)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ import types
 import typing as t
 from collections.abc import Callable, Mapping
 
-from couler.optimizers.grouping.baselines import NoGroups, RandomGroups
 from couler.optimizers.grouping.contraction import ContractedGroups
 from couler.optimizers.grouping.cp_sat import ConvexGroups
-from couler.optimizers.grouping.greedy import GreedyGroups
+from couler.optimizers.grouping.greedy import GreedyGroups, NoGroups, RandomGroups
 from couler.optimizers.grouping.milp import OptimalGroups
 from couler.optimizers.grouping.planner import PlannedGroups
 from couler.optimizers.grouping.problem import CONNECTION, NODE, Problem

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from couler.optimizers.grouping.moved_groups import Groups, MixedGroups
 from couler.optimizers.grouping.problem import Problem
 from couler.optimizers.grouping.solution import common_images
-from couler.optimizers.grouping.timed_groups import TimedGroups
+from couler.optimizers.grouping.timed_groups import Groups, MixedGroups, TimedGroups
 
 MOST_PASSES = 10
 

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import typing as t
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.ir.conditions import And, Compare, Condition, Not, Or, operands
-from couler.ir.evaluation.values import VALUE_ERRORS, RunFacts, Stored, View, bind_input, holds
+from couler.ir.evaluation.values import VALUE_ERRORS, View, holds
 from couler.ir.rewrite import map_scopes
 from couler.ir.values import (
-    ItemRef,
-    OwnRef,
-    ParamRef,
     RoundRef,
-    RunRef,
     StepRef,
     Value,
-    children,
     walk,
 )
-from couler.ir.walk import Scope, ScopeKey, implied_dependencies, scopes
+from couler.ir.walk import Scope, implied_dependencies
 from couler.ir.workflow import STDOUT, Step, Workflow
 from couler.optimizers.base import PassContext
-
-_BEFORE_THE_RUN = RunFacts("", "")
+from couler.optimizers.known_lists import is_made_of, known_views
 
 Folded: t.TypeAlias = "bool | Condition"
 """What is left of a condition: its result, if that is known."""
@@ -75,7 +68,7 @@ class FoldConstantConditions:
     def run(self, workflow: Workflow, context: PassContext) -> Workflow:
         """Return the workflow with its conditions folded."""
         gone = shorter = 0
-        known = _known_inputs(workflow)
+        known = known_views(workflow, {})
 
         def change(scope: Scope) -> tuple[Step, ...]:
             nonlocal gone, shorter
@@ -109,29 +102,6 @@ _WITH_CONDITIONS = frozenset(("when", "loop"))
 
 def _count(number: int) -> str:
     return "1 condition is" if number == 1 else f"{number:,} conditions are"
-
-
-def _known_inputs(workflow: Workflow) -> dict[ScopeKey, View]:
-    """Return for each scope what is known in it before the run: inputs of its group."""
-    found: dict[ScopeKey, View] = {}
-    for scope in scopes(workflow):  # outer before inner
-        known: dict[str, Stored] = {}
-        if scope.owner is not None and scope.owner.inputs:
-            around = found[scope.key_around]
-            for given in scope.owner.inputs:
-                if given.value is not None and _is_known(given.value, around):
-                    with contextlib.suppress(*VALUE_ERRORS):  # they fail the group
-                        known[given.name] = bind_input(given, around)
-        found[scope.key] = View(_BEFORE_THE_RUN, parameters=known)
-    return found
-
-
-def _is_known(value: Value, view: View) -> bool:
-    if isinstance(value, ParamRef):
-        return value.name in view.parameters
-    if isinstance(value, StepRef | ItemRef | RoundRef | RunRef | OwnRef):
-        return False
-    return all(_is_known(inner, view) for inner in children(value))
 
 
 def _declared(scope: Scope) -> dict[str, bool]:
@@ -234,7 +204,7 @@ class _Folder:
 
     def _compare(self, condition: Compare) -> Folded:
         known = self._known
-        if not (_is_known(condition.left, known) and _is_known(condition.right, known)):
+        if not (is_made_of(condition.left, known) and is_made_of(condition.right, known)):
             return condition
         try:
             return holds(condition, known)

@@ -15,7 +15,7 @@ from couler.ir.verify.types import Kind
 from couler.ir.walk import HOOKS, Scope, ScopeKey, all_steps, scopes, told_apart
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.estimate import critical_path
+from couler.optimizers.estimate import StepTime, begun_steps, critical_path
 from couler.optimizers.grouped.choosing import choose
 from couler.optimizers.grouped.reporting import Report
 from couler.optimizers.grouped.scope_problem import (
@@ -26,8 +26,8 @@ from couler.optimizers.grouped.scope_problem import (
 )
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite, read_from_outside
 from couler.optimizers.grouped.sharing import Kinds
-from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits
-from couler.optimizers.step_times import StepTime, begun_steps
+from couler.optimizers.grouping.methods import METHODS
+from couler.optimizers.grouping.problem import CONNECTION, NODE, Costs, Limits
 
 if t.TYPE_CHECKING:
     from couler.ir.workflow import Step

@@ -7,14 +7,43 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.policies import Cache
+from couler.ir.policies import Cache, Profile
 from couler.ir.rewrite import map_scopes
 from couler.ir.walk import Scope
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.base import PassContext
+from couler.optimizers.durations import known_seconds
 from couler.optimizers.figure_texts import age_text, bytes_are, seconds_text
-from couler.optimizers.figures import Figures, figures_of
 from couler.optimizers.memoizable import Memoizable
+
+_PROFILE = "its profile"
+_RUNS = "earlier runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one item of a step takes."""
+
+    seconds: float | None
+    output_bytes: int | None
+    source: str
+
+
+def figures_of(step: Step, earlier: Profile | None) -> Figures:
+    """Return what a step takes: what it declares, and else what was measured."""
+    seconds = known_seconds(step)
+    size = None if step.profile is None else step.profile.output_bytes
+    by_runs = earlier or Profile()
+    sources = (
+        _PROFILE if seconds is not None or by_runs.seconds is None else _RUNS,
+        _PROFILE if size is not None or by_runs.output_bytes is None else _RUNS,
+    )
+    seconds = by_runs.seconds if seconds is None else seconds
+    known = by_runs.output_bytes if size is None else size
+    if known is None or sources[0] == sources[1]:
+        return Figures(seconds, known, f"by {sources[0]}")
+    return Figures(seconds, known, f"seconds by {sources[0]}, bytes by {sources[1]}")
+
 
 _GIB = 1 << 30
 _HOUR_S = 3_600.0

@@ -15,20 +15,20 @@ from couler.ir.workflow import Suspend, Workflow
 from couler.optimizers.base import PassContext, defaults_of
 from couler.optimizers.figure_texts import seconds_text, usd_text
 from couler.optimizers.placement.cluster_doubts import doubts_of
-from couler.optimizers.placement.learning import Learned, learn_speeds
+from couler.optimizers.placement.learning import Learned, learn_speeds, scaled_speeds, speeds_of
 from couler.optimizers.placement.planned_times import planned_times
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
-from couler.optimizers.placement.scaling import scaled_speeds, speeds_of
 from couler.optimizers.placement.selecting import Selectors
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategy import PlacementStrategy, Rules
-from couler.optimizers.placement.telling_speeds import tell_learned, tell_scaled
 from couler.optimizers.placement.telling_times import (
     counted_in_part,
     machine_cost,
     tell_guesses,
+    tell_learned,
+    tell_scaled,
 )
 from couler.optimizers.placement.workload import Workload, workload_of
 from couler.optimizers.placement.writing import Bind, PlacementWriter
@@ -64,7 +64,7 @@ class Place:
         `group`: a step may run on any machine of the group of the one that was chosen, and prefers
         that one, so that it need not wait for it where others are free. `node`: it runs on that
         machine alone. Machines without a group that are alike are taken for one
-        (`couler.optimizers.placement.alike`).
+        (`couler.optimizers.placement.writing`).
     group_label
         The label by which the machines themselves tell their group, where `cluster.yaml` does not
         state it among their labels.

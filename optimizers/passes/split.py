@@ -53,7 +53,7 @@ class Split:
         Most steps, steps that run a process, and bytes as stored in a run of its own.
     method
         How steps are put into parts: `bands`, `levels`, `order`, or `dfs` for the one of the
-        paper (`couler.optimizers.partitioning.partition`).
+        paper (`couler.optimizers.partitioning.methods.partition`).
 
     Notes
     -----
@@ -136,10 +136,9 @@ class Split:
         self, workflow: Workflow, footprint: Footprint | None, context: PassContext
     ) -> Iterator[ScopeSplit]:
         """Yield the scopes that have no parts yet."""
+        from couler.optimizers.estimate import with_path_s
         from couler.optimizers.group_budget import GroupFinder
-        from couler.optimizers.scope_split import ScopeSplit, name_of
-        from couler.optimizers.split_reason import capital
-        from couler.optimizers.step_times import with_path_s
+        from couler.optimizers.scope_split import ScopeSplit, capital, name_of
 
         limits = Limits() if footprint is None else footprint.limits
         for scope in scopes(with_path_s(workflow, context.known_times)):
@@ -158,8 +157,7 @@ class Split:
 
     def _give_up(self, split: ScopeSplit, error: BudgetError, context: PassContext) -> None:
         """Say why a scope is not split, or refuse it where a budget is stated."""
-        from couler.optimizers.scope_split import name_of
-        from couler.optimizers.split_reason import capital, told_with_daemons
+        from couler.optimizers.scope_split import capital, name_of, told_with_daemons
 
         scope = split.scope
         by_name = {step.name: step for step in scope.steps}

@@ -2,16 +2,256 @@
 
 from __future__ import annotations
 
+import bisect
+import heapq
 import math
-from collections.abc import Sequence
+import typing as t
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from couler.optimizers.placement.compiled import Compiled, Thrift
-from couler.optimizers.placement.free_nodes import FreeNodes, Offer
+from couler.optimizers.placement.compiled import Amount, Compiled, Thrift, has_room
 from couler.optimizers.placement.planned_pipelines import Course, course_of
-from couler.optimizers.placement.shared_nodes import SharedNodes
 
-__all__ = ["Plan", "list_pipelines", "list_tasks"]
+_GAPS_LOOKED_AT = 16
+"""Of the gaps of a class in which a task might fit, so many of the earliest are looked at."""
+
+
+class Offer(t.NamedTuple):
+    """Where and when a task could run."""
+
+    node: int
+    end: float
+    place: int
+    begin: float
+    seconds: float
+
+
+class FreeNodes:
+    """When nodes become free: the first of a class in O(log n), and gaps before that."""
+
+    def __init__(self, model: Compiled) -> None:
+        self.free = list(model.free)
+        self._class_of = model.class_of
+        self._heaps: list[list[tuple[float, int]]] = []
+        self._gaps: list[list[tuple[float, float, int]]] = [[] for _ in model.classes]
+        """End, begin and node of each gap, sorted."""
+        for inside in model.classes:
+            heap = [(self.free[node], node) for node in inside]
+            heapq.heapify(heap)
+            self._heaps.append(heap)
+
+    def offers(
+        self,
+        number: int,
+        task: int,
+        ready: float,
+        seconds: float,
+        moving: float,
+        holders: Mapping[int, float],
+    ) -> list[Offer]:
+        """Return where in a class of nodes a task could run."""
+        found = []
+        for node, moved in ((self.first(number), moving), *holders.items()):
+            begin = max(self.free[node], ready)
+            found.append(Offer(node, begin + moved + seconds, -1, begin, moved + seconds))
+        start, node, place = self.gap(number, ready, seconds + moving)
+        if node >= 0:
+            end = start + moving + seconds
+            found.append(Offer(node, end, place, start, moving + seconds))
+        return found
+
+    def added(self, offer: Offer) -> float:
+        """Return for how much longer a node would be in use."""
+        return offer.seconds
+
+    def accept(self, offer: Offer, task: int) -> None:
+        """Let a task run where it could."""
+        if offer.place >= 0:
+            self.fill(self._class_of[offer.node], offer.place, offer.begin, offer.end - offer.begin)
+        else:
+            self.take(offer.node, offer.begin, offer.end)
+
+    def first(self, number: int, besides: int = -1) -> int:
+        """Return the node of a class that is free first; -1 if there is none besides another."""
+        heap = self._heaps[number]
+        while heap[0][0] != self.free[heap[0][1]]:
+            heapq.heappop(heap)
+        if heap[0][1] != besides:
+            return heap[0][1]
+        top = heapq.heappop(heap)
+        while heap and heap[0][0] != self.free[heap[0][1]]:
+            heapq.heappop(heap)
+        found = heap[0][1] if heap else -1
+        heapq.heappush(heap, top)
+        return found
+
+    def gap(self, number: int, ready: float, seconds: float) -> tuple[float, int, int]:
+        """Return when a task could start in a gap of a class, on which node, and in which gap."""
+        gaps = self._gaps[number]
+        best = (math.inf, -1, -1)
+        at = bisect.bisect_left(gaps, (ready + seconds,))
+        for place in range(at, min(at + _GAPS_LOOKED_AT, len(gaps))):
+            end, begin, node = gaps[place]
+            start = max(begin, ready)
+            if start + seconds <= end and start < best[0]:
+                best = (start, node, place)
+        return best
+
+    def fill(self, number: int, place: int, start: float, seconds: float) -> None:
+        """Use a part of a gap."""
+        end, begin, node = self._gaps[number].pop(place)
+        for one in ((start, begin, node), (end, start + seconds, node)):
+            if one[0] > one[1]:
+                bisect.insort(self._gaps[number], one)
+
+    def take(self, node: int, start: float, until: float) -> None:
+        """Use a node from a time on, at or after it is free; what is before becomes a gap."""
+        number = self._class_of[node]
+        if start > self.free[node]:
+            bisect.insort(self._gaps[number], (start, self.free[node], node))
+        self.free[node] = until
+        heapq.heappush(self._heaps[number], (until, node))
+
+
+_NODES_LOOKED_AT = 4
+"""Of the nodes of a class, so many that have room for good first are looked at for earlier room."""
+
+_CHANGES_KEPT = 512
+"""Of what is planned for a node, so many changes are kept; before the first of them it is full."""
+
+_NOTHING: Amount = (0.0, 0.0, 0.0, 0.0)
+
+
+class SharedNodes:
+    """What is planned for nodes that run as many tasks as fit on them."""
+
+    def __init__(self, model: Compiled) -> None:
+        self._model = model
+        self._now = model.now
+        self._times: dict[int, list[float]] = {}
+        self._used: dict[int, list[Amount]] = {}
+        """What is used of a node from each of its times on, after the last of them nothing."""
+        self._until = [model.now] * len(model.nodes)
+        self._heaps: dict[tuple[int, int], list[tuple[float, int]]] = {}
+        some = [asked for asked in model.asked if any(asked)]
+        cpu, memory, gpus, pods = (min(column) for column in zip(*some or [_NOTHING], strict=True))
+        self._least: Amount = cpu, memory, gpus, pods
+        for hold in model.holds:
+            self._plan(hold.node, hold.amount, model.now, hold.until)
+
+    def offers(
+        self,
+        number: int,
+        task: int,
+        ready: float,
+        seconds: float,
+        moving: float,
+        holders: Mapping[int, float],
+    ) -> list[Offer]:
+        """Return where in a class of nodes a task could run; see `FreeNodes.offers`."""
+        found = []
+        for node, moved in holders.items():
+            begin = self._start(node, task, ready, moved + seconds)
+            found.append(Offer(node, begin + moved + seconds, -1, begin, moved + seconds))
+        begin, node = self._first(number, task, ready, moving + seconds)
+        found.append(Offer(node, begin + moving + seconds, -1, begin, moving + seconds))
+        return found
+
+    def added(self, offer: Offer) -> float:
+        """Return for how much longer a node would be in use."""
+        until = self._until[offer.node]
+        return offer.seconds if until <= offer.begin else max(0.0, offer.end - until)
+
+    def accept(self, offer: Offer, task: int) -> None:
+        """Let a task run where it could."""
+        self._until[offer.node] = max(self._until[offer.node], offer.end)
+        self._plan(offer.node, self._model.asked[task], offer.begin, offer.end)
+
+    def _first(self, number: int, task: int, ready: float, seconds: float) -> tuple[float, int]:
+        """Return when a task can start in a class first, and on which node."""
+        key = number, self._model.shapes[task]
+        heap = self._heaps.get(key)
+        if heap is None:
+            heap = self._heaps[key] = [(self._now, node) for node in self._model.classes[number]]
+            heapq.heapify(heap)
+        best = math.inf, -1
+        looked_at: list[tuple[float, int]] = []
+        while heap and len(looked_at) < _NODES_LOOKED_AT:
+            known, node = heap[0]
+            for_good = self._for_good(node, task)
+            if for_good > known:
+                heapq.heapreplace(heap, (for_good, node))
+                continue
+            if for_good <= ready:
+                best = min(best, (ready, node))
+                break
+            looked_at.append(heapq.heappop(heap))
+            best = min(best, (self._start(node, task, ready, seconds), node))
+        for one in looked_at:
+            heapq.heappush(heap, one)
+        return best
+
+    def _for_good(self, node: int, task: int) -> float:
+        """Return from when on a node has room for a task for good."""
+        times = self._times.get(node)
+        asked = self._model.asked[task]
+        if times is None or not any(asked):
+            return self._now
+        used, at = self._used[node], len(times) - 1
+        cpu, memory, gpus, pods = asked
+        most_cpu, most_memory, most_gpus, most_pods = self._model.most[node]
+        while at:  # as `has_room`, which to call takes longer than to look
+            has = used[at - 1]
+            if (
+                has[0] + cpu > most_cpu
+                or has[1] + memory > most_memory
+                or has[2] + gpus > most_gpus
+                or has[3] + pods > most_pods
+            ):
+                break
+            at -= 1
+        return times[at]
+
+    def _start(self, node: int, task: int, ready: float, seconds: float) -> float:
+        """Return when a node has room for a task first, for as long as that takes."""
+        times = self._times.get(node)
+        asked = self._model.asked[task]
+        if times is None or not any(asked):
+            return ready
+        used, most = self._used[node], self._model.most[node]
+        at = max(0, bisect.bisect_right(times, ready) - 1)
+        begin = max(ready, times[at])
+        last = len(times) - 1  # nothing is used from then on
+        while at < last and times[at] < begin + seconds:
+            if not has_room(used[at], asked, most):
+                begin = times[at + 1]
+            at += 1
+        return begin
+
+    def _plan(self, node: int, amount: Amount, begin: float, end: float) -> None:
+        if end <= begin or not any(amount):
+            return
+        times = self._times.setdefault(node, [self._now])
+        used = self._used.setdefault(node, [_NOTHING])
+        first, last = self._change(node, begin), self._change(node, end)
+        for at in range(first, last):
+            cpu, memory, gpus, pods = used[at]
+            used[at] = cpu + amount[0], memory + amount[1], gpus + amount[2], pods + amount[3]
+        most = self._model.most[node]
+        full = max(0, len(times) - _CHANGES_KEPT)
+        while full < len(times) - 1 and not has_room(used[full], self._least, most):
+            full += 1
+        del times[:full], used[:full]
+
+    def _change(self, node: int, time: float) -> int:
+        """Return the place of a change, which is made if there is none at that time."""
+        times, used = self._times[node], self._used[node]
+        at = bisect.bisect_left(times, time)
+        if at == len(times) or times[at] != time:
+            times.insert(at, time)
+            used.insert(at, used[at - 1] if at else _NOTHING)
+        return at
+
 
 GPU_GAIN = 1.5
 """GPUs are for tasks that are so many times as fast there; of others they are kept free."""

@@ -8,10 +8,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from couler.ir.paths import HANDLER_PREFIX
+from couler.optimizers.estimate import StepTime
 from couler.optimizers.placement.flattening import Level
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.workload import Workload
-from couler.optimizers.step_times import StepTime
 
 __all__ = ["planned_times"]
 

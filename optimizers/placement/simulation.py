@@ -9,7 +9,7 @@ from dataclasses import replace
 from couler.cluster.model import Cluster
 from couler.errors import PlacementError
 from couler.optimizers.placement.compiled import Compiled, next_poll
-from couler.optimizers.placement.nodes_in_use import NodesInUse
+from couler.optimizers.placement.nodes_in_use import NodesInUse, ReadyTasks
 from couler.optimizers.placement.planned_pipelines import course_of
 from couler.optimizers.placement.problem import (
     Assignment,
@@ -17,7 +17,6 @@ from couler.optimizers.placement.problem import (
     Pipeline,
     TaskKey,
 )
-from couler.optimizers.placement.ready_tasks import ReadyTasks
 from couler.optimizers.placement.report import PipelineTimes, Report, TaskSpan
 from couler.optimizers.placement.speeds import Speeds, check_speeds
 from couler.optimizers.placement.strategy import ClusterState, Fixed, PlacementStrategy, Rules

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from couler.optimizers.partitioning import is_acyclic, partition
+from couler.optimizers.partitioning.measure import is_acyclic
+from couler.optimizers.partitioning.methods import partition
 from tests.support import simulation
 
 pytestmark = pytest.mark.checkout

@@ -14,7 +14,8 @@ from couler.ir.policies import Foreach, Gpu, Loop, Part, Profile, Resources
 from couler.ir.values import Literal, RoundRef, StepRef
 from couler.ir.workflow import Container, ExitHandler, Group, Step, Suspend, Workflow
 from couler.optimizers.estimate import Estimate, Figure, Prices, critical_path, estimate
-from couler.optimizers.partitioning import makespan, partition
+from couler.optimizers.partitioning.measure import makespan
+from couler.optimizers.partitioning.methods import partition
 from couler.optimizers.step_graph import ScopeGraph, step_graph
 
 RUN = Container(image="busybox", command=("true",))

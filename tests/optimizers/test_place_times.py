@@ -26,7 +26,7 @@ from couler.ir.workflow import (
     Workflow,
 )
 from couler.optimizers.base import PassContext
-from couler.optimizers.estimate import Figure, Prices, critical_path
+from couler.optimizers.estimate import Figure, Prices, StepTime, critical_path
 from couler.optimizers.log_text import known_text, pass_of_times, rows_of
 from couler.optimizers.passes.group import Group as GroupSteps
 from couler.optimizers.passes.merge_common_steps import MergeCommonSteps
@@ -34,13 +34,12 @@ from couler.optimizers.passes.place import Place
 from couler.optimizers.passes.roll_loops import RollLoops
 from couler.optimizers.passes.split import Split
 from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.placement.learning import speeds_of
 from couler.optimizers.placement.planned_times import planned_times
 from couler.optimizers.placement.registry import read_strategy
-from couler.optimizers.placement.scaling import speeds_of
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.strategy import Rules
 from couler.optimizers.placement.workload import workload_of
-from couler.optimizers.step_times import StepTime
 from couler.stages.checks import unsupported
 
 GIB = 2**30

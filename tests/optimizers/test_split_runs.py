@@ -14,7 +14,8 @@ from couler.ir.walk import predecessors
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.group_budget import GroupFinder
-from couler.optimizers.partitioning import Partition, TaskGraph, partition
+from couler.optimizers.partitioning.methods import partition
+from couler.optimizers.partitioning.model import Partition, TaskGraph
 from couler.optimizers.passes.split import Split
 from tests.support.splitting import (
     layers,

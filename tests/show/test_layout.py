@@ -7,8 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from couler.show.columns import assign_columns
-from couler.show.levels import Levels, Link, _crossings, arrange_levels
+from couler.show.levels import Levels, Link, _crossings, arrange_levels, assign_columns
 from couler.show.measure import fit, text_width
 
 BEND = 4.0

@@ -17,7 +17,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
-from couler.optimizers.partitioning import TaskGraph
+from couler.optimizers.partitioning.model import TaskGraph
 
 
 class CircleError(ValueError):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from couler.optimizers.partitioning import TaskGraph
+from couler.optimizers.partitioning.model import TaskGraph
 
 
 def graph_of(

@@ -14,14 +14,37 @@ from couler.optimizers.placement.first_plans import Plan, list_pipelines, list_t
 from couler.optimizers.placement.improving import SETTLING, Evaluation, Score, improve, polish
 from couler.optimizers.placement.planned_pipelines import Outcome
 from couler.optimizers.placement.problem import Assignment, Choice, Pipeline
-from couler.optimizers.placement.ranking import mean_seconds, upward_ranks
 from couler.optimizers.placement.requirements import MEMORY_MARGIN, check_placeable
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import check_speeds
 from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
 from couler.optimizers.placement.strategy import ClusterState
 
-__all__ = ["Objective", "UpwardRank"]
+
+def mean_seconds(model: Compiled) -> list[float]:
+    """Return the mean seconds of each task over the nodes that can run it."""
+    sizes = [len(inside) for inside in model.classes]
+    found = []
+    for row in model.seconds:
+        total = count = 0.0
+        for seconds, size in zip(row, sizes, strict=True):
+            if seconds < math.inf:
+                total += seconds * size
+                count += size
+        found.append(total / count if count else 0.0)
+    return found
+
+
+def upward_ranks(model: Compiled, means: list[float]) -> list[float]:
+    r"""Return the upward rank of each task, in seconds."""
+    # H. Topcuoglu, S. Hariri, M.-Y. Wu: Performance-effective and low-complexity task scheduling
+    # for heterogeneous computing, IEEE Trans. Parallel Distrib. Syst. 13(3) (2002), Eq. 6 (HEFT).
+    ranks = list(means)
+    for task in range(len(ranks) - 1, -1, -1):  # numbers are a topological order
+        for source, moved in model.before[task]:
+            ranks[source] = max(ranks[source], means[source] + moved + ranks[task])
+    return ranks
+
 
 Objective: t.TypeAlias = t.Literal["makespan", "waiting", "cost"]
 

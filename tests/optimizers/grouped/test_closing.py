@@ -6,7 +6,7 @@ import itertools
 import random
 
 from couler.ir.graph import Graph
-from couler.optimizers.grouped.closing import closed_sets, is_closed
+from couler.optimizers.grouped.choosing import closed_sets, is_closed
 
 NONE: frozenset[str] = frozenset()
 

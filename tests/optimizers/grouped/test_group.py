@@ -12,7 +12,7 @@ from couler.ir.rewrite import map_scopes
 from couler.ir.storage import EnvVar, Mount, SecretKey
 from couler.ir.verify import verify
 from couler.ir.workflow import Container, Http, Input, Script, Step, Workflow
-from couler.optimizers.grouping import METHODS
+from couler.optimizers.grouping.methods import METHODS
 from couler.optimizers.passes.group import Group
 from couler.optimizers.registry import read_pass
 from tests.corpus.build import (

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from couler.ir.grouped import InnerEnd, read_report
+from couler.optimizers.grouped.lowering import literal, script_of
 from couler.optimizers.grouped.run_attempts import Running
 from couler.optimizers.grouped.scope_problem import RUNNER_BYTES
-from couler.optimizers.grouped.script import literal, script_of
 from tests.support.processes import is_running
 
 

@@ -11,7 +11,7 @@ from couler.ir.evaluation import values as ir
 from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Value
 from couler.ir.verify.types import Kind
 from couler.ir.wire import ValueType
-from couler.optimizers.grouped.reading import Reading
+from couler.optimizers.grouped.lowering import Reading
 from couler.optimizers.grouped.run_values import (
     MissingError,
     UnreadableError,

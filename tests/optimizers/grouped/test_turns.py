@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from couler.ir.policies import Gpu, Profile, Resources
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.grouped.needs import operator_of, pod_needs
-from couler.optimizers.grouping import Edge, Image, Limits, Problem
-from couler.optimizers.grouping.timing import group_seconds
+from couler.optimizers.grouping.problem import Edge, Image, Limits, Problem
+from couler.optimizers.grouping.solution import group_seconds
 from tests.corpus.build import flow, py
 from tests.optimizers.grouped.flows import names, run
 

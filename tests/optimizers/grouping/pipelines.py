@@ -8,20 +8,18 @@ from collections.abc import Iterator, Sequence
 
 from hypothesis import strategies as st
 
-from couler.optimizers.grouping import (
+from couler.optimizers.grouping.problem import (
     CONNECTION,
     Costs,
     Edge,
     Grouping,
     Image,
     Limits,
+    Mode,
     Operator,
     Problem,
-    price,
-    violations,
 )
-from couler.optimizers.grouping.problem import Mode
-from couler.optimizers.grouping.solution import assemble_members
+from couler.optimizers.grouping.solution import assemble_members, price, violations
 
 PLAIN, RED, BLUE = frozenset[str](), frozenset({"red"}), frozenset({"blue"})
 

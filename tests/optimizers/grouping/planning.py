@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from couler.optimizers.grouping import Grouping, Problem
+from couler.optimizers.grouping.problem import Grouping, Problem
 from couler.optimizers.grouping.solution import numbers_of
 
 

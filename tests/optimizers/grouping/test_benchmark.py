@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.optimizers.grouping import group_operators
+from couler.optimizers.grouping.methods import group_operators
 
 pytestmark = pytest.mark.checkout
 

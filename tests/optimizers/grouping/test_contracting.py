@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from couler.optimizers.grouping import Costs, Edge, Image, Operator, Problem, group_operators
 from couler.optimizers.grouping.contracting import Contracting
-from couler.optimizers.grouping.convex import split_by_level
+from couler.optimizers.grouping.greedy import split_by_level
+from couler.optimizers.grouping.methods import group_operators
 from couler.optimizers.grouping.moving import move_operators
+from couler.optimizers.grouping.problem import Costs, Edge, Image, Operator, Problem
 from couler.optimizers.grouping.solution import assemble_members, order_of_groups, price
 from tests.optimizers.grouping.pipelines import partitions, problem_of, problems
 

@@ -10,13 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 from couler.errors import ConfigurationError, GroupingError
-from couler.optimizers.grouping import (
-    Costs,
-    Problem,
-    group_operators,
-    violations,
-)
 from couler.optimizers.grouping.cp_sat import most_groups
+from couler.optimizers.grouping.methods import group_operators
+from couler.optimizers.grouping.problem import Costs, Problem
+from couler.optimizers.grouping.solution import violations
 from tests.optimizers.grouping.pipelines import best_cost, problem_of, problems
 
 

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.errors import GroupingError
-from couler.optimizers.grouping import (
+from couler.optimizers.grouping.contraction import ContractedGroups
+from couler.optimizers.grouping.greedy import RandomGroups, largest_coverage
+from couler.optimizers.grouping.methods import METHODS, group_operators
+from couler.optimizers.grouping.problem import (
     CONNECTION,
-    METHODS,
     NODE,
     Costs,
     Group,
@@ -19,14 +21,8 @@ from couler.optimizers.grouping import (
     Limits,
     Operator,
     Problem,
-    group_operators,
-    is_acyclic,
-    price,
-    violations,
 )
-from couler.optimizers.grouping.baselines import RandomGroups
-from couler.optimizers.grouping.contraction import ContractedGroups
-from couler.optimizers.grouping.greedy import largest_coverage
+from couler.optimizers.grouping.solution import is_acyclic, price, violations
 from tests.optimizers.grouping.pipelines import IMAGES, best_cost, problem_of, problems
 
 ANY = ("none", "random", "connection", "node", "greedy", "contraction", "milp")

@@ -12,23 +12,18 @@ from pathlib import Path
 import pytest
 
 from couler.errors import ConfigurationError, EngineError, GroupingError
-from couler.optimizers.grouping import (
-    Costs,
-    Edge,
-    Group,
-    Image,
-    Limits,
-    Operator,
-    Problem,
+from couler.optimizers.grouping import planner as planner_module
+from couler.optimizers.grouping.methods import group_operators
+from couler.optimizers.grouping.planner import (
+    PlannedGroups,
+    cost_scale,
     domain_text,
-    group_operators,
     grouping_of_plan,
     problem_text,
     read_plan,
+    run_planner,
 )
-from couler.optimizers.grouping import planner as planner_module
-from couler.optimizers.grouping.pddl import cost_scale
-from couler.optimizers.grouping.planner import PlannedGroups, run_planner
+from couler.optimizers.grouping.problem import Costs, Edge, Group, Image, Limits, Operator, Problem
 from tests.optimizers.grouping.pipelines import problem_of
 from tests.optimizers.grouping.planning import plan_of
 

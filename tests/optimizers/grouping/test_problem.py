@@ -7,19 +7,8 @@ import math
 import pytest
 
 from couler.errors import GroupingError
-from couler.optimizers.grouping import (
-    Costs,
-    Edge,
-    Group,
-    Image,
-    Limits,
-    Operator,
-    Problem,
-    check,
-    is_acyclic,
-    price,
-    violations,
-)
+from couler.optimizers.grouping.problem import Costs, Edge, Group, Image, Limits, Operator, Problem
+from couler.optimizers.grouping.solution import check, is_acyclic, price, violations
 from tests.optimizers.grouping.pipelines import BLUE, RED, problem_of
 
 

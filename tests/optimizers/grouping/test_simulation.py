@@ -6,17 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from couler.optimizers.grouping import (
-    Group,
-    Image,
-    Limits,
-    Operator,
-    Platform,
-    Problem,
-    group_operators,
-    simulate,
-)
-from couler.optimizers.grouping.timing import longest_path_s
+from couler.optimizers.grouping.methods import group_operators
+from couler.optimizers.grouping.problem import Group, Image, Limits, Operator, Problem
+from couler.optimizers.grouping.simulation import Platform, simulate
+from couler.optimizers.grouping.solution import longest_path_s
 from tests.optimizers.grouping.pipelines import problem_of, problems
 
 DIAMOND = ((0, 1), (0, 2), (1, 3), (2, 3))

@@ -6,12 +6,10 @@ import random
 
 import pytest
 
-from couler.optimizers.grouping import Costs, Edge, Image, Limits, Operator, Problem
 from couler.optimizers.grouping.contracting import Contracting, GroupClock
-from couler.optimizers.grouping.moved_groups import MixedGroups
-from couler.optimizers.grouping.solution import order_of_groups
-from couler.optimizers.grouping.timed_groups import TimedGroups
-from couler.optimizers.grouping.timing import lost_seconds
+from couler.optimizers.grouping.problem import Costs, Edge, Image, Limits, Operator, Problem
+from couler.optimizers.grouping.solution import lost_seconds, order_of_groups
+from couler.optimizers.grouping.timed_groups import MixedGroups, TimedGroups
 
 
 def problem_of(draw: random.Random, *, per_lost_s: float = 25.0, mode: str = "batch") -> Problem:

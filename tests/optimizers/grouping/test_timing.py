@@ -7,12 +7,14 @@ import graphlib
 import pytest
 from hypothesis import given, settings
 
-from couler.optimizers.grouping import Image, Limits, Operator, Platform, Problem, simulate
-from couler.optimizers.grouping.solution import assemble_members, numbers_of
-from couler.optimizers.grouping.timing import (
+from couler.optimizers.grouping.problem import Image, Limits, Operator, Problem
+from couler.optimizers.grouping.simulation import Platform, simulate
+from couler.optimizers.grouping.solution import (
+    assemble_members,
     group_seconds,
     longest_path_s,
     lost_seconds,
+    numbers_of,
     work_seconds,
 )
 from tests.optimizers.grouping.pipelines import grouping_of, partitions, problem_of, problems

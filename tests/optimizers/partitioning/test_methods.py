@@ -10,19 +10,17 @@ import pytest
 from hypothesis import given, settings
 
 from couler.errors import BudgetError
-from couler.optimizers.partitioning import (
-    Partition,
-    TaskGraph,
+from couler.optimizers.partitioning.measure import (
     cut_bytes,
     cut_edges,
     is_acyclic,
     loads,
     lower_bound,
     makespan,
-    paper_partition,
-    partition,
     quotient,
 )
+from couler.optimizers.partitioning.methods import paper_partition, partition
+from couler.optimizers.partitioning.model import Partition, TaskGraph
 from tests.support.task_graphs import budgets, graph_of, graphs
 
 DIAMOND = graph_of((), (0,), (0,), (1, 2))

@@ -7,16 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.errors import BudgetError
-from couler.optimizers.partitioning import (
-    METHODS,
-    Partition,
-    TaskGraph,
-    is_acyclic,
-    loads,
-    lower_bound,
-    makespan,
-    partition,
-)
+from couler.optimizers.partitioning.measure import is_acyclic, loads, lower_bound, makespan
+from couler.optimizers.partitioning.methods import METHODS, partition
+from couler.optimizers.partitioning.model import Partition, TaskGraph
 from tests.support.task_graphs import budgets, graph_of, graphs, overheads
 
 methods = pytest.mark.parametrize("method", METHODS)

@@ -9,13 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from couler.optimizers.partitioning import (
-    Partition,
-    TaskGraph,
-    makespan,
-    partition,
-    start_times,
-)
+from couler.optimizers.partitioning.measure import makespan, start_times
+from couler.optimizers.partitioning.methods import partition
+from couler.optimizers.partitioning.model import Partition, TaskGraph
 from tests.support.simulation import barriers, gates
 from tests.support.task_graphs import graph_of, graphs
 

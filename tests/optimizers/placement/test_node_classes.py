@@ -9,7 +9,7 @@ import pytest
 from couler.cluster.model import Cluster, ClusterNode, Gpus, Taint
 from couler.ir.policies import Placement, Profile, Resources
 from couler.ir.workflow import Container, Step, Workflow
-from couler.optimizers.placement.node_classes import node_classes
+from couler.optimizers.placement.compiled import node_classes
 from couler.optimizers.placement.problem import Pipeline, Task
 from couler.optimizers.placement.requirements import refusal
 from couler.optimizers.placement.speeds import Speeds

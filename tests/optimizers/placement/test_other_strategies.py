@@ -8,13 +8,9 @@ import pytest
 
 from couler.cluster.model import Cluster, ClusterNode, Taint
 from couler.errors import EngineOptionError, UnplaceableError
+from couler.optimizers.passes.place import Place
 from couler.optimizers.placement.problem import Pipeline, Task
-from couler.optimizers.placement.registry import (
-    DEFAULT_STRATEGY,
-    default_strategy,
-    read_strategy,
-    strategy_names,
-)
+from couler.optimizers.placement.registry import STRATEGIES, read_strategy
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
 from couler.optimizers.placement.strategies.upward_rank import UpwardRank
@@ -58,7 +54,7 @@ def test_a_pod_for_which_there_is_no_room_waits() -> None:
 
 
 def test_own_strategies_are_frozen_dataclasses() -> None:
-    for name in strategy_names():
+    for name in STRATEGIES.names():
         strategy = read_strategy(name)
         assert isinstance(strategy, PlacementStrategy)
         assert dataclasses.is_dataclass(strategy)
@@ -67,7 +63,7 @@ def test_own_strategies_are_frozen_dataclasses() -> None:
 
 def test_options_are_read() -> None:
     assert read_strategy("upward-rank{objective=cost, evaluations=10}") == UpwardRank("cost", 10)
-    assert default_strategy() == read_strategy(DEFAULT_STRATEGY) == UpwardRank()
+    assert read_strategy(Place().strategy) == UpwardRank()
     with pytest.raises(EngineOptionError, match="Did you mean"):
         read_strategy("upward-rnak")
     with pytest.raises(EngineOptionError, match='upward-rank has no option "goal"'):

@@ -24,8 +24,8 @@ from couler.ir.workflow import (
 from couler.optimizers.placement import flattening
 from couler.optimizers.placement.problem import topological_order
 from couler.optimizers.placement.report import PipelineTimes, Report, TaskSpan
-from couler.optimizers.placement.urgency import urgencies
 from couler.optimizers.placement.workload import Workload, workload_of
+from couler.optimizers.placement.writing import urgencies
 
 LARGE = Cluster(tuple(ClusterNode(f"n{number}", 64, 2**38) for number in range(4)))
 

@@ -17,10 +17,13 @@ from couler.optimizers.placement.compiled import Compiled
 from couler.optimizers.placement.first_plans import Plan, list_tasks
 from couler.optimizers.placement.improving import Evaluation
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
-from couler.optimizers.placement.ranking import mean_seconds, upward_ranks
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
-from couler.optimizers.placement.strategies.upward_rank import UpwardRank
+from couler.optimizers.placement.strategies.upward_rank import (
+    UpwardRank,
+    mean_seconds,
+    upward_ranks,
+)
 from couler.optimizers.placement.strategy import ClusterState, Fixed, Rules
 
 GIB = 2**30

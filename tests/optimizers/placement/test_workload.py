@@ -19,9 +19,9 @@ from couler.ir.workflow import (
     Step,
     Workflow,
 )
+from couler.optimizers.placement.learning import speeds_of
 from couler.optimizers.placement.problem import Edge, Task
 from couler.optimizers.placement.requirements import refusal
-from couler.optimizers.placement.scaling import speeds_of
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.strategies.upward_rank import UpwardRank
 from couler.optimizers.placement.strategy import Rules
