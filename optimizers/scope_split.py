@@ -13,12 +13,11 @@ from couler.ir.sizes import Limits, Over
 from couler.ir.walk import Scope, references
 from couler.ir.wording import counted
 from couler.ir.workflow import Step
-from couler.optimizers.group_budget import GroupFinder
 from couler.optimizers.partitioning.measure import cut_edges
 from couler.optimizers.partitioning.methods import partition, set_apart
 from couler.optimizers.partitioning.model import Partition, TaskGraph
 from couler.optimizers.partitioning.search import SLACK
-from couler.optimizers.run_budget import RunBudget
+from couler.optimizers.run_budget import GroupFinder, RunBudget
 from couler.optimizers.step_graph import step_graph
 
 _LISTED = 5

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
@@ -132,14 +133,8 @@ def cost_scale(problem: Problem) -> int:
     scale = 1
     for value in values:
         denominator = Fraction(value).limit_denominator(10_000).denominator
-        scale = min(10_000, scale * denominator // _gcd(scale, denominator))
+        scale = min(10_000, math.lcm(scale, denominator))
     return scale
-
-
-def _gcd(one: int, other: int) -> int:
-    while other:
-        one, other = other, one % other
-    return one
 
 
 def whole(value: float, scale: int) -> int:

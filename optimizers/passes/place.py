@@ -16,20 +16,20 @@ from couler.optimizers.base import PassContext, defaults_of
 from couler.optimizers.figure_texts import seconds_text, usd_text
 from couler.optimizers.placement.cluster_doubts import doubts_of
 from couler.optimizers.placement.learning import Learned, learn_speeds, scaled_speeds, speeds_of
-from couler.optimizers.placement.planned_times import planned_times
+from couler.optimizers.placement.plan_figures import (
+    counted_in_part,
+    machine_cost,
+    planned_times,
+    tell_guesses,
+    tell_learned,
+    tell_scaled,
+)
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.selecting import Selectors
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategy import PlacementStrategy, Rules
-from couler.optimizers.placement.telling_times import (
-    counted_in_part,
-    machine_cost,
-    tell_guesses,
-    tell_learned,
-    tell_scaled,
-)
 from couler.optimizers.placement.workload import Workload, workload_of
 from couler.optimizers.placement.writing import Bind, PlacementWriter
 

@@ -137,7 +137,7 @@ class Split:
     ) -> Iterator[ScopeSplit]:
         """Yield the scopes that have no parts yet."""
         from couler.optimizers.estimate import with_path_s
-        from couler.optimizers.group_budget import GroupFinder
+        from couler.optimizers.run_budget import GroupFinder
         from couler.optimizers.scope_split import ScopeSplit, capital, name_of
 
         limits = Limits() if footprint is None else footprint.limits

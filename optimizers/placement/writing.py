@@ -21,12 +21,11 @@ from couler.ir.wording import counted
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.placement.compiled import size_of
 from couler.optimizers.placement.job_pods import JobPods, Replicas
-from couler.optimizers.placement.parallelism import MOST_COPIES_OF_ALL
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.requirements import refusal, shape_of
 from couler.optimizers.placement.selecting import GROUP_LABEL, Selection, Selectors, tolerations_for
-from couler.optimizers.placement.workload import Workload
+from couler.optimizers.placement.workload import MOST_COPIES_OF_ALL, Workload
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

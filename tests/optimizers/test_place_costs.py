@@ -14,7 +14,7 @@ from couler.optimizers.estimate import Figure, Prices
 from couler.optimizers.log_text import known_text, pass_of_costs, rows_of, table_text
 from couler.optimizers.passes.place import Place
 from couler.optimizers.pipeline import Pipeline
-from couler.optimizers.placement.telling_times import counted_in_part
+from couler.optimizers.placement.plan_figures import counted_in_part
 
 NODE = ClusterNode("a", 8, 2**34, price_usd_per_h=3.6)
 PRICED = Cluster((NODE,))

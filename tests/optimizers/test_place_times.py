@@ -35,7 +35,7 @@ from couler.optimizers.passes.roll_loops import RollLoops
 from couler.optimizers.passes.split import Split
 from couler.optimizers.pipeline import Pipeline
 from couler.optimizers.placement.learning import speeds_of
-from couler.optimizers.placement.planned_times import planned_times
+from couler.optimizers.placement.plan_figures import planned_times
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.strategy import Rules

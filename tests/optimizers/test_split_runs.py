@@ -13,10 +13,10 @@ from couler.ir.verify import verify
 from couler.ir.walk import predecessors
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.group_budget import GroupFinder
 from couler.optimizers.partitioning.methods import partition
 from couler.optimizers.partitioning.model import Partition, TaskGraph
 from couler.optimizers.passes.split import Split
+from couler.optimizers.run_budget import GroupFinder
 from tests.support.splitting import (
     layers,
     parts_of,
@@ -129,7 +129,7 @@ def test_runs_that_are_alike_have_their_groups_found_once(monkeypatch: pytest.Mo
         asked.append(graph)
         return partition(graph, *args, **options)
 
-    monkeypatch.setattr("couler.optimizers.group_budget.partition", counted)
+    monkeypatch.setattr("couler.optimizers.run_budget.partition", counted)
     chains = [
         step(
             f"c{n}",
