@@ -52,7 +52,7 @@ class FoldConstantConditions:
 
     Examples
     --------
-    >>> from couler.ir.values import Literal
+    >>> from couler.ir.values import Literal, ParamRef
     >>> from couler.ir.workflow import Container
     >>> def is_(left, right):
     ...     return Compare(left=left, op="==", right=Literal(value=right))
