@@ -83,3 +83,17 @@ def test_what_a_failed_step_gave_is_not_evaluated() -> None:
     assert whole in handled
     late = sh("m", "echo $1", or_else(ref("g", "x"), "d"), depends_on=[on_completion("g")])
     assert "ended_so(ti" not in tasks_of(giving(part(ref("a"), "k")), late)
+
+
+def test_outputs_of_a_run_are_evaluated_before_handlers_where_they_can_be_refused() -> None:
+    steps = [sh("a", "true", result="int"), sh("b", "true")]
+    tell = [ExitHandler(name="h", on="any", steps=(sh("x", "true"),))]
+    plain = [out("x", "int", source=ref("a")), out("y", source=ref("b"))]
+    assert "check-outputs" not in tasks_of(*steps, outputs=plain, exit_handlers=tell)
+    refused = [*plain, out("z", source=part(ref("b"), "k"))]
+    assert "check-outputs" not in tasks_of(*steps, outputs=refused)
+    handled = tasks_of(*steps, outputs=refused, exit_handlers=tell)
+    assert 'LEAVES = ["check-outputs"]' in handled
+    assert "[a, b] >> check_outputs" in handled
+    assert "check_outputs >> exit_h" in handled
+    assert """'{{ output(ti, "check-outputs", "z") }}'""" in handled

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,22 @@ def test_a_file_for_a_newer_version(interpreter: Callable, version: str, *, is_o
 def test_a_file_without_a_dag(interpreter: Callable) -> None:
     [found] = judge(ARTIFACT, interpreter(answer(dags=[])))
     assert "finds no DAG" in found.message
+
+
+def without_packages(tmp_path: Path) -> Mapping[str, str]:
+    python = tmp_path / "bare"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S "$@"\n')
+    python.chmod(0o755)
+    return {PYTHON: str(python)}
+
+
+def test_an_interpreter_without_airflow(tmp_path: Path) -> None:
+    environ = without_packages(tmp_path)
+    with pytest.raises(ConfigurationError) as refused:
+        list(judge(ARTIFACT, environ))
+    assert refused.value.exit_code == 3
+    install = f"{environ[PYTHON]} -m pip install apache-airflow apache-airflow-providers-cncf"
+    assert install in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from couler.backends.airflow.instances import RunSteps
 from couler.backends.airflow.observing import Asked, Memory
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.backends.remote import RemoteRun
+from couler.errors import RefusedError
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Workflow
 from tests.backends.airflow.elsewhere import connected, the_run
@@ -89,6 +90,13 @@ def test_logs_of_a_run_under_way_share_a_look(airflow: FakeAirflow) -> None:
         list(remote.logs(run, StepPath.parse(f"s{number}")))
     counts = asked(airflow)
     assert (counts["/taskInstances?"], counts["/dagRuns/r1"]) == (1, 1)
+
+
+def test_a_step_is_resumed_without_outputs_read(airflow: FakeAirflow) -> None:
+    run = failed_run(airflow)
+    with pytest.raises(RefusedError, match="does not wait for a person"):
+        connected(airflow).resume(run, StepPath.parse("s0"))
+    assert asked(airflow)["/xcomEntries"] == 0
 
 
 # logs of what failed -------------------------------------------------------------------------

@@ -70,3 +70,10 @@ def assert_told(workflow: Workflow) -> bool:
 @example([*["group"] * 11, "loop", "both"], "group")  # a name that is unpacked on a line too long
 def test_blocks_are_counted_as_python_counts_them(kinds: list[str], inmost: str) -> None:
     assert_told(flow(nested(kinds, inmost)))
+
+
+def test_a_mapped_group_is_a_function_which_begins_anew() -> None:
+    made = nested(["late", *["group"] * 20])
+    listed = echo("list", outputs=(Output(type="list"),))
+    assert not assert_told(flow(listed, made))
+    assert assert_told(flow(listed, nested(["late", *["group"] * 21])))

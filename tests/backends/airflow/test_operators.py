@@ -16,6 +16,7 @@ from couler.ir.actions import ContainerSet
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.features import Feature
+from couler.ir.locks import Mutex
 from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Foreach
@@ -107,6 +108,26 @@ def test_a_pause_gives_its_defaults() -> None:
     assert "PokeReturnValue(task_reschedule_count > 0, outputs)" in long
 
 
+PUT_OFF = {
+    "job": Job(manifest=RESOURCE),
+    "person": Suspend(),
+    "pause": Suspend(seconds=61),
+}
+
+
+@pytest.mark.parametrize("kind", PUT_OFF)
+def test_what_waits_without_a_worker_has_no_bounds(kind: str) -> None:
+    action = PUT_OFF[kind]
+    items = Literal(value=(1, 2, 3))
+    assert codes(does(action, mutex="disk")) == ["CLR358"]
+    assert codes(does(action, locks=(Mutex(name="disk"),))) == ["CLR358"]
+    bounded = does(action, foreach=Foreach(over=FrozenDict(item=items), max_parallel=1))
+    assert codes(bounded, "3.1") == ["CLR358"]
+    assert codes(bounded) == ([] if kind == "person" else ["CLR358"])
+    assert codes(does(action, foreach=Foreach(over=FrozenDict(item=items)))) == []
+    assert codes(does(action)) == []
+
+
 def test_a_person_approves_or_enters_values() -> None:
     text = text_of(does(Suspend(message="Release {{ it }}?"), timeout_s=60))
     assert 'subject=literal("Release {{ it }}?")' in text
@@ -120,6 +141,18 @@ def test_a_person_approves_or_enters_values() -> None:
     )
     assert 'post_execute=entered("rate")' in asked
     assert 'options=["OK"]' in asked
+
+
+def test_what_a_person_enters_travels_by_its_type() -> None:
+    notes = Output(name="notes", type="json", default="abc")
+    step = Step(name="a", action=Suspend(), outputs=(Output(name="rate", type="float"), notes))
+    assert 'post_execute=entered("rate", any_json=["notes"])' in text_of(flow(step))
+    pushed: dict[str, t.Any] = {}
+    context = {"ti": types.SimpleNamespace(xcom_push=pushed.__setitem__)}
+    hand_on = worker.entered("rate", any_json=["notes", "more"])
+    hand_on(context, {"params_input": {"rate": 0.5, "notes": "abc", "more": [1], "why": "abc"}})
+    values = {"rate": "0.5", "notes": '"abc"', "more": "[1]", "why": "abc"}
+    assert pushed == {"return_value": values}
 
 
 @pytest.mark.parametrize("version", ["3.0", "3.1", None])

@@ -8,7 +8,8 @@ import pytest
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
-from couler.ir.pods import PodContainer, StepPod
+from couler.ir.base import FrozenDict
+from couler.ir.pods import PodContainer, PodSettings, StepPod
 from couler.ir.policies import Gpu, Resources
 from couler.ir.storage import EmptyVolume, EnvVar, Mount, SecretKey
 from couler.ir.workflow import Workflow
@@ -67,6 +68,25 @@ def test_bounds_of_waiting_and_of_the_whole_attempt() -> None:
     assert given["schedule_timeout_seconds"] == 91
     assert given["execution_timeout"] == ("timedelta", {"seconds": 600})
     assert given["active_deadline_seconds"] == 60
+
+
+def test_a_patch_is_merged_last() -> None:
+    patch = FrozenDict(
+        schedulerName="volcano",
+        dnsConfig=None,
+        containers=(FrozenDict(name="main", stdin=True),),
+        volumes=(FrozenDict(name="more", emptyDir=FrozenDict()),),
+        topologySpreadConstraints=(FrozenDict(maxSkew=1),),
+    )
+    step = echo("a", pod=StepPod(scheduler="other", spec_patch=patch))
+    given = arguments(flow(step, pod=PodSettings(spec_patch=FrozenDict(nodeName="n"))))
+    assert given["schedulername"] == "volcano"
+    assert given["pod_template_dict"]["spec"] == {
+        "containers": [{"name": "base", "stdin": True}],
+        "nodeName": "n",
+        "volumes": [{"name": "more", "emptyDir": {}}],
+        "topologySpreadConstraints": [{"maxSkew": 1}],
+    }
 
 
 def _secret(name: str, *, optional: bool = False) -> EnvVar:

@@ -255,6 +255,26 @@ def test_a_paused_dag_is_told(airflow: FakeAirflow) -> None:
     )
 
 
+def test_tries_are_told_with_their_ends(airflow: FakeAirflow) -> None:
+    airflow.begin("r1", "failed")
+    airflow.tasks = [task("a", "failed", tries=2), task("b", "upstream_failed", tries=0)]
+    airflow.tries = {"a": [task("a", "failed", tries=1), task("a", "failed", tries=2)]}
+    error = {"event": "Task failed with exception", "level": "error", "timestamp": "t"}
+    late = {"exc_type": "AirflowTaskTimeout", "exc_value": "Timeout, PID: 7"}
+    away = {"exc_type": "PodLaunchFailedException", "exc_value": "Pod took too long to start"}
+    airflow.logs = {
+        "a/1": [{**error, "error_detail": [away]}],
+        "a/2": [{**error, "error_detail": [late]}],
+    }
+    seen = {str(one.path): one for one in connected(airflow).observe(the_run()).steps}
+    assert [(one.number, one.status, one.message) for one in seen["a"].attempts] == [
+        (1, "error", "Pod took too long to start"),
+        (2, "failed", "Timeout, PID: 7"),
+    ]
+    assert seen["b"].message == "it needs the success of a, which failed"
+    assert seen["b"].attempts == ()
+
+
 def test_what_is_left_out_is_told_once_it_holds(airflow: FakeAirflow) -> None:
     whole = flow(
         "flow",

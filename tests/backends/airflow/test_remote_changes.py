@@ -81,6 +81,15 @@ def test_what_was_cut_off_is_told_from_what_had_failed_before(airflow: FakeAirfl
     assert [one.status for step in seen.steps for one in step.attempts] == ["error", "cancelled"]
 
 
+def test_where_nothing_runs_a_step_is_failed_for_the_exit_handlers(airflow: FakeAirflow) -> None:
+    airflow.begin("r1")
+    airflow.tasks = [task(one, None) for one in ALL]
+    airflow.edges = {"a": ["b"], "b": ["exit-tell.when", "run-status"]}
+    connected(airflow).cancel(the_run())
+    assert airflow.sent("PATCH", "/taskInstances/a") == []
+    assert airflow.sent("PATCH", "/taskInstances/b") == [{"new_state": "failed"}]
+
+
 def test_a_run_that_has_ended_is_not_cancelled(airflow: FakeAirflow) -> None:
     airflow.begin("r1", "success")
     connected(airflow).cancel(the_run())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from couler.backends.airflow.remote import lines_of, read_log
+from couler.backends.airflow.remote import follow_log, lines_of, read_log
 from couler.backends.airflow.try_ends import TryEnd, end_of_try
 
 if TYPE_CHECKING:
@@ -161,3 +161,16 @@ def test_a_log_that_is_away_is_told() -> None:
     away = {"event": "Could not read served logs: no route"}
     assert read(away) == ["airflow: Could not read served logs: no route"]
     assert read(away, entry("[base] hello", logger=POD)) == ["hello"]
+
+
+def test_a_log_is_followed_from_where_it_was() -> None:
+    log = Log({"event": "Could not read served logs: not yet"})
+    coming = [[], [entry("[base] one", logger=POD)], [entry("[base] two", logger=POD)]]
+
+    def is_over() -> bool:
+        log.entries += coming.pop(0)
+        return not coming
+
+    run = cast("RunApi", log)
+    lines = follow_log(run, ("a", -1), 1, is_over=is_over, between_s=0, sleep=lambda _: None)
+    assert list(lines) == ["one", "two"]

@@ -61,6 +61,17 @@ def test_all_items_are_waited_for(fields: dict[str, t.Any]) -> None:
     assert waits(dag) == ["item", "sum"]
 
 
+def test_a_task_that_has_waited_for_all_stands_for_them() -> None:
+    dag = Dag()
+    dag.add("a")
+    dag.add("b")
+    dag.add("join", "a", "b")
+    dag.add("gate", "join", trigger_rule="all_done")
+    dag.add("end", "gate", trigger_rule="all_done")
+    assert waits(dag, "gate") == ["a", "b", "join"]
+    assert waits(dag) == ["gate"]
+
+
 def edges_of_rounds(count: int) -> dict[int, list[int]]:
     edges: dict[int, list[int]] = {}
     for number in range(count):

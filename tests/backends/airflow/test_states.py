@@ -83,6 +83,32 @@ def test_items_of_a_task_without_items_are_no_items_of_another() -> None:
     }
 
 
+def test_a_task_in_an_item_sees_its_own() -> None:
+    states = {
+        ("g.item.w", 0): "failed",
+        ("g.item.w", 1): "success",
+        ("g.item.w_1", 0): "success",
+        ("g.item.w_1", 1): "skipped",
+        ("before", -1): "success",
+    }
+    seen = {"before": {"success"}, "g.item.w": {"success"}, "g.item.w_1": {"skipped"}}
+    assert states_near(Instance(states, index=1)) == seen
+    assert if_started(Instance(states, index=1), "g.item.w_1", "given") is None
+    assert if_started(Instance(states, index=0), "g.item.w_1", "given") == "given"
+
+
+def test_a_failure_is_that_of_no_gate() -> None:
+    gate = {("g.x-needs", -1): "success", ("g.x-needs_", -1): "failed", ("g.x", -1): "failed"}
+    skipped = {**gate, ("g.x", -1): "upstream_failed"}
+    below = {"g.x": ["g.x-needs_"], "g.x-needs_": ["g.x-needs"]}
+    assert ended_so(Instance(gate), "failure", "g", ["g.x"])
+    assert not ended_so(Instance(skipped), "failure", "g", ["g.x"])
+    failed = {("g.x-needs", -1): "failed", ("g.x-needs_", -1): "skipped", ("g.x", -1): "skipped"}
+    assert run_failed(Instance(failed, below), ["g.x"])
+    handled = {**failed, ("g.x-needs", -1): "success", ("g.x-needs_", -1): "failed"}
+    assert not run_failed(Instance(handled, below), ["g.x"])
+
+
 def test_a_gate_answers_for_what_it_asks_about() -> None:
     """It waits for more than that: for all that must have ended."""
     states = {("a", -1): "success", ("b", -1): "failed", ("x-needs_", -1): "skipped"}
@@ -111,6 +137,13 @@ def test_what_is_waited_for_besides_is_not_looked_at(rule: str, is_failed: bool)
     ti.tasks["a"].get_flat_relative_ids = lambda upstream: set[str]()
     ti.tasks["b"].get_flat_relative_ids = lambda upstream: {"a"}
     assert run_failed(ti, ["x"]) == is_failed
+
+
+def test_the_maker_of_items_fails_with_its_step() -> None:
+    states = {("a-items_", -1): "failed", ("a-items", -1): "failed", ("a", -1): "upstream_failed"}
+    assert ended_so(Instance(states), "failure", "a", ["a"], "a-items_")
+    states["a-items_", -1] = "upstream_failed"
+    assert not ended_so(Instance(states), "failure", "a", ["a"], "a-items_")
 
 
 def test_a_group_that_was_omitted_has_not_failed() -> None:

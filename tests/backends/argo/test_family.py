@@ -10,12 +10,15 @@ import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.parts import has_runs
+from couler.backends.argo.pod_logs import pod_name
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.run_limits import check_runs
+from couler.backends.argo.status_nodes import Node
 from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.backends.remote import Connection, RemoteRun, Submission
 from couler.ir.artifacts import FileSettings, RunFileRemoval
 from couler.ir.defaults import resolve_defaults
+from couler.ir.paths import StepPath
 from couler.ir.policies import Part
 from couler.ir.workflow import ExitHandler, Output, Schedule, Step, Workflow
 from tests.corpus.build import flow, ref, sh
@@ -113,6 +116,41 @@ def test_why_a_part_has_no_run_is_told(cluster: EmulatedCluster, remote: ArgoRem
     assert remote.observe(run).message == (
         "the run of its part a did not begin: workflows.argoproj.io is forbidden"
     )
+
+
+def test_a_child_that_begins_nothing_tells_why(
+    cluster: EmulatedCluster, remote: ArgoRemote
+) -> None:
+    run = submitted(remote)
+    with_child(cluster, run)
+    cluster.set_status("child", {"phase": "Error", "nodes": {}, "message": "no such template"})
+    cluster.set_status("run-1", parent_status("Failed"))
+    told = remote.observe(run).message
+    assert told == "the run of its part a did not begin: no such template"
+
+
+def test_logs_come_from_the_pods_of_the_child(cluster: EmulatedCluster, remote: ArgoRemote) -> None:
+    run = submitted(remote)
+    with_child(cluster, run, "Succeeded")
+    asked: list[str] = []
+    logs = remote.api.logs
+
+    def noted(name: str, pod: str, container: str, *, follow: bool) -> Iterator[str]:
+        asked.append(f"{name} {pod}")
+        return logs(name, pod, container, follow=follow)
+
+    remote.api.logs = noted  # type: ignore[method-assign]  # to see what is asked for
+    seen = remote._ask(run)
+    look = seen.look
+    # The observer of parts finds the step; here its node alone matters.
+    step = look.tree.find("o")
+    assert step is not None
+    look.nodes["one"], look.actions["one"] = step, FLOW.steps[0]
+    remote._latest.note(remote._key(run), seen)
+    with pytest.raises(Exception, match="log"):
+        list(remote.logs(run, StepPath.parse("one")))
+    own = Node(child_status("Succeeded")["nodes"]["o"])
+    assert asked == [f"child {pod_name({'metadata': {'name': 'child'}}, own)}"]
 
 
 def test_a_cancel_ends_children_too(cluster: EmulatedCluster, remote: ArgoRemote) -> None:

@@ -198,6 +198,20 @@ def _pod(server: ArgoServer, remote: ArgoRemote, run: RemoteRun, path: str) -> s
     return pod_name(workflow, Observer(run.workflow).look(workflow).nodes[path])
 
 
+def test_logs_are_read_and_followed(server: ArgoServer, remote: ArgoRemote) -> None:
+    run = begun(remote)
+    server.service.play(CHAIN, *recorded("chain"))
+    path = StepPath.parse("each[1]")
+    log = server.service.log(_pod(server, remote, run, "each[1]"))
+    log.write("one", "zwölf \u2028 is one line")
+    assert list(remote.logs(run, path)) == ["one", "zwölf \u2028 is one line"]
+    lines = remote.logs(run, path, follow=True)
+    assert next(lines) == "one"
+    log.write("two")
+    log.end()
+    assert list(lines) == ["zwölf \u2028 is one line", "two"]
+
+
 def test_a_log_that_breaks_off_is_taken_up(server: ArgoServer, remote: ArgoRemote) -> None:
     run = begun(remote)
     server.service.play(CHAIN, *recorded("chain"))

@@ -11,7 +11,7 @@ import pytest
 from couler.backends.local.capacity import Capacity, Need
 from couler.backends.local.demand import Grant, Request, Shape
 from couler.backends.local.dispatch import Dispatcher
-from couler.backends.local.limits import Limits
+from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.lines import PATIENCE
 from couler.backends.local.locks import Hold, Locks
 
@@ -174,3 +174,17 @@ def test_nothing_starts_once_the_dispatcher_is_closed(tmp_path: Path) -> None:
 
     assert scene(work, tmp_path).started == ["a"]
     assert Locks(tmp_path).take(Hold("m"))
+
+
+def test_end_of_the_limits_gives_up_what_waits(tmp_path: Path) -> None:
+    def work(floor: Floor):  # type: ignore[no-untyped-def]
+        floor.submit("runs")
+        floor.submit("waits")
+        yield
+        floor.limits.end(CANCELLED)
+        yield
+        floor.end("runs")
+        yield
+
+    floor = scene(work, tmp_path, Capacity(jobs=1, cpus=1, memory_bytes=1))
+    assert (floor.started, floor.given_up) == (["runs"], ["waits"])

@@ -178,6 +178,23 @@ def test_a_file_is_put_into_a_bucket_that_is_made(run: Run, endpoint: str) -> No
     assert result_of(run(flow("w", make, read))) == "x"
 
 
+def test_a_role_is_assumed(run: Run, endpoint: str) -> None:
+    """At the store's own address, with the credentials of this machine."""
+    role = "arn:aws:iam::123456789012:role/reader"
+    place = S3Location(
+        key="in/one.csv", bucket="data", endpoint=endpoint, insecure=True, role_arn=role
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("AWS_ENDPOINT_URL_STS", raising=False)
+        patch.setenv("AWS_ACCESS_KEY_ID", "test")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret-key")
+        assert result_of(run(flow("w", reads(place)))) == "1"
+        patch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
+        patch.setenv("AWS_MAX_ATTEMPTS", "1")
+        ended = run(flow("w", reads(place)))
+    assert f"the role {role}: Could not connect" in str(ended.steps["read"].message)
+
+
 def test_a_server_that_is_not_there(run: Run) -> None:
     retry = Retry(limit=1, on=("error",), backoff=Backoff(seconds=0.01, factor=1))
     step = reads(s3("127.0.0.1:9", "in/one.csv"), retry=retry)

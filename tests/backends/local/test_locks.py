@@ -98,6 +98,17 @@ def test_a_lock_that_is_never_free_is_told_before_the_start(
     assert not (tmp_path / "begun").exists()
 
 
+def test_a_mutex_of_a_database_is_another_than_one_of_the_same_name(tmp_path: Path) -> None:
+    both = [Mutex(name="m"), Mutex(name="m", database=True)]
+    workflow = flow("w", sh("a", "true", locks=both), sh("b", "true", mutex="m"), locks=both[1:])
+    with pytest.raises(ConfigurationError, match='step "a" would wait for ever'):
+        run(workflow, tmp_path)
+    workflow = flow("w", sh("a", "true", locks=both), sh("b", "true", mutex="m"))
+    assert run(workflow, tmp_path).status == "succeeded"
+    workflow = flow("w", sh("a", "true", mutex="m"), locks=both[1:])
+    assert run(workflow, tmp_path).status == "succeeded"
+
+
 @pytest.mark.parametrize(
     ("lock", "hold"),
     [
