@@ -48,3 +48,11 @@ def test_names_of_the_tasks_are_taken(name: str) -> None:
     found = BACKEND.check(flow(echo(name), runs=BUDGET), Target())
     assert [one.code for one in found] == ["CLR371"]
     assert [*BACKEND.check(flow(echo(name)), Target())] == []
+
+
+def test_a_budget_is_for_the_pods_of_a_run() -> None:
+    text = text_of(flow(echo("a"), runs=BUDGET))
+    manifest = calls_of(text)["make-budget"]["yaml_conf"]
+    assert 'run_id: "{{ make_safe_label_value(ti.run_id) }}"' in manifest
+    assert "maxUnavailable: 1" in manifest
+    assert '"make_safe_label_value": make_safe_label_value' in text
