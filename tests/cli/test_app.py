@@ -158,7 +158,7 @@ def test_interrupt_while_a_program_is_read(write: Callable, folder: Path) -> Non
     assert process.stderr is not None
     assert process.stderr.readline() == "begun\n"
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert "interrupted" in err

@@ -137,7 +137,7 @@ def test_interrupt_ends_the_steps_and_runs_the_exit_handlers(
     assert process.stderr.readline().startswith("run ")
     assert process.stderr.readline() == "started    nap\n"
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
     assert "succeeded  exit:last/bye" in err
     assert "cancelled in" in err
@@ -167,7 +167,7 @@ def on_a_terminal(*command: str, cwd: Path, **environment: str) -> str:
             break
         written += piece
     os.close(leader)
-    process.wait(timeout=60)
+    process.wait()
     return written.decode()
 
 

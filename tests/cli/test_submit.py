@@ -235,7 +235,7 @@ def test_who_stops_watching_leaves_the_run_going_on(
         assert watching.stderr is not None
         assert any("hello" in line for line in iter(watching.stderr.readline, ""))
         watching.send_signal(number)
-        out, err = watching.communicate(timeout=60)
+        out, err = watching.communicate()
     finally:
         if watching.poll() is None:
             watching.kill()

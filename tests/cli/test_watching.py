@@ -117,7 +117,7 @@ def test_a_run_that_goes_on(couler: Callable, write: Callable, start: Callable) 
 
     told = couler("cancel", run)
     assert (told.code, told.err) == (0, f"{run} is cancelled; resume with couler retry {run}\n")
-    assert process.wait(timeout=20) == 130
+    assert process.wait() == 130
     assert states(couler)["each[1]"] == "failed"
     told = couler("cancel", run)
     assert (told.code, told.err) == (1, f"{run} has ended already: cancelled\n")
@@ -229,8 +229,8 @@ def test_logs_are_followed_to_the_end(couler: Callable, write: Callable, start: 
     assert couler("resume", "latest").code == 0
     # Not communicate(): it would miss what is in the buffer of the lines that were read before.
     assert follower.stdout.read() == "before | unfinished\nafter  | after\n"
-    assert (follower.wait(timeout=20), follower.stderr.read()) == (0, "")
-    assert run.wait(timeout=20) == 0
+    assert (follower.wait(), follower.stderr.read()) == (0, "")
+    assert run.wait() == 0
 
 
 def test_status_lives_on_a_terminal(couler: Callable, write: Callable, start: Callable) -> None:
@@ -250,7 +250,7 @@ def test_status_lives_on_a_terminal(couler: Callable, write: Callable, start: Ca
         while piece := os.read(leader, 4096):
             shown += piece
     os.close(leader)
-    assert watcher.wait(timeout=20) == 0
+    assert watcher.wait() == 0
     *_, end = shown.decode().split("\x1b[?25h")  # the cursor is back: what stays
     lines = re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", end).strip().splitlines()
     assert re.fullmatch(r"asking-\w+  succeeded  \d+\.\d s", lines[0])
@@ -315,7 +315,7 @@ def test_values_that_a_person_enters(
         assert refused.code == 2
         assert told in refused.err
     assert couler("resume", "latest", "ask", "-p", "rate=0.5").code == 0
-    assert process.wait(30) == 0
+    assert process.wait() == 0
     assert couler("logs", "latest", "after").out == "0.5 none\n"
 
 
@@ -350,5 +350,5 @@ def test_values_of_a_file_keep_their_types(
         assert refused.code == 2
         assert told in refused.err
     assert couler("resume", "latest", "ask", "-p", "@entered.yaml").code == 0
-    assert process.wait(30) == 0
+    assert process.wait() == 0
     assert couler("logs", "latest", "after").out == "0.5 007 fine\n"
