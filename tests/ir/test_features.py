@@ -36,7 +36,7 @@ def test_a_use_names_the_path_of_its_step() -> None:
     ]
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=20)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=10)
 @given(workflows())
 def test_features_are_those_of_all_uses(workflow: Workflow) -> None:
     assert features(workflow) == {use.feature for use in find_uses(workflow)}

@@ -137,7 +137,7 @@ def test_the_walk_of_the_paper_makes_one_part_of_a_circle_or_says_which_do_not_f
     assert [problem.code for problem in caught.value.diagnostics] == ["CLR540"]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(workflows(), st.integers(1, 12), st.integers(2, 30))
 def test_any_graph_is_split_within_the_budget(workflow: Workflow, group: int, run: int) -> None:
     made = Split(group_steps=group, run_steps=run).run(workflow, PassContext())

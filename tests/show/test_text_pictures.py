@@ -44,7 +44,7 @@ def test_picture(request: pytest.FixtureRequest, golden: Callable, which: str, k
     golden(GOLDEN / f"{which}.{suffix}", render(workflow, kind) + "\n")
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(workflows(), st.sampled_from(FORMATS))
 def test_any_workflow_is_drawn(workflow: Workflow, kind: str) -> None:
     text = render(workflow, kind)

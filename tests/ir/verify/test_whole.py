@@ -23,7 +23,7 @@ def test_the_corpus_is_valid() -> None:
         assert [str(found) for found in verify(case.workflow) if found.severity == "error"] == []
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=15)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=10)
 @given(workflows())
 def test_drawn_workflows_are_valid(workflow: Workflow) -> None:
     assert [str(found) for found in verify(workflow) if found.severity == "error"] == []
