@@ -27,8 +27,8 @@ def _with_short_waits(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 
     if request.node.get_closest_marker("settles") is None:
         argo = "couler.backends.argo"
-        monkeypatch.setattr(f"{argo}.controller_wait.left_s", lambda *_: 0.0)
-        monkeypatch.setattr(f"{argo}.controller_wait.whole_wait_s", lambda *_: 0.0)
+        monkeypatch.setattr(f"{argo}.cluster_restart.left_s", lambda *_: 0.0)
+        monkeypatch.setattr(f"{argo}.cluster_restart.whole_wait_s", lambda *_: 0.0)
         monkeypatch.setattr(f"{argo}.cluster_restart.wait_until_heard", forget)
 
 
