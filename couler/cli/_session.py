@@ -13,7 +13,8 @@ from pathlib import Path
 
 import click
 
-from couler.cli._settings import Settings, read_settings
+if t.TYPE_CHECKING:
+    from couler.cli._settings import Settings
 
 
 @dataclass
@@ -28,6 +29,8 @@ class Session:
     @cached_property
     def settings(self) -> Settings:
         """What is set beside the flags."""
+        from couler.cli._settings import read_settings
+
         settings = read_settings(Path.cwd(), self.environment)
         for name, (value, origin) in settings.values.items():
             self.detail(f"{name} = {value}, from {origin}")

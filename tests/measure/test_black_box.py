@@ -12,14 +12,15 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 DIGESTS = {
-    "corpus/**/*": "054aae28f15c3d65",
+    "corpus/*/workflow.py": "14725a82ff5df246",
+    "corpus/build.py": "32a3d856ccb1db5a",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
     "golden/argo/*": "9ccb14547a446b81",
     "golden/ancestor/*": "ba7d98ad09011e6b",
     "golden/dsl/*": "ad42c7b3c2a87921",
     "golden/grouping/*": "3f96cfbf72c9ecd5",
-    "golden/passes/*": "bccb3b54da014778",
+    "golden/passes/*": "699f13d7ac403c11",
     "golden/show/*": "4cc3fbff6ab7a339",
     "box/hostile*.py": "648e96250811c64e",
     "box/escapes.py": "c4a2f030e8851b03",
