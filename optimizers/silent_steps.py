@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-__all__ = ["SILENT_CPU"]
-
 SILENT_CPU = 1
 """Processors that a step takes of a machine or pod if it does not say; all of one that has less."""

@@ -13,8 +13,6 @@ from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.none import KeepNone
 from couler.caching.policy import CachePolicy
 
-__all__ = ["Comparison", "compare", "least_read_s"]
-
 
 @dataclass(frozen=True)
 class Comparison:

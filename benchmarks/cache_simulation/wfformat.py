@@ -16,8 +16,6 @@ from pydantic.alias_generators import to_camel
 from couler.caching.graph import ArtifactGraph
 from couler.errors import SerializationError
 
-__all__ = ["is_wfformat", "parse_wfformat", "read_wfformat"]
-
 
 class _Camel(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(alias_generator=to_camel)

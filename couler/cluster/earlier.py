@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from couler.cluster.model import Cluster, ClusterNode
 
-__all__ = ["INSTANCE_TYPE_LABEL", "keep_earlier"]
-
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 """The label that names what a provider of machines calls their kind."""
 

@@ -22,8 +22,6 @@ from couler.cluster.values import (
 from couler.ir.quantity import parse_quantity
 from couler.ir.wording import counted
 
-__all__ = ["GROUP_LABEL", "LeftOut", "LiveNodes", "read_live_nodes"]
-
 Json: t.TypeAlias = t.Any
 
 GROUP_LABEL = "couler.io/group"

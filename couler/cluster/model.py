@@ -6,17 +6,6 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = [
-    "BANDWIDTH_BYTES_PER_S",
-    "PODS",
-    "Cluster",
-    "ClusterNode",
-    "Effect",
-    "Gpus",
-    "Speed",
-    "Taint",
-]
-
 BANDWIDTH_BYTES_PER_S = 125e6
 """Of a network of one Gbit/s: what is taken between nodes where nothing is stated."""
 

@@ -11,8 +11,6 @@ from couler.config_files import Location, place_of, read_yaml
 from couler.errors import ConfigurationError
 from couler.ir.diagnostics import did_you_mean
 
-__all__ = ["CLUSTER_FILE", "read_cluster", "read_cluster_file"]
-
 CLUSTER_FILE = "cluster.yaml"
 """The name of the file where no other is given."""
 

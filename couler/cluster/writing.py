@@ -19,8 +19,6 @@ from couler.cluster.tables import (
 from couler.config_files import Table
 from couler.ir.yaml_writer import dump
 
-__all__ = ["memory_text", "speeds_to_yaml", "to_tree", "to_yaml"]
-
 Json: t.TypeAlias = t.Any
 
 

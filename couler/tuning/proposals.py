@@ -12,8 +12,6 @@ from couler.llm import LanguageModel, Message, Prompt
 from couler.tuning.cards import as_data
 from couler.tuning.space import SearchSpace, key_of
 
-__all__ = ["Proposals", "ask_for_settings"]
-
 _TRIES = 3
 """How often is asked until there are as many as are wanted."""
 

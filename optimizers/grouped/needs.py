@@ -21,8 +21,6 @@ from couler.optimizers.grouping.problem import (
 )
 from couler.optimizers.silent_steps import SILENT_CPU
 
-__all__ = ["PodNeeds", "cpu_of", "gpus_of", "memory_of", "operator_of", "pod_needs"]
-
 
 def cpu_of(step: Step) -> float:
     """Return the processors that a step asks for; 0 if it does not say."""

@@ -14,8 +14,6 @@ from couler.optimizers.grouped.choosing import Choice
 from couler.optimizers.grouped.scope_problem import ScopeProblem
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite
 
-__all__ = ["Report"]
-
 _LISTED = 5
 """How many groups, steps of a group and steps that are left alone a reason names."""
 

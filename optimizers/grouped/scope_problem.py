@@ -12,8 +12,6 @@ from couler.optimizers.grouped.needs import cpu_of, gpus_of, memory_of, operator
 from couler.optimizers.grouped.sharing import PYTHONS, Kinds, key_of, program_of, why_not
 from couler.optimizers.grouping.problem import Costs, Edge, Image, Limits, Operator, Problem
 
-__all__ = ["RUNNER_BYTES", "Images", "ScopeProblem", "images_of", "scope_problem"]
-
 _PYTHON = "python"
 
 RUNNER_BYTES = 28 << 10

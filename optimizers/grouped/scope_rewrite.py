@@ -16,8 +16,6 @@ from couler.optimizers.grouped.lowering import lower
 from couler.optimizers.grouped.sharing import Kinds
 from couler.optimizers.grouping.problem import Limits
 
-__all__ = ["Read", "ScopeRewrite", "read_from_outside"]
-
 Read = tuple[str, str]
 """A step and an output of it."""
 

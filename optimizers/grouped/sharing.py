@@ -26,8 +26,6 @@ from couler.ir.walk import own_values
 from couler.ir.wire import is_file
 from couler.ir.workflow import WORK_DIR, Container, Input, Output, Script, Step
 
-__all__ = ["PYTHONS", "SHARED", "Kinds", "key_of", "program_of", "why_not"]
-
 PYTHONS = ("python", "python3")
 """Words by which a step runs Python."""
 

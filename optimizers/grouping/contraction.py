@@ -12,8 +12,6 @@ from couler.optimizers.grouping.moving import move_operators
 from couler.optimizers.grouping.problem import Grouping, Problem
 from couler.optimizers.grouping.solution import Solution, assemble_members, price, solved
 
-__all__ = ["ContractedGroups"]
-
 MOST_RESTARTS, SMALL = 40, 100
 """How many restarts there are for up to so many operators, and fewer for more of them."""
 

@@ -17,8 +17,6 @@ from couler.optimizers.grouping.solution import (
     price,
 )
 
-__all__ = ["ConvexGroups"]
-
 PER_UNIT = 1000
 """Costs are counted in thousandths, and seconds in milliseconds: CP-SAT knows integers alone."""
 

@@ -15,8 +15,6 @@ from couler.optimizers.grouping.problem import CONNECTION, NODE, Problem
 from couler.optimizers.grouping.solution import Solution
 from couler.optimizers.grouping.tree import TreeGroups
 
-__all__ = ["METHODS", "GroupingMethod", "group_operators"]
-
 
 @t.runtime_checkable
 class GroupingMethod(t.Protocol):

@@ -12,8 +12,6 @@ from couler.optimizers.grouping.greedy import greedy_groups, made_convex
 from couler.optimizers.grouping.problem import Problem
 from couler.optimizers.grouping.solution import Solution, assemble, assemble_members, price
 
-__all__ = ["OptimalGroups"]
-
 
 @dataclass(frozen=True, slots=True)
 class OptimalGroups:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from couler.optimizers.grouping.problem import Grouping, Problem
 from couler.optimizers.grouping.solution import numbers_of
 
-__all__ = ["Platform", "SimulatedRun", "Span", "simulate"]
-
 EPSILON = 1e-9
 
 

@@ -11,8 +11,6 @@ from couler.errors import GroupingError
 from couler.optimizers.grouping.problem import Problem, bits
 from couler.optimizers.grouping.solution import Solution, assemble, price
 
-__all__ = ["TreeGroups"]
-
 MOST_CHOICES = 12
 """So many images may be used or not: 4,096 sets of images are tried at most."""
 

@@ -9,8 +9,6 @@ from couler.ir.diagnostics import did_you_mean
 from couler.ir.wording import few_text
 from couler.operations.category import KINDS
 
-__all__ = ["doubts_of"]
-
 _LEAST_BYTES = 16 * 2**20
 """No machine that runs pods has less memory."""
 

@@ -15,8 +15,6 @@ from couler.ir.workflow import Group, Step, Suspend, Workflow
 from couler.optimizers.durations import item_counts, turns_of
 from couler.optimizers.partitioning.circles import topological_order
 
-__all__ = ["MOST_COPIES", "Flat", "FlatStep", "Join", "Level", "Limit", "Link", "flatten"]
-
 MOST_COPIES = 64
 """So many tasks stand for a step at most, where nothing is said of what could run at once."""
 

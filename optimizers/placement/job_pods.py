@@ -13,8 +13,6 @@ from couler.ir.workflow import Job
 from couler.optimizers.placement.pod_needs import ARCHITECTURE_LABEL
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
 
-__all__ = ["MOST_REPLICAS", "JobPods", "Replicas", "pods_of_job", "with_replicas"]
-
 MOST_REPLICAS = 512
 """So many tasks stand for the pods of all tasks of a step at most."""
 

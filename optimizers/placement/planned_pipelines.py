@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from couler.optimizers.placement.compiled import Compiled
 
-__all__ = ["Course", "Outcome", "course_of", "run_pipelines"]
-
 
 class Outcome(t.NamedTuple):
     """What a plan comes to."""

@@ -12,16 +12,6 @@ from couler.ir.policies import Gpu, Placement, Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.workflow import Container, Script, Step
 
-__all__ = [
-    "ARCHITECTURE_LABEL",
-    "HOSTNAME_LABEL",
-    "OS_LABEL",
-    "PodNeeds",
-    "effective_placement",
-    "needs_of",
-    "runs_in_a_pod",
-]
-
 ARCHITECTURE_LABEL = "kubernetes.io/arch"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 OS_LABEL = "kubernetes.io/os"

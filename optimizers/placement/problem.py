@@ -8,17 +8,6 @@ from dataclasses import dataclass, field
 
 from couler.ir.policies import Toleration
 
-__all__ = [
-    "Assignment",
-    "Choice",
-    "Edge",
-    "Pipeline",
-    "Task",
-    "TaskKey",
-    "TaskKind",
-    "topological_order",
-]
-
 TaskKind: t.TypeAlias = t.Literal["preprocessing", "training", "evaluation", "other"]
 """The three kinds of the paper, and all else."""
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from couler.cluster.model import Cluster
 from couler.optimizers.placement.problem import Choice
 
-__all__ = ["PipelineTimes", "Report", "TaskSpan"]
-
 
 @dataclass(frozen=True, slots=True)
 class TaskSpan:

@@ -12,17 +12,6 @@ from couler.ir.policies import Toleration
 from couler.ir.wording import few_text
 from couler.optimizers.placement.problem import Pipeline, Task, TaskKey
 
-__all__ = [
-    "MEMORY_MARGIN",
-    "Unplaceable",
-    "check_placeable",
-    "fits_memory",
-    "is_exact",
-    "refusal",
-    "shape_of",
-    "tolerates",
-]
-
 MEMORY_MARGIN = 2.0
 """How many times its data a task may take of memory; the published code asks for as much."""
 

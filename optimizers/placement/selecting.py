@@ -17,8 +17,6 @@ from couler.ir.policies import Toleration
 from couler.optimizers.placement.pod_needs import ARCHITECTURE_LABEL, HOSTNAME_LABEL, OS_LABEL
 from couler.optimizers.placement.requirements import tolerates
 
-__all__ = ["GROUP_LABEL", "Selection", "Selectors", "tolerations_for"]
-
 GROUP_LABEL = "couler.io/group"
 """The label by which nodes tell their group, where they have several that would do."""
 

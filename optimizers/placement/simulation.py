@@ -21,8 +21,6 @@ from couler.optimizers.placement.report import PipelineTimes, Report, TaskSpan
 from couler.optimizers.placement.speeds import Speeds, check_speeds
 from couler.optimizers.placement.strategy import ClusterState, Fixed, PlacementStrategy, Rules
 
-__all__ = ["simulate"]
-
 
 def simulate(
     pipelines: Sequence[Pipeline],

@@ -10,8 +10,6 @@ from couler.errors import PlacementError
 from couler.optimizers.placement.problem import Pipeline, Task
 from couler.optimizers.placement.requirements import refusal, shape_of
 
-__all__ = ["Speeds", "check_speeds"]
-
 
 @dataclass(frozen=True, slots=True)
 class Speeds:

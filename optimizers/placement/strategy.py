@@ -11,8 +11,6 @@ from couler.optimizers.placement.problem import Assignment, Pipeline, TaskKey
 from couler.optimizers.placement.requirements import MEMORY_MARGIN
 from couler.optimizers.placement.speeds import Speeds
 
-__all__ = ["ClusterState", "Fixed", "PlacementStrategy", "Rules"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rules:

@@ -23,8 +23,6 @@ from couler.optimizers.placement.requirements import (
 )
 from couler.optimizers.placement.strategy import ClusterState
 
-__all__ = ["KubernetesScheduler"]
-
 _DEFAULT_CPU = 0.1
 _DEFAULT_MEMORY = 200 * 2**20
 """What a container that requests nothing counts for when nodes are scored."""
