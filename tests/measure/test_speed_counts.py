@@ -1,6 +1,6 @@
 """What starting and compiling cost, in counts that are the same on every machine.
 
-The counts are upper limits for the versions in which they were measured, in `speed.toml`.
+The counts are upper limits for the versions in which they were measured, in `budget.toml`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-STATED = tomllib.loads((HERE / "speed.toml").read_text())
+from tests.measure.size import BUDGET, ROOT
+
+LIMITS = tomllib.loads(BUDGET.read_text(encoding="utf-8"))["speed"]
 
 ONE_STEP = """\
 import couler
@@ -30,10 +31,10 @@ import sys
 
 import couler
 from couler import stages
-from tests.support.counted_calls import calls_of
+from tests.support.call_counts import calls
 
 
-def compile():
+def compile(engine):
     with couler.Workflow("many") as workflow:
         made = []
         for index in range(100):
@@ -42,17 +43,17 @@ def compile():
             if index >= 10:
                 made[index - 10] >> step
             made.append(step)
-    stages.compile(workflow, sys.argv[1]).to_text()
+    stages.compile(workflow, engine).to_text()
 
 
-compile()  # loads what it needs
-print(calls_of(compile))
+compile(sys.argv[1])  # loads what it needs
+print(calls(compile, sys.argv[1]))
 """
 
 pytestmark = [
     pytest.mark.checkout,
     pytest.mark.skipif(
-        sys.version_info[:2] != tuple(STATED["python"]), reason="the counts are of another version"
+        sys.version_info[:2] != (3, 11), reason="the counts are those of Python 3.11"
     ),
 ]
 
@@ -65,7 +66,7 @@ def printed(code: str, *words: str) -> int:
         check=True,
         capture_output=True,
         text=True,
-        cwd=HERE.parent.parent,
+        cwd=ROOT,
         env=environ | {"PYTHONHASHSEED": "0"},
     )
     return int(done.stdout.split()[-1])
@@ -85,10 +86,10 @@ with contextlib.suppress(SystemExit):
 
 def within(name: str, actual: int) -> None:
     """Compare a count with its limit."""
-    limit = STATED["limits"][name]
+    limit = LIMITS[name]
     assert actual <= limit, (
         f"{name}: {actual:,}, limit {limit:,}. Import later or call less; where less is done now, "
-        "lower the limit in tests/measure/speed.toml"
+        "lower the limit in tests/measure/budget.toml"
     )
 
 
