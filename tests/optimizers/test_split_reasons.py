@@ -8,11 +8,11 @@ import typing as t
 import pytest
 
 from couler.errors import InvalidWorkflowError
-from couler.examples.model_selection.model_selection import Split
 from couler.ir.policies import Profile
 from couler.ir.sizes import Limits
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.base import PassContext
+from couler.optimizers.passes.split import Split
 from tests.support.splitting import (
     Engine,
     layers,

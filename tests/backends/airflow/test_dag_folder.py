@@ -114,6 +114,6 @@ def test_no_run_is_begun_then(tmp_path: Path) -> None:
 )
 def test_an_address_has_no_password(tmp_path: Path, dags: str) -> None:
     with FakeAirflow(tmp_path).running() as airflow:
-        with pytest.raises(ConfigurationError, match='"prod": dags has a password') as caught:
+        with pytest.raises(ConfigurationError, match='"prod": dags: it has a password') as caught:
             connected(airflow, dags=dags)
         assert "hunter2" not in str(caught.value)
