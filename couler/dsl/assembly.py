@@ -318,6 +318,6 @@ def build_workflow(builder: Builder) -> ir.Workflow:
             for secret in named.values()
             for key in secret.keys
         )
-    return ir.Workflow.model_construct(
+    return ir.Workflow(
         name=builder.name, steps=builder.root.build(), source=builder.source, **fields
     )
