@@ -2,9 +2,9 @@
 
 from benchmarks.cache_simulation.comparison import Comparison, compare
 from benchmarks.cache_simulation.engine import simulate
-from benchmarks.cache_simulation.governed import GovernedCache
 from benchmarks.cache_simulation.machine import Machine, Storage
 from benchmarks.cache_simulation.report import Report, Span, usage
+from benchmarks.cache_simulation.run_knowledge import GovernedCache
 
 __all__ = [
     "Comparison",

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.cache_simulation.engine import simulate
-from benchmarks.cache_simulation.governed import GovernedCache
 from benchmarks.cache_simulation.machine import Machine
 from benchmarks.cache_simulation.report import Report
+from benchmarks.cache_simulation.run_knowledge import GovernedCache
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.none import KeepNone
 from couler.caching.policy import CachePolicy

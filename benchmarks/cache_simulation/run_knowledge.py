@@ -1,11 +1,15 @@
-"""What is known of the artifacts of one run while it is under way."""
+"""What is known of a simulated run while it goes on, and the cache that a policy governs by it."""
 
 from __future__ import annotations
 
+import heapq
 import math
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from benchmarks.cache_simulation.cache import BudgetedCache
 from benchmarks.cache_simulation.importance import (
     LAYERS,
     Moment,
@@ -14,9 +18,95 @@ from benchmarks.cache_simulation.importance import (
     stale_by_end,
     stale_by_keeping,
 )
-from benchmarks.cache_simulation.schedule import RunSchedule
+from benchmarks.cache_simulation.machine import Machine
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import Reading
+from couler.caching.policy import CachePolicy
+
+DEFAULT_WORKERS = 8
+"""How many jobs run at a time where nobody says it."""
+
+
+def start_order(
+    graph: ArtifactGraph,
+    workers: int | None = DEFAULT_WORKERS,
+    seconds: Sequence[float] | None = None,
+) -> tuple[int, ...]:
+    """Return all jobs in the order in which a list schedule starts them."""
+    # .. [1] R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
+    # Mathematics 17(2), 1969.
+    return RunSchedule(graph, workers, seconds).remaining()
+
+
+class RunSchedule:
+    """In which order the jobs of a run will start, foretold anew as it goes on."""
+
+    def __init__(
+        self,
+        graph: ArtifactGraph,
+        workers: int | None = DEFAULT_WORKERS,
+        seconds: Sequence[float] | None = None,
+    ) -> None:
+        count = len(graph.jobs)
+        if workers is not None and workers < 1:
+            raise ValueError(f"{workers} workers: at least one must run the jobs")
+        self._knows_seconds = seconds is not None
+        self._seconds = (1.0,) * count if seconds is None else tuple(seconds)
+        if len(self._seconds) != count:
+            raise ValueError(f"{len(self._seconds)} durations for {count} jobs")
+        self._graph = graph
+        self._workers = max(count, 1) if workers is None else workers
+        self._waits_for = [len(before) for before in graph.predecessors]
+        self._has_started = [False] * count
+        self._ready = dict.fromkeys(job for job in range(count) if not self._waits_for[job])
+        # Of what runs the times at which it ends, of which only differences matter.
+        self._running: dict[int, float] = {}
+        self._now = 0.0
+
+    def start(self, job: int) -> None:
+        """Take note that a job has started; nothing if that was known."""
+        if not self._has_started[job]:
+            self._has_started[job] = True
+            self._ready.pop(job, None)
+            self._running[job] = self._now + self._seconds[job]
+
+    def end(self, job: int) -> None:
+        """Take note that a job has ended, or that it will not run; nothing if that was known."""
+        self.start(job)
+        if job not in self._running:
+            return
+        ends = self._running.pop(job)
+        if self._knows_seconds:
+            self._now = max(self._now, ends)
+        for after in self._graph.successors[job]:
+            self._waits_for[after] -= 1
+            if not self._waits_for[after] and not self._has_started[after]:
+                self._ready[after] = None
+
+    def remaining(self) -> tuple[int, ...]:
+        """Return the jobs that have not started, in the order in which they will."""
+        waits_for = self._waits_for.copy()
+        ready = deque(self._ready)
+        now = self._now
+        running = [(max(now, ends), job) for job, ends in self._running.items()]
+        heapq.heapify(running)
+        order: list[int] = []
+        while ready or running:
+            while ready and len(running) < self._workers:
+                job = ready.popleft()
+                order.append(job)
+                heapq.heappush(running, (now + self._seconds[job], job))
+            now = running[0][0]
+            freed: list[int] = []
+            while running and running[0][0] == now:
+                _, job = heapq.heappop(running)
+                for after in self._graph.successors[job]:
+                    waits_for[after] -= 1
+                    if not waits_for[after] and not self._has_started[after]:
+                        freed.append(after)
+            ready.extend(sorted(freed))
+        return tuple(order)
+
 
 _FORETELLINGS = 16
 """How often the order is foretold while as many jobs start and end as are left."""
@@ -170,3 +260,61 @@ class RunKnowledge:
 
     def _names(self, artifacts: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._graph.artifacts[artifact] for artifact in artifacts)
+
+
+class GovernedCache:
+    """What a policy keeps, of what it can know while a run is under way."""
+
+    def __init__(
+        self,
+        graph: ArtifactGraph,
+        capacity_bytes: int,
+        policy: CachePolicy,
+        machine: Machine,
+        *,
+        told_seconds: Sequence[float] | None = None,
+    ) -> None:
+        self._graph = graph
+        self._outlook = _outlook(graph, machine, told_seconds)
+        self._cache = BudgetedCache(capacity_bytes, policy, self._outlook)
+
+    @property
+    def used_bytes(self) -> int:
+        """What is held, in bytes."""
+        return self._cache.used_bytes
+
+    def holds(self, artifact: int) -> bool:
+        """Return whether an artifact can be read from the cache."""
+        return self._graph.artifacts[artifact] in self._cache
+
+    def access(self, artifact: int) -> None:
+        """Note that an artifact that is held is read, as an input or to make another one again."""
+        self._cache.access(self._graph.artifacts[artifact])
+
+    def start(self, job: int) -> None:
+        """Note that a job has begun, and that what it needs of the cache has been read."""
+        self._cache.refresh(self._outlook.start(job))
+
+    def offer(self, artifact: int) -> bool:
+        """Return whether the cache holds an artifact from now on; others may go for it."""
+        return self._cache.offer(self._graph.artifacts[artifact]).admitted
+
+    def end(self, job: int) -> None:
+        """Note that a job has ended, and that its outputs are there."""
+        self._cache.refresh(self._outlook.end(job))
+
+
+def _outlook(
+    graph: ArtifactGraph, machine: Machine, told_seconds: Sequence[float] | None
+) -> RunKnowledge:
+    """Return what is known of a run before it starts."""
+    schedule = RunSchedule(graph, machine.workers, told_seconds)
+    seconds = (1.0,) * len(graph.jobs) if told_seconds is None else tuple(told_seconds)
+    is_reread = machine.misses == "reread"
+    read_s = [
+        machine.remote.read_s(size) if is_reread or maker is None else math.inf
+        for size, maker in zip(graph.size_bytes, graph.producer, strict=True)
+    ]
+    # Where misses are read again nothing is ever made again, however quick that would be.
+    remaking = (math.inf,) * len(graph.jobs) if is_reread else seconds
+    return RunKnowledge(replace(graph, seconds=remaking), order=schedule, read_s=read_s)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.cache_simulation.importance import Moment, reconstruction_cost, reuse_value
-from benchmarks.cache_simulation.schedule import RunSchedule
+from benchmarks.cache_simulation.run_knowledge import RunSchedule
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import Reading
 from couler.caching.policy import CachePolicy

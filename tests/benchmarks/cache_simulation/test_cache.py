@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from benchmarks.cache_simulation.cache import BudgetedCache, Verdict
-from benchmarks.cache_simulation.run_knowledge import RunKnowledge
-from benchmarks.cache_simulation.schedule import RunSchedule, start_order
+from benchmarks.cache_simulation.run_knowledge import RunKnowledge, RunSchedule, start_order
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.all import KeepAll
 from couler.caching.policies.lru import LeastRecentlyUsed

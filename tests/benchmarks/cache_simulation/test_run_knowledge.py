@@ -7,8 +7,7 @@ import typing as t
 
 import pytest
 
-from benchmarks.cache_simulation.run_knowledge import RunKnowledge
-from benchmarks.cache_simulation.schedule import RunSchedule, start_order
+from benchmarks.cache_simulation.run_knowledge import RunKnowledge, RunSchedule, start_order
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import Reading
 from tests.support.caching import (

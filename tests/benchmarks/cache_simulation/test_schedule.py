@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from benchmarks.cache_simulation.schedule import RunSchedule, start_order
+from benchmarks.cache_simulation.run_knowledge import RunSchedule, start_order
 from couler.caching.graph import ArtifactGraph
 from tests.support.caching import random_graph
 
