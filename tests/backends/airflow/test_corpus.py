@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import typing as t
 from collections.abc import Callable
 from pathlib import Path
@@ -25,9 +26,6 @@ BACKEND = AirflowBackend()
 TARGET = with_files()
 
 MARK = "# Above: what the tasks need, the same in all such files. Below: this workflow."
-WHOLE = "cached_steps"
-"""The case that carries most: its golden file is whole."""
-
 DEFAULTS = """\
     schedule=None,
     catchup=False,
@@ -65,12 +63,10 @@ def test_what_is_refused_is_declared_with_its_codes() -> None:
 
 @pytest.mark.golden
 def test_the_file_is_the_golden_one(case: Case, golden: Callable[[Path, str], None]) -> None:
-    """Golden files are small: indented by tabs, and most of them only what the workflow has."""
-    text = compiled(case)
-    if case.name != WHOLE:
-        text = text.partition(MARK)[2].strip().replace(DEFAULTS, "") + "\n"
-    tabs = re.sub(r"(?m)^(?: {4})+", lambda found: "\t" * (len(found[0]) // 4), text)
-    golden(GOLDENS / f"{case.name}.py", tabs)
+    """A golden file has the DAG alone, less what is the same in all, with its block dedented."""
+    dag = compiled(case).partition(MARK)[2].strip().replace(DEFAULTS, "")
+    head, end, block = re.split(r"(?m)^((?:with.*)?\)(?: as dag)?:)\n", dag, maxsplit=1)
+    golden(GOLDENS / f"{case.name}.py", f"{head}{end} ...\n{textwrap.dedent(block)}\n")
 
 
 def test_there_is_a_golden_file_for_every_case_that_compiles() -> None:

@@ -1,31 +1,31 @@
 with DAG(
-	dag_id="archive-travels",
-	user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
-):
-	pack = KubernetesPodOperator(
-		task_id="pack",
-		image="busybox:1.36",
-		**process_with_files(
-			["sh", "-c", 'cd "$COULER_WORK"; mkdir in; echo text > in/file; tar czf in.tgz in'],
-			after=[["keep", "file", "packed", "in.tgz"]],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={"COULER_WORK": "/tmp/couler"},
-	)
-	unpack = KubernetesPodOperator(
-		task_id="unpack",
-		image="busybox:1.36",
-		**process_with_files(
-			[
-				"sh",
-				"-c",
-				'cd "$COULER_WORK"; test -f "$COULER_INPUT_packed"; mkdir here; tar xzf "$COULER_INPUT_packed" -C here; cat here/in/file',
-			],
-			before=[["take", "file", "inputs/packed", '{{ output(ti, "pack", "packed") }}']],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_packed": "/tmp/couler/inputs/packed"},
-	)
-	pack >> unpack
+    dag_id="archive-travels",
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
+): ...
+pack = KubernetesPodOperator(
+    task_id="pack",
+    image="busybox:1.36",
+    **process_with_files(
+        ["sh", "-c", 'cd "$COULER_WORK"; mkdir in; echo text > in/file; tar czf in.tgz in'],
+        after=[["keep", "file", "packed", "in.tgz"]],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+)
+unpack = KubernetesPodOperator(
+    task_id="unpack",
+    image="busybox:1.36",
+    **process_with_files(
+        [
+            "sh",
+            "-c",
+            'cd "$COULER_WORK"; test -f "$COULER_INPUT_packed"; mkdir here; tar xzf "$COULER_INPUT_packed" -C here; cat here/in/file',
+        ],
+        before=[["take", "file", "inputs/packed", '{{ output(ti, "pack", "packed") }}']],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_packed": "/tmp/couler/inputs/packed"},
+)
+pack >> unpack

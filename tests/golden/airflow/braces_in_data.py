@@ -1,59 +1,59 @@
 with DAG(
-	dag_id="braces-in-data",
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text, "joined": joined},
-):
-	args = KubernetesPodOperator(
-		task_id="args",
-		image="python:3.12-slim",
-		**process(
-			[
-				"python",
-				"-c",
-				"import json, sys; print(json.dumps(sys.argv[1:]))",
-				literal("{{inputs.parameters.x}}"),
-				literal("{{=1+1}}"),
-				literal("{{workflow.name}} {{ item }} {{"),
-			],
-			outputs=["result=-"],
-		),
-	)
-	items_items = PythonOperator(
-		task_id="items-items",
-		python_callable=make_rows,
-		op_kwargs={"lists": {"item": '{{ output(ti, "args") }}'}},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	items = KubernetesPodOperator.partial(
-		task_id="items",
-		image="python:3.12-slim",
-		**process(
-			[
-				"python",
-				"-c",
-				"import json, sys; print(json.dumps(sys.argv[1:]))",
-				'{{ text(ti.xcom_pull("items-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=items_items.output)
-	items_lists = PythonOperator(
-		task_id="items-lists",
-		python_callable=check_lists,
-		op_args=["items", "items-items", {"result": "list"}],
-	)
-	items >> items_lists
-	args >> items_items
-	joined_2 = KubernetesPodOperator(
-		task_id="joined",
-		image="python:3.12-slim",
-		**process(
-			[
-				"python",
-				"-c",
-				"import json, sys; print(json.dumps(sys.argv[1:]))",
-				'{{ joined("{{", output(ti, "args"), "}}") | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	args >> joined_2
+    dag_id="braces-in-data",
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text, "joined": joined},
+): ...
+args = KubernetesPodOperator(
+    task_id="args",
+    image="python:3.12-slim",
+    **process(
+        [
+            "python",
+            "-c",
+            "import json, sys; print(json.dumps(sys.argv[1:]))",
+            literal("{{inputs.parameters.x}}"),
+            literal("{{=1+1}}"),
+            literal("{{workflow.name}} {{ item }} {{"),
+        ],
+        outputs=["result=-"],
+    ),
+)
+items_items = PythonOperator(
+    task_id="items-items",
+    python_callable=make_rows,
+    op_kwargs={"lists": {"item": '{{ output(ti, "args") }}'}},
+)
+# What is expanded is a label; each task reads its item by its map index.
+items = KubernetesPodOperator.partial(
+    task_id="items",
+    image="python:3.12-slim",
+    **process(
+        [
+            "python",
+            "-c",
+            "import json, sys; print(json.dumps(sys.argv[1:]))",
+            '{{ text(ti.xcom_pull("items-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=items_items.output)
+items_lists = PythonOperator(
+    task_id="items-lists",
+    python_callable=check_lists,
+    op_args=["items", "items-items", {"result": "list"}],
+)
+items >> items_lists
+args >> items_items
+joined_2 = KubernetesPodOperator(
+    task_id="joined",
+    image="python:3.12-slim",
+    **process(
+        [
+            "python",
+            "-c",
+            "import json, sys; print(json.dumps(sys.argv[1:]))",
+            '{{ joined("{{", output(ti, "args"), "}}") | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+args >> joined_2

@@ -2,84 +2,84 @@ LEAVES = ["off"]
 
 
 def when_off(ti: Any, params: Any) -> bool:
-	return output(ti, "all") == "other"
+    return output(ti, "all") == "other"
 
 
 with DAG(
-	dag_id="completion",
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
-) as dag:
-	good = KubernetesPodOperator(
-		task_id="good",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo good"], outputs=["result=-"]),
-	)
-	bad = KubernetesPodOperator(
-		task_id="bad",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo bad; exit 1"], outputs=["result=-"]),
-	)
-	skipped_needs = PythonOperator(
-		task_id="skipped-needs",
-		python_callable=open_gate,
-		op_args=[[["failure", "good", ["good"]]]],
-		trigger_rule="all_done",
-	)
-	skipped = KubernetesPodOperator(
-		task_id="skipped",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_within("skipped-needs"),
-	)
-	good >> skipped_needs
-	skipped_needs >> skipped
-	omitted = KubernetesPodOperator(
-		task_id="omitted",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-	)
-	bad >> omitted
-	all__needs = PythonOperator(
-		task_id="all-needs",
-		python_callable=open_gate,
-		op_args=[
-			[["completion", "good", ["good"]]],
-			[["completion", "bad", ["bad"]]],
-			[["completion", "skipped", ["skipped"]]],
-			[["completion", "omitted", ["omitted"]]],
-		],
-		trigger_rule="all_done",
-	)
-	all_ = KubernetesPodOperator(
-		task_id="all",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1 $2"',
-				"sh",
-				'{{ first_of(output(ti, "good"), "-") | replace("$", "$$") }}',
-				'{{ first_of(output(ti, "bad"), "-") | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-		pre_execute=run_within("all-needs"),
-	)
-	[good, bad, skipped, omitted] >> all__needs
-	all__needs >> all_
-	off = KubernetesPodOperator(
-		task_id="off",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_off),
-	)
-	all_ >> off
-	run_status = PythonOperator(
-		task_id="run-status",
-		python_callable=check_end,
-		op_args=[LEAVES],
-		trigger_rule="all_done",
-	)
-	off >> run_status
-	wait_for_all(dag)
+    dag_id="completion",
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
+) as dag: ...
+good = KubernetesPodOperator(
+    task_id="good",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo good"], outputs=["result=-"]),
+)
+bad = KubernetesPodOperator(
+    task_id="bad",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo bad; exit 1"], outputs=["result=-"]),
+)
+skipped_needs = PythonOperator(
+    task_id="skipped-needs",
+    python_callable=open_gate,
+    op_args=[[["failure", "good", ["good"]]]],
+    trigger_rule="all_done",
+)
+skipped = KubernetesPodOperator(
+    task_id="skipped",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_within("skipped-needs"),
+)
+good >> skipped_needs
+skipped_needs >> skipped
+omitted = KubernetesPodOperator(
+    task_id="omitted",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+)
+bad >> omitted
+all__needs = PythonOperator(
+    task_id="all-needs",
+    python_callable=open_gate,
+    op_args=[
+        [["completion", "good", ["good"]]],
+        [["completion", "bad", ["bad"]]],
+        [["completion", "skipped", ["skipped"]]],
+        [["completion", "omitted", ["omitted"]]],
+    ],
+    trigger_rule="all_done",
+)
+all_ = KubernetesPodOperator(
+    task_id="all",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1 $2"',
+            "sh",
+            '{{ first_of(output(ti, "good"), "-") | replace("$", "$$") }}',
+            '{{ first_of(output(ti, "bad"), "-") | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+    pre_execute=run_within("all-needs"),
+)
+[good, bad, skipped, omitted] >> all__needs
+all__needs >> all_
+off = KubernetesPodOperator(
+    task_id="off",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_off),
+)
+all_ >> off
+run_status = PythonOperator(
+    task_id="run-status",
+    python_callable=check_end,
+    op_args=[LEAVES],
+    trigger_rule="all_done",
+)
+off >> run_status
+wait_for_all(dag)

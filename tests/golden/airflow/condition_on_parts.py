@@ -1,93 +1,93 @@
 def when_number_text(ti: Any, params: Any) -> bool:
-	return compare(decoded(part_of(output(ti, "value"), "n")), "==", "5")
+    return compare(decoded(part_of(output(ti, "value"), "n")), "==", "5")
 
 
 def when_number_part(ti: Any, params: Any) -> bool:
-	return compare(
-		decoded(part_of(output(ti, "value"), "v")),
-		"==",
-		decoded(part_of(output(ti, "value"), "n")),
-	)
+    return compare(
+        decoded(part_of(output(ti, "value"), "v")),
+        "==",
+        decoded(part_of(output(ti, "value"), "n")),
+    )
 
 
 def when_text_true(ti: Any, params: Any) -> bool:
-	return compare(decoded(part_of(output(ti, "value"), "t")), "==", True)
+    return compare(decoded(part_of(output(ti, "value"), "t")), "==", True)
 
 
 def when_text_text(ti: Any, params: Any) -> bool:
-	return compare(decoded(part_of(output(ti, "value"), "v")), "==", "5")
+    return compare(decoded(part_of(output(ti, "value"), "v")), "==", "5")
 
 
 def when_null(ti: Any, params: Any) -> bool:
-	return compare(decoded(part_of(output(ti, "value"), "z")), "==", None)
+    return compare(decoded(part_of(output(ti, "value"), "z")), "==", None)
 
 
 def when_differs(ti: Any, params: Any) -> bool:
-	return compare(decoded(part_of(output(ti, "value"), "n")), "!=", "5")
+    return compare(decoded(part_of(output(ti, "value"), "n")), "!=", "5")
 
 
 def when_no_number(ti: Any, params: Any) -> bool:
-	return compare(decoded(part_of(output(ti, "value"), "n")), "==", "five")
+    return compare(decoded(part_of(output(ti, "value"), "n")), "==", "five")
 
 
 with DAG(
-	dag_id="condition-on-parts",
-	user_defined_macros={"PROCESS": PROCESS},
-):
-	value = KubernetesPodOperator(
-		task_id="value",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'echo \'{"n": 5, "v": "5", "t": "true", "z": null}\''],
-			outputs=["result=-"],
-		),
-	)
-	number_text = KubernetesPodOperator(
-		task_id="number-text",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_number_text),
-	)
-	value >> number_text
-	number_part = KubernetesPodOperator(
-		task_id="number-part",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_number_part),
-	)
-	value >> number_part
-	text_true = KubernetesPodOperator(
-		task_id="text-true",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_text_true),
-	)
-	value >> text_true
-	text_text = KubernetesPodOperator(
-		task_id="text-text",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_text_text),
-	)
-	value >> text_text
-	null = KubernetesPodOperator(
-		task_id="null",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_null),
-	)
-	value >> null
-	differs = KubernetesPodOperator(
-		task_id="differs",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_differs),
-	)
-	value >> differs
-	no_number = KubernetesPodOperator(
-		task_id="no-number",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_no_number),
-	)
-	value >> no_number
+    dag_id="condition-on-parts",
+    user_defined_macros={"PROCESS": PROCESS},
+): ...
+value = KubernetesPodOperator(
+    task_id="value",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'echo \'{"n": 5, "v": "5", "t": "true", "z": null}\''],
+        outputs=["result=-"],
+    ),
+)
+number_text = KubernetesPodOperator(
+    task_id="number-text",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_number_text),
+)
+value >> number_text
+number_part = KubernetesPodOperator(
+    task_id="number-part",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_number_part),
+)
+value >> number_part
+text_true = KubernetesPodOperator(
+    task_id="text-true",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_text_true),
+)
+value >> text_true
+text_text = KubernetesPodOperator(
+    task_id="text-text",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_text_text),
+)
+value >> text_text
+null = KubernetesPodOperator(
+    task_id="null",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_null),
+)
+value >> null
+differs = KubernetesPodOperator(
+    task_id="differs",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_differs),
+)
+value >> differs
+no_number = KubernetesPodOperator(
+    task_id="no-number",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_no_number),
+)
+value >> no_number

@@ -1,110 +1,110 @@
 INTEGER = {
-	"type": ["integer", "string"],
-	"pattern": "^-?(0|[1-9][0-9]*)$",
-	"$schema": "http://json-schema.org/draft-04/schema#",
+    "type": ["integer", "string"],
+    "pattern": "^-?(0|[1-9][0-9]*)$",
+    "$schema": "http://json-schema.org/draft-04/schema#",
 }
 
 
 def when_as_number(ti: Any, params: Any) -> bool:
-	return compare(output(ti, "nine"), "<", 10)
+    return compare(output(ti, "nine"), "<", 10)
 
 
 def when_as_text(ti: Any, params: Any) -> bool:
-	return compare(output(ti, "nine"), "<", "10")
+    return compare(output(ti, "nine"), "<", "10")
 
 
 def when_equal_number(ti: Any, params: Any) -> bool:
-	return compare(output(ti, "nine"), "==", 9.0)
+    return compare(output(ti, "nine"), "==", 9.0)
 
 
 def when_flag(ti: Any, params: Any) -> bool:
-	return params["flag"] in (True, "true")
+    return params["flag"] in (True, "true")
 
 
 def when_list(ti: Any, params: Any) -> bool:
-	return compare(params["list"], "==", [1, 2])
+    return compare(params["list"], "==", [1, 2])
 
 
 def when_and(ti: Any, params: Any) -> bool:
-	return int(params["n"]) == 10 and not int(params["n"]) < 10
+    return int(params["n"]) == 10 and not int(params["n"]) < 10
 
 
 def when_or(ti: Any, params: Any) -> bool:
-	return int(params["n"]) < 10 or int(params["n"]) < 10
+    return int(params["n"]) < 10 or int(params["n"]) < 10
 
 
 def when_short(ti: Any, params: Any) -> bool:
-	return int(params["n"]) == 10 or compare(output(ti, "word"), ">", 1)
+    return int(params["n"]) == 10 or compare(output(ti, "word"), ">", 1)
 
 
 with DAG(
-	dag_id="condition-operators",
-	params={
-		"n": Param(10, **INTEGER),
-		"flag": Param(True, type=["boolean", "string"], pattern="^(true|false)$"),
-		"list": Param([1, 2], type="array"),
-	},
-	user_defined_macros={"PROCESS": PROCESS},
-):
-	nine = KubernetesPodOperator(
-		task_id="nine",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo 9"], outputs=["result=-"]),
-	)
-	as_number = KubernetesPodOperator(
-		task_id="as-number",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_as_number),
-	)
-	nine >> as_number
-	as_text = KubernetesPodOperator(
-		task_id="as-text",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_as_text),
-	)
-	nine >> as_text
-	equal_number = KubernetesPodOperator(
-		task_id="equal-number",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_equal_number),
-	)
-	nine >> equal_number
-	flag = KubernetesPodOperator(
-		task_id="flag",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_flag),
-	)
-	list_ = KubernetesPodOperator(
-		task_id="list",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_list),
-	)
-	and_ = KubernetesPodOperator(
-		task_id="and",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_and),
-	)
-	or_ = KubernetesPodOperator(
-		task_id="or",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_or),
-	)
-	short = KubernetesPodOperator(
-		task_id="short",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_short),
-	)
-	word = KubernetesPodOperator(
-		task_id="word",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo word"], outputs=["result=-"]),
-	)
-	word >> short
+    dag_id="condition-operators",
+    params={
+        "n": Param(10, **INTEGER),
+        "flag": Param(True, type=["boolean", "string"], pattern="^(true|false)$"),
+        "list": Param([1, 2], type="array"),
+    },
+    user_defined_macros={"PROCESS": PROCESS},
+): ...
+nine = KubernetesPodOperator(
+    task_id="nine",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo 9"], outputs=["result=-"]),
+)
+as_number = KubernetesPodOperator(
+    task_id="as-number",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_as_number),
+)
+nine >> as_number
+as_text = KubernetesPodOperator(
+    task_id="as-text",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_as_text),
+)
+nine >> as_text
+equal_number = KubernetesPodOperator(
+    task_id="equal-number",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_equal_number),
+)
+nine >> equal_number
+flag = KubernetesPodOperator(
+    task_id="flag",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_flag),
+)
+list_ = KubernetesPodOperator(
+    task_id="list",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_list),
+)
+and_ = KubernetesPodOperator(
+    task_id="and",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_and),
+)
+or_ = KubernetesPodOperator(
+    task_id="or",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_or),
+)
+short = KubernetesPodOperator(
+    task_id="short",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_short),
+)
+word = KubernetesPodOperator(
+    task_id="word",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo word"], outputs=["result=-"]),
+)
+word >> short

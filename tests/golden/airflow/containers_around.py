@@ -22,111 +22,111 @@ while true; do sleep 0.05; done
 EACH_ITEMS = [{"item": 1}, {"item": 2}]
 
 with DAG(
-	dag_id="containers-around",
-	params={"mark": Param("!", type="string")},
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined, "BESIDE": BESIDE},
-):
-	who = KubernetesPodOperator(
-		task_id="who",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo you"], outputs=["result=-"]),
-	)
-	asks = KubernetesPodOperator(
-		task_id="asks",
-		image="busybox:1.36",
-		**process(["sh", "-c", literal(ASKS)], outputs=["result=-"], beside=["answers"]),
-		env_vars={"COULER_WORK": "/tmp/couler"},
-		pod_template_dict={
-			"spec": {
-				"containers": [
-					{
-						"name": "base",
-						"volumeMounts": [
-							{"name": "scratch", "mountPath": "/scratch"},
-							{"name": "couler-work", "mountPath": "/tmp/couler"},
-						],
-					},
-					ends_with_process(
-						{
-							"name": "answers",
-							"image": "busybox:1.36",
-							"command": ["sh", "-c", literal(ASKS_3)],
-							"args": ["sh", '{{ params["mark"] | replace("$", "$$") }}'],
-							"volumeMounts": [
-								{"name": "scratch", "mountPath": "/scratch"},
-								{"name": "couler-work", "mountPath": "/tmp/couler"},
-							],
-							"env": [{"name": "COULER_WORK", "value": "/tmp/couler"}],
-						},
-					),
-				],
-				"initContainers": [
-					{
-						"name": "prepare",
-						"image": "busybox:1.36",
-						"command": ["sh", "-c", literal(ASKS_2)],
-						"args": ["hello"],
-						"env": [
-							{"name": "COULER_WORK", "value": "/tmp/couler"},
-							{
-								"name": "GREETING",
-								"value": '{{ joined("dear ", output(ti, "who")) | replace("$", "$$") }}',
-							},
-						],
-						"volumeMounts": [
-							{"name": "scratch", "mountPath": "/scratch"},
-							{"name": "couler-work", "mountPath": "/tmp/couler"},
-						],
-					},
-					{
-						"name": "check",
-						"image": "busybox:1.36",
-						"command": ["sh", "-c", 'grep -q dear "$COULER_WORK/prepared"'],
-						"volumeMounts": [
-							{"name": "scratch", "mountPath": "/scratch"},
-							{"name": "couler-work", "mountPath": "/tmp/couler"},
-						],
-						"env": [{"name": "COULER_WORK", "value": "/tmp/couler"}],
-					},
-				],
-				"volumes": [
-					{"name": "scratch", "emptyDir": {}},
-					{"name": "couler-work", "emptyDir": {}},
-				],
-			},
-		},
-	)
-	who >> asks
-	# What is expanded is a label; each task reads its item by its map index.
-	each = KubernetesPodOperator.partial(
-		task_id="each",
-		image="busybox:1.36",
-		**process(["sh", "-c", 'cat "$COULER_WORK/item"'], outputs=["result=-"]),
-		env_vars={"COULER_WORK": "/tmp/couler"},
-		pod_template_dict={
-			"spec": {
-				"containers": [
-					{
-						"name": "base",
-						"volumeMounts": [{"name": "couler-work", "mountPath": "/tmp/couler"}],
-					},
-				],
-				"initContainers": [
-					{
-						"name": "write",
-						"image": "busybox:1.36",
-						"command": ["sh", "-c", 'echo made > "$COULER_WORK/item"'],
-						"volumeMounts": [{"name": "couler-work", "mountPath": "/tmp/couler"}],
-						"env": [{"name": "COULER_WORK", "value": "/tmp/couler"}],
-					},
-				],
-				"volumes": [{"name": "couler-work", "emptyDir": {}}],
-			},
-		},
-	).expand(labels=labels(EACH_ITEMS))
-	each_lists = PythonOperator(
-		task_id="each-lists",
-		python_callable=check_lists,
-		op_args=["each", 2, {"result": "str"}],
-	)
-	each >> each_lists
+    dag_id="containers-around",
+    params={"mark": Param("!", type="string")},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined, "BESIDE": BESIDE},
+): ...
+who = KubernetesPodOperator(
+    task_id="who",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo you"], outputs=["result=-"]),
+)
+asks = KubernetesPodOperator(
+    task_id="asks",
+    image="busybox:1.36",
+    **process(["sh", "-c", literal(ASKS)], outputs=["result=-"], beside=["answers"]),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+    pod_template_dict={
+        "spec": {
+            "containers": [
+                {
+                    "name": "base",
+                    "volumeMounts": [
+                        {"name": "scratch", "mountPath": "/scratch"},
+                        {"name": "couler-work", "mountPath": "/tmp/couler"},
+                    ],
+                },
+                ends_with_process(
+                    {
+                        "name": "answers",
+                        "image": "busybox:1.36",
+                        "command": ["sh", "-c", literal(ASKS_3)],
+                        "args": ["sh", '{{ params["mark"] | replace("$", "$$") }}'],
+                        "volumeMounts": [
+                            {"name": "scratch", "mountPath": "/scratch"},
+                            {"name": "couler-work", "mountPath": "/tmp/couler"},
+                        ],
+                        "env": [{"name": "COULER_WORK", "value": "/tmp/couler"}],
+                    },
+                ),
+            ],
+            "initContainers": [
+                {
+                    "name": "prepare",
+                    "image": "busybox:1.36",
+                    "command": ["sh", "-c", literal(ASKS_2)],
+                    "args": ["hello"],
+                    "env": [
+                        {"name": "COULER_WORK", "value": "/tmp/couler"},
+                        {
+                            "name": "GREETING",
+                            "value": '{{ joined("dear ", output(ti, "who")) | replace("$", "$$") }}',
+                        },
+                    ],
+                    "volumeMounts": [
+                        {"name": "scratch", "mountPath": "/scratch"},
+                        {"name": "couler-work", "mountPath": "/tmp/couler"},
+                    ],
+                },
+                {
+                    "name": "check",
+                    "image": "busybox:1.36",
+                    "command": ["sh", "-c", 'grep -q dear "$COULER_WORK/prepared"'],
+                    "volumeMounts": [
+                        {"name": "scratch", "mountPath": "/scratch"},
+                        {"name": "couler-work", "mountPath": "/tmp/couler"},
+                    ],
+                    "env": [{"name": "COULER_WORK", "value": "/tmp/couler"}],
+                },
+            ],
+            "volumes": [
+                {"name": "scratch", "emptyDir": {}},
+                {"name": "couler-work", "emptyDir": {}},
+            ],
+        },
+    },
+)
+who >> asks
+# What is expanded is a label; each task reads its item by its map index.
+each = KubernetesPodOperator.partial(
+    task_id="each",
+    image="busybox:1.36",
+    **process(["sh", "-c", 'cat "$COULER_WORK/item"'], outputs=["result=-"]),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+    pod_template_dict={
+        "spec": {
+            "containers": [
+                {
+                    "name": "base",
+                    "volumeMounts": [{"name": "couler-work", "mountPath": "/tmp/couler"}],
+                },
+            ],
+            "initContainers": [
+                {
+                    "name": "write",
+                    "image": "busybox:1.36",
+                    "command": ["sh", "-c", 'echo made > "$COULER_WORK/item"'],
+                    "volumeMounts": [{"name": "couler-work", "mountPath": "/tmp/couler"}],
+                    "env": [{"name": "COULER_WORK", "value": "/tmp/couler"}],
+                },
+            ],
+            "volumes": [{"name": "couler-work", "emptyDir": {}}],
+        },
+    },
+).expand(labels=labels(EACH_ITEMS))
+each_lists = PythonOperator(
+    task_id="each-lists",
+    python_callable=check_lists,
+    op_args=["each", 2, {"result": "str"}],
+)
+each >> each_lists

@@ -1,27 +1,27 @@
 with DAG(
-	dag_id="directory",
-	user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
-):
-	write = KubernetesPodOperator(
-		task_id="write",
-		image="busybox:1.36",
-		**process_with_files(
-			["sh", "-c", 'cd "$COULER_WORK"; mkdir -p d/sub; echo 1 > d/one; echo 2 > d/sub/two'],
-			after=[["keep", "directory", "d", "d"]],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={"COULER_WORK": "/tmp/couler"},
-	)
-	read = KubernetesPodOperator(
-		task_id="read",
-		image="busybox:1.36",
-		**process_with_files(
-			["sh", "-c", 'cat "$COULER_INPUT_d/one" "$COULER_INPUT_d/sub/two"'],
-			before=[["take", "directory", "given", '{{ output(ti, "write", "d") }}']],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_d": "/tmp/couler/given"},
-	)
-	write >> read
+    dag_id="directory",
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
+): ...
+write = KubernetesPodOperator(
+    task_id="write",
+    image="busybox:1.36",
+    **process_with_files(
+        ["sh", "-c", 'cd "$COULER_WORK"; mkdir -p d/sub; echo 1 > d/one; echo 2 > d/sub/two'],
+        after=[["keep", "directory", "d", "d"]],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+)
+read = KubernetesPodOperator(
+    task_id="read",
+    image="busybox:1.36",
+    **process_with_files(
+        ["sh", "-c", 'cat "$COULER_INPUT_d/one" "$COULER_INPUT_d/sub/two"'],
+        before=[["take", "directory", "given", '{{ output(ti, "write", "d") }}']],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_d": "/tmp/couler/given"},
+)
+write >> read

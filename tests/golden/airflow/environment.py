@@ -1,40 +1,40 @@
 with DAG(
-	dag_id="environment",
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined},
-):
-	n = KubernetesPodOperator(
-		task_id="n",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo 4"], outputs=["result=-"]),
-	)
-	shows = KubernetesPodOperator(
-		task_id="shows",
-		image="busybox:1.36",
-		**process(["sh", "-c", 'echo "$$PLAIN $$NUMBER $$JOINED $$(pwd)"'], outputs=["result=-"]),
-		env_vars={
-			"COULER_DIR": "/usr",
-			"PLAIN": "a b",
-			"NUMBER": '{{ output(ti, "n") }}',
-			"JOINED": '{{ joined("<", output(ti, "n"), ">") | replace("$", "$$") }}',
-		},
-	)
-	n >> shows
-	writes = KubernetesPodOperator(
-		task_id="writes",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'test -z "$$(ls "$$COULER_WORK")" && echo x > "$$COULER_WORK/x"'],
-			outputs=["result=-"],
-		),
-		env_vars={"COULER_WORK": "/tmp/couler"},
-	)
-	again = KubernetesPodOperator(
-		task_id="again",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'test -z "$$(ls "$$COULER_WORK")" && echo empty'],
-			outputs=["result=-"],
-		),
-		env_vars={"COULER_WORK": "/tmp/couler"},
-	)
-	writes >> again
+    dag_id="environment",
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined},
+): ...
+n = KubernetesPodOperator(
+    task_id="n",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
+)
+shows = KubernetesPodOperator(
+    task_id="shows",
+    image="busybox:1.36",
+    **process(["sh", "-c", 'echo "$$PLAIN $$NUMBER $$JOINED $$(pwd)"'], outputs=["result=-"]),
+    env_vars={
+        "COULER_DIR": "/usr",
+        "PLAIN": "a b",
+        "NUMBER": '{{ output(ti, "n") }}',
+        "JOINED": '{{ joined("<", output(ti, "n"), ">") | replace("$", "$$") }}',
+    },
+)
+n >> shows
+writes = KubernetesPodOperator(
+    task_id="writes",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'test -z "$$(ls "$$COULER_WORK")" && echo x > "$$COULER_WORK/x"'],
+        outputs=["result=-"],
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+)
+again = KubernetesPodOperator(
+    task_id="again",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'test -z "$$(ls "$$COULER_WORK")" && echo empty'],
+        outputs=["result=-"],
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+)
+writes >> again

@@ -1,56 +1,56 @@
 LEAVES = ["work"]
 
 with DAG(
-	dag_id="exit-handler-fails",
-	user_defined_macros={"PROCESS": PROCESS, "output": output},
-):
-	work = KubernetesPodOperator(
-		task_id="work",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo done"], outputs=["result=-"]),
-	)
-	with TaskGroup("exit-broken") as exit_broken:
-		exit_broken_when = PythonOperator(
-			task_id="when",
-			python_callable=passed,
-			trigger_rule="all_done",
-		)
-		bad = KubernetesPodOperator(
-			task_id="bad",
-			image="busybox:1.36",
-			**process(["sh", "-c", "exit 1"], outputs=["result=-"]),
-		)
-		exit_broken_when >> bad
-		after = KubernetesPodOperator(
-			task_id="after",
-			image="busybox:1.36",
-			**process(["sh", "-c", "true"], outputs=["result=-"]),
-		)
-		bad >> after
-	work >> exit_broken
-	with TaskGroup("exit-fine") as exit_fine:
-		exit_fine_when = PythonOperator(
-			task_id="when",
-			python_callable=passed,
-			trigger_rule="all_done",
-		)
-		say = KubernetesPodOperator(
-			task_id="say",
-			image="busybox:1.36",
-			**process(["sh", "-c", "true"], outputs=["result=-"]),
-		)
-		exit_fine_when >> say
-	work >> exit_fine
-	run_status = PythonOperator(
-		task_id="run-status",
-		python_callable=check_end,
-		op_args=[[*LEAVES, "exit-broken.after", "exit-fine.say"]],
-		trigger_rule="all_done",
-	)
-	[work, exit_broken, exit_fine] >> run_status
-	run_outputs = PythonOperator(
-		task_id="run-outputs",
-		python_callable=typed_values,
-		op_args=[{"work": '{{ output(ti, "work") }}'}, {"work": "str"}],
-	)
-	run_status >> run_outputs
+    dag_id="exit-handler-fails",
+    user_defined_macros={"PROCESS": PROCESS, "output": output},
+): ...
+work = KubernetesPodOperator(
+    task_id="work",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo done"], outputs=["result=-"]),
+)
+with TaskGroup("exit-broken") as exit_broken:
+    exit_broken_when = PythonOperator(
+        task_id="when",
+        python_callable=passed,
+        trigger_rule="all_done",
+    )
+    bad = KubernetesPodOperator(
+        task_id="bad",
+        image="busybox:1.36",
+        **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
+    )
+    exit_broken_when >> bad
+    after = KubernetesPodOperator(
+        task_id="after",
+        image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+    )
+    bad >> after
+work >> exit_broken
+with TaskGroup("exit-fine") as exit_fine:
+    exit_fine_when = PythonOperator(
+        task_id="when",
+        python_callable=passed,
+        trigger_rule="all_done",
+    )
+    say = KubernetesPodOperator(
+        task_id="say",
+        image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+    )
+    exit_fine_when >> say
+work >> exit_fine
+run_status = PythonOperator(
+    task_id="run-status",
+    python_callable=check_end,
+    op_args=[[*LEAVES, "exit-broken.after", "exit-fine.say"]],
+    trigger_rule="all_done",
+)
+[work, exit_broken, exit_fine] >> run_status
+run_outputs = PythonOperator(
+    task_id="run-outputs",
+    python_callable=typed_values,
+    op_args=[{"work": '{{ output(ti, "work") }}'}, {"work": "str"}],
+)
+run_status >> run_outputs

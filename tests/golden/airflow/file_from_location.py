@@ -1,99 +1,99 @@
 EACH_ITEMS = [{"item": "monday"}, {"item": "tuesday"}]
 
 with DAG(
-	dag_id="file-from-location",
-	params={"day": Param("monday", type="string")},
-	user_defined_macros={
-		"FILES": FILES,
-		"PROCESS": PROCESS,
-		"joined": joined,
-		"text": text,
-		"EACH_ITEMS": EACH_ITEMS,
-		"output": output,
-	},
-):
-	read = KubernetesPodOperator(
-		task_id="read",
-		image="busybox:1.36",
-		**process_with_files(
-			[
-				"sh",
-				"-c",
-				'cat "$COULER_INPUT_table" "$COULER_INPUT_note"; stat -c %a "$COULER_INPUT_note"',
-			],
-			before=[
-				[
-					"take",
-					"file",
-					"inputs/table",
-					'{{ joined("tables/", params["day"], ".csv") | replace("$", "$$") }}',
-				],
-				[
-					"text",
-					"inputs/note",
-					'{{ joined("day: ", params["day"], "\\n") | replace("$", "$$") }}',
-				],
-				["mode", "inputs/note", "640", ""],
-			],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={
-			"COULER_WORK": "/tmp/couler",
-			"COULER_INPUT_table": "/tmp/couler/inputs/table",
-			"COULER_INPUT_note": "/tmp/couler/inputs/note",
-		},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	each = KubernetesPodOperator.partial(
-		task_id="each",
-		image="busybox:1.36",
-		**process_with_files(
-			["sh", "-c", 'cat "$COULER_INPUT_table"'],
-			before=[
-				[
-					"take",
-					"file",
-					"inputs/table",
-					'{{ joined("tables/", text(EACH_ITEMS[ti.map_index]["item"]), ".csv") }}',
-				],
-			],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_table": "/tmp/couler/inputs/table"},
-	).expand(labels=labels(EACH_ITEMS))
-	each_lists = PythonOperator(
-		task_id="each-lists",
-		python_callable=check_lists,
-		op_args=["each", 2, {"result": "str"}],
-	)
-	each >> each_lists
-	with TaskGroup("inside") as inside:
-		folder = KubernetesPodOperator(
-			task_id="folder",
-			image="busybox:1.36",
-			**process_with_files(
-				["sh", "-c", 'cd "$COULER_INPUT_tables" && ls'],
-				before=[
-					[
-						"take",
-						"directory",
-						"inputs/tables",
-						'{{ output(ti, "place") | replace("$", "$$") }}',
-					],
-				],
-				outputs=["result=-"],
-				claim=FILES_CLAIM,
-			),
-			env_vars={
-				"COULER_WORK": "/tmp/couler",
-				"COULER_INPUT_tables": "/tmp/couler/inputs/tables",
-			},
-		)
-	place_2 = KubernetesPodOperator(
-		task_id="place",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo tables"], outputs=["result=-"]),
-	)
-	place_2 >> inside
+    dag_id="file-from-location",
+    params={"day": Param("monday", type="string")},
+    user_defined_macros={
+        "FILES": FILES,
+        "PROCESS": PROCESS,
+        "joined": joined,
+        "text": text,
+        "EACH_ITEMS": EACH_ITEMS,
+        "output": output,
+    },
+): ...
+read = KubernetesPodOperator(
+    task_id="read",
+    image="busybox:1.36",
+    **process_with_files(
+        [
+            "sh",
+            "-c",
+            'cat "$COULER_INPUT_table" "$COULER_INPUT_note"; stat -c %a "$COULER_INPUT_note"',
+        ],
+        before=[
+            [
+                "take",
+                "file",
+                "inputs/table",
+                '{{ joined("tables/", params["day"], ".csv") | replace("$", "$$") }}',
+            ],
+            [
+                "text",
+                "inputs/note",
+                '{{ joined("day: ", params["day"], "\\n") | replace("$", "$$") }}',
+            ],
+            ["mode", "inputs/note", "640", ""],
+        ],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={
+        "COULER_WORK": "/tmp/couler",
+        "COULER_INPUT_table": "/tmp/couler/inputs/table",
+        "COULER_INPUT_note": "/tmp/couler/inputs/note",
+    },
+)
+# What is expanded is a label; each task reads its item by its map index.
+each = KubernetesPodOperator.partial(
+    task_id="each",
+    image="busybox:1.36",
+    **process_with_files(
+        ["sh", "-c", 'cat "$COULER_INPUT_table"'],
+        before=[
+            [
+                "take",
+                "file",
+                "inputs/table",
+                '{{ joined("tables/", text(EACH_ITEMS[ti.map_index]["item"]), ".csv") }}',
+            ],
+        ],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_table": "/tmp/couler/inputs/table"},
+).expand(labels=labels(EACH_ITEMS))
+each_lists = PythonOperator(
+    task_id="each-lists",
+    python_callable=check_lists,
+    op_args=["each", 2, {"result": "str"}],
+)
+each >> each_lists
+with TaskGroup("inside") as inside:
+    folder = KubernetesPodOperator(
+        task_id="folder",
+        image="busybox:1.36",
+        **process_with_files(
+            ["sh", "-c", 'cd "$COULER_INPUT_tables" && ls'],
+            before=[
+                [
+                    "take",
+                    "directory",
+                    "inputs/tables",
+                    '{{ output(ti, "place") | replace("$", "$$") }}',
+                ],
+            ],
+            outputs=["result=-"],
+            claim=FILES_CLAIM,
+        ),
+        env_vars={
+            "COULER_WORK": "/tmp/couler",
+            "COULER_INPUT_tables": "/tmp/couler/inputs/tables",
+        },
+    )
+place_2 = KubernetesPodOperator(
+    task_id="place",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo tables"], outputs=["result=-"]),
+)
+place_2 >> inside

@@ -1,38 +1,38 @@
 with DAG(
-	dag_id="file-in-words",
-	user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
-):
-	write = KubernetesPodOperator(
-		task_id="write",
-		image="busybox:1.36",
-		**process_with_files(
-			["sh", "-c", 'echo hello > "$COULER_WORK/data"'],
-			after=[["keep", "file", "data", "data"]],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={"COULER_WORK": "/tmp/couler"},
-	)
-	read = KubernetesPodOperator(
-		task_id="read",
-		image="busybox:1.36",
-		**process_with_files(
-			["cat", "/tmp/couler/inputs/data"],
-			before=[
-				["take", "file", "/tmp/couler/inputs/data", '{{ output(ti, "write", "data") }}'],
-			],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_data": "/tmp/couler/inputs/data"},
-	)
-	write >> read
-	end = KubernetesPodOperator(
-		task_id="end",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
-			outputs=["result=-"],
-		),
-	)
-	read >> end
+    dag_id="file-in-words",
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
+): ...
+write = KubernetesPodOperator(
+    task_id="write",
+    image="busybox:1.36",
+    **process_with_files(
+        ["sh", "-c", 'echo hello > "$COULER_WORK/data"'],
+        after=[["keep", "file", "data", "data"]],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+)
+read = KubernetesPodOperator(
+    task_id="read",
+    image="busybox:1.36",
+    **process_with_files(
+        ["cat", "/tmp/couler/inputs/data"],
+        before=[
+            ["take", "file", "/tmp/couler/inputs/data", '{{ output(ti, "write", "data") }}'],
+        ],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_data": "/tmp/couler/inputs/data"},
+)
+write >> read
+end = KubernetesPodOperator(
+    task_id="end",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
+        outputs=["result=-"],
+    ),
+)
+read >> end

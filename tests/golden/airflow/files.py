@@ -1,51 +1,51 @@
 with DAG(
-	dag_id="files",
-	user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
-):
-	write = KubernetesPodOperator(
-		task_id="write",
-		image="busybox:1.36",
-		**process_with_files(
-			["sh", "-c", 'cd "$COULER_WORK"; mkdir data; printf "a\\nb\\n" > data/raw'],
-			after=[["keep", "file", "raw", "data/raw"]],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={"COULER_WORK": "/tmp/couler"},
-	)
-	change = KubernetesPodOperator(
-		task_id="change",
-		image="busybox:1.36",
-		**process_with_files(
-			[
-				"sh",
-				"-c",
-				'cd "$COULER_WORK"; cat in/place > out.txt; echo c >> out.txt; echo spoilt > in/place',
-			],
-			before=[["take", "file", "in/place", '{{ output(ti, "write", "raw") }}']],
-			after=[["keep", "file", "changed", "out.txt"]],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_raw": "/tmp/couler/in/place"},
-	)
-	write >> change
-	read = KubernetesPodOperator(
-		task_id="read",
-		image="busybox:1.36",
-		**process_with_files(
-			["sh", "-c", 'cat "$COULER_INPUT_raw" "$COULER_INPUT_changed"'],
-			before=[
-				["take", "file", "inputs/raw", '{{ output(ti, "write", "raw") }}'],
-				["take", "file", "inputs/changed", '{{ output(ti, "change", "changed") }}'],
-			],
-			outputs=["result=-"],
-			claim=FILES_CLAIM,
-		),
-		env_vars={
-			"COULER_WORK": "/tmp/couler",
-			"COULER_INPUT_raw": "/tmp/couler/inputs/raw",
-			"COULER_INPUT_changed": "/tmp/couler/inputs/changed",
-		},
-	)
-	[write, change] >> read
+    dag_id="files",
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
+): ...
+write = KubernetesPodOperator(
+    task_id="write",
+    image="busybox:1.36",
+    **process_with_files(
+        ["sh", "-c", 'cd "$COULER_WORK"; mkdir data; printf "a\\nb\\n" > data/raw'],
+        after=[["keep", "file", "raw", "data/raw"]],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+)
+change = KubernetesPodOperator(
+    task_id="change",
+    image="busybox:1.36",
+    **process_with_files(
+        [
+            "sh",
+            "-c",
+            'cd "$COULER_WORK"; cat in/place > out.txt; echo c >> out.txt; echo spoilt > in/place',
+        ],
+        before=[["take", "file", "in/place", '{{ output(ti, "write", "raw") }}']],
+        after=[["keep", "file", "changed", "out.txt"]],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_raw": "/tmp/couler/in/place"},
+)
+write >> change
+read = KubernetesPodOperator(
+    task_id="read",
+    image="busybox:1.36",
+    **process_with_files(
+        ["sh", "-c", 'cat "$COULER_INPUT_raw" "$COULER_INPUT_changed"'],
+        before=[
+            ["take", "file", "inputs/raw", '{{ output(ti, "write", "raw") }}'],
+            ["take", "file", "inputs/changed", '{{ output(ti, "change", "changed") }}'],
+        ],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={
+        "COULER_WORK": "/tmp/couler",
+        "COULER_INPUT_raw": "/tmp/couler/inputs/raw",
+        "COULER_INPUT_changed": "/tmp/couler/inputs/changed",
+    },
+)
+[write, change] >> read

@@ -1,170 +1,170 @@
 def when_large(ti: Any, params: Any) -> bool:
-	return compare(output(ti, "size"), ">", 10)
+    return compare(output(ti, "size"), ">", 10)
 
 
 def when_small(ti: Any, params: Any) -> bool:
-	return compare(output(ti, "size"), "<=", 10)
+    return compare(output(ti, "size"), "<=", 10)
 
 
 def when_met(ti: Any, params: Any) -> bool:
-	return compare(decoded(first_of(output(ti, "large"), output(ti, "small"))), "==", [1])
+    return compare(decoded(first_of(output(ti, "large"), output(ti, "small"))), "==", [1])
 
 
 def when_inside_large(ti: Any, params: Any) -> bool:
-	return compare(output(ti, "size"), ">", 10)
+    return compare(output(ti, "size"), ">", 10)
 
 
 def when_inside_small(ti: Any, params: Any) -> bool:
-	return compare(output(ti, "size"), "<=", 10)
+    return compare(output(ti, "size"), "<=", 10)
 
 
 with DAG(
-	dag_id="first-of-run-and-skipped",
-	user_defined_macros={
-		"PROCESS": PROCESS,
-		"output": output,
-		"first_of": first_of,
-		"plain": plain,
-		"part_of": part_of,
-		"joined": joined,
-	},
-):
-	size = KubernetesPodOperator(
-		task_id="size",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo 20"], outputs=["result=-"]),
-	)
-	large = KubernetesPodOperator(
-		task_id="large",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '[1]'"], outputs=["result=-"]),
-		pre_execute=run_if(when_large),
-	)
-	size >> large
-	small = KubernetesPodOperator(
-		task_id="small",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '[2]'"], outputs=["result=-"]),
-		pre_execute=run_if(when_small),
-	)
-	size >> small
-	one = KubernetesPodOperator(
-		task_id="one",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ plain(first_of(output(ti, "large"), output(ti, "small"))) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	[large, small] >> one
-	other = KubernetesPodOperator(
-		task_id="other",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ plain(first_of(output(ti, "small"), output(ti, "large"))) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	[small, large] >> other
-	inner = KubernetesPodOperator(
-		task_id="inner",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ plain((part_of(plain(output(ti, "large")), 0) if part_of(plain(output(ti, "large")), 0) is not none else part_of(plain(output(ti, "small")), 0))) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	[large, small] >> inner
-	words = KubernetesPodOperator(
-		task_id="words",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ (joined("l ", plain(output(ti, "large"))) if joined("l ", plain(output(ti, "large"))) is not none else joined("s ", plain(output(ti, "small")))) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	[large, small] >> words
-	default = KubernetesPodOperator(
-		task_id="default",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ plain(first_of(output(ti, "small"), first_of(output(ti, "large"), output(ti, "small")))) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	[small, large] >> default
-	met = KubernetesPodOperator(
-		task_id="met",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_met),
-	)
-	[large, small] >> met
-	with TaskGroup("inside") as inside:
-		inside_large = KubernetesPodOperator(
-			task_id="large",
-			image="busybox:1.36",
-			**process(["sh", "-c", "echo l"], outputs=["result=-"]),
-			pre_execute=run_if(when_inside_large),
-		)
-		inside_small = KubernetesPodOperator(
-			task_id="small",
-			image="busybox:1.36",
-			**process(["sh", "-c", "echo s"], outputs=["result=-"]),
-			pre_execute=run_if(when_inside_small),
-		)
-	size >> inside
-	after = KubernetesPodOperator(
-		task_id="after",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ first_of(output(ti, "inside.large"), output(ti, "inside.small")) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	inside >> after
-	run_outputs = PythonOperator(
-		task_id="run-outputs",
-		python_callable=typed_values,
-		op_args=[
-			{"it": '{{ first_of(output(ti, "large"), output(ti, "small")) }}'},
-			{"it": "json"},
-		],
-	)
-	[one, other, inner, words, default, met, after] >> run_outputs
+    dag_id="first-of-run-and-skipped",
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "first_of": first_of,
+        "plain": plain,
+        "part_of": part_of,
+        "joined": joined,
+    },
+): ...
+size = KubernetesPodOperator(
+    task_id="size",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo 20"], outputs=["result=-"]),
+)
+large = KubernetesPodOperator(
+    task_id="large",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '[1]'"], outputs=["result=-"]),
+    pre_execute=run_if(when_large),
+)
+size >> large
+small = KubernetesPodOperator(
+    task_id="small",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '[2]'"], outputs=["result=-"]),
+    pre_execute=run_if(when_small),
+)
+size >> small
+one = KubernetesPodOperator(
+    task_id="one",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ plain(first_of(output(ti, "large"), output(ti, "small"))) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+[large, small] >> one
+other = KubernetesPodOperator(
+    task_id="other",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ plain(first_of(output(ti, "small"), output(ti, "large"))) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+[small, large] >> other
+inner = KubernetesPodOperator(
+    task_id="inner",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ plain((part_of(plain(output(ti, "large")), 0) if part_of(plain(output(ti, "large")), 0) is not none else part_of(plain(output(ti, "small")), 0))) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+[large, small] >> inner
+words = KubernetesPodOperator(
+    task_id="words",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ (joined("l ", plain(output(ti, "large"))) if joined("l ", plain(output(ti, "large"))) is not none else joined("s ", plain(output(ti, "small")))) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+[large, small] >> words
+default = KubernetesPodOperator(
+    task_id="default",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ plain(first_of(output(ti, "small"), first_of(output(ti, "large"), output(ti, "small")))) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+[small, large] >> default
+met = KubernetesPodOperator(
+    task_id="met",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_met),
+)
+[large, small] >> met
+with TaskGroup("inside") as inside:
+    inside_large = KubernetesPodOperator(
+        task_id="large",
+        image="busybox:1.36",
+        **process(["sh", "-c", "echo l"], outputs=["result=-"]),
+        pre_execute=run_if(when_inside_large),
+    )
+    inside_small = KubernetesPodOperator(
+        task_id="small",
+        image="busybox:1.36",
+        **process(["sh", "-c", "echo s"], outputs=["result=-"]),
+        pre_execute=run_if(when_inside_small),
+    )
+size >> inside
+after = KubernetesPodOperator(
+    task_id="after",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ first_of(output(ti, "inside.large"), output(ti, "inside.small")) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+inside >> after
+run_outputs = PythonOperator(
+    task_id="run-outputs",
+    python_callable=typed_values,
+    op_args=[
+        {"it": '{{ first_of(output(ti, "large"), output(ti, "small")) }}'},
+        {"it": "json"},
+    ],
+)
+[one, other, inner, words, default, met, after] >> run_outputs

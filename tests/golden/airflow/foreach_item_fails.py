@@ -1,61 +1,61 @@
 CHECK_ITEMS = [{"item": "one"}, {"item": "bad"}, {"item": "two"}]
 
 with DAG(
-	dag_id="foreach-item-fails",
-	user_defined_macros={
-		"CHECK_ITEMS": CHECK_ITEMS,
-		"PROCESS": PROCESS,
-		"gathered": gathered,
-		"output": output,
-	},
-):
-	# What is expanded is a label; each task reads its item by its map index.
-	check = KubernetesPodOperator.partial(
-		task_id="check",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'test "$1" != bad && echo "$1"',
-				"sh",
-				'{{ CHECK_ITEMS[ti.map_index]["item"] }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=labels(CHECK_ITEMS))
-	check_lists_2 = PythonOperator(
-		task_id="check-lists",
-		python_callable=check_lists,
-		op_args=["check", 3, {"result": "str"}],
-	)
-	check >> check_lists_2
-	after = KubernetesPodOperator(
-		task_id="after",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ gathered(ti, "check", "result", 3) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	check_lists_2 >> after
-	other = KubernetesPodOperator(
-		task_id="other",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo on"], outputs=["result=-"]),
-	)
-	other_end = KubernetesPodOperator(
-		task_id="other-end",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "other") | replace("$", "$$") }}'],
-			outputs=["result=-"],
-		),
-	)
-	other >> other_end
+    dag_id="foreach-item-fails",
+    user_defined_macros={
+        "CHECK_ITEMS": CHECK_ITEMS,
+        "PROCESS": PROCESS,
+        "gathered": gathered,
+        "output": output,
+    },
+): ...
+# What is expanded is a label; each task reads its item by its map index.
+check = KubernetesPodOperator.partial(
+    task_id="check",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'test "$1" != bad && echo "$1"',
+            "sh",
+            '{{ CHECK_ITEMS[ti.map_index]["item"] }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=labels(CHECK_ITEMS))
+check_lists_2 = PythonOperator(
+    task_id="check-lists",
+    python_callable=check_lists,
+    op_args=["check", 3, {"result": "str"}],
+)
+check >> check_lists_2
+after = KubernetesPodOperator(
+    task_id="after",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ gathered(ti, "check", "result", 3) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+check_lists_2 >> after
+other = KubernetesPodOperator(
+    task_id="other",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo on"], outputs=["result=-"]),
+)
+other_end = KubernetesPodOperator(
+    task_id="other-end",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "other") | replace("$", "$$") }}'],
+        outputs=["result=-"],
+    ),
+)
+other >> other_end

@@ -1,36 +1,36 @@
 with DAG(
-	dag_id="foreach-over-no-list",
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
-):
-	object_ = KubernetesPodOperator(
-		task_id="object",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
-	)
-	each_items = PythonOperator(
-		task_id="each-items",
-		python_callable=make_rows,
-		op_kwargs={"lists": {"item": '{{ output(ti, "object") }}'}},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	each = KubernetesPodOperator.partial(
-		task_id="each",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=each_items.output)
-	each_lists = PythonOperator(
-		task_id="each-lists",
-		python_callable=check_lists,
-		op_args=["each", "each-items", {"result": "str"}],
-	)
-	each >> each_lists
-	object_ >> each_items
+    dag_id="foreach-over-no-list",
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+): ...
+object_ = KubernetesPodOperator(
+    task_id="object",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
+)
+each_items = PythonOperator(
+    task_id="each-items",
+    python_callable=make_rows,
+    op_kwargs={"lists": {"item": '{{ output(ti, "object") }}'}},
+)
+# What is expanded is a label; each task reads its item by its map index.
+each = KubernetesPodOperator.partial(
+    task_id="each",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=each_items.output)
+each_lists = PythonOperator(
+    task_id="each-lists",
+    python_callable=check_lists,
+    op_args=["each", "each-items", {"result": "str"}],
+)
+each >> each_lists
+object_ >> each_items

@@ -1,68 +1,68 @@
 with DAG(
-	dag_id="foreach-over-output",
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
-):
-	list_ = KubernetesPodOperator(
-		task_id="list",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '[\"x\", 2, [3], null]'"], outputs=["result=-"]),
-	)
-	one_items = PythonOperator(
-		task_id="one-items",
-		python_callable=make_rows,
-		op_kwargs={"lists": {"item": '{{ output(ti, "list") }}'}},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	one = KubernetesPodOperator.partial(
-		task_id="one",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "<$1>"',
-				"sh",
-				'{{ text(ti.xcom_pull("one-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=one_items.output)
-	one_lists = PythonOperator(
-		task_id="one-lists",
-		python_callable=check_lists,
-		op_args=["one", "one-items", {"result": "str"}],
-	)
-	one >> one_lists
-	list_ >> one_items
-	text_2 = KubernetesPodOperator(
-		task_id="text",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '[10, 20]'"], outputs=["result=-"]),
-	)
-	from_text_items = PythonOperator(
-		task_id="from-text-items",
-		python_callable=make_rows,
-		op_kwargs={"lists": {"item": '{{ output(ti, "text") }}'}},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	from_text = KubernetesPodOperator.partial(
-		task_id="from-text",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				"echo $$(($$1 + 1))",
-				"sh",
-				'{{ text(ti.xcom_pull("from-text-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=from_text_items.output)
-	from_text_lists = PythonOperator(
-		task_id="from-text-lists",
-		python_callable=check_lists,
-		op_args=["from-text", "from-text-items", {"result": "int"}],
-	)
-	from_text >> from_text_lists
-	text_2 >> from_text_items
+    dag_id="foreach-over-output",
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+): ...
+list_ = KubernetesPodOperator(
+    task_id="list",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '[\"x\", 2, [3], null]'"], outputs=["result=-"]),
+)
+one_items = PythonOperator(
+    task_id="one-items",
+    python_callable=make_rows,
+    op_kwargs={"lists": {"item": '{{ output(ti, "list") }}'}},
+)
+# What is expanded is a label; each task reads its item by its map index.
+one = KubernetesPodOperator.partial(
+    task_id="one",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "<$1>"',
+            "sh",
+            '{{ text(ti.xcom_pull("one-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=one_items.output)
+one_lists = PythonOperator(
+    task_id="one-lists",
+    python_callable=check_lists,
+    op_args=["one", "one-items", {"result": "str"}],
+)
+one >> one_lists
+list_ >> one_items
+text_2 = KubernetesPodOperator(
+    task_id="text",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '[10, 20]'"], outputs=["result=-"]),
+)
+from_text_items = PythonOperator(
+    task_id="from-text-items",
+    python_callable=make_rows,
+    op_kwargs={"lists": {"item": '{{ output(ti, "text") }}'}},
+)
+# What is expanded is a label; each task reads its item by its map index.
+from_text = KubernetesPodOperator.partial(
+    task_id="from-text",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            "echo $$(($$1 + 1))",
+            "sh",
+            '{{ text(ti.xcom_pull("from-text-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=from_text_items.output)
+from_text_lists = PythonOperator(
+    task_id="from-text-lists",
+    python_callable=check_lists,
+    op_args=["from-text", "from-text-items", {"result": "int"}],
+)
+from_text >> from_text_lists
+text_2 >> from_text_items

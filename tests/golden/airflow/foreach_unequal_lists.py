@@ -1,61 +1,61 @@
 LEAVES = ["handle"]
 
 with DAG(
-	dag_id="foreach-unequal-lists",
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
-) as dag:
-	numbers_2 = KubernetesPodOperator(
-		task_id="numbers",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '[1, 2]'"], outputs=["result=-"]),
-	)
-	pair_items = PythonOperator(
-		task_id="pair-items",
-		python_callable=make_rows,
-		op_kwargs={"lists": {"letter": '["a","b","c"]', "number": '{{ output(ti, "numbers") }}'}},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	pair = KubernetesPodOperator.partial(
-		task_id="pair",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1$2"',
-				"sh",
-				'{{ ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"] }}',
-				'{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=pair_items.output)
-	pair_lists = PythonOperator(
-		task_id="pair-lists",
-		python_callable=check_lists,
-		op_args=["pair", "pair-items", {"result": "str"}],
-	)
-	pair >> pair_lists
-	numbers_2 >> pair_items
-	handle_needs = PythonOperator(
-		task_id="handle-needs",
-		python_callable=open_gate,
-		op_args=[[["failure", "pair", ["pair-lists"], "pair-items"]]],
-		trigger_rule="all_done",
-	)
-	handle = KubernetesPodOperator(
-		task_id="handle",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_within("handle-needs"),
-	)
-	pair_lists >> handle_needs
-	handle_needs >> handle
-	run_status = PythonOperator(
-		task_id="run-status",
-		python_callable=check_end,
-		op_args=[LEAVES],
-		trigger_rule="all_done",
-	)
-	handle >> run_status
-	wait_for_all(dag)
+    dag_id="foreach-unequal-lists",
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+) as dag: ...
+numbers_2 = KubernetesPodOperator(
+    task_id="numbers",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '[1, 2]'"], outputs=["result=-"]),
+)
+pair_items = PythonOperator(
+    task_id="pair-items",
+    python_callable=make_rows,
+    op_kwargs={"lists": {"letter": '["a","b","c"]', "number": '{{ output(ti, "numbers") }}'}},
+)
+# What is expanded is a label; each task reads its item by its map index.
+pair = KubernetesPodOperator.partial(
+    task_id="pair",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1$2"',
+            "sh",
+            '{{ ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"] }}',
+            '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=pair_items.output)
+pair_lists = PythonOperator(
+    task_id="pair-lists",
+    python_callable=check_lists,
+    op_args=["pair", "pair-items", {"result": "str"}],
+)
+pair >> pair_lists
+numbers_2 >> pair_items
+handle_needs = PythonOperator(
+    task_id="handle-needs",
+    python_callable=open_gate,
+    op_args=[[["failure", "pair", ["pair-lists"], "pair-items"]]],
+    trigger_rule="all_done",
+)
+handle = KubernetesPodOperator(
+    task_id="handle",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_within("handle-needs"),
+)
+pair_lists >> handle_needs
+handle_needs >> handle
+run_status = PythonOperator(
+    task_id="run-status",
+    python_callable=check_end,
+    op_args=[LEAVES],
+    trigger_rule="all_done",
+)
+handle >> run_status
+wait_for_all(dag)

@@ -1,37 +1,37 @@
 with DAG(
-	dag_id="foreach-zip",
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
-):
-	numbers_2 = KubernetesPodOperator(
-		task_id="numbers",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '[1, 2, 3]'"], outputs=["result=-"]),
-	)
-	pair_items = PythonOperator(
-		task_id="pair-items",
-		python_callable=make_rows,
-		op_kwargs={"lists": {"letter": '["a","b","c"]', "number": '{{ output(ti, "numbers") }}'}},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	pair = KubernetesPodOperator.partial(
-		task_id="pair",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1$2"',
-				"sh",
-				'{{ ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"] }}',
-				'{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=pair_items.output)
-	pair_lists = PythonOperator(
-		task_id="pair-lists",
-		python_callable=check_lists,
-		op_args=["pair", "pair-items", {"result": "str"}],
-	)
-	pair >> pair_lists
-	numbers_2 >> pair_items
+    dag_id="foreach-zip",
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+): ...
+numbers_2 = KubernetesPodOperator(
+    task_id="numbers",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '[1, 2, 3]'"], outputs=["result=-"]),
+)
+pair_items = PythonOperator(
+    task_id="pair-items",
+    python_callable=make_rows,
+    op_kwargs={"lists": {"letter": '["a","b","c"]', "number": '{{ output(ti, "numbers") }}'}},
+)
+# What is expanded is a label; each task reads its item by its map index.
+pair = KubernetesPodOperator.partial(
+    task_id="pair",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1$2"',
+            "sh",
+            '{{ ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"] }}',
+            '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=pair_items.output)
+pair_lists = PythonOperator(
+    task_id="pair-lists",
+    python_callable=check_lists,
+    op_args=["pair", "pair-items", {"result": "str"}],
+)
+pair >> pair_lists
+numbers_2 >> pair_items

@@ -3,154 +3,154 @@ import json, os
 print(json.dumps([json.loads(os.environ["COULER_INPUT_v"])]))
 """
 PAIRS_ITEMS = [
-	{"a": 'q"u', "b": "it's"},
-	{"a": "a\\b", "b": "$(HOME) $$"},
-	{"a": "x\ny", "b": '{"k":"v"}'},
-	{"a": '{"k":"v"}', "b": "x\ny"},
-	{"a": "$(HOME) $$", "b": "a\\b"},
-	{"a": "it's", "b": 'q"u'},
+    {"a": 'q"u', "b": "it's"},
+    {"a": "a\\b", "b": "$(HOME) $$"},
+    {"a": "x\ny", "b": '{"k":"v"}'},
+    {"a": '{"k":"v"}', "b": "x\ny"},
+    {"a": "$(HOME) $$", "b": "a\\b"},
+    {"a": "it's", "b": 'q"u'},
 ]
 KNOWN_ITEMS = [
-	{"item": 1},
-	{"item": "1"},
-	{"item": None},
-	{"item": True},
-	{"item": {"a": 1}},
-	{"item": [2, "b"]},
-	{"item": 'say "x"'},
+    {"item": 1},
+    {"item": "1"},
+    {"item": None},
+    {"item": True},
+    {"item": {"a": 1}},
+    {"item": [2, "b"]},
+    {"item": 'say "x"'},
 ]
 
 with DAG(
-	dag_id="hostile-items",
-	user_defined_macros={
-		"PROCESS": PROCESS,
-		"PAIRS_ITEMS": PAIRS_ITEMS,
-		"output": output,
-		"text": text,
-		"as_json": as_json,
-		"KNOWN_ITEMS": KNOWN_ITEMS,
-	},
-):
-	texts = KubernetesPodOperator(
-		task_id="texts",
-		image="python:3.12-slim",
-		**process(
-			[
-				"python",
-				"-c",
-				"import json, sys; print(json.dumps(sys.argv[1:]))",
-				'q"u',
-				"a\\b",
-				"x\ny",
-				'{"k":"v"}',
-				"$$(HOME) $$$$",
-				"it's",
-			],
-			outputs=["result=-"],
-		),
-	)
-	values = KubernetesPodOperator(
-		task_id="values",
-		image="python:3.12-slim",
-		**process(
-			[
-				"python",
-				"-c",
-				"import json; print(json.dumps([1, '1', None, True, {'a': 1}, [2, 'b'], 'say \"x\"']))",
-			],
-			outputs=["result=-"],
-		),
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	pairs = KubernetesPodOperator.partial(
-		task_id="pairs",
-		image="python:3.12-slim",
-		**process(
-			[
-				"python",
-				"-c",
-				"import json, sys; print(json.dumps(sys.argv[1:]))",
-				'{{ PAIRS_ITEMS[ti.map_index]["a"] | replace("$", "$$") }}',
-				'{{ PAIRS_ITEMS[ti.map_index]["b"] | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=labels(PAIRS_ITEMS))
-	pairs_lists = PythonOperator(
-		task_id="pairs-lists",
-		python_callable=check_lists,
-		op_args=["pairs", 6, {"result": "list"}],
-	)
-	pairs >> pairs_lists
-	later_items = PythonOperator(
-		task_id="later-items",
-		python_callable=make_rows,
-		op_kwargs={
-			"lists": {
-				"a": '{{ output(ti, "texts") }}',
-				"b": '["it\'s","$(HOME) $$","{\\"k\\":\\"v\\"}","x\\ny","a\\\\b","q\\"u"]',
-			},
-		},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	later = KubernetesPodOperator.partial(
-		task_id="later",
-		image="python:3.12-slim",
-		**process(
-			[
-				"python",
-				"-c",
-				"import json, sys; print(json.dumps(sys.argv[1:]))",
-				'{{ text(ti.xcom_pull("later-items", key="rows")[ti.map_index]["a"]) | replace("$", "$$") }}',
-				'{{ ti.xcom_pull("later-items", key="rows")[ti.map_index]["b"] | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=later_items.output)
-	later_lists = PythonOperator(
-		task_id="later-lists",
-		python_callable=check_lists,
-		op_args=["later", "later-items", {"result": "list"}],
-	)
-	later >> later_lists
-	texts >> later_items
-	# What is expanded is a label; each task reads its item by its map index.
-	known = KubernetesPodOperator.partial(
-		task_id="known",
-		image="python:3.12-slim",
-		**process(["python"], outputs=["result=-"]),
-		env_vars={
-			"COULER_WORK": "/tmp/couler",
-			"COULER_INPUT_v": '{{ as_json(KNOWN_ITEMS[ti.map_index]["item"]) }}',
-			"COULER_SCRIPT": literal(KNOWN),
-		},
-	).expand(labels=labels(KNOWN_ITEMS))
-	known_lists = PythonOperator(
-		task_id="known-lists",
-		python_callable=check_lists,
-		op_args=["known", 7, {"result": "list"}],
-	)
-	known >> known_lists
-	made_items = PythonOperator(
-		task_id="made-items",
-		python_callable=make_rows,
-		op_kwargs={"lists": {"item": '{{ output(ti, "values") }}'}},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	made = KubernetesPodOperator.partial(
-		task_id="made",
-		image="python:3.12-slim",
-		**process(["python"], outputs=["result=-"]),
-		env_vars={
-			"COULER_WORK": "/tmp/couler",
-			"COULER_INPUT_v": '{{ as_json(ti.xcom_pull("made-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
-			"COULER_SCRIPT": literal(KNOWN),
-		},
-	).expand(labels=made_items.output)
-	made_lists = PythonOperator(
-		task_id="made-lists",
-		python_callable=check_lists,
-		op_args=["made", "made-items", {"result": "list"}],
-	)
-	made >> made_lists
-	values >> made_items
+    dag_id="hostile-items",
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "PAIRS_ITEMS": PAIRS_ITEMS,
+        "output": output,
+        "text": text,
+        "as_json": as_json,
+        "KNOWN_ITEMS": KNOWN_ITEMS,
+    },
+): ...
+texts = KubernetesPodOperator(
+    task_id="texts",
+    image="python:3.12-slim",
+    **process(
+        [
+            "python",
+            "-c",
+            "import json, sys; print(json.dumps(sys.argv[1:]))",
+            'q"u',
+            "a\\b",
+            "x\ny",
+            '{"k":"v"}',
+            "$$(HOME) $$$$",
+            "it's",
+        ],
+        outputs=["result=-"],
+    ),
+)
+values = KubernetesPodOperator(
+    task_id="values",
+    image="python:3.12-slim",
+    **process(
+        [
+            "python",
+            "-c",
+            "import json; print(json.dumps([1, '1', None, True, {'a': 1}, [2, 'b'], 'say \"x\"']))",
+        ],
+        outputs=["result=-"],
+    ),
+)
+# What is expanded is a label; each task reads its item by its map index.
+pairs = KubernetesPodOperator.partial(
+    task_id="pairs",
+    image="python:3.12-slim",
+    **process(
+        [
+            "python",
+            "-c",
+            "import json, sys; print(json.dumps(sys.argv[1:]))",
+            '{{ PAIRS_ITEMS[ti.map_index]["a"] | replace("$", "$$") }}',
+            '{{ PAIRS_ITEMS[ti.map_index]["b"] | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=labels(PAIRS_ITEMS))
+pairs_lists = PythonOperator(
+    task_id="pairs-lists",
+    python_callable=check_lists,
+    op_args=["pairs", 6, {"result": "list"}],
+)
+pairs >> pairs_lists
+later_items = PythonOperator(
+    task_id="later-items",
+    python_callable=make_rows,
+    op_kwargs={
+        "lists": {
+            "a": '{{ output(ti, "texts") }}',
+            "b": '["it\'s","$(HOME) $$","{\\"k\\":\\"v\\"}","x\\ny","a\\\\b","q\\"u"]',
+        },
+    },
+)
+# What is expanded is a label; each task reads its item by its map index.
+later = KubernetesPodOperator.partial(
+    task_id="later",
+    image="python:3.12-slim",
+    **process(
+        [
+            "python",
+            "-c",
+            "import json, sys; print(json.dumps(sys.argv[1:]))",
+            '{{ text(ti.xcom_pull("later-items", key="rows")[ti.map_index]["a"]) | replace("$", "$$") }}',
+            '{{ ti.xcom_pull("later-items", key="rows")[ti.map_index]["b"] | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=later_items.output)
+later_lists = PythonOperator(
+    task_id="later-lists",
+    python_callable=check_lists,
+    op_args=["later", "later-items", {"result": "list"}],
+)
+later >> later_lists
+texts >> later_items
+# What is expanded is a label; each task reads its item by its map index.
+known = KubernetesPodOperator.partial(
+    task_id="known",
+    image="python:3.12-slim",
+    **process(["python"], outputs=["result=-"]),
+    env_vars={
+        "COULER_WORK": "/tmp/couler",
+        "COULER_INPUT_v": '{{ as_json(KNOWN_ITEMS[ti.map_index]["item"]) }}',
+        "COULER_SCRIPT": literal(KNOWN),
+    },
+).expand(labels=labels(KNOWN_ITEMS))
+known_lists = PythonOperator(
+    task_id="known-lists",
+    python_callable=check_lists,
+    op_args=["known", 7, {"result": "list"}],
+)
+known >> known_lists
+made_items = PythonOperator(
+    task_id="made-items",
+    python_callable=make_rows,
+    op_kwargs={"lists": {"item": '{{ output(ti, "values") }}'}},
+)
+# What is expanded is a label; each task reads its item by its map index.
+made = KubernetesPodOperator.partial(
+    task_id="made",
+    image="python:3.12-slim",
+    **process(["python"], outputs=["result=-"]),
+    env_vars={
+        "COULER_WORK": "/tmp/couler",
+        "COULER_INPUT_v": '{{ as_json(ti.xcom_pull("made-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+        "COULER_SCRIPT": literal(KNOWN),
+    },
+).expand(labels=made_items.output)
+made_lists = PythonOperator(
+    task_id="made-lists",
+    python_callable=check_lists,
+    op_args=["made", "made-items", {"result": "list"}],
+)
+made >> made_lists
+values >> made_items

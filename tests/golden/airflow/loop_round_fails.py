@@ -2,60 +2,60 @@ LEAVES = ["handle"]
 
 
 def count_again(ti: Any, params: Any) -> bool:
-	return decoded(output_near(ti, "count.round_#-1"), "int") < 5
+    return decoded(output_near(ti, "count.round_#-1"), "int") < 5
 
 
 with DAG(
-	dag_id="loop-round-fails",
-	user_defined_macros={"first_of": first_of, "output_near": output_near, "PROCESS": PROCESS},
-):
-	with TaskGroup("count") as count:
-		rounds = []
-		for number in range(20):
-			count_round = KubernetesPodOperator(
-				task_id=f"round_{number}",
-				image="busybox:1.36",
-				**process(
-					[
-						"sh",
-						"-c",
-						"test $$1 -lt 1 && echo $$(($$1 + 1))",
-						"sh",
-						'{{ first_of(output_near(ti, "count.round_#-1"), "0") }}',
-					],
-					outputs=["result=-"],
-				),
-				trigger_rule="all_success",
-				pre_execute=run_if(count_again) if number else None,
-			)
-			before(rounds) >> count_round
-			rounds.append(count_round)
-		bound_20 = PythonOperator(
-			task_id="bound_20",
-			python_callable=reached_bound,
-			op_args=[20],
-			trigger_rule="all_success",
-			pre_execute=run_if(count_again),
-		)
-		before(rounds) >> bound_20
-	handle_needs = PythonOperator(
-		task_id="handle-needs",
-		python_callable=open_gate,
-		op_args=[[["failure", "count", ["count.bound_20"]]]],
-		trigger_rule="all_done",
-	)
-	handle = KubernetesPodOperator(
-		task_id="handle",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_within("handle-needs"),
-	)
-	count >> handle_needs
-	handle_needs >> handle
-	run_status = PythonOperator(
-		task_id="run-status",
-		python_callable=check_end,
-		op_args=[LEAVES],
-		trigger_rule="all_done",
-	)
-	handle >> run_status
+    dag_id="loop-round-fails",
+    user_defined_macros={"first_of": first_of, "output_near": output_near, "PROCESS": PROCESS},
+): ...
+with TaskGroup("count") as count:
+    rounds = []
+    for number in range(20):
+        count_round = KubernetesPodOperator(
+            task_id=f"round_{number}",
+            image="busybox:1.36",
+            **process(
+                [
+                    "sh",
+                    "-c",
+                    "test $$1 -lt 1 && echo $$(($$1 + 1))",
+                    "sh",
+                    '{{ first_of(output_near(ti, "count.round_#-1"), "0") }}',
+                ],
+                outputs=["result=-"],
+            ),
+            trigger_rule="all_success",
+            pre_execute=run_if(count_again) if number else None,
+        )
+        before(rounds) >> count_round
+        rounds.append(count_round)
+    bound_20 = PythonOperator(
+        task_id="bound_20",
+        python_callable=reached_bound,
+        op_args=[20],
+        trigger_rule="all_success",
+        pre_execute=run_if(count_again),
+    )
+    before(rounds) >> bound_20
+handle_needs = PythonOperator(
+    task_id="handle-needs",
+    python_callable=open_gate,
+    op_args=[[["failure", "count", ["count.bound_20"]]]],
+    trigger_rule="all_done",
+)
+handle = KubernetesPodOperator(
+    task_id="handle",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_within("handle-needs"),
+)
+count >> handle_needs
+handle_needs >> handle
+run_status = PythonOperator(
+    task_id="run-status",
+    python_callable=check_end,
+    op_args=[LEAVES],
+    trigger_rule="all_done",
+)
+handle >> run_status

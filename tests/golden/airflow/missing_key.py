@@ -1,69 +1,69 @@
 LEAVES = ["handle"]
 
 with DAG(
-	dag_id="missing-key",
-	user_defined_macros={
-		"PROCESS": PROCESS,
-		"output": output,
-		"part_of": part_of,
-		"plain": plain,
-		"first_of": first_of,
-	},
-) as dag:
-	make = KubernetesPodOperator(
-		task_id="make",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
-	)
-	reads = KubernetesPodOperator(
-		task_id="reads",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ plain(part_of(output(ti, "make"), "b")) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	make >> reads
-	defaults = KubernetesPodOperator(
-		task_id="defaults",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ first_of(plain(part_of(output(ti, "make"), "b")), "none") | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	make >> defaults
-	handle_needs = PythonOperator(
-		task_id="handle-needs",
-		python_callable=open_gate,
-		op_args=[[["failure", "reads", ["reads"]]], [["failure", "defaults", ["defaults"]]]],
-		trigger_rule="all_done",
-	)
-	handle = KubernetesPodOperator(
-		task_id="handle",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_within("handle-needs"),
-	)
-	[reads, defaults] >> handle_needs
-	handle_needs >> handle
-	run_status = PythonOperator(
-		task_id="run-status",
-		python_callable=check_end,
-		op_args=[LEAVES],
-		trigger_rule="all_done",
-	)
-	handle >> run_status
-	wait_for_all(dag)
+    dag_id="missing-key",
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "part_of": part_of,
+        "plain": plain,
+        "first_of": first_of,
+    },
+) as dag: ...
+make = KubernetesPodOperator(
+    task_id="make",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
+)
+reads = KubernetesPodOperator(
+    task_id="reads",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ plain(part_of(output(ti, "make"), "b")) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+make >> reads
+defaults = KubernetesPodOperator(
+    task_id="defaults",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ first_of(plain(part_of(output(ti, "make"), "b")), "none") | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+make >> defaults
+handle_needs = PythonOperator(
+    task_id="handle-needs",
+    python_callable=open_gate,
+    op_args=[[["failure", "reads", ["reads"]]], [["failure", "defaults", ["defaults"]]]],
+    trigger_rule="all_done",
+)
+handle = KubernetesPodOperator(
+    task_id="handle",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_within("handle-needs"),
+)
+[reads, defaults] >> handle_needs
+handle_needs >> handle
+run_status = PythonOperator(
+    task_id="run-status",
+    python_callable=check_end,
+    op_args=[LEAVES],
+    trigger_rule="all_done",
+)
+handle >> run_status
+wait_for_all(dag)

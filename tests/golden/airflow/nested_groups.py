@@ -1,45 +1,45 @@
 with DAG(
-	dag_id="nested-groups",
-	user_defined_macros={"PROCESS": PROCESS, "output": output},
-):
-	with TaskGroup("outer") as outer:
-		first = KubernetesPodOperator(
-			task_id="first",
-			image="busybox:1.36",
-			**process(["sh", "-c", "echo $$(($$1 + 1))", "sh", "4"], outputs=["result=-"]),
-		)
-		with TaskGroup("inner") as inner:
-			second = KubernetesPodOperator(
-				task_id="second",
-				image="busybox:1.36",
-				**process(
-					["sh", "-c", "echo $$(($$1 * 10))", "sh", '{{ output(ti, "outer.first") }}'],
-					outputs=["result=-"],
-				),
-			)
-		first >> inner
-		third = KubernetesPodOperator(
-			task_id="third",
-			image="busybox:1.36",
-			**process(
-				["sh", "-c", "echo $$(($$1 + 3))", "sh", '{{ output(ti, "outer.inner.second") }}'],
-				outputs=["result=-"],
-			),
-		)
-		inner >> third
-	end = KubernetesPodOperator(
-		task_id="end",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1 from $2"',
-				"sh",
-				'{{ output(ti, "outer.third") }}',
-				'{{ output(ti, "outer.first") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	outer >> end
+    dag_id="nested-groups",
+    user_defined_macros={"PROCESS": PROCESS, "output": output},
+): ...
+with TaskGroup("outer") as outer:
+    first = KubernetesPodOperator(
+        task_id="first",
+        image="busybox:1.36",
+        **process(["sh", "-c", "echo $$(($$1 + 1))", "sh", "4"], outputs=["result=-"]),
+    )
+    with TaskGroup("inner") as inner:
+        second = KubernetesPodOperator(
+            task_id="second",
+            image="busybox:1.36",
+            **process(
+                ["sh", "-c", "echo $$(($$1 * 10))", "sh", '{{ output(ti, "outer.first") }}'],
+                outputs=["result=-"],
+            ),
+        )
+    first >> inner
+    third = KubernetesPodOperator(
+        task_id="third",
+        image="busybox:1.36",
+        **process(
+            ["sh", "-c", "echo $$(($$1 + 3))", "sh", '{{ output(ti, "outer.inner.second") }}'],
+            outputs=["result=-"],
+        ),
+    )
+    inner >> third
+end = KubernetesPodOperator(
+    task_id="end",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1 from $2"',
+            "sh",
+            '{{ output(ti, "outer.third") }}',
+            '{{ output(ti, "outer.first") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+outer >> end

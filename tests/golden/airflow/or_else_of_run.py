@@ -1,30 +1,30 @@
 def when_maybe(ti: Any, params: Any) -> bool:
-	return params["wanted"] in (True, "true")
+    return params["wanted"] in (True, "true")
 
 
 with DAG(
-	dag_id="or-else-of-run",
-	params={"wanted": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
-):
-	maybe = KubernetesPodOperator(
-		task_id="maybe",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo there"], outputs=["result=-"]),
-		pre_execute=run_if(when_maybe),
-	)
-	after = KubernetesPodOperator(
-		task_id="after",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ first_of(output(ti, "maybe"), "default") | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	maybe >> after
+    dag_id="or-else-of-run",
+    params={"wanted": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
+): ...
+maybe = KubernetesPodOperator(
+    task_id="maybe",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo there"], outputs=["result=-"]),
+    pre_execute=run_if(when_maybe),
+)
+after = KubernetesPodOperator(
+    task_id="after",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ first_of(output(ti, "maybe"), "default") | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+maybe >> after

@@ -1,77 +1,77 @@
 LEAVES = ["attempts"]
 
 with DAG(
-	dag_id="retry-on-one-kind",
-	params={"shared": Param(type="string")},
-	user_defined_macros={"PROCESS": PROCESS},
-) as dag:
-	on_errors = KubernetesPodOperator(
-		task_id="on-errors",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo x >> "$1/$2"; exit 1',
-				"sh",
-				'{{ params["shared"] | replace("$", "$$") }}',
-				"a",
-			],
-			outputs=["result=-"],
-		),
-		retries=2,
-		retry_delay=timedelta(seconds=0),
-		retry_policy=retry_if(kind="error"),
-	)
-	on_failures = KubernetesPodOperator(
-		task_id="on-failures",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo x >> "$1/$2"; exit 1',
-				"sh",
-				'{{ params["shared"] | replace("$", "$$") }}',
-				"b",
-			],
-			outputs=["result=-"],
-		),
-		retries=2,
-		retry_delay=timedelta(seconds=0),
-		retry_policy=retry_if(kind="failure"),
-	)
-	attempts_needs = PythonOperator(
-		task_id="attempts-needs",
-		python_callable=open_gate,
-		op_args=[
-			[["failure", "on-errors", ["on-errors"]]],
-			[["failure", "on-failures", ["on-failures"]]],
-		],
-		trigger_rule="all_done",
-	)
-	attempts = KubernetesPodOperator(
-		task_id="attempts",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo $$(wc -l < "$$1/a") $$(wc -l < "$$1/b")',
-				"sh",
-				'{{ params["shared"] | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-		pre_execute=run_within("attempts-needs"),
-	)
-	[on_errors, on_failures] >> attempts_needs
-	attempts_needs >> attempts
-	run_status = PythonOperator(
-		task_id="run-status",
-		python_callable=check_end,
-		op_args=[LEAVES],
-		trigger_rule="all_done",
-	)
-	attempts >> run_status
-	wait_for_all(dag)
+    dag_id="retry-on-one-kind",
+    params={"shared": Param(type="string")},
+    user_defined_macros={"PROCESS": PROCESS},
+) as dag: ...
+on_errors = KubernetesPodOperator(
+    task_id="on-errors",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo x >> "$1/$2"; exit 1',
+            "sh",
+            '{{ params["shared"] | replace("$", "$$") }}',
+            "a",
+        ],
+        outputs=["result=-"],
+    ),
+    retries=2,
+    retry_delay=timedelta(seconds=0),
+    retry_policy=retry_if(kind="error"),
+)
+on_failures = KubernetesPodOperator(
+    task_id="on-failures",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo x >> "$1/$2"; exit 1',
+            "sh",
+            '{{ params["shared"] | replace("$", "$$") }}',
+            "b",
+        ],
+        outputs=["result=-"],
+    ),
+    retries=2,
+    retry_delay=timedelta(seconds=0),
+    retry_policy=retry_if(kind="failure"),
+)
+attempts_needs = PythonOperator(
+    task_id="attempts-needs",
+    python_callable=open_gate,
+    op_args=[
+        [["failure", "on-errors", ["on-errors"]]],
+        [["failure", "on-failures", ["on-failures"]]],
+    ],
+    trigger_rule="all_done",
+)
+attempts = KubernetesPodOperator(
+    task_id="attempts",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo $$(wc -l < "$$1/a") $$(wc -l < "$$1/b")',
+            "sh",
+            '{{ params["shared"] | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+    pre_execute=run_within("attempts-needs"),
+)
+[on_errors, on_failures] >> attempts_needs
+attempts_needs >> attempts
+run_status = PythonOperator(
+    task_id="run-status",
+    python_callable=check_end,
+    op_args=[LEAVES],
+    trigger_rule="all_done",
+)
+attempts >> run_status
+wait_for_all(dag)

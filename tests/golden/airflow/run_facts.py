@@ -5,35 +5,35 @@ now = datetime.datetime.now(datetime.timezone.utc)
 print(then.utcoffset().total_seconds() == 0, 0 <= (now - then).total_seconds() < 3600)"""
 
 with DAG(
-	dag_id="run-facts",
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "run_time": run_time},
-):
-	id_ = KubernetesPodOperator(
-		task_id="id",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'echo "$1"', "sh", '{{ ti.run_id | replace("$", "$$") }}'],
-			outputs=["result=-"],
-		),
-	)
-	same = KubernetesPodOperator(
-		task_id="same",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'test -n "$1" && test "$1" = "$2" && echo same',
-				"sh",
-				'{{ ti.run_id | replace("$", "$$") }}',
-				'{{ output(ti, "id") | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	id_ >> same
-	date = KubernetesPodOperator(
-		task_id="date",
-		image="python:3.12-slim",
-		**process(["python", "-c", DATE, "{{ run_time(ti) }}"], outputs=["result=-"]),
-	)
+    dag_id="run-facts",
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "run_time": run_time},
+): ...
+id_ = KubernetesPodOperator(
+    task_id="id",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'echo "$1"', "sh", '{{ ti.run_id | replace("$", "$$") }}'],
+        outputs=["result=-"],
+    ),
+)
+same = KubernetesPodOperator(
+    task_id="same",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'test -n "$1" && test "$1" = "$2" && echo same',
+            "sh",
+            '{{ ti.run_id | replace("$", "$$") }}',
+            '{{ output(ti, "id") | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+id_ >> same
+date = KubernetesPodOperator(
+    task_id="date",
+    image="python:3.12-slim",
+    **process(["python", "-c", DATE, "{{ run_time(ti) }}"], outputs=["result=-"]),
+)

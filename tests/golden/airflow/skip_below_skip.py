@@ -2,67 +2,67 @@ LEAVES = ["c", "unmet"]
 
 
 def when_a(ti: Any, params: Any) -> bool:
-	return params["on"] in (True, "true")
+    return params["on"] in (True, "true")
 
 
 def when_b(ti: Any, params: Any) -> bool:
-	return params["on"] in (True, "true")
+    return params["on"] in (True, "true")
 
 
 with DAG(
-	dag_id="skip-below-skip",
-	params={"on": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
-):
-	a = KubernetesPodOperator(
-		task_id="a",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo a"], outputs=["result=-"]),
-		pre_execute=run_if(when_a),
-	)
-	b = KubernetesPodOperator(
-		task_id="b",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "a") | replace("$", "$$") }}'],
-			outputs=["result=-"],
-		),
-		pre_execute=run_if(when_b),
-	)
-	a >> b
-	c = KubernetesPodOperator(
-		task_id="c",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ first_of(output(ti, "b"), "nothing") | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	b >> c
-	unmet_needs = PythonOperator(
-		task_id="unmet-needs",
-		python_callable=open_gate,
-		op_args=[[["failure", "a", ["a"]]]],
-		trigger_rule="all_done",
-	)
-	unmet = KubernetesPodOperator(
-		task_id="unmet",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_within("unmet-needs"),
-	)
-	a >> unmet_needs
-	unmet_needs >> unmet
-	run_status = PythonOperator(
-		task_id="run-status",
-		python_callable=check_end,
-		op_args=[LEAVES],
-		trigger_rule="all_done",
-	)
-	[c, unmet] >> run_status
+    dag_id="skip-below-skip",
+    params={"on": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
+): ...
+a = KubernetesPodOperator(
+    task_id="a",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo a"], outputs=["result=-"]),
+    pre_execute=run_if(when_a),
+)
+b = KubernetesPodOperator(
+    task_id="b",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "a") | replace("$", "$$") }}'],
+        outputs=["result=-"],
+    ),
+    pre_execute=run_if(when_b),
+)
+a >> b
+c = KubernetesPodOperator(
+    task_id="c",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ first_of(output(ti, "b"), "nothing") | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+b >> c
+unmet_needs = PythonOperator(
+    task_id="unmet-needs",
+    python_callable=open_gate,
+    op_args=[[["failure", "a", ["a"]]]],
+    trigger_rule="all_done",
+)
+unmet = KubernetesPodOperator(
+    task_id="unmet",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_within("unmet-needs"),
+)
+a >> unmet_needs
+unmet_needs >> unmet
+run_status = PythonOperator(
+    task_id="run-status",
+    python_callable=check_end,
+    op_args=[LEAVES],
+    trigger_rule="all_done",
+)
+[c, unmet] >> run_status

@@ -1,91 +1,91 @@
 with DAG(
-	dag_id="templates-and-parts",
-	params={
-		"n": Param(
-			2.5,
-			type=["number", "string"],
-			pattern="^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$",
-		),
-	},
-	user_defined_macros={
-		"PROCESS": PROCESS,
-		"output": output,
-		"part_of": part_of,
-		"plain": plain,
-		"text": text,
-		"joined": joined,
-	},
-):
-	report = KubernetesPodOperator(
-		task_id="report",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'echo \'{"scores": [3, {"x y": 0.5}], "name": "a b"}\''],
-			outputs=["result=-"],
-		),
-	)
-	as_text = KubernetesPodOperator(
-		task_id="as-text",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '[[1, 2], \"three\"]'"], outputs=["result=-"]),
-	)
-	parts = KubernetesPodOperator(
-		task_id="parts",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1|$2|$3|$4"',
-				"sh",
-				'{{ plain(part_of(output(ti, "report"), "scores", 1, "x y")) | replace("$", "$$") }}',
-				'{{ plain(part_of(output(ti, "report"), "name")) | replace("$", "$$") }}',
-				'{{ plain(part_of(output(ti, "report"), "scores")) | replace("$", "$$") }}',
-				'{{ plain(part_of(output(ti, "as-text"), 0, 1)) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	[report, as_text] >> parts
-	joined_2 = KubernetesPodOperator(
-		task_id="joined",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ joined("n=", text(params["n"]), ", name=", plain(part_of(output(ti, "report"), "name")), ", ", plain(part_of(output(ti, "as-text"), 0))) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	[report, as_text] >> joined_2
-	each_items = PythonOperator(
-		task_id="each-items",
-		python_callable=make_rows,
-		op_kwargs={"lists": {"item": '{{ part_of(output(ti, "as-text"), 0) }}'}},
-	)
-	# What is expanded is a label; each task reads its item by its map index.
-	each = KubernetesPodOperator.partial(
-		task_id="each",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ joined(text(params["n"]), "/", text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"])) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	).expand(labels=each_items.output)
-	each_lists = PythonOperator(
-		task_id="each-lists",
-		python_callable=check_lists,
-		op_args=["each", "each-items", {"result": "str"}],
-	)
-	each >> each_lists
-	as_text >> each_items
+    dag_id="templates-and-parts",
+    params={
+        "n": Param(
+            2.5,
+            type=["number", "string"],
+            pattern="^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$",
+        ),
+    },
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "part_of": part_of,
+        "plain": plain,
+        "text": text,
+        "joined": joined,
+    },
+): ...
+report = KubernetesPodOperator(
+    task_id="report",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'echo \'{"scores": [3, {"x y": 0.5}], "name": "a b"}\''],
+        outputs=["result=-"],
+    ),
+)
+as_text = KubernetesPodOperator(
+    task_id="as-text",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '[[1, 2], \"three\"]'"], outputs=["result=-"]),
+)
+parts = KubernetesPodOperator(
+    task_id="parts",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1|$2|$3|$4"',
+            "sh",
+            '{{ plain(part_of(output(ti, "report"), "scores", 1, "x y")) | replace("$", "$$") }}',
+            '{{ plain(part_of(output(ti, "report"), "name")) | replace("$", "$$") }}',
+            '{{ plain(part_of(output(ti, "report"), "scores")) | replace("$", "$$") }}',
+            '{{ plain(part_of(output(ti, "as-text"), 0, 1)) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+[report, as_text] >> parts
+joined_2 = KubernetesPodOperator(
+    task_id="joined",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ joined("n=", text(params["n"]), ", name=", plain(part_of(output(ti, "report"), "name")), ", ", plain(part_of(output(ti, "as-text"), 0))) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+[report, as_text] >> joined_2
+each_items = PythonOperator(
+    task_id="each-items",
+    python_callable=make_rows,
+    op_kwargs={"lists": {"item": '{{ part_of(output(ti, "as-text"), 0) }}'}},
+)
+# What is expanded is a label; each task reads its item by its map index.
+each = KubernetesPodOperator.partial(
+    task_id="each",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ joined(text(params["n"]), "/", text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"])) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=each_items.output)
+each_lists = PythonOperator(
+    task_id="each-lists",
+    python_callable=check_lists,
+    op_args=["each", "each-items", {"result": "str"}],
+)
+each >> each_lists
+as_text >> each_items

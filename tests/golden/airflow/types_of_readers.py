@@ -1,90 +1,90 @@
 def work_inputs(ti: Any, params: Any) -> dict[str, Any]:
-	return {"a": plain(output(ti, "quoted"))}
+    return {"a": plain(output(ti, "quoted"))}
 
 
 def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
-	return {"all": fitting("all", json_or_none(output(ti, "work.inside")))}
+    return {"all": fitting("all", json_or_none(output(ti, "work.inside")))}
 
 
 with DAG(
-	dag_id="types-of-readers",
-	user_defined_macros={
-		"PROCESS": PROCESS,
-		"output": output,
-		"json_or_none": json_or_none,
-		"plain": plain,
-	},
-):
-	text_2 = KubernetesPodOperator(
-		task_id="text",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo word"], outputs=["result=-"]),
-	)
-	quoted = KubernetesPodOperator(
-		task_id="quoted",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo '\"word\"'"], outputs=["result=-"]),
-	)
-	number = KubernetesPodOperator(
-		task_id="number",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo 4"], outputs=["result=-"]),
-	)
-	reads = KubernetesPodOperator(
-		task_id="reads",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$COULER_INPUT_a $COULER_INPUT_b $COULER_INPUT_c $COULER_INPUT_d $1"',
-				"sh",
-				'{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-		env_vars={
-			"COULER_WORK": "/tmp/couler",
-			"COULER_INPUT_a": '{{ json_or_none(output(ti, "text")) | replace("$", "$$") }}',
-			"COULER_INPUT_b": '{{ output(ti, "quoted") | replace("$", "$$") }}',
-			"COULER_INPUT_c": '{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
-			"COULER_INPUT_d": '{{ output(ti, "number") | replace("$", "$$") }}',
-		},
-	)
-	[text_2, quoted, number] >> reads
-	with TaskGroup("work") as work:
-		work_when = PythonOperator(task_id="when", python_callable=work_inputs, do_xcom_push=False)
-		inside = KubernetesPodOperator(
-			task_id="inside",
-			image="busybox:1.36",
-			**process(
-				[
-					"sh",
-					"-c",
-					'echo "$1 $2"',
-					"sh",
-					'{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
-					'{{ plain(json_or_none(output(ti, "text"))) | replace("$", "$$") }}',
-				],
-				outputs=["result=-"],
-			),
-		)
-		work_when >> inside
-		work_end = PythonOperator(task_id="end", python_callable=work_outputs)
-		[inside, work_when] >> work_end
-	[quoted, text_2] >> work
-	end = KubernetesPodOperator(
-		task_id="end",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1"',
-				"sh",
-				'{{ plain(output(ti, "work.end", "all")) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	work >> end
+    dag_id="types-of-readers",
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "json_or_none": json_or_none,
+        "plain": plain,
+    },
+): ...
+text_2 = KubernetesPodOperator(
+    task_id="text",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo word"], outputs=["result=-"]),
+)
+quoted = KubernetesPodOperator(
+    task_id="quoted",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo '\"word\"'"], outputs=["result=-"]),
+)
+number = KubernetesPodOperator(
+    task_id="number",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
+)
+reads = KubernetesPodOperator(
+    task_id="reads",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$COULER_INPUT_a $COULER_INPUT_b $COULER_INPUT_c $COULER_INPUT_d $1"',
+            "sh",
+            '{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+    env_vars={
+        "COULER_WORK": "/tmp/couler",
+        "COULER_INPUT_a": '{{ json_or_none(output(ti, "text")) | replace("$", "$$") }}',
+        "COULER_INPUT_b": '{{ output(ti, "quoted") | replace("$", "$$") }}',
+        "COULER_INPUT_c": '{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
+        "COULER_INPUT_d": '{{ output(ti, "number") | replace("$", "$$") }}',
+    },
+)
+[text_2, quoted, number] >> reads
+with TaskGroup("work") as work:
+    work_when = PythonOperator(task_id="when", python_callable=work_inputs, do_xcom_push=False)
+    inside = KubernetesPodOperator(
+        task_id="inside",
+        image="busybox:1.36",
+        **process(
+            [
+                "sh",
+                "-c",
+                'echo "$1 $2"',
+                "sh",
+                '{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
+                '{{ plain(json_or_none(output(ti, "text"))) | replace("$", "$$") }}',
+            ],
+            outputs=["result=-"],
+        ),
+    )
+    work_when >> inside
+    work_end = PythonOperator(task_id="end", python_callable=work_outputs)
+    [inside, work_when] >> work_end
+[quoted, text_2] >> work
+end = KubernetesPodOperator(
+    task_id="end",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ plain(output(ti, "work.end", "all")) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+work >> end

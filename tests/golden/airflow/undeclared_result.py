@@ -1,74 +1,74 @@
 def loop_again(ti: Any, params: Any) -> bool:
-	return compare(output_near(ti, "loop.round_#-1"), "<", 2)
+    return compare(output_near(ti, "loop.round_#-1"), "<", 2)
 
 
 with DAG(
-	dag_id="undeclared-result",
-	user_defined_macros={
-		"PROCESS": PROCESS,
-		"output": output,
-		"first_of": first_of,
-		"output_near": output_near,
-	},
-):
-	read = KubernetesPodOperator(
-		task_id="read",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo one"], outputs=["result=-"]),
-	)
-	unread = KubernetesPodOperator(
-		task_id="unread",
-		image="python:3.12-slim",
-		cmds=["python", "-c", "print('x' * 200_000)"],
-	)
-	reader = KubernetesPodOperator(
-		task_id="reader",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
-			outputs=["result=-"],
-		),
-	)
-	read >> reader
-	with TaskGroup("loop") as loop:
-		rounds = []
-		for number in range(20):
-			loop_round = KubernetesPodOperator(
-				task_id=f"round_{number}",
-				image="busybox:1.36",
-				**process(
-					[
-						"sh",
-						"-c",
-						"echo $$(($$1 + 1))",
-						"sh",
-						'{{ first_of(output_near(ti, "loop.round_#-1"), "0") | replace("$", "$$") }}',
-					],
-					outputs=["result=-"],
-				),
-				trigger_rule="all_success",
-				pre_execute=run_if(loop_again) if number else None,
-			)
-			before(rounds) >> loop_round
-			rounds.append(loop_round)
-		bound_20 = PythonOperator(
-			task_id="bound_20",
-			python_callable=reached_bound,
-			op_args=[20],
-			trigger_rule="all_success",
-			pre_execute=run_if(loop_again),
-		)
-		before(rounds) >> bound_20
-	with TaskGroup("work") as work:
-		inside = KubernetesPodOperator(
-			task_id="inside",
-			image="busybox:1.36",
-			**process(["sh", "-c", "echo in"], outputs=["result=-"]),
-		)
-	unread >> work
-	run_outputs = PythonOperator(
-		task_id="run-outputs",
-		python_callable=typed_values,
-		op_args=[{"loop": '{{ output_near(ti, "loop.round_*") }}'}, {"loop": "int"}],
-	)
-	[reader, loop, work] >> run_outputs
+    dag_id="undeclared-result",
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "first_of": first_of,
+        "output_near": output_near,
+    },
+): ...
+read = KubernetesPodOperator(
+    task_id="read",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo one"], outputs=["result=-"]),
+)
+unread = KubernetesPodOperator(
+    task_id="unread",
+    image="python:3.12-slim",
+    cmds=["python", "-c", "print('x' * 200_000)"],
+)
+reader = KubernetesPodOperator(
+    task_id="reader",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
+        outputs=["result=-"],
+    ),
+)
+read >> reader
+with TaskGroup("loop") as loop:
+    rounds = []
+    for number in range(20):
+        loop_round = KubernetesPodOperator(
+            task_id=f"round_{number}",
+            image="busybox:1.36",
+            **process(
+                [
+                    "sh",
+                    "-c",
+                    "echo $$(($$1 + 1))",
+                    "sh",
+                    '{{ first_of(output_near(ti, "loop.round_#-1"), "0") | replace("$", "$$") }}',
+                ],
+                outputs=["result=-"],
+            ),
+            trigger_rule="all_success",
+            pre_execute=run_if(loop_again) if number else None,
+        )
+        before(rounds) >> loop_round
+        rounds.append(loop_round)
+    bound_20 = PythonOperator(
+        task_id="bound_20",
+        python_callable=reached_bound,
+        op_args=[20],
+        trigger_rule="all_success",
+        pre_execute=run_if(loop_again),
+    )
+    before(rounds) >> bound_20
+with TaskGroup("work") as work:
+    inside = KubernetesPodOperator(
+        task_id="inside",
+        image="busybox:1.36",
+        **process(["sh", "-c", "echo in"], outputs=["result=-"]),
+    )
+unread >> work
+run_outputs = PythonOperator(
+    task_id="run-outputs",
+    python_callable=typed_values,
+    op_args=[{"loop": '{{ output_near(ti, "loop.round_*") }}'}, {"loop": "int"}],
+)
+[reader, loop, work] >> run_outputs

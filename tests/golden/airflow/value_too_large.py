@@ -1,50 +1,50 @@
 with DAG(
-	dag_id="value-too-large",
-	user_defined_macros={"PROCESS": PROCESS, "output": output},
-):
-	fits_2 = KubernetesPodOperator(
-		task_id="fits",
-		image="python:3.12-slim",
-		**process(["python", "-c", "print('x' * 65_536)"], outputs=["result=-"]),
-	)
-	stdout = KubernetesPodOperator(
-		task_id="stdout",
-		image="python:3.12-slim",
-		**process(["python", "-c", "print('x' * 65_537)"], outputs=["result=-"]),
-	)
-	file = KubernetesPodOperator(
-		task_id="file",
-		image="python:3.12-slim",
-		**process(
-			[
-				"python",
-				"-c",
-				"import os; open(os.environ['COULER_WORK'] + '/f', 'w').write('ü' * 32_769)",
-			],
-			outputs=["result=-", "f=f"],
-		),
-		env_vars={"COULER_WORK": "/tmp/couler"},
-	)
-	reads = KubernetesPodOperator(
-		task_id="reads",
-		image="python:3.12-slim",
-		**process(
-			[
-				"python",
-				"-c",
-				"import sys; print(len(sys.argv[1]))",
-				'{{ output(ti, "fits") | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	fits_2 >> reads
-	after = KubernetesPodOperator(
-		task_id="after",
-		image="python:3.12-slim",
-		**process(
-			["python", "-c", "", '{{ output(ti, "stdout") | replace("$", "$$") }}'],
-			outputs=["result=-"],
-		),
-	)
-	stdout >> after
+    dag_id="value-too-large",
+    user_defined_macros={"PROCESS": PROCESS, "output": output},
+): ...
+fits_2 = KubernetesPodOperator(
+    task_id="fits",
+    image="python:3.12-slim",
+    **process(["python", "-c", "print('x' * 65_536)"], outputs=["result=-"]),
+)
+stdout = KubernetesPodOperator(
+    task_id="stdout",
+    image="python:3.12-slim",
+    **process(["python", "-c", "print('x' * 65_537)"], outputs=["result=-"]),
+)
+file = KubernetesPodOperator(
+    task_id="file",
+    image="python:3.12-slim",
+    **process(
+        [
+            "python",
+            "-c",
+            "import os; open(os.environ['COULER_WORK'] + '/f', 'w').write('ü' * 32_769)",
+        ],
+        outputs=["result=-", "f=f"],
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+)
+reads = KubernetesPodOperator(
+    task_id="reads",
+    image="python:3.12-slim",
+    **process(
+        [
+            "python",
+            "-c",
+            "import sys; print(len(sys.argv[1]))",
+            '{{ output(ti, "fits") | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+fits_2 >> reads
+after = KubernetesPodOperator(
+    task_id="after",
+    image="python:3.12-slim",
+    **process(
+        ["python", "-c", "", '{{ output(ti, "stdout") | replace("$", "$$") }}'],
+        outputs=["result=-"],
+    ),
+)
+stdout >> after

@@ -1,74 +1,74 @@
 INTEGER = {
-	"type": ["integer", "string"],
-	"pattern": "^-?(0|[1-9][0-9]*)$",
-	"$schema": "http://json-schema.org/draft-04/schema#",
+    "type": ["integer", "string"],
+    "pattern": "^-?(0|[1-9][0-9]*)$",
+    "$schema": "http://json-schema.org/draft-04/schema#",
 }
 
 
 def when_yes(ti: Any, params: Any) -> bool:
-	return int(params["n"]) >= 1
+    return int(params["n"]) >= 1
 
 
 def when_yes_b(ti: Any, params: Any) -> bool:
-	return output(ti, "yes.a") == "out"
+    return output(ti, "yes.a") == "out"
 
 
 def when_no(ti: Any, params: Any) -> bool:
-	return int(params["n"]) < 1
+    return int(params["n"]) < 1
 
 
 with DAG(
-	dag_id="when-on-group",
-	params={"n": Param(1, **INTEGER)},
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
-):
-	with TaskGroup("yes") as yes:
-		yes_when = PythonOperator(
-			task_id="when",
-			python_callable=passed,
-			pre_execute=run_if(when_yes),
-		)
-		a = KubernetesPodOperator(
-			task_id="a",
-			image="busybox:1.36",
-			**process(["sh", "-c", "echo in"], outputs=["result=-"]),
-			trigger_rule="none_failed_min_one_success",
-		)
-		yes_when >> a
-		b = KubernetesPodOperator(
-			task_id="b",
-			image="busybox:1.36",
-			**process(["sh", "-c", "true"], outputs=["result=-"]),
-			trigger_rule="none_failed_min_one_success",
-			pre_execute=run_if(when_yes_b),
-		)
-		[a, yes_when] >> b
-	with TaskGroup("no") as no:
-		no_when = PythonOperator(
-			task_id="when",
-			python_callable=passed,
-			pre_execute=run_if(when_no),
-		)
-		no_a = KubernetesPodOperator(
-			task_id="a",
-			image="busybox:1.36",
-			**process(["sh", "-c", "echo in"], outputs=["result=-"]),
-			trigger_rule="none_failed_min_one_success",
-		)
-		no_when >> no_a
-	end = KubernetesPodOperator(
-		task_id="end",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "$1 $2"',
-				"sh",
-				'{{ first_of(output(ti, "yes.a"), "-") | replace("$", "$$") }}',
-				'{{ first_of(output(ti, "no.a"), "-") | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	[yes, no] >> end
+    dag_id="when-on-group",
+    params={"n": Param(1, **INTEGER)},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
+): ...
+with TaskGroup("yes") as yes:
+    yes_when = PythonOperator(
+        task_id="when",
+        python_callable=passed,
+        pre_execute=run_if(when_yes),
+    )
+    a = KubernetesPodOperator(
+        task_id="a",
+        image="busybox:1.36",
+        **process(["sh", "-c", "echo in"], outputs=["result=-"]),
+        trigger_rule="none_failed_min_one_success",
+    )
+    yes_when >> a
+    b = KubernetesPodOperator(
+        task_id="b",
+        image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        trigger_rule="none_failed_min_one_success",
+        pre_execute=run_if(when_yes_b),
+    )
+    [a, yes_when] >> b
+with TaskGroup("no") as no:
+    no_when = PythonOperator(
+        task_id="when",
+        python_callable=passed,
+        pre_execute=run_if(when_no),
+    )
+    no_a = KubernetesPodOperator(
+        task_id="a",
+        image="busybox:1.36",
+        **process(["sh", "-c", "echo in"], outputs=["result=-"]),
+        trigger_rule="none_failed_min_one_success",
+    )
+    no_when >> no_a
+end = KubernetesPodOperator(
+    task_id="end",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1 $2"',
+            "sh",
+            '{{ first_of(output(ti, "yes.a"), "-") | replace("$", "$$") }}',
+            '{{ first_of(output(ti, "no.a"), "-") | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+[yes, no] >> end

@@ -1,46 +1,46 @@
 def when_large(ti: Any, params: Any) -> bool:
-	return compare(output(ti, "measure"), ">", 100)
+    return compare(output(ti, "measure"), ">", 100)
 
 
 def when_small(ti: Any, params: Any) -> bool:
-	return not compare(output(ti, "measure"), ">", 100)
+    return not compare(output(ti, "measure"), ">", 100)
 
 
 with DAG(
-	dag_id="when-otherwise",
-	user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
-):
-	measure = KubernetesPodOperator(
-		task_id="measure",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo 42"], outputs=["result=-"]),
-	)
-	large = KubernetesPodOperator(
-		task_id="large",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo large"], outputs=["result=-"]),
-		pre_execute=run_if(when_large),
-	)
-	measure >> large
-	small = KubernetesPodOperator(
-		task_id="small",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo small"], outputs=["result=-"]),
-		pre_execute=run_if(when_small),
-	)
-	measure >> small
-	report = KubernetesPodOperator(
-		task_id="report",
-		image="busybox:1.36",
-		**process(
-			[
-				"sh",
-				"-c",
-				'echo "it was $1"',
-				"sh",
-				'{{ first_of(output(ti, "large"), output(ti, "small")) | replace("$", "$$") }}',
-			],
-			outputs=["result=-"],
-		),
-	)
-	[large, small] >> report
+    dag_id="when-otherwise",
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
+): ...
+measure = KubernetesPodOperator(
+    task_id="measure",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo 42"], outputs=["result=-"]),
+)
+large = KubernetesPodOperator(
+    task_id="large",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo large"], outputs=["result=-"]),
+    pre_execute=run_if(when_large),
+)
+measure >> large
+small = KubernetesPodOperator(
+    task_id="small",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo small"], outputs=["result=-"]),
+    pre_execute=run_if(when_small),
+)
+measure >> small
+report = KubernetesPodOperator(
+    task_id="report",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "it was $1"',
+            "sh",
+            '{{ first_of(output(ti, "large"), output(ti, "small")) | replace("$", "$$") }}',
+        ],
+        outputs=["result=-"],
+    ),
+)
+[large, small] >> report

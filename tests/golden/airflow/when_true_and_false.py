@@ -1,37 +1,37 @@
 def when_heads(ti: Any, params: Any) -> bool:
-	return output(ti, "toss") == "heads"
+    return output(ti, "toss") == "heads"
 
 
 def when_tails(ti: Any, params: Any) -> bool:
-	return output(ti, "toss") == "tails"
+    return output(ti, "toss") == "tails"
 
 
 with DAG(
-	dag_id="when-true-and-false",
-	user_defined_macros={"PROCESS": PROCESS},
-):
-	toss = KubernetesPodOperator(
-		task_id="toss",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo heads"], outputs=["result=-"]),
-	)
-	heads = KubernetesPodOperator(
-		task_id="heads",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo won"], outputs=["result=-"]),
-		pre_execute=run_if(when_heads),
-	)
-	toss >> heads
-	tails = KubernetesPodOperator(
-		task_id="tails",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo lost"], outputs=["result=-"]),
-		pre_execute=run_if(when_tails),
-	)
-	toss >> tails
-	after = KubernetesPodOperator(
-		task_id="after",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo done"], outputs=["result=-"]),
-	)
-	[heads, tails] >> after
+    dag_id="when-true-and-false",
+    user_defined_macros={"PROCESS": PROCESS},
+): ...
+toss = KubernetesPodOperator(
+    task_id="toss",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo heads"], outputs=["result=-"]),
+)
+heads = KubernetesPodOperator(
+    task_id="heads",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo won"], outputs=["result=-"]),
+    pre_execute=run_if(when_heads),
+)
+toss >> heads
+tails = KubernetesPodOperator(
+    task_id="tails",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo lost"], outputs=["result=-"]),
+    pre_execute=run_if(when_tails),
+)
+toss >> tails
+after = KubernetesPodOperator(
+    task_id="after",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo done"], outputs=["result=-"]),
+)
+[heads, tails] >> after

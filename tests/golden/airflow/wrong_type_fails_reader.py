@@ -2,53 +2,53 @@ LEAVES = ["handle"]
 
 
 def when_decodes(ti: Any, params: Any) -> bool:
-	return decoded(output(ti, "makes"), "int") > 1
+    return decoded(output(ti, "makes"), "int") > 1
 
 
 with DAG(
-	dag_id="wrong-type-fails-reader",
-	user_defined_macros={"PROCESS": PROCESS, "output": output},
-) as dag:
-	makes = KubernetesPodOperator(
-		task_id="makes",
-		image="busybox:1.36",
-		**process(["sh", "-c", "echo many"], outputs=["result=-"]),
-	)
-	passes = KubernetesPodOperator(
-		task_id="passes",
-		image="busybox:1.36",
-		**process(
-			["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "makes") }}'],
-			outputs=["result=-"],
-		),
-	)
-	makes >> passes
-	decodes = KubernetesPodOperator(
-		task_id="decodes",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_if(when_decodes),
-	)
-	makes >> decodes
-	handle_needs = PythonOperator(
-		task_id="handle-needs",
-		python_callable=open_gate,
-		op_args=[[["failure", "decodes", ["decodes"]]]],
-		trigger_rule="all_done",
-	)
-	handle = KubernetesPodOperator(
-		task_id="handle",
-		image="busybox:1.36",
-		**process(["sh", "-c", "true"], outputs=["result=-"]),
-		pre_execute=run_within("handle-needs"),
-	)
-	decodes >> handle_needs
-	[passes, handle_needs] >> handle
-	run_status = PythonOperator(
-		task_id="run-status",
-		python_callable=check_end,
-		op_args=[LEAVES],
-		trigger_rule="all_done",
-	)
-	handle >> run_status
-	wait_for_all(dag)
+    dag_id="wrong-type-fails-reader",
+    user_defined_macros={"PROCESS": PROCESS, "output": output},
+) as dag: ...
+makes = KubernetesPodOperator(
+    task_id="makes",
+    image="busybox:1.36",
+    **process(["sh", "-c", "echo many"], outputs=["result=-"]),
+)
+passes = KubernetesPodOperator(
+    task_id="passes",
+    image="busybox:1.36",
+    **process(
+        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "makes") }}'],
+        outputs=["result=-"],
+    ),
+)
+makes >> passes
+decodes = KubernetesPodOperator(
+    task_id="decodes",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_if(when_decodes),
+)
+makes >> decodes
+handle_needs = PythonOperator(
+    task_id="handle-needs",
+    python_callable=open_gate,
+    op_args=[[["failure", "decodes", ["decodes"]]]],
+    trigger_rule="all_done",
+)
+handle = KubernetesPodOperator(
+    task_id="handle",
+    image="busybox:1.36",
+    **process(["sh", "-c", "true"], outputs=["result=-"]),
+    pre_execute=run_within("handle-needs"),
+)
+decodes >> handle_needs
+[passes, handle_needs] >> handle
+run_status = PythonOperator(
+    task_id="run-status",
+    python_callable=check_end,
+    op_args=[LEAVES],
+    trigger_rule="all_done",
+)
+handle >> run_status
+wait_for_all(dag)
