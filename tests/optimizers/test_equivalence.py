@@ -82,6 +82,7 @@ def test_corpus(pipeline: Pipeline, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=title)
 def test_whole_corpus(pipeline: Pipeline, tmp_path: Path) -> None:
@@ -178,6 +179,7 @@ def test_random(make: Callable[[int], Workflow]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seeds", MANY, ids=str)
 @pytest.mark.parametrize("make", [tangle, enriched])

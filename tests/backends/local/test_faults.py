@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 SLOW = pytest.mark.slow
+NIGHTLY = (SLOW, pytest.mark.nightly)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     return Campaign(tmp_path_factory.mktemp("faults"), seed=7)
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=SLOW)])
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=NIGHTLY)])
 def test_killed_engine(kills: int, campaign: Campaign) -> None:
     figures = campaign.kill_engine(kills)
     assert (figures.faults.total(), figures.broken) == (kills, [])
@@ -38,7 +39,7 @@ def test_killed_engine(kills: int, campaign: Campaign) -> None:
 
 @pytest.mark.parametrize(
     ("point", "numbers"),
-    [("write", (40,)), *(pytest.param(point, (1, 2, 30, 70), marks=SLOW) for point in POINTS)],
+    [("write", (40,)), *(pytest.param(point, (1, 2, 30, 70), marks=NIGHTLY) for point in POINTS)],
 )
 def test_engine_killed_at_one_point_of_each_session(
     point: str, numbers: tuple[int, ...], campaign: Campaign

@@ -95,6 +95,7 @@ def test_corpus(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_whole_corpus(tmp_path: Path) -> None:
     compare_corpus(tmp_path, MANY)
 
@@ -156,7 +157,9 @@ def _step(dice: random.Random, name: str, after: list[str]) -> Step:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(12), pytest.param(range(100, 250), marks=pytest.mark.slow)], ids=str
+    "seeds",
+    [range(12), pytest.param(range(100, 250), marks=[pytest.mark.slow, pytest.mark.nightly])],
+    ids=str,
 )
 def test_random(seeds: range, tmp_path: Path) -> None:
     changed = failed = 0
