@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable
 
-from couler.dsl._problems import ProgramError
-from couler.dsl.advice import shown
+from couler.dsl._places import ProgramError
+from couler.dsl.checks import shown
 
 R = t.TypeVar("R")
 

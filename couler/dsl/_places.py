@@ -7,6 +7,10 @@ import os
 import sys
 from types import CodeType, FrameType
 
+from couler.errors import DefinitionError
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.policies import SourceRef
+
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -56,3 +60,17 @@ def shown_file(filename: str) -> str:
     here = os.getcwd() + os.sep
     path = os.path.abspath(filename)
     return path[len(here) :] if path.startswith(here) else path
+
+
+class ProgramError(DefinitionError):
+    """A program asks for what has no meaning; `diagnostic` says what, and where."""
+
+    def __init__(self, code: str, message: str) -> None:
+        frame = caller_frame()
+        place = SourceRef(file=shown_file(frame.f_code.co_filename), line=frame.f_lineno)
+        self.diagnostic = Diagnostic(code, message, source=place)
+        super().__init__(str(self.diagnostic))
+
+
+class UnknownAttributeError(ProgramError, AttributeError):
+    """A value of the workflow has no part of a name, so that `hasattr` is False."""

@@ -7,8 +7,8 @@ import os
 import typing as t
 from collections.abc import Mapping
 
-from couler.dsl import advice
 from couler.dsl._nodes import make_literal, make_plain_input
+from couler.dsl.checks import advice, shown
 from couler.dsl.handles import OutputHandle, Value, literal
 from couler.dsl.located import located_input
 from couler.dsl.locations import LocatedFile
@@ -171,7 +171,7 @@ def report_type(scope: Scope, step: str, name: str, spec: TypeSpec, value: objec
     if isinstance(value, Value):
         given = f"{value!r}, which is {_label_of(value)}"
     else:
-        given = f"{advice.shown(value)}, which is {type(value).__name__}{_instead(spec, value)}"
+        given = f"{shown(value)}, which is {type(value).__name__}{_instead(spec, value)}"
     scope.builder.report(
         "CLR107",
         f'step "{step}": the argument "{name}" must be {spec.label}, not {given}',
@@ -189,5 +189,5 @@ def _instead(spec: TypeSpec, value: object) -> str:
         return f". Write a member: {spec.label}(value)"
     if is_json(value) and not isinstance(value, tuple):
         return ""
-    text = advice.advice(value)
+    text = advice(value)
     return f". {text[0].upper()}{text[1:]}"

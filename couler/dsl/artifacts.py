@@ -8,12 +8,12 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from couler.dsl._places import ProgramError
 from couler.dsl._prelude import Directory, File
-from couler.dsl._problems import ProgramError
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.located import NAMELESS, located_output
 from couler.dsl.locations import LocatedFile
-from couler.dsl.names import free_among
+from couler.dsl.scope import free_among
 from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_wire
 from couler.ir.wire import ValueType
 from couler.ir.workflow import STDOUT, Output

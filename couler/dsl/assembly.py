@@ -6,16 +6,10 @@ import functools
 import typing as t
 from collections.abc import Mapping
 
-from couler.dsl import objects, pod_options, units
-from couler.dsl._callbacks import call_program
 from couler.dsl._context import entered_scope
-from couler.dsl.advice import advice, shown
 from couler.dsl.builder import Builder
-from couler.dsl.checks import attempt, checked_text, fitting, warn_of_engines
+from couler.dsl.checks import advice, attempt, checked_text, fitting, shown, warn_of_engines
 from couler.dsl.handles import Value
-from couler.dsl.located import settings_of
-from couler.dsl.options import plugin_container, step_fields
-from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.scope import Scope
 from couler.dsl.types import (
     STR,
@@ -29,6 +23,10 @@ from couler.dsl.types import (
 from couler.ir import pods as ir_pods
 from couler.ir import workflow as ir
 from couler.ir.storage import SecretKey
+
+if t.TYPE_CHECKING:
+    from couler.dsl import objects
+    from couler.dsl.pods import Keep, PodSettings, RunSettings
 
 Status: t.TypeAlias = t.Literal["success", "failure", "any"]
 
@@ -58,6 +56,8 @@ def set_files(builder: Builder, files: object) -> None:
     """Set where the workflow's files are kept; None leaves it as it is."""
     if files is None:
         return
+    from couler.dsl.located import settings_of
+
     found = attempt(builder, "file_settings", lambda: settings_of(files))
     if found is not None:
         builder.fields["files"] = found
@@ -76,6 +76,8 @@ def set_duration(builder: Builder, field: str, option: str, value: object) -> No
     """Set a field that is a duration; report a wrong one."""
     if value is None:
         return
+    from couler.dsl import units
+
     seconds = attempt(builder, option, lambda: units.parse_duration(value))
     if seconds is not None:
         builder.fields[field] = seconds
@@ -85,6 +87,9 @@ def set_keep(builder: Builder, option: str, value: objects.Duration | Keep | Non
     """Set how long runs are kept; report what is no duration."""
     if value is None:
         return
+    from couler.dsl import pod_options
+    from couler.dsl.pods import Keep
+
     keep = value if isinstance(value, Keep) else Keep(value)
     found = attempt(builder, option, lambda: pod_options.retention(keep))
     if found is None:
@@ -98,9 +103,15 @@ def set_keep(builder: Builder, option: str, value: objects.Duration | Keep | Non
 
 def set_pods_and_runs(builder: Builder, pod: PodSettings | None, runs: RunSettings | None) -> None:
     """Set what all pods of the workflow and its runs are told; report what is wrong."""
+    if pod is None and runs is None:
+        return
+    from couler.dsl import pod_options
+
     if pod is not None:
         builder.pod.update(attempt(builder, "pod", lambda: pod_options.workflow_pod(pod)) or {})
     if runs is not None:
+        from couler.dsl.options import plugin_container
+
         make = functools.partial(plugin_container, builder)
         found = attempt(builder, "runs", lambda: pod_options.run_settings(runs, make))
         builder.runs.update(found or {})
@@ -110,6 +121,8 @@ def label_runs(
     builder: Builder, labels: Mapping[str, object], annotations: Mapping[str, str] | None
 ) -> None:
     """Give every run labels and annotations."""
+    from couler.dsl import pod_options
+
     root = builder.root
     found = attempt(builder, "label_runs", lambda: pod_options.run_labels(labels, root.resolve))
     known = {label.name: label for label in builder.runs.get("labels", ())}
@@ -123,9 +136,7 @@ def label_runs(
 def set_read(
     builder: Builder, field: str, value: object, read: t.Callable[[t.Any], object]
 ) -> None:
-    """Set a field to what is read of an argument; report a wrong one. None leaves it as it is."""
-    if value is None:
-        return
+    """Set a field to what is read of an argument; report a wrong one."""
     made = attempt(builder, field, lambda: read(value))
     if made is not None:
         builder.fields[field] = made
@@ -139,6 +150,8 @@ def set_schedule(builder: Builder, schedule: str | objects.Schedule) -> None:
 
 
 def _schedule(given: str | objects.Schedule) -> ir.Schedule:
+    from couler.dsl import objects, units
+
     if not isinstance(given, str | objects.Schedule):
         raise ValueError(f"{given!r:.60} is no cron expression; write one, or a couler.Schedule")
     schedule = objects.Schedule(given) if isinstance(given, str) else given
@@ -172,6 +185,10 @@ def set_defaults(builder: Builder, options: object) -> None:
     image = rest.pop("image", None)
     if image is not None:
         builder.default_image = checked_text(builder, "image", image, "defaults")
+    if not rest:
+        return
+    from couler.dsl.options import step_fields
+
     with entered_scope(builder.root):
         fields = step_fields(builder, rest, "defaults")
     if any(not isinstance(one.value, str | None) for one in fields.get("env", ())):
@@ -186,6 +203,8 @@ def set_defaults(builder: Builder, options: object) -> None:
 
 def add_parameter(builder: Builder, name: object, value: object) -> None:
     """Declare a parameter by its default, its type, or a `Parameter`."""
+    from couler.dsl import objects
+
     if isinstance(value, objects.Parameter):
         given = value
     elif isinstance(value, type) or t.get_origin(value) is not None:
@@ -248,6 +267,8 @@ def add_handler(
     builder: Builder, name: str, status: Status, make: object, *args: object, **kwargs: object
 ) -> None:
     """Make the steps that run when the run has ended."""
+    from couler.dsl._callbacks import call_program
+
     if not callable(make):
         builder.report(
             "CLR105",

@@ -12,8 +12,6 @@ from types import CodeType
 from couler.dsl._context import current, set_scope
 from couler.dsl._places import caller_frame, function_name, program_file, shown_file
 from couler.dsl.scope import Scope
-from couler.dsl.secrets import Secret
-from couler.dsl.shipping import ShippingError, plain_script
 from couler.dsl.types import TypeSpec
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
@@ -23,6 +21,7 @@ from couler.ir.workflow import Output, Parameter
 if t.TYPE_CHECKING:
     from couler.dsl.drafts import Draft
     from couler.dsl.locations import LocatedFile
+    from couler.dsl.secrets import Secret
     from couler.dsl.workflow import Workflow
 
 
@@ -228,6 +227,8 @@ class Builder:
 
     def script(self, function: t.Any, step: str) -> str:
         """Return the script that calls a function; report one that cannot be shipped."""
+        from couler.dsl.shipping import ShippingError, plain_script
+
         text = self._scripts.get(function)
         if text is None:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterator
 
-from couler.dsl._problems import ProgramError
+from couler.dsl._places import ProgramError
 from couler.dsl.handles import Value, literal
 from couler.errors import ConditionError
 from couler.ir import conditions as ir
@@ -191,7 +191,7 @@ def as_test(condition: object) -> Condition:
         return Constant(condition)
     if isinstance(condition, Value):
         return Comparison(condition, "==", True)
-    from couler.dsl.advice import shown
+    from couler.dsl.checks import shown
 
     raise ProgramError(
         "CLR120",

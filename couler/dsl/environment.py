@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from couler.dsl.advice import shown
-from couler.dsl.checks import OptionError, expect
+from couler.dsl.checks import OptionError, expect, shown
 from couler.dsl.handles import Value, as_value
 from couler.ir import storage
 from couler.ir.wire import dump_json

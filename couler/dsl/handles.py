@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from couler.dsl._context import current
 from couler.dsl._nodes import UNKNOWN_VALUE, make_literal
-from couler.dsl._problems import ProgramError, UnknownAttributeError
+from couler.dsl._places import ProgramError, UnknownAttributeError
 from couler.dsl.types import JSON, UNKNOWN, TypeSpec, is_json, json_form, spec_of_value
 from couler.dsl.unknown import Unknown
 from couler.ir import values as ir
@@ -423,7 +423,7 @@ def literal(value: object) -> ir.Literal:
     if is_json(plain):
         return make_literal(plain)
     scope = current().scope
-    from couler.dsl.advice import advice, shown
+    from couler.dsl.checks import advice, shown
 
     message = f"{shown(value)} has no JSON form, so it cannot reach a step; {advice(value)}"
     if scope is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from couler.dsl._callbacks import call_program
 from couler.dsl._context import entered_scope
-from couler.dsl.advice import shown
+from couler.dsl.checks import shown
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.scope import Scope
 from couler.ir.workflow import Hook

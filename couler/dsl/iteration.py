@@ -9,16 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from couler.dsl._callbacks import call_program
 from couler.dsl._context import current
 from couler.dsl._nodes import UNKNOWN_VALUE
-from couler.dsl._problems import ProgramError
-from couler.dsl.advice import shown
+from couler.dsl._places import ProgramError
 from couler.dsl.arguments import make_inputs, report_type
 from couler.dsl.bodies import lift, only_step, open_body, outside, run_body
 from couler.dsl.builder import current_scope
-from couler.dsl.checks import checked_count
+from couler.dsl.checks import checked_count, shown
 from couler.dsl.handles import Expression, OutputHandle, StepHandle, Value, literal
-from couler.dsl.names import free_among
 from couler.dsl.ranges import from_range
-from couler.dsl.scope import Scope
+from couler.dsl.scope import Scope, free_among
 from couler.dsl.types import INT, JSON, UNKNOWN, TypeSpec, json_form, spec_of_value
 from couler.ir import values
 from couler.ir.policies import Foreach

@@ -8,11 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.dsl import objects
-from couler.dsl._problems import ProgramError
-from couler.dsl.advice import shown
+from couler.dsl._places import ProgramError
 from couler.dsl.artifacts import read_outputs
 from couler.dsl.builder import Builder, current_scope
-from couler.dsl.checks import attempt, checked_mapping, checked_text, checked_texts, name_step
+from couler.dsl.checks import (
+    attempt,
+    checked_mapping,
+    checked_text,
+    checked_texts,
+    name_step,
+    shown,
+)
 from couler.dsl.control import text
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.environment import text_of

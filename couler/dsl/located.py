@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from couler.dsl.advice import shown
-from couler.dsl.checks import OptionError, attempt
+from couler.dsl.checks import OptionError, attempt, shown
 from couler.dsl.environment import text_of
 from couler.dsl.handles import Value
 from couler.dsl.locations import (

@@ -9,11 +9,10 @@ from types import TracebackType
 
 from couler.dsl._callbacks import call_program
 from couler.dsl._context import entered_scope
-from couler.dsl._problems import ProgramError
-from couler.dsl.advice import shown
+from couler.dsl._places import ProgramError
 from couler.dsl.bodies import is_inside, lift, only_step, open_body, outside
 from couler.dsl.builder import current_scope
-from couler.dsl.checks import checked_count
+from couler.dsl.checks import checked_count, shown
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import (

@@ -9,9 +9,16 @@ from collections.abc import Callable, Mapping
 
 from couler.dsl import objects, pod_options, pods, units
 from couler.dsl._context import current
-from couler.dsl.advice import shown
 from couler.dsl.amounts import read_resources
-from couler.dsl.checks import OptionError, attempt, expect, several, texts_by_name, warn_of_engines
+from couler.dsl.checks import (
+    OptionError,
+    attempt,
+    expect,
+    several,
+    shown,
+    texts_by_name,
+    warn_of_engines,
+)
 from couler.dsl.environment import ENV_FROM, env_from_of, env_of, text_of
 from couler.dsl.handles import Value
 from couler.dsl.hooks import read_hooks

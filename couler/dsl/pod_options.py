@@ -6,8 +6,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 
 from couler.dsl import objects, units
-from couler.dsl.advice import shown
-from couler.dsl.checks import expect, several
+from couler.dsl.checks import expect, several, shown
 from couler.dsl.handles import Value
 from couler.dsl.pods import ContainerSettings, Keep, PodContainer, PodSettings, Port, RunSettings
 from couler.ir import pods as ir

@@ -5,23 +5,20 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
-from couler.dsl import objects
 from couler.dsl._nodes import make_container
-from couler.dsl._problems import ProgramError
-from couler.dsl.artifacts import read_outputs, remember_places
+from couler.dsl._places import ProgramError
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import check_packages, checked_text, checked_texts, name_step
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import ProcessHandle
-from couler.dsl.options import step_fields
-from couler.dsl.shipping import default_image
-from couler.dsl.step_options import ImagePullPolicy, PodOptions, ScriptOptions
 from couler.dsl.types import PRINTED
 from couler.dsl.words import add_arguments, add_files, command_of, with_arguments, words_of
 from couler.ir.workflow import STDOUT, Script
 
 if t.TYPE_CHECKING:
+    from couler.dsl import objects
     from couler.dsl.scope import Scope
+    from couler.dsl.step_options import ImagePullPolicy, PodOptions, ScriptOptions
 
 PRINTS = Returns((), {STDOUT: PRINTED}, main=STDOUT)
 """What a process gives out that declares no outputs: its standard output."""
@@ -217,6 +214,8 @@ def run_script(
     >>> wf.to_ir().steps[0].action.command
     ('sh',)
     """
+    from couler.dsl.shipping import default_image
+
     if source is None:
         raise ProgramError("CLR141", "couler.run_script needs a source: a text or a function")
     given = t.cast("dict[str, t.Any]", options)
@@ -286,11 +285,17 @@ def finish(
 ) -> ProcessHandle:
     """Add a step with its outputs and options to a scope, and return its handle."""
     if output is not None:
+        from couler.dsl.artifacts import read_outputs
+
         draft.returns = read_outputs(scope, output, base)
         draft.outputs = draft.returns.outputs
     if options:
+        from couler.dsl.options import step_fields
+
         draft.options = step_fields(scope.builder, options, base)
     added = scope.add(draft, base)
     if output is not None:
+        from couler.dsl.artifacts import remember_places
+
         remember_places(added, output)
     return ProcessHandle(added)

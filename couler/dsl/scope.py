@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from couler.dsl._nodes import UNKNOWN_VALUE, make_plain_input
 from couler.dsl.drafts import Draft, Returns
-from couler.dsl.names import free_among
 from couler.dsl.types import TypeSpec
 from couler.ir import values as ir
 from couler.ir.conditions import And, Condition
@@ -18,7 +17,6 @@ from couler.ir.workflow import Input, Output, Step
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
     from couler.dsl.dag import Nodes
-    from couler.dsl.drafts import Draft
     from couler.dsl.handles import Value
 
 
@@ -285,3 +283,13 @@ def both(first: Condition | None, second: Condition) -> Condition:
         return second
     parts = [part.items if isinstance(part, And) else (part,) for part in (first, second)]
     return And(items=tuple(dict.fromkeys((*parts[0], *parts[1]))))
+
+
+def free_among(taken: Container[str], base: str) -> str:
+    """Return a name that is not taken: the given one, or that with a number."""
+    if base not in taken:
+        return base
+    count = 2
+    while f"{base}_{count}" in taken:
+        count += 1
+    return f"{base}_{count}"

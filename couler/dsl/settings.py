@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from couler.dsl import assembly, objects
 from couler.dsl._context import current, set_scope, set_settings
-from couler.dsl._problems import ProgramError
-from couler.dsl.advice import shown
+from couler.dsl._places import ProgramError
 from couler.dsl.builder import Builder, current_scope
-from couler.dsl.checks import OptionError, attempt, several
+from couler.dsl.checks import OptionError, attempt, several, shown
 from couler.dsl.locations import FileSettings
 from couler.dsl.pod_options import TOLERATION, dns_of, toleration_of
 from couler.dsl.pods import Keep, PodSettings, RunSettings

@@ -17,7 +17,7 @@ from types import CodeType, ModuleType
 
 from couler.dsl import _prelude
 from couler.dsl._prelude import Directory, File
-from couler.dsl.advice import shown
+from couler.dsl.checks import shown
 from couler.dsl.types import is_json
 
 if t.TYPE_CHECKING:

@@ -9,11 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 
 from couler.dsl._context import current
-from couler.dsl._places import caller_frame
-from couler.dsl._problems import ProgramError
-from couler.dsl.advice import shown
+from couler.dsl._places import ProgramError, caller_frame
 from couler.dsl.arguments import holds_value, make_inputs
-from couler.dsl.checks import check_packages, checked_text, checked_texts
+from couler.dsl.checks import check_packages, checked_text, checked_texts, shown
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.located import keep_outputs

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterable, Iterator
 
 from couler.dsl._context import Context, current, entered, set_scope, set_settings
-from couler.dsl._problems import ProgramError
+from couler.dsl._places import ProgramError
 from couler.dsl.workflow import Workflow
 from couler.ir.diagnostics import Diagnostic
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from couler.dsl._problems import ProgramError
+from couler.dsl._places import ProgramError
 
 
 class Unknown:

@@ -8,19 +8,15 @@ import re
 import typing as t
 from collections.abc import Iterator, Mapping
 
-from couler.dsl.advice import shown
-from couler.dsl.artifacts import Artifact
 from couler.dsl.builder import Builder
+from couler.dsl.checks import shown
 from couler.dsl.drafts import Draft
-from couler.dsl.environment import text_of
 from couler.dsl.handles import OutputHandle, Value, literal
-from couler.dsl.located import located_input
-from couler.dsl.locations import LocatedFile
-from couler.dsl.names import free_among
-from couler.dsl.shipping import python_preamble
+from couler.dsl.scope import free_among
 from couler.ir.workflow import Input
 
 if t.TYPE_CHECKING:
+    from couler.dsl.locations import LocatedFile
     from couler.dsl.scope import Scope
 
 INPUT_FOLDER = "/tmp/couler/inputs"
@@ -32,14 +28,17 @@ _SHELL = re.compile(r"(?:.*/)?(?:sh|bash|dash|ash|ksh|zsh)")
 
 def command_of(scope: Scope, draft: Draft, given: object, step: str) -> tuple[t.Any, ...]:
     """Return the words of a command; report what is neither a text nor a list."""
-    if given is None or isinstance(given, str | list | tuple | Value | LocatedFile):
-        return words_of(scope, draft, given)
-    scope.builder.report(
-        "CLR105",
-        f'step "{step}": command: {shown(given)} is neither a text nor a list of words',
-        step=step,
-    )
-    return ()
+    if given is not None and not isinstance(given, str | list | tuple | Value):
+        from couler.dsl.locations import LocatedFile
+
+        if not isinstance(given, LocatedFile):
+            scope.builder.report(
+                "CLR105",
+                f'step "{step}": command: {shown(given)} is neither a text nor a list of words',
+                step=step,
+            )
+            return ()
+    return words_of(scope, draft, given)
 
 
 def words_of(scope: Scope, draft: Draft, given: object) -> tuple[t.Any, ...]:
@@ -58,17 +57,23 @@ def words_of(scope: Scope, draft: Draft, given: object) -> tuple[t.Any, ...]:
                 words.append(_value_word(scope, draft, word))
             else:
                 words += words_of(scope, draft, listed)
-        elif isinstance(word, LocatedFile):
-            words.append(_located_word(scope, draft, word))
         elif isinstance(word, list | tuple):  # the outputs of another step, as a list
             words += words_of(scope, draft, word)
         else:
-            words.append(_plain_word(word))
+            from couler.dsl.locations import LocatedFile
+
+            words.append(
+                _located_word(scope, draft, word)
+                if isinstance(word, LocatedFile)
+                else _plain_word(word)
+            )
     return tuple(words)
 
 
 def _plain_word(word: object) -> str:
     """Return a word that is known as text; report one that has no JSON form."""
+    from couler.dsl.environment import text_of
+
     return str(text_of(word if isinstance(word, str) else literal(word).value))
 
 
@@ -81,6 +86,8 @@ def _value_word(scope: Scope, draft: Draft, word: Value) -> t.Any:
 
 def _located_word(scope: Scope, draft: Draft, file: LocatedFile, step: str | None = None) -> str:
     """Give a process a file from outside, and return the path where it finds it."""
+    from couler.dsl.located import located_input
+
     placed = scope.builder.placed.get(id(file))
     if placed is not None:
         value = scope.bring(OutputHandle(placed[1], placed[2]))
@@ -127,6 +134,9 @@ def _take_in(draft: Draft, given: Input, *, is_free: bool) -> str:
 
 def add_files(scope: Scope, draft: Draft, given: object, step: str) -> None:
     """Give a process files of other steps, as its argument `input` names them."""
+    from couler.dsl.artifacts import Artifact
+    from couler.dsl.locations import LocatedFile
+
     if isinstance(given, Mapping):
         entries = [(str(name), value) for name, value in given.items()]
     else:
@@ -159,6 +169,9 @@ def _at_path(file: LocatedFile, key: str) -> LocatedFile:
 
 def add_arguments(scope: Scope, draft: Draft, args: object) -> int:
     """Give a script its arguments as inputs, and return how many there are."""
+    from couler.dsl.located import located_input
+    from couler.dsl.locations import LocatedFile
+
     if args is None:
         return 0
     count = 0
@@ -195,6 +208,8 @@ def with_arguments(
     builder: Builder, text: str, command: tuple[str, ...], count: int, step: str
 ) -> str:
     """Return a script that finds its inputs `arg_0`, `arg_1` ... where arguments are found."""
+    from couler.dsl.shipping import python_preamble
+
     if count == 0:
         return text
     program = command[0] if command else ""

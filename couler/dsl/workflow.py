@@ -9,34 +9,32 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType, TracebackType
 
-from couler.dsl import assembly, objects
+from couler.dsl import assembly
 from couler.dsl._context import current, entered_scope
-from couler.dsl._places import caller_frame
-from couler.dsl._problems import ProgramError
+from couler.dsl._places import ProgramError, caller_frame
 from couler.dsl.builder import Builder
 from couler.dsl.handles import Expression
-from couler.dsl.hooks import AnyHook, OnState, read_hooks
-from couler.dsl.locations import FileSettings
-from couler.dsl.locks import AnyLock, read_locks
-from couler.dsl.metrics import AnyMetric, read_metrics
-from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.scope import Scope
-from couler.dsl.step_options import StepOptions
 from couler.dsl.types import JSON, STR, TypeSpec
 from couler.ir import values
 from couler.ir import workflow as ir
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.wording import counted
 
 if t.TYPE_CHECKING:
     from couler import stages
     from couler.backends.base import Artifact
+    from couler.dsl import objects
+    from couler.dsl.hooks import AnyHook, OnState
+    from couler.dsl.locations import FileSettings
+    from couler.dsl.locks import AnyLock
+    from couler.dsl.metrics import AnyMetric
+    from couler.dsl.pods import Keep, PodSettings, RunSettings
+    from couler.dsl.step_options import StepOptions
 
+    class DefaultOptions(StepOptions, total=False):
+        """Options that a workflow gives to all its steps, and the image of steps that name none."""
 
-class DefaultOptions(StepOptions, total=False):
-    """Options that a workflow gives to all its steps, and the image of steps that name none."""
-
-    image: str | None
+        image: str | None
 
 
 class StepDefaults:
@@ -199,7 +197,10 @@ class Workflow:
         assembly.set_keep(builder, "keep", keep)
         assembly.set_pods_and_runs(builder, pod, runs)
         assembly.set_pod(builder, service_account=service_account)
-        assembly.set_read(builder, "locks", locks, read_locks)
+        if locks is not None:
+            from couler.dsl.locks import read_locks
+
+            assembly.set_read(builder, "locks", locks, read_locks)
         if suspended:
             assembly.set_fields(builder, suspended=suspended)
         assembly.set_files(builder, file_settings)
@@ -209,8 +210,14 @@ class Workflow:
         for key, value in {**assembly.mapping(builder, "params", params), **parameters}.items():
             assembly.add_parameter(builder, key, value)
         root = builder.root
-        assembly.set_read(builder, "metrics", metrics, functools.partial(read_metrics, root))
-        assembly.set_read(builder, "hooks", hooks, functools.partial(read_hooks, root))
+        if metrics is not None:
+            from couler.dsl.metrics import read_metrics
+
+            assembly.set_read(builder, "metrics", metrics, functools.partial(read_metrics, root))
+        if hooks is not None:
+            from couler.dsl.hooks import read_hooks
+
+            assembly.set_read(builder, "hooks", hooks, functools.partial(read_hooks, root))
         if context.collected is not None:
             context.collected.append(self)
 
@@ -396,6 +403,8 @@ class Workflow:
         yield "steps", list(self._builder.root.names())
 
     def __repr__(self) -> str:
+        from couler.ir.wording import counted
+
         steps = counted(len(self._builder.root.drafts), "step")
         return f"<couler workflow {self.name}, {steps}>"
 
