@@ -8,7 +8,6 @@ from functools import cached_property
 
 from couler.ir.features import Feature
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop
-from couler.ir.ranges import is_known
 from couler.ir.values import RoundRef, walk
 from couler.ir.walk import (
     LOCAL,
@@ -79,6 +78,8 @@ def _add_dependency_features(entry: Dependency | AnyOf, add: Add) -> None:
 
 def add_foreach_features(step: Step, foreach: Foreach, around: Enclosed, add: Add) -> None:
     """Add the features of a step that runs once an item."""
+    from couler.ir.ranges import is_known
+
     add(Feature.FOREACH)
     dynamic = not all(map(is_known, foreach.over.values()))
     if dynamic:

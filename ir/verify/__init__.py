@@ -10,7 +10,6 @@ from functools import partial
 
 from couler.ir.actions import ContainerSet
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.graph import Graph
 from couler.ir.local_forms import as_process
 from couler.ir.metrics import Counter, Gauge, Histogram, Metric
 from couler.ir.paths import HANDLER_PREFIX
@@ -23,9 +22,6 @@ from couler.ir.verify.actions import (
     check_output_defaults,
     check_outputs_of_process,
 )
-from couler.ir.verify.cluster import check_stored
-from couler.ir.verify.conditions import check_when
-from couler.ir.verify.environment import check_environment, check_paths
 from couler.ir.verify.files import check_files, check_optional_reads, check_scope_outputs
 from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
 from couler.ir.verify.limits import MAX_DEPTH, check_words
@@ -35,12 +31,7 @@ from couler.ir.verify.names import (
     check_step_names,
     check_value_names,
 )
-from couler.ir.verify.own import OF_RUN, STATUS, Facts, check_own_condition, facts_of
-from couler.ir.verify.places import check_places
-from couler.ir.verify.pods import OF_POD, check_run_labels, check_step_pod
-from couler.ir.verify.quantities import check_resources
-from couler.ir.verify.report import Order, Report
-from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.scope import Order, Report, ScopeView
 from couler.ir.verify.settings import (
     POLICIES,
     check_default_values,
@@ -60,6 +51,8 @@ _Part: t.TypeAlias = tuple[t.Literal["run", "group", "step"], str]
 
 def check_parts(view: ScopeView) -> None:
     """Check the parts of a scope that has some, in time linear in its steps and edges."""
+    from couler.ir.graph import Graph
+
     parts = {name: step.part for name, step in view.steps.items() if step.part is not None}
     _check_names(view, parts)
     _check_nesting(view, parts)
@@ -128,6 +121,8 @@ def _check_circle(
     view: ScopeView, part_of: Mapping[str, _Part], order: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Report one circle of parts that stand beside each other."""
+    from couler.ir.graph import Graph
+
     nodes: dict[str, _Part] = {name: part_of.get(name, ("step", name)) for name in order}
     edges: dict[str, dict[str, None]] = {}
     labels: dict[_Part, str] = {}
@@ -151,8 +146,10 @@ def _check_circle(
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
-def check_metrics(reader: Reader, metrics: Iterable[Metric], facts: Facts) -> None:
+def check_metrics(reader: Reader, metrics: Iterable[Metric], facts: Mapping[str, Kind]) -> None:
     """Check the metrics of a step or of a workflow, which read facts of it."""
+    from couler.ir.verify.conditions import check_own_condition
+
     for metric in metrics:
         field = f"metrics.{metric.name}"
         for problem in _problems(metric):
@@ -239,6 +236,8 @@ _WITHOUT_PLACE = ("depends_on", "when", "foreach", "loop", "outputs", "hooks", "
 
 def check_hooks(reader: Reader, hooks: Iterable[Hook]) -> None:
     """Check the hooks of a step or of a workflow; their steps are checked by themselves."""
+    from couler.ir.verify.conditions import STATUS, check_own_condition
+
     hooks = tuple(hooks)
     if reader.step is not None and reader.step.loop is not None:
         reader.add("CLR433", "it has hooks and a loop. Give the hooks to a step in a group.")
@@ -279,27 +278,36 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     if workflow.stored is None:
         _check_scope(view, depth=0)
     else:
+        from couler.ir.verify.cluster import check_stored
+
         check_stored(view, workflow, workflow.stored)
     check_value_names((o.name for o in workflow.outputs), "output", view.add_to_scope)
     check_outputs(view, workflow.outputs)
-    check_run_labels(view, workflow)
-    _check_own(workflow, view)
+    if workflow.runs is not None:
+        from couler.ir.verify.pods import check_run_labels
+
+        check_run_labels(view, workflow.runs)
+    if workflow.metrics or workflow.hooks:
+        _check_own(workflow, view)
     check_scope_outputs(view, workflow.outputs)
     check_optional_reads(view, workflow.outputs)
     _check_handlers(workflow, view)
     if report.places:
+        from couler.ir.verify.places import check_places
+
         check_places(workflow, report)
     return report.in_program_order()
 
 
 def _check_own(workflow: Workflow, view: ScopeView) -> None:
     """Check the metrics and hooks of the workflow itself."""
+    from couler.ir.verify.conditions import OF_RUN
+
     reader = Reader(view)
     reader.start(None)
     check_metrics(reader, workflow.metrics, OF_RUN)
-    if workflow.hooks:
-        check_hooks(reader, workflow.hooks)
-        _check_hook_steps(view, workflow.hooks, f"{HOOKS}/", (len(workflow.steps),))
+    check_hooks(reader, workflow.hooks)
+    _check_hook_steps(view, workflow.hooks, f"{HOOKS}/", (len(workflow.steps),))
 
 
 def _check_hook_steps(view: ScopeView, hooks: tuple[Hook, ...], prefix: str, order: Order) -> None:
@@ -363,6 +371,8 @@ def _check_step(reader: Reader, step: Step) -> None:
     view = reader.view
     reader.start(step, check_dependencies(reader, step) if step.depends_on else _NONE)
     if step.when is not None:
+        from couler.ir.verify.conditions import check_when
+
         check_when(reader, step.when)
     if step.foreach is not None:
         check_foreach(reader, step.foreach)
@@ -372,12 +382,16 @@ def _check_step(reader: Reader, step: Step) -> None:
     if step.gives(POLICIES):
         check_policies(reader, step)
     if step.metrics:
+        from couler.ir.verify.conditions import facts_of
+
         check_metrics(reader, step.metrics, facts_of(step))
     if step.hooks:
         check_hooks(reader, step.hooks)
         order = (*view.order, view.position[step.name])
         _check_hook_steps(view, step.hooks, f"{view.path(step)}.{HOOKS}/", order)
     if isinstance(step.action, Job) and step.action.local is not None:
+        from couler.ir.verify.quantities import check_resources
+
         process = as_process(step)
         check_local_outputs(view, step, process)
         _check_content(reader, process)
@@ -385,6 +399,8 @@ def _check_step(reader: Reader, step: Step) -> None:
 
 
 _NONE: Mapping[str, str] = {}
+_OF_POD = frozenset(("display_name", "container", "pod", "init_containers", "sidecars"))
+"""The fields of a step, besides a container set, that `check_step_pod` looks at."""
 
 
 def _check_content(reader: Reader, step: Step) -> None:
@@ -399,14 +415,20 @@ def _check_content(reader: Reader, step: Step) -> None:
         if not isinstance(step.action, Group):
             check_outputs_of_process(view, step)
     if step.env or step.env_from:
+        from couler.ir.verify.environment import check_environment
+
         check_environment(reader, step)
     check_words(view, step)
     if step.inputs or step.outputs or step.logs is not None:
         check_files(reader, step)
     check_action(reader, step)
-    if step.gives(OF_POD) or isinstance(step.action, ContainerSet):
+    if step.gives(_OF_POD) or isinstance(step.action, ContainerSet):
+        from couler.ir.verify.pods import check_step_pod
+
         check_step_pod(reader, step)
     if step.mounts or step.inputs:
+        from couler.ir.verify.environment import check_paths
+
         check_paths(view, step)
 
 

@@ -12,16 +12,9 @@ from couler.ir.diagnostics import did_you_mean
 from couler.ir.listing import LISTED, ListFiles, pattern_expression
 from couler.ir.manifests import Path, is_hole, place_text
 from couler.ir.storage import EnvVar
-from couler.ir.verify.cluster import check_container_set, check_plugin, check_template_call
-from couler.ir.verify.credentials import has_password, shape, without_password
-from couler.ir.verify.environment import check_sources
 from couler.ir.verify.flow import check_typed
 from couler.ir.verify.kubernetes import command_problem, image_problem
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
-from couler.ir.verify.locations import check_location
-from couler.ir.verify.own import OF_RESPONSE, check_own_condition
-from couler.ir.verify.places import add_use
-from couler.ir.verify.resources import condition_problem, json_path_problem
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.wire import is_file, matches
@@ -30,6 +23,9 @@ from couler.ir.workflow import STDOUT, Container, Group, Http, Job, Script, Step
 
 def check_listing(reader: Reader, step: Step, action: ListFiles) -> None:
     """Check a list of the files below a location."""
+    from couler.ir.verify.locations import check_location
+    from couler.ir.verify.places import add_use
+
     if not isinstance(action.at, LISTED):
         kinds = ", ".join(kind.model_fields["kind"].default for kind in LISTED)
         reader.add(
@@ -142,10 +138,16 @@ def check_action(reader: Reader, step: Step) -> None:
         case ListFiles():
             check_listing(reader, step, action)
         case ContainerSet():
+            from couler.ir.verify.cluster import check_container_set
+
             check_container_set(view, step, action)
         case TemplateCall():
+            from couler.ir.verify.cluster import check_template_call
+
             check_template_call(view, step, action)
         case Plugin():
+            from couler.ir.verify.cluster import check_plugin
+
             check_plugin(view, step, action)
         case Suspend() | Group():  # a group's steps are a scope of their own
             pass
@@ -215,6 +217,8 @@ def _check_script(view: ScopeView, step: Step, action: Script) -> None:
 
 
 def _check_job(reader: Reader, step: Step, action: Job) -> None:
+    from couler.ir.verify.resources import condition_problem
+
     view = reader.view
     files = {given.name for given in step.inputs if is_file(given.type)}
     if action.manifest_from is not None and action.manifest_from not in files:
@@ -265,6 +269,10 @@ def _check_manifest_values(reader: Reader, step: Step, action: Job) -> None:
 
 
 def _check_http(reader: Reader, step: Step, action: Http) -> None:
+    from couler.ir.verify.conditions import OF_RESPONSE, check_own_condition
+    from couler.ir.verify.credentials import has_password, shape, without_password
+    from couler.ir.verify.environment import check_sources
+
     view = reader.view
     known = shape(action.url)
     if has_password(known):
@@ -342,6 +350,8 @@ def check_inputs(reader: Reader, step: Step) -> None:
 
 def check_outputs_of_process(view: ScopeView, step: Step) -> None:
     """Check the outputs that a step other than a group declares."""
+    from couler.ir.verify.resources import json_path_problem
+
     action = step.action
     for output in step.outputs:
         field = f"outputs.{output.name}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from couler.errors import ConditionError
-from couler.ir.conditions import Compare, Condition, Not, compare
-from couler.ir.values import Literal, Value
+from couler.ir.conditions import Compare, Condition, Not, compare, operands
+from couler.ir.values import Field, Literal, OwnRef, Value
 from couler.ir.verify.logic import Logic
 from couler.ir.verify.scope import Reason, conjuncts
-from couler.ir.verify.types import FILE_TYPES, Kind
+from couler.ir.verify.types import FILE_TYPES, TEXT, Kind, output_kinds
 from couler.ir.verify.values import Reader
+from couler.ir.workflow import STDOUT, Container, Http, Script, Step
 
 _UNORDERED = ("list", "dict", "bool")
 
@@ -134,3 +135,43 @@ def _is_null(value: Value, other: Kind) -> bool:
 
 def _swap(comparison: Compare) -> Compare:
     return comparison.model_copy(update={"left": comparison.right, "right": comparison.left})
+
+
+Facts = Mapping[str, Kind]
+"""Types by the name of the fact; `output.NAME` for an output, `header` for any header."""
+
+STATUS: Facts = {"status": TEXT}
+OF_RUN: Facts = {"status": TEXT, "duration_s": Kind("float")}
+OF_RESPONSE: Facts = {"status_code": Kind("int"), "header": TEXT, f"output.{STDOUT}": TEXT}
+
+
+def facts_of(step: Step) -> Facts:
+    """Return what the metrics of a step can read of it."""
+    facts: dict[str, Kind] = {**OF_RUN}
+    if isinstance(step.action, Container | Script):
+        facts["exit_code"] = Kind("int")
+    declared = {output.name for output in step.outputs}
+    for name, kind in output_kinds(step, each=True).items():
+        if name in declared or isinstance(step.action, Http):
+            facts[f"output.{name}"] = kind
+    return facts
+
+
+def check_own_condition(reader: Reader, condition: Condition, field: str, facts: Facts) -> None:
+    """Check a condition that compares facts of the step itself and literals."""
+    for operand in operands(condition):
+        if not _is_own(operand):
+            reader.add(
+                "CLR432",
+                f"{field} compares something else than facts of its own and plain values. Compare "
+                f"these only: {', '.join(facts)}.",
+            )
+            return
+    with reader.reading(facts):
+        check_comparisons(reader, condition, field, Logic({}))
+
+
+def _is_own(value: Value) -> bool:
+    if isinstance(value, Field):
+        return _is_own(value.of)
+    return isinstance(value, OwnRef | Literal)

@@ -23,9 +23,7 @@ from couler.ir.artifacts import (
 )
 from couler.ir.values import ItemRef, StepRef, Text, Value, walk
 from couler.ir.verify.kubernetes import check_annotations, check_labels, check_object_name
-from couler.ir.verify.locations import check_location
 from couler.ir.verify.names import Add
-from couler.ir.verify.places import add_use
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.walk import step_values
@@ -43,6 +41,8 @@ _KEPT_FOR_EVER = (HttpLocation, ArtifactoryLocation, HdfsLocation)
 
 def check_files(reader: Reader, step: Step) -> None:
     """Check the files that a step takes in and gives out, and where its log is kept."""
+    from couler.ir.verify.places import add_use
+
     for given in step.inputs:
         _report(reader, f"inputs.{given.name}", _input_problems(given, step.action))
         if given.path is not None:
@@ -144,6 +144,8 @@ def _report(reader: Reader, field: str, problems: Iterable[str]) -> None:
 
 
 def _check_place(reader: Reader, location: Location, field: str) -> None:
+    from couler.ir.verify.locations import check_location
+
     check_location(location, field, reader.add)
     if is_in_repository(location) and not isinstance(location, S3Location | PluginLocation):
         what = storage_field(location)

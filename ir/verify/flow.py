@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.values import ItemRef, Literal, Value
 from couler.ir.verify.scope import ScopeView
@@ -204,6 +203,8 @@ def _report_repeated(view: ScopeView, step: Step) -> None:
 def check_cycles(view: ScopeView) -> None:
     """Report one cycle of the scope, with its path."""
     # A step that names itself has its own message.
+    from couler.ir.graph import Graph
+
     graph = Graph(
         {
             name: tuple(before for before in predecessors(step) if before != name)
@@ -244,6 +245,8 @@ def check_outputs(view: ScopeView, outputs: tuple[Output, ...]) -> None:
 
 def _may_have_failed(view: ScopeView) -> Mapping[str, str]:
     """Return the steps that may have failed, or not run, although the scope succeeded."""
+    from couler.ir.graph import Graph
+
     loose = {(step.name, target) for step in view.all_steps for target in _loosely_awaited(step)}
     if not loose:
         return _STRICT

@@ -10,7 +10,6 @@ from couler.ir.diagnostics import did_you_mean
 from couler.ir.pods import Dns, PodSettings
 from couler.ir.policies import Placement, Toleration
 from couler.ir.verify.names import Add
-from couler.ir.verify.objects import check_object, fields_of
 
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
@@ -92,6 +91,8 @@ def _check_key(key: str, what: str, add: Add) -> None:
 
 def check_placement(placement: Placement | PodSettings, add: Add) -> None:
     """Check where a step, or all steps of a workflow, may run."""
+    from couler.ir.verify.objects import check_object
+
     check_labels(placement.node_selector, "node_selector", add)
     for toleration in placement.tolerations:
         check_toleration(toleration, add)
@@ -117,6 +118,8 @@ def check_toleration(toleration: Toleration, add: Add) -> None:
 
 def check_dns(dns: Dns, add: Add) -> None:
     """Check settings of name resolution."""
+    from couler.ir.verify.objects import fields_of
+
     known = fields_of("PodSpec")["dnsPolicy"]["enum"]
     if dns.policy is not None and dns.policy not in known:
         hint = did_you_mean(dns.policy, known)

@@ -26,8 +26,7 @@ from couler.ir.artifacts import (
 from couler.ir.policies import Dependency
 from couler.ir.values import ItemRef, Literal, OwnRef, RoundRef, RunRef, Template, Text, Value, walk
 from couler.ir.verify.logic import Logic
-from couler.ir.verify.report import Report
-from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.scope import Report, ScopeView
 from couler.ir.walk import HOOKS, predecessors
 from couler.ir.workflow import Group, Step, Workflow
 

@@ -37,7 +37,7 @@ from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.walk import pod_containers
-from couler.ir.workflow import Step, Workflow
+from couler.ir.workflow import Step
 
 _RESERVED = ("main", "init", "wait")
 """Containers that Argo makes in every pod."""
@@ -46,10 +46,6 @@ _PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*")
 _PERCENTAGE = re.compile(r"[0-9]{1,3}%")
 _DISPLAY_NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9.]{0,61}[a-zA-Z0-9]")
 _BLOCKS = (ClaimVolume, NewClaimVolume, EphemeralVolume, SourceVolume)
-
-
-OF_POD = frozenset(("display_name", "container", "pod", "init_containers", "sidecars"))
-"""The fields of a step, besides a container set, that `check_step_pod` looks at."""
 
 
 def check_step_pod(reader: Reader, step: Step) -> None:
@@ -254,13 +250,11 @@ def _check_budget(budget: DisruptionBudget, add: Add) -> None:
             add("CLR442", f'{name} is a number or a percentage such as "50%", not "{value}".')
 
 
-def check_run_labels(view: ScopeView, workflow: Workflow) -> None:
+def check_run_labels(view: ScopeView, runs: RunSettings) -> None:
     """Check the labels of runs that are values: they are read when a run starts."""
-    if workflow.runs is None:
-        return
     reader = Reader(view)
     reader.start(None)
-    for label in workflow.runs.labels:
+    for label in runs.labels:
         if isinstance(label.value, str):
             continue
         if any(isinstance(value, StepRef) for value in walk(label.value)):

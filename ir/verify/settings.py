@@ -7,22 +7,11 @@ import typing as t
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from cronsim import CronSim, CronSimError
-
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore, lock_identity, locks_of
 from couler.ir.policies import Cache, Foreach, Loop, Retry
-from couler.ir.ranges import known_items
 from couler.ir.storage import ConfigKey
 from couler.ir.values import Literal, Range
-from couler.ir.verify.conditions import check_loop
-from couler.ir.verify.environment import (
-    check_config_key,
-    check_one_source,
-    check_secret_key,
-    check_variable_names,
-    check_volume,
-)
 from couler.ir.verify.files import check_file_settings
 from couler.ir.verify.kubernetes import (
     check_annotations,
@@ -31,10 +20,7 @@ from couler.ir.verify.kubernetes import (
 )
 from couler.ir.verify.limits import MAX_ROUNDS
 from couler.ir.verify.names import Add, check_label_name, check_value_names, check_workflow_name
-from couler.ir.verify.pods import check_pod_settings, check_runs
-from couler.ir.verify.quantities import check_resources
-from couler.ir.verify.report import Order, Report
-from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.scope import Order, Report, ScopeView
 from couler.ir.verify.types import ANY, Kind, common_kind, literal_kind
 from couler.ir.verify.values import Reader, show
 from couler.ir.wire import MAX_VALUE_BYTES, encode, matches
@@ -55,6 +41,8 @@ _PROBE = datetime(2024, 1, 1, tzinfo=UTC)
 
 def check_cron(expression: str) -> None:
     """Refuse a cron expression that some engine would refuse or read in another way."""
+    from cronsim import CronSim, CronSimError
+
     text = expression.strip()
     if text.startswith("@"):
         instead = _ALIASES.get(text.lower())
@@ -94,6 +82,8 @@ def check_timezone(name: str) -> None:
 
 def check_foreach(reader: Reader, foreach: Foreach) -> None:
     """Check the lists of a foreach, and note the types of their items."""
+    from couler.ir.ranges import known_items
+
     check_value_names(foreach.over, "item", reader.add)
     kinds: dict[str, Kind] = {}
     lengths: dict[str, int] = {}
@@ -132,6 +122,8 @@ def check_foreach(reader: Reader, foreach: Foreach) -> None:
 
 def check_step_loop(reader: Reader, step: Step, loop: Loop) -> None:
     """Check a step's loop."""
+    from couler.ir.verify.conditions import check_loop
+
     if isinstance(step.action, Suspend):
         return  # it has no outputs: reported as without effect
     if step.daemon:
@@ -163,6 +155,8 @@ POLICIES = frozenset(
 
 def check_policies(reader: Reader, step: Step) -> None:
     """Check the policies of a step that its action has no part in."""
+    from couler.ir.verify.quantities import check_resources
+
     view, add = reader.view, reader.add
     if step.retry is not None:
         for code, message in retry_problems(step.retry):
@@ -238,6 +232,8 @@ def check_locks(locks: Iterable[Lock], add: Add) -> None:
     """Check the locks of a step or of a workflow."""
     seen: set[tuple[str, ...]] = set()
     for lock in locks:
+        from couler.ir.verify.environment import check_config_key
+
         identity = lock_identity(lock)
         if identity in seen:
             add("CLR151", f"{show_lock(lock)} is named twice. Remove one.")
@@ -334,6 +330,8 @@ def check_settings(workflow: Workflow, report: Report) -> None:
         _check_defaults(workflow.defaults, add)
     seen: set[str] = set()
     for volume in workflow.volumes:
+        from couler.ir.verify.environment import check_volume
+
         check_volume(volume, add)
         if volume.name in seen:
             add("CLR151", f'the volume "{volume.name}" is declared twice. Remove one.')
@@ -341,10 +339,16 @@ def check_settings(workflow: Workflow, report: Report) -> None:
     if workflow.files is not None:
         check_file_settings(workflow.files, add)
     if workflow.pod is not None:
+        from couler.ir.verify.pods import check_pod_settings
+
         check_pod_settings(workflow.pod, add)
     if workflow.runs is not None:
+        from couler.ir.verify.pods import check_runs
+
         check_runs(workflow.runs, add)
     for key in workflow.secrets:
+        from couler.ir.verify.environment import check_secret_key
+
         check_secret_key(key, add)
     check_locks(workflow.locks, add)
     check_labels(workflow.labels, "labels", add)
@@ -397,6 +401,8 @@ def _check_parameter(parameter: Parameter, add: Add) -> None:
 
 
 def _check_entry(parameter: Parameter, key: ConfigKey, add: Add) -> None:
+    from couler.ir.verify.environment import check_config_key
+
     check_config_key(key, add)
     problem: str | None = None
     if parameter.required:
@@ -428,6 +434,9 @@ def _check_schedule(schedule: Schedule, add: Add) -> None:
 
 
 def _check_defaults(defaults: Defaults, add: Add) -> None:
+    from couler.ir.verify.environment import check_one_source, check_variable_names
+    from couler.ir.verify.quantities import check_resources
+
     if defaults.retry is not None:
         for code, message in retry_problems(defaults.retry):
             add(code, f"defaults: {message}")

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from couler.errors import EvaluationError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.policies import AnyOf
-from couler.ir.ranges import is_known, range_items, read_format
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -27,7 +26,6 @@ from couler.ir.values import (
     children,
 )
 from couler.ir.verify.limits import check_literal
-from couler.ir.verify.logic import Logic
 from couler.ir.verify.scope import Reason, ScopeView
 from couler.ir.verify.types import (
     ANY,
@@ -43,11 +41,16 @@ from couler.ir.verify.types import (
 from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Step
 
+if t.TYPE_CHECKING:
+    from couler.ir.verify.logic import Logic
+
 _WHOLE = ("int", "str", "json")
 
 
 def check_range(reader: Reader, value: Range, field: str, covered: bool) -> Kind:
     """Check a range and return its type; the arguments are those of `Reader.kind`."""
+    from couler.ir.ranges import is_known, read_format
+
     if (value.count is None) == (value.end is None):
         has = "neither" if value.count is None else "both"
         reader.add("CLR187", f"{field} is a range with {has} of count and end. Give one of them.")
@@ -79,6 +82,8 @@ def check_range(reader: Reader, value: Range, field: str, covered: bool) -> Kind
 
 def _check_length(reader: Reader, value: Range, field: str) -> None:
     """Check how many numbers there are from a start that is not known."""
+    from couler.ir.ranges import range_items
+
     try:
         range_items(value, lambda end: end.value if isinstance(end, Literal) else 0)
     except EvaluationError as error:
@@ -86,6 +91,8 @@ def _check_length(reader: Reader, value: Range, field: str) -> None:
 
 
 def _check_known(reader: Reader, value: Range, field: str) -> None:
+    from couler.ir.ranges import range_items
+
     try:
         items = range_items(value, lambda end: t.cast("Literal", end).value)
     except EvaluationError as error:
@@ -341,6 +348,8 @@ class Reader:
 
     def _is_certain(self, value: FirstOf) -> bool:
         """Return whether some option can be read, whatever is skipped or fails."""
+        from couler.ir.verify.logic import Logic
+
         options = [self._missing(option) for option in value.options]
         if not all(options):
             return True
