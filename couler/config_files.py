@@ -13,8 +13,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from couler.errors import ConfigurationError
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.wording import counted
-from couler.ir.yaml_loading import safe_loader
 
 if t.TYPE_CHECKING:
     import yaml
@@ -77,6 +75,8 @@ class Document:
 
     def error(self, problems: Iterable[Problem]) -> ConfigurationError:
         """Return the error that reports problems in the order of their lines."""
+        from couler.ir.wording import counted
+
         found = sorted((self.line(location), text) for location, text in problems)
         lines = [f"{self.file}:{line}: {text}" for line, text in dict.fromkeys(found)]
         if len(lines) == 1:
@@ -151,6 +151,7 @@ def _prefixes(location: Location) -> Iterator[Location]:
 @functools.cache
 def _loader() -> t.Any:
     """Return the class that reads YAML, with the numbers of YAML 1.2."""
+    from couler.ir.yaml_loading import safe_loader
 
     class Loader(safe_loader()):  # type: ignore[misc]  # either
         pass

@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from pydantic import Field as ModelField
 
-from couler.cluster.model import Cluster
 from couler.ir.base import FrozenDict
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Placement, Profile
@@ -18,6 +17,7 @@ from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
 
 if t.TYPE_CHECKING:
+    from couler.cluster.model import Cluster
     from couler.optimizers.estimate import Figure, StepTime, StepTimes
 
 Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
@@ -63,7 +63,7 @@ Kept: t.TypeAlias = Callable[[Workflow], Collection[str]]
 """Gives the paths of steps that keep their ends if a run is taken up with a workflow."""
 
 
-Machines: t.TypeAlias = Callable[[], Cluster | None]
+Machines: t.TypeAlias = "Callable[[], Cluster | None]"
 """Gives the machines of a cluster; None where nobody has described any."""
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import typing as t
 from importlib.metadata import EntryPoint
 
 from couler.optimizers.base import Pass
 from couler.options.registry import PluginFactory, PluginKind
-from couler.options.text import PluginText, parse_plugin
-from couler.options.types import Option
+
+if t.TYPE_CHECKING:
+    from couler.options.text import PluginText
+    from couler.options.types import Option
 
 GROUP = "couler.passes"
 """The group of entry points; each names a class that makes a `Pass` with default options."""
@@ -27,6 +30,8 @@ def get_pass(name: str, **options: object) -> Pass:
 
 def parse_pass(text: str) -> PluginText:
     """Take the text of a pass apart; see `couler.options.text`."""
+    from couler.options.text import parse_plugin
+
     return parse_plugin(_PASSES.what, text)
 
 

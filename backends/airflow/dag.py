@@ -42,7 +42,7 @@ from couler.backends.airflow.scopes import Scopes
 from couler.backends.airflow.settings import dag_settings
 from couler.backends.airflow.tasks import NO_GATE, Gate, Tasks
 from couler.backends.airflow.versions import mark
-from couler.ir.kubernetes_volumes import claim_template
+from couler.ir.kubernetes_pods import claim_template
 from couler.ir.needs import Need, needs
 from couler.ir.pods import DisruptionBudget, PodOptions, PodSettings, RunSettings
 from couler.ir.storage import NewClaimVolume

@@ -22,8 +22,7 @@ from couler.backends.airflow.policies import seconds
 from couler.backends.airflow.python import Code, Expression, call, value_of
 from couler.backends.airflow.specs import BASE, patched, patches, pod_spec
 from couler.backends.airflow.texts import untouched_all
-from couler.ir.kubernetes_pods import container_settings, env_from, mount, resources
-from couler.ir.kubernetes_volumes import volume
+from couler.ir.kubernetes_pods import container_settings, env_from, mount, resources, volume
 from couler.ir.pods import PodContainer, PodSettings
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.walk import pod_containers, steps_by_path

@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from couler.backends.argo.expressions import tag
-from couler.backends.argo.tags import Tagged
+from couler.backends.argo.tags import Tagged, tag
 from couler.ir.cachekey import cache_key, text_digest
 
 MAPS: t.Final = {1: 0, 16: 1, 256: 2}

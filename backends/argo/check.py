@@ -25,25 +25,21 @@ from couler.backends.argo.limits import (
     MAX_TEMPLATES,
     STATUS_BYTES,
 )
-from couler.backends.argo.listing import check_listing
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.memo_limits import check_entries, check_memoized
 from couler.backends.argo.names import legal
 from couler.backends.argo.node_counts import NodeCounts
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
-from couler.backends.argo.tags import Place, foreign_tags
-from couler.backends.argo.text import has_tag
+from couler.backends.argo.tags import Place, foreign_tags, has_tag
 from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import Zip, is_in_repository
 from couler.ir.diagnostics import Diagnostic, did_you_mean
-from couler.ir.kubelet import needs_dollars
+from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.listing import ListFiles
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.pods import PodContainer
 from couler.ir.values import ParamRef, StepRef, Template, Text, walk
-from couler.ir.verify.objects import check_object
 from couler.ir.walk import predecessors, read_values, scopes, steps_by_path
 from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import Container, Group, Http, Input, Job, Output, Script, Step, Workflow
@@ -133,6 +129,9 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
 
 def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
     """Check what a step runs that is no container."""
+    from couler.backends.argo.listing import check_listing
+    from couler.backends.argo.resources import lost_character
+
     action = step.action
     if isinstance(action, Job) and action.set_owner_reference:
         lost = lost_character(dump_json(action.manifest))
@@ -281,6 +280,8 @@ def _check_overrides(
 
     overrides = engine.get("argo", {})
     for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
+        from couler.ir.verify.objects import check_object
+
         if key in kinds:
             check_object(value, kinds[key], f"engine.argo.{key}", add, patch=True)
         else:

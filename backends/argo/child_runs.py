@@ -8,9 +8,8 @@ import re
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from couler.backends.argo.expressions import member, quote, tag
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.tags import Tagged, variable
+from couler.backends.argo.tags import Tagged, member, quote, tag, variable
 from couler.backends.argo.variables import Name, rename_everywhere
 from couler.backends.argo.workflow_api import (
     COMPLETED_LABEL,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from couler.backends.argo.expressions import json_literal
 from couler.backends.argo.scope import NUMBERS, TEXTS
+from couler.backends.argo.tags import json_literal
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.values import Literal, Value
 from couler.ir.wire import ValueType

@@ -5,10 +5,16 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from couler.backends.argo import no_files, pods
+from couler.backends.argo import pods
 from couler.backends.argo.depends import StartRules
-from couler.backends.argo.expressions import tag
-from couler.backends.argo.file_locations import AT, INDEX, is_item_wrapper
+from couler.backends.argo.file_locations import (
+    AT,
+    INDEX,
+    can_be_empty,
+    empty_folder_argument,
+    empty_folder_input,
+    is_item_wrapper,
+)
 from couler.backends.argo.leaves import Hole, Leaves, merge
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.names import Names
@@ -16,7 +22,7 @@ from couler.backends.argo.parts import is_divided, task_names
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import OutputRenderer, Renderer, global_name, row_field
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
-from couler.backends.argo.tags import Tagged, tag_in, variable
+from couler.backends.argo.tags import Tagged, tag, tag_in, variable
 from couler.backends.argo.templates import file_outputs, key_parameter
 from couler.ir.actions import TemplateCall
 from couler.ir.values import ParamRef, StepRef, walk
@@ -150,7 +156,7 @@ class Scopes:
         taken_in: Tree = {}
         if inputs:
             taken_in["parameters"] = [{"name": one} for one in inputs]
-        taken_in |= no_files.inputs(tasks)
+        taken_in |= empty_folder_input(tasks)
         if taken_in:
             template["inputs"] = taken_in
         if outputs:
@@ -279,11 +285,11 @@ class Scopes:
         for given in step.inputs:
             value = given.value
             if self._can_be_empty(given, renderer.view) and isinstance(value, ParamRef | StepRef):
-                yield no_files.instead(given.name, renderer.has_no_files(value))
+                yield empty_folder_argument(given.name, renderer.has_no_files(value))
 
     def _can_be_empty(self, given: Input, view: ScopeView) -> bool:
         inherited = self._no_files.get(id(view.owner), frozenset())
-        return is_folder(given) and no_files.can_be_empty(given.value, view, inherited)
+        return is_folder(given) and can_be_empty(given.value, view, inherited)
 
     def _template_of(self, step: Step) -> Tree:
         if not isinstance(step.action, Group):

@@ -9,10 +9,9 @@ from collections.abc import Set as AbstractSet
 
 from couler.backends.argo.branches import FAILED, LISTED, NOT_WELL, RAN_WELL, is_one_of
 from couler.backends.argo.depends import StartRules
-from couler.backends.argo.expressions import member, tag
 from couler.backends.argo.references import OutputRenderer, Renderer
 from couler.backends.argo.scope import ScopeView, can_be_skipped
-from couler.backends.argo.tags import Tagged, variable
+from couler.backends.argo.tags import Tagged, member, tag, variable
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Step

@@ -6,14 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from couler.backends.argo.check import status_bytes
-from couler.backends.argo.child_runs import BODY, STOP, run_name
-from couler.backends.argo.limits import MAX_PARAMETERS, STATUS_BYTES
+from couler.backends.argo.limits import MAX_PARAMETERS, STATUS_BYTES, stays_in_first_run
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.node_counts import NodeCounts
 from couler.backends.argo.parts import PART_TEMPLATE
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.run_limits import stays_in_first_run
-from couler.backends.argo.workflow_api import PART_LABEL
 from couler.ir.sizes import Cost, Costs, Footprint, Limits, Over, Where
 from couler.ir.workflow import Workflow
 
@@ -101,6 +98,8 @@ def _size(tree: Tree) -> int:
 
 def exceeded_limits(manifest: Manifest, limits: Limits) -> Iterator[Over]:
     """Yield what is over the limits in the objects of a manifest and in the templates of parts."""
+    from couler.backends.argo.workflow_api import PART_LABEL
+
     *parts, main = zip((*manifest.definitions, manifest.tree), manifest.texts, strict=True)
     for tree, text in (main, *parts):
         is_main = tree is manifest.tree
@@ -122,6 +121,8 @@ def _in_templates(
     spec: Tree, templates: Iterable[Tree], run: str, most_tasks: int
 ) -> Iterator[Over]:
     """Yield what the templates of parts, and those that hold parts, have too much of."""
+    from couler.backends.argo.child_runs import BODY, run_name
+
     root = next((_called(one) for one in templates if one["name"] == BODY), "") if run else ""
     for template in templates:
         name: str = template["name"]
@@ -147,6 +148,8 @@ def _called(body: Tree) -> str:
 
 def _between_runs(templates: Iterable[Tree]) -> int:
     """Return the bytes of what starts, ends and connects the runs of parts."""
+    from couler.backends.argo.child_runs import STOP
+
     starts = {one["name"]: one for one in templates if "resource" in one}
     starts = {name: one for name, one in starts.items() if name.startswith(PART_TEMPLATE)}
     found = sum(_size(one) for one in starts.values())

@@ -5,12 +5,11 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from couler.backends.argo.expressions import quote, tag
 from couler.backends.argo.file_locations import INDEX, keeps_files
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer, sequence
 from couler.backends.argo.scope import find_output, is_read_as_json, json_text, wire_text
-from couler.backends.argo.tags import tag_in
+from couler.backends.argo.tags import quote, tag, tag_in
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
 from couler.ir.values import Literal, Range, StepRef, Value

@@ -8,8 +8,8 @@ import typing as t
 from collections.abc import Iterable, Sequence
 
 from couler.backends.argo.scope import wire_text
-from couler.backends.argo.text import has_tag, protect
-from couler.ir.kubelet import needs_dollars
+from couler.backends.argo.tags import has_tag, protect
+from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.values import Literal, Text
 from couler.ir.walk import step_values
 from couler.ir.wire import ValueType, dump_json

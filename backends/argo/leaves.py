@@ -5,24 +5,18 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator, Mapping
 
-from couler.backends.argo.containers import container_place
 from couler.backends.argo.files import input_text, kept_holes
 from couler.backends.argo.large import way_of_arguments, way_of_script
-from couler.backends.argo.listing import listed_text
-from couler.backends.argo.metrics import is_hole, label_hole, value_hole
 from couler.backends.argo.names import Names, input_place
-from couler.backends.argo.places import Filled
-from couler.backends.argo.pods import Tree
+from couler.backends.argo.pods import Tree, container_place
 from couler.backends.argo.references import TAG_SAFE
-from couler.backends.argo.resources import value_names
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
-from couler.backends.argo.tags import Tagged
-from couler.backends.argo.templates import TemplateOptions, build_template
-from couler.backends.argo.text import has_tag
+from couler.backends.argo.tags import Tagged, has_tag
+from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import location_texts, without_texts
 from couler.ir.cachekey import definition_digest
-from couler.ir.kubelet import needs_dollars
+from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.listing import ListFiles
 from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, container_texts, map_container_texts
@@ -238,8 +232,12 @@ def holes_of(step: Step) -> list[Hole]:
         if action.body is not None:
             holes.append(Hole("body", action.body))
     elif isinstance(action, ListFiles):
+        from couler.backends.argo.listing import listed_text
+
         holes += [Hole(listed_text(name), text) for name, text in location_texts(action.at)]
     elif isinstance(action, Job):
+        from couler.backends.argo.resources import value_names
+
         named = dict(zip(value_names(action), action.values, strict=True))
         holes += [Hole(name, given.value, given.type) for name, given in named.items()]
     if step.gives(_WITH_HOLES) or isinstance(action, ContainerSet):
@@ -276,6 +274,8 @@ def _holes_of_input(given: Input, name: str) -> Iterator[Hole]:
 
 def holes_of_metrics(metrics: tuple[Metric, ...]) -> Iterator[Hole]:
     """Yield the places for values of the workflow in metrics."""
+    from couler.backends.argo.metrics import is_hole, label_hole, value_hole
+
     for metric in metrics:
         if is_hole(metric.value):
             yield Hole(value_hole(metric), metric.value)
@@ -318,6 +318,8 @@ def shape_key(
     elif isinstance(action, ListFiles):
         what = action.model_copy(update={"at": without_texts(action.at)})
     elif isinstance(action, Job):
+        from couler.backends.argo.resources import value_names
+
         names = value_names(action)
         places = tuple(
             (given.path, given.type, name) for given, name in zip(action.values, names, strict=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from couler.backends.argo import files
-from couler.backends.argo.expressions import quote, tag
-from couler.backends.argo.places import Places
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.tags import Tagged
+from couler.backends.argo.tags import Tagged, quote, tag
+from couler.backends.argo.templates import Places
 from couler.ir.artifacts import is_in_repository, location_texts, storage_field
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.listing import ListFiles, pattern_expression

@@ -5,12 +5,11 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from couler.backends.argo.expressions import member, tag
 from couler.backends.argo.file_locations import AT
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView, travels_as, value_of
-from couler.backends.argo.tags import Tagged, variable
+from couler.backends.argo.tags import Tagged, member, tag, variable
 from couler.ir.conditions import Condition, map_operands
 from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, children, map_children
 from couler.ir.workflow import Input, Output, Step

@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection, Iterator, Sequence
 
-from couler.backends.argo.metrics import is_hole
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import Location, map_texts
@@ -14,7 +13,6 @@ from couler.ir.listing import ListFiles
 from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, map_container_texts
 from couler.ir.policies import Foreach, Loop
-from couler.ir.ranges import is_known
 from couler.ir.storage import EnvVar
 from couler.ir.values import (
     Field,
@@ -52,6 +50,8 @@ from couler.ir.workflow import (
 
 def may_not_begin(step: Step) -> bool:
     """Whether Argo evaluates more than texts it was given, where it begins a lowered step."""
+    from couler.ir.ranges import is_known
+
     if step.foreach is not None and not all(map(is_known, step.foreach.over.values())):
         return True
     return step.loop is not None and any(
@@ -433,6 +433,8 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
 
 
 def _captured_metric(metric: Metric, capture: _Capture) -> Metric:
+    from couler.backends.argo.metrics import is_hole
+
     def captured(text: Text, name: str) -> Text:
         return capture.text(text, name) if is_hole(text) else text
 

@@ -12,7 +12,6 @@ from functools import cached_property
 from couler.backends.argo import files, pods
 from couler.backends.argo.cachekey import DEFAULT_MAPS, map_name
 from couler.backends.argo.dags import Scopes
-from couler.backends.argo.expressions import json_literal, tag
 from couler.backends.argo.kept import read_where_kept
 from couler.backends.argo.leaves import Leaves, holes_of_metrics, merge
 from couler.backends.argo.lower import lower, steps_read_at_exit
@@ -33,11 +32,11 @@ from couler.backends.argo.runs import (
     synchronization,
 )
 from couler.backends.argo.scope import ScopeView, wire_text
-from couler.backends.argo.tags import Tagged, variable
+from couler.backends.argo.tags import Tagged, json_literal, tag, variable
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
 from couler.backends.shared_entries import repository_mark
 from couler.errors import EngineOptionError
-from couler.ir.kubernetes_volumes import claim_template, volume
+from couler.ir.kubernetes_pods import claim_template, volume
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps

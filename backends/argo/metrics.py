@@ -6,10 +6,10 @@ import typing as t
 from collections.abc import Callable, Sequence
 
 from couler.backends.argo.conditions import Conditions
-from couler.backends.argo.expressions import tag
 from couler.backends.argo.own import Own
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import wire_text
+from couler.backends.argo.tags import tag
 from couler.ir.metrics import Counter, Gauge, Histogram, Metric, is_own
 from couler.ir.values import Literal, Text, Value
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from couler.backends.argo.expressions import tag
 from couler.backends.argo.parts import ENDS_TEMPLATE
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import TEXTS, ScopeView
+from couler.backends.argo.tags import tag
 from couler.ir.values import Field, FirstOf, Literal, OrElse, Range, StepRef, Template, Value
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Output

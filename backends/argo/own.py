@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from couler.backends.argo.conditions import Conditions
-from couler.backends.argo.expressions import json_literal, member, quote, tag
 from couler.backends.argo.scope import own_type, wire_text
-from couler.backends.argo.tags import Tagged, variable
+from couler.backends.argo.tags import Tagged, json_literal, member, quote, tag, variable
 from couler.ir.conditions import Condition
 from couler.ir.values import Field, Literal, OwnRef, Value
 from couler.ir.wire import ValueType, literal_type

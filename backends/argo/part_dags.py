@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from couler.backends.argo import no_files
 from couler.backends.argo.branches import BRANCH_FAILED, NOT_WELL, is_one_of, letter
 from couler.backends.argo.child_runs import RunPart, run_name
 from couler.backends.argo.divided_scope import DividedScope
@@ -19,7 +18,7 @@ from couler.backends.argo.elsewhere import (
     ended,
     tasks_in,
 )
-from couler.backends.argo.expressions import member, tag
+from couler.backends.argo.file_locations import empty_folder_input
 from couler.backends.argo.parts import (
     ENDS_TEMPLATE,
     PART_TEMPLATE,
@@ -29,7 +28,7 @@ from couler.backends.argo.parts import (
 )
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope_order import passes_of
-from couler.backends.argo.tags import Tagged
+from couler.backends.argo.tags import Tagged, member, tag
 from couler.backends.argo.template_view import TemplateView
 from couler.ir.values import StepRef
 from couler.ir.workflow import Step
@@ -282,7 +281,7 @@ class Part(Body):
         if arguments:
             self._call["arguments"] = {"parameters": arguments}
             taken_in["parameters"] = [{"name": given["name"]} for given in arguments]
-        taken_in |= no_files.inputs(self._tasks)
+        taken_in |= empty_folder_input(self._tasks)
         if taken_in:
             template["inputs"] = taken_in
         if outputs:

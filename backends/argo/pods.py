@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import typing as t
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from couler.backends.argo.tags import BRACE_VARIABLE, protect, uses_brace_variable
+from couler.ir import kubernetes_pods
 from couler.ir.kubernetes_pods import toleration
 from couler.ir.manifests import thawed
+from couler.ir.pods import PodContainer, container_texts
 from couler.ir.policies import Placement, Retry
 from couler.ir.workflow import Step
 
@@ -69,3 +72,32 @@ def metadata(labels: Iterable[tuple[str, str]], annotations: Iterable[tuple[str,
     """Return `labels` and `annotations`, each only if there are any."""
     fields = {"labels": dict(labels), "annotations": dict(annotations)}
     return {name: value for name, value in fields.items() if value}
+
+
+def container_place(container: PodContainer, index: int) -> str:
+    """Return the name of the parameter that a template takes for a text of a container."""
+    return f"container_{container.name.replace('-', '_')}_{index}"
+
+
+def pod_container(
+    container: PodContainer, reference: Callable[[str], str], work_dir: str | None
+) -> Tree:
+    """Return a sidecar or an init container."""
+    texts = [
+        protect(text) if isinstance(text, str) else reference(container_place(container, index))
+        for index, (_, text) in enumerate(container_texts(container))
+    ]
+    written = iter(texts)
+    command = [next(written) for _ in container.command]
+    args = [next(written) for _ in container.args]
+    environment = [
+        kubernetes_pods.variable_source(variable)
+        if variable.value is None
+        else {"name": variable.name, "value": next(written)}
+        for variable in container.env
+    ]
+    if work_dir is not None:
+        environment.insert(0, {"name": "COULER_WORK", "value": work_dir})
+    if any(map(uses_brace_variable, texts)):
+        environment.insert(0, {"name": BRACE_VARIABLE, "value": "{"})
+    return kubernetes_pods.container(container, command, args, environment, can_mirror=True)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Iterator
 
 from couler.backends.argo import pods
-from couler.backends.argo.containers import pod_container
 from couler.backends.argo.large import argument_flag, way_of_arguments, way_of_script
 from couler.backends.argo.names import input_place
-from couler.backends.argo.places import Places
-from couler.backends.argo.pods import Tree
-from couler.backends.argo.text import BRACE_VARIABLE, protect, uses_brace_variable
+from couler.backends.argo.pods import Tree, pod_container
+from couler.backends.argo.tags import BRACE_VARIABLE, protect, uses_brace_variable
 from couler.ir import kubernetes_pods
 from couler.ir.actions import MAIN, ContainerSet
 from couler.ir.pods import container_texts
 from couler.ir.walk import pod_containers as containers_of_pod
 from couler.ir.wire import is_file
 from couler.ir.workflow import WORK_DIR, Container, Input, Script, Step
+
+if t.TYPE_CHECKING:
+    from couler.backends.argo.templates import Places
 
 WORK_VOLUME = "couler-work"
 

@@ -6,8 +6,6 @@ import copy
 import typing as t
 from collections.abc import Callable, Sequence
 
-from couler.backends.argo.conditions import Conditions
-from couler.backends.argo.expressions import json_literal, member, quote, tag
 from couler.backends.argo.file_locations import (
     is_location,
     keeps_files,
@@ -25,10 +23,9 @@ from couler.backends.argo.scope import (
     may_be_unmade,
     wire_text,
 )
-from couler.backends.argo.tags import Tagged, tag_in, variable
+from couler.backends.argo.tags import Tagged, json_literal, member, quote, tag, tag_in, variable
 from couler.ir.conditions import Condition
 from couler.ir.policies import Foreach
-from couler.ir.ranges import is_known, read_format
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -59,6 +56,8 @@ Say: t.TypeAlias = Callable[[Value], str]
 
 def sequence(value: Range, text: Say, expression: Say) -> Tree:
     """Return the field `withSequence` of a task."""
+    from couler.ir.ranges import is_known
+
     tree: Tree = {}
     start = text(value.start)
     if start != "0":
@@ -83,6 +82,8 @@ def sequence(value: Range, text: Say, expression: Say) -> Tree:
 
 def range_text(value: Range, expression: Say) -> str:
     """Return an expression for the JSON of a range; one that has too many numbers fails."""
+    from couler.ir.ranges import is_known
+
     first = _integer(value.start, expression)
     if value.count is not None:
         count = _integer(value.count, expression)
@@ -113,6 +114,8 @@ def _end(value: Range) -> Value:
 
 def _formatted(text: str) -> str:
     """An expression for the text that a format makes of the number `#`."""
+    from couler.ir.ranges import read_format
+
     form = read_format(text)
     assert form is not None, "verification refuses what is no format"
     number = "string(#)"
@@ -460,6 +463,8 @@ class Renderer:
 
     def condition(self, condition: Condition) -> str:
         """Return an expression that is true or false as the condition is."""
+        from couler.backends.argo.conditions import Conditions
+
         return Conditions(self).expression(condition)
 
 

@@ -7,12 +7,10 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from couler.backends.argo.expressions import quote, tag
 from couler.backends.argo.large import way_of_manifest
-from couler.backends.argo.places import Places
-from couler.backends.argo.tags import Tagged, foreign_tags
-from couler.backends.argo.text import has_tag
-from couler.ir.kubelet import protect_dollars
+from couler.backends.argo.tags import Tagged, foreign_tags, has_tag, quote, tag
+from couler.backends.argo.templates import Places
+from couler.ir.kubernetes_pods import protect_dollars
 from couler.ir.manifests import JsonType, filled
 from couler.ir.values import Value
 from couler.ir.workflow import Job

@@ -7,8 +7,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from couler.backends.argo import pods
-from couler.backends.argo.containers import pod_container
-from couler.backends.argo.pods import Tree
+from couler.backends.argo.pods import Tree, pod_container
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView
 from couler.backends.argo.tags import Tagged

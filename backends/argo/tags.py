@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 import typing as t
 from collections.abc import Iterator
 
 from couler.backends.argo.scope import wire_text
-from couler.backends.argo.text import has_tag
+from couler.ir.kubernetes_pods import protect_dollars
 from couler.ir.values import Field, Literal, Range, Template, Text, walk
+from couler.ir.wire import dump_json
 
 Place: t.TypeAlias = tuple[str | int, ...]
 """Keys and indexes that lead to a text in a tree."""
@@ -122,3 +125,72 @@ def _runs(template: Template) -> Iterator[str]:
             yield run
             run = ""
     yield run
+
+
+BRACE_VARIABLE = "COULER_BRACE"
+"""Environment variable that holds one opening brace, for texts with tags in them."""
+
+_KNOWN = (
+    "item|steps|tasks|inputs|outputs|pod|workflow|node|retries|lastRetry|status|duration|"
+    "exitCode|resourcesDuration|cronworkflow|=|[A-Za-z]*sprig"
+)
+_TAG = re.compile(r"\{\{\s*(?:" + _KNOWN + r")")
+
+
+def has_tag(text: str) -> bool:
+    """Return whether Argo would read something in a text as a tag of its own."""
+    if "{{" not in text:
+        return False
+    return _TAG.search(text) is not None or text.rfind("{{") > text.rfind("}}")
+
+
+def protect(text: str) -> str:
+    """Return a text for a container's command, arguments or environment."""
+    if not has_tag(text):
+        return protect_dollars(text)
+    return protect_dollars(text).replace("{{", "{$(" + BRACE_VARIABLE + ")")
+
+
+def uses_brace_variable(text: str) -> bool:
+    """Return whether a protected text refers to `BRACE_VARIABLE`."""
+    return "$(" + BRACE_VARIABLE + ")" in text
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def quote(text: str) -> str:
+    r"""Return a string literal without two braces in a row, so that no tag begins or ends in it."""
+    body = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
+    return "'" + body.replace("{{", "{\\u007b").replace("}}", "}\\u007d") + "'"
+
+
+def member(base: str, *names: str, optional: bool = False) -> str:
+    """Return access to a member by names, in brackets where a name is no identifier."""
+    text = base
+    for index, name in enumerate(names):
+        safe = optional and index > 0
+        if _IDENTIFIER.fullmatch(name):
+            text += f"?.{name}" if safe else f".{name}"
+        else:
+            text += f"?.[{quote(name)}]" if safe else f"[{quote(name)}]"
+    return text
+
+
+def json_literal(value: object) -> str:
+    """Return an expression for a JSON value."""
+    if isinstance(value, str):
+        return quote(value)
+    if value is None:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return dump_json(value)
+    return f"fromJSON({quote(dump_json(value))})"
+
+
+def tag(expression: str) -> Tagged:
+    """Return an expression as a tag."""
+    gap = " " if expression.endswith("}") else ""
+    return Tagged("{{=" + expression + gap + "}}")

@@ -10,9 +10,9 @@ from functools import cached_property
 from couler.backends.argo.branches import WELL
 from couler.backends.argo.divided_scope import DividedScope
 from couler.backends.argo.elsewhere import Edge, PartRenderer, strictly_needed, unfulfilled
-from couler.backends.argo.expressions import member, tag
 from couler.backends.argo.parts import ENDS_TEMPLATE
 from couler.backends.argo.pods import Tree
+from couler.backends.argo.tags import member, tag
 from couler.ir.values import StepRef
 from couler.ir.workflow import Step
 

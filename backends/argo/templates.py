@@ -8,18 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo import files, pods
 from couler.backends.argo.cachekey import REPOSITORY_MARK, memo_key, memo_map
-from couler.backends.argo.listing import data
 from couler.backends.argo.lower import writes_gather_files
-from couler.backends.argo.metrics import metrics
 from couler.backends.argo.names import input_place
-from couler.backends.argo.own import facts_of_template, response_condition
-from couler.backends.argo.places import Filled, Places
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.processes import WORK_VOLUME, Processes, input_path, work_path
-from couler.backends.argo.resources import resource_manifest
 from couler.backends.argo.runs import DISPLAY_NAME, step_pod, synchronization
 from couler.backends.argo.scope import is_stdout, wire_text
-from couler.backends.argo.tags import variable
+from couler.backends.argo.tags import Tagged, protect, tag, variable
 from couler.ir import kubernetes_pods
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import FileRemoval
@@ -229,6 +224,9 @@ class _Builder:
         if step.daemon:
             fields["daemon"] = True
         if step.metrics:
+            from couler.backends.argo.metrics import metrics
+            from couler.backends.argo.own import facts_of_template
+
             fields["metrics"] = metrics(step.metrics, facts_of_template(), self._places.plain)
         fields.update(pods.placement(step, self._options.gpu_type_label))
         if step.pod is not None:
@@ -266,6 +264,8 @@ class _Builder:
                 wait = {} if action.seconds is None else {"duration": pods.duration(action.seconds)}
                 return {"suspend": wait}
             case ListFiles():
+                from couler.backends.argo.listing import data
+
                 return {"data": data(action, self._places)}
             case ContainerSet():
                 return {"containerSet": self._processes.container_set(action)}
@@ -276,6 +276,8 @@ class _Builder:
         t.assert_never(action)
 
     def _resource(self, action: Job) -> Tree:
+        from couler.backends.argo.resources import resource_manifest
+
         tree: Tree = {
             "action": action.action,
             "manifest": action.manifest and resource_manifest(action, self._places),
@@ -289,6 +291,8 @@ class _Builder:
         return {name: value for name, value in tree.items() if value}
 
     def _http(self, action: Http) -> Tree:
+        from couler.backends.argo.own import response_condition
+
         tree: Tree = {"method": action.method, "url": self._places.plain("url")}
         headers: list[Tree] = []
         for index, header in enumerate(action.headers):
@@ -314,3 +318,44 @@ class _Builder:
             codes = ", ".join(map(str, action.success_codes))
             tree["successCondition"] = f"response.statusCode in [{codes}]"
         return tree
+
+
+class Filled(t.NamedTuple):
+    """A place for a text in a template, and what fills it."""
+
+    name: str
+    text: str | None
+    """The text, or None where it is a parameter."""
+    is_delicate: bool
+    """The parameter's value may hold what the kubelet or a plain tag would change."""
+
+
+class Places:
+    """The places of one template by name."""
+
+    def __init__(self, filled: Sequence[Filled]) -> None:
+        self._filled = {place.name: place for place in filled}
+
+    def __iter__(self) -> Iterator[Filled]:
+        return iter(self._filled.values())
+
+    def __getitem__(self, name: str) -> Filled:
+        return self._filled[name]
+
+    def _tag(self, name: str, *, guarded: bool) -> Tagged:
+        """A tag for a parameter; guarded against the kubelet, which would change dollars."""
+        if not self._filled[name].is_delicate:
+            return variable(f"inputs.parameters.{name}")
+        if guarded:
+            return tag(f"replace(inputs.parameters.{name}, '$', '$$')")
+        return tag(f"inputs.parameters.{name}")
+
+    def text(self, name: str) -> str:
+        """Return a text for a process: command, arguments, environment."""
+        text = self._filled[name].text
+        return self._tag(name, guarded=True) if text is None else protect(text)
+
+    def plain(self, name: str) -> str:
+        """Return a text that no kubelet reads: keys, requests."""
+        text = self._filled[name].text
+        return self._tag(name, guarded=False) if text is None else text

@@ -6,8 +6,7 @@ import re
 import typing as t
 from collections.abc import Callable
 
-from couler.backends.argo.expressions import member
-from couler.backends.argo.tags import Tagged
+from couler.backends.argo.tags import Tagged, member
 
 Name: t.TypeAlias = tuple[str, ...]
 """A variable below `workflow`: ("name",), or ("parameters", "rate")."""

@@ -30,8 +30,7 @@ from couler.hidden import clean
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
-from couler.stages.checks import sort_diagnostics
-from couler.stages.overrides import check_overrides, find_overrides
+from couler.stages.checks import check_overrides, find_overrides, sort_diagnostics
 
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 """Of an object, as Python writes it."""

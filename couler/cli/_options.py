@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -10,10 +13,14 @@ from click.shell_completion import CompletionItem
 from couler.backends.base import Target
 from couler.cli._load import FileType
 from couler.cli._session import Session
-from couler.cli._storages import storages_of
-from couler.errors import CoulerError
+from couler.errors import ConfigurationError, CoulerError
+from couler.ir.artifacts import STORED
 from couler.ir.storages import Storages
 from couler.plugins import find_plugins
+
+if t.TYPE_CHECKING:
+    from couler.cli._load import Source
+    from couler.cluster.model import Cluster
 
 
 class EngineType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
@@ -134,3 +141,92 @@ def _pairs(options: tuple[str, ...]) -> dict[str, str]:
             raise click.BadParameter(f"{option!r} is not NAME=VALUE", param_hint="--option")
         pairs[name] = value
     return pairs
+
+
+storage_option = click.option(
+    "--storage",
+    "storages",
+    multiple=True,
+    metavar="KIND.FIELD=VALUE",
+    help="What programs need not say of where files are, such as s3.bucket=data; can be given "
+    "several times.",
+)
+
+
+def storages_of(
+    session: Session,
+    engine: str | None,
+    given: tuple[str, ...],
+    target: Storages | None = None,
+) -> Storages:
+    """Return the storages that hold for an engine."""
+    found: dict[str, dict[str, t.Any]] = {}
+    table = session.settings.storages
+    engines = find_plugins("couler.backends") if table.keys() - set(STORED) else ()
+    for kind in table:
+        if kind not in engines:  # a kind that does not exist is refused with the others
+            found[kind] = dict(table[kind])
+    own: Mapping[str, t.Any] = {} if engine is None else table.get(engine, {})
+    for stated in (own, target or {}):
+        for kind, fields in stated.items():
+            found[kind] = {**found.get(kind, {}), **fields}
+    for option in given:
+        name, separator, value = option.partition("=")
+        kind, dot, field = name.partition(".")
+        if not (separator and dot and kind and field):
+            raise click.BadParameter(f"{option!r} is not KIND.FIELD=VALUE", param_hint="--storage")
+        found.setdefault(kind, {})[field] = value
+    return found
+
+
+cluster_option = click.option(
+    "--cluster",
+    "cluster_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The machines that steps can be placed on; else the setting cluster, else cluster.yaml "
+    "beside the program or in this folder.",
+)
+
+
+def find_cluster_file(
+    session: Session, flag: Path | None, program: Source | None = None
+) -> Path | None:
+    """Return the file that describes the cluster; None if there is none."""
+    if flag is not None:
+        return flag
+    stated = session.settings.get("cluster")
+    if stated is not None:
+        path = Path(stated).expanduser()
+        if not path.is_file():
+            origin = session.settings.origin("cluster")
+            raise ConfigurationError(f"{origin}: there is no cluster file {path}")
+        return path
+    from couler.cluster.reading import CLUSTER_FILE  # only where a pass asks for machines
+
+    folders = [Path()]
+    if program is not None and program.path != "-":
+        folders.insert(0, Path(program.path).parent)
+    return next(
+        (folder / CLUSTER_FILE for folder in folders if (folder / CLUSTER_FILE).is_file()), None
+    )
+
+
+def machines_of(
+    session: Session, flag: Path | None, program: Source | None = None
+) -> Callable[[], Cluster | None]:
+    """Return what gives the cluster that is described, if a pass asks; see `find_cluster`."""
+    return partial(find_cluster, session, flag, program)
+
+
+def find_cluster(
+    session: Session, flag: Path | None, program: Source | None = None
+) -> Cluster | None:
+    """Return the cluster that is described; None if none is."""
+    file = find_cluster_file(session, flag, program)
+    if file is None:
+        return None
+    from couler.cluster.reading import read_cluster_file
+
+    session.detail(f"the cluster of {file}")
+    return read_cluster_file(file)

@@ -12,9 +12,8 @@ from click.shell_completion import CompletionItem
 
 from couler.cli._session import Session
 from couler.errors import ConfigurationError, CoulerError, EngineOptionError
-from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.pipeline import BUILT_IN, DEFAULT, Pipeline, select_passes
 from couler.optimizers.registry import pass_names
-from couler.optimizers.selection import BUILT_IN, DEFAULT, select_passes
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from couler.cli._cluster import find_cluster_file
 from couler.cli._format import aligned
-from couler.cli._options import engine_option, target_option
+from couler.cli._options import engine_option, find_cluster_file, target_option
 from couler.cli._runs import FORMATS, format_option, history_of, home_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cluster.kubernetes_nodes import GROUP_LABEL, read_live_nodes

@@ -8,23 +8,24 @@ from pathlib import Path, PurePosixPath
 import click
 
 from couler.backends.base import Artifact
-from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._load import Source, load
 from couler.cli._options import (
     choose_engine,
+    cluster_option,
     engine_option,
     engine_settings_option,
     engine_version_option,
     file_argument,
+    machines_of,
     namespace_option,
     output_option,
     profile_option,
+    storage_option,
     target_of,
     target_option,
 )
 from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.cli._storages import storage_option
 from couler.errors import ConfigurationError, EngineError, fold
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan as plan_workflow

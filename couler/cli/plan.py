@@ -11,23 +11,24 @@ from pathlib import Path
 import click
 
 from couler import stages
-from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._load import Source, load
 from couler.cli._options import (
+    cluster_option,
     engine_option,
     engine_settings_option,
     engine_version_option,
     file_argument,
+    machines_of,
     namespace_option,
     output_option,
     profile_option,
+    storage_option,
     target_of,
     target_option,
 )
 from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._runs import history_of, home_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.cli._storages import storage_option
 from couler.cli._targets import connect_to
 from couler.errors import ConfigurationError
 from couler.ir.serialize import write_json

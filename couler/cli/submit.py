@@ -9,24 +9,25 @@ import click
 
 from couler import stages
 from couler.cli._again import Again
-from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._elsewhere import ask, report_begun, retries_option, watch
 from couler.cli._events import events_option
 from couler.cli._load import Source, load
 from couler.cli._options import (
+    cluster_option,
     engine_option,
     engine_settings_option,
     engine_version_option,
     file_argument,
+    machines_of,
     namespace_option,
     profile_option,
+    storage_option,
     target_option,
 )
 from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._running import home_flag, param_option, parse_params
 from couler.cli._runs import FORMATS, home_option, open_home
 from couler.cli._session import Session, pass_session, session_options
-from couler.cli._storages import storage_option
 from couler.cli._targets import connect_to
 
 

@@ -11,22 +11,23 @@ from pathlib import Path
 import click
 
 from couler.backends.base import Target
-from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._diagnostics import text_lines
 from couler.cli._load import Source, load
 from couler.cli._options import (
     EngineType,
+    cluster_option,
     engine_settings_option,
     engine_version_option,
     file_argument,
+    machines_of,
     namespace_option,
     profile_option,
+    storage_option,
     target_of,
     target_option,
 )
 from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.cli._storages import storage_option
 from couler.cli._targets import choose_target, connect_to
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps

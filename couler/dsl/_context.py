@@ -60,3 +60,11 @@ def entered_scope(scope: Scope) -> Iterator[None]:
     """Run a block whose steps go into a scope."""
     with entered(_CURRENT.get()._replace(scope=scope)):
         yield
+
+
+@contextlib.contextmanager
+def collect() -> Iterator[list[Workflow]]:
+    """Record the workflows that a program builds in a block, instead of running them."""
+    found: list[Workflow] = []
+    with entered(Context(None, found, current().settings)):
+        yield found

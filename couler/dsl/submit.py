@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from couler.dsl._context import Context, current, entered, set_scope, set_settings
+from couler.dsl._context import current, set_scope, set_settings
 from couler.dsl._places import ProgramError
 from couler.dsl.workflow import Workflow
 from couler.ir.diagnostics import Diagnostic
@@ -33,14 +32,6 @@ class Submitter(t.Protocol):
     def submit(self, workflow: Workflow, /) -> object:
         """Take a workflow; what is returned is what `couler.run` returns."""
         ...
-
-
-@contextlib.contextmanager
-def collect() -> Iterator[list[Workflow]]:
-    """Record the workflows that a program builds in a block, instead of running them."""
-    found: list[Workflow] = []
-    with entered(Context(None, found, current().settings)):
-        yield found
 
 
 def found_so_far(workflows: Iterable[Workflow]) -> tuple[Diagnostic, ...]:

@@ -10,8 +10,6 @@ from importlib.metadata import EntryPoint
 
 from couler.errors import CoulerError, EngineOptionError
 from couler.ir.diagnostics import did_you_mean
-from couler.options.text import PluginText, parse_plugin
-from couler.options.types import Option, convert_options, options_of_class
 from couler.plugins import (
     blamed_on,
     broken_plugin,
@@ -19,6 +17,10 @@ from couler.plugins import (
     find_plugins,
     load_plugin,
 )
+
+if t.TYPE_CHECKING:
+    from couler.options.text import PluginText
+    from couler.options.types import Option
 
 PluginFactory: t.TypeAlias = Callable[..., t.Any]
 """What an entry point names: a class, whose instances with default options are plugins."""
@@ -45,10 +47,14 @@ class PluginKind(t.Generic[P]):
 
     def read(self, text: str) -> P:
         """Load the plugin that a text names, with the options that it gives."""
+        from couler.options.text import parse_plugin
+
         return self.make(parse_plugin(self.what, text))
 
     def make(self, parsed: PluginText) -> P:
         """Load the plugin that a parsed text names; see `read`."""
+        from couler.options.types import convert_options
+
         entry = self._find(parsed.name, parsed.text)
         factory = _factory_of(entry, self.what)
         if not parsed.options:
@@ -68,6 +74,8 @@ class PluginKind(t.Generic[P]):
 
     def load_class(self, name: str) -> tuple[EntryPoint, PluginFactory, tuple[Option, ...]]:
         """Return where a plugin comes from, its class, and its options."""
+        from couler.options.types import options_of_class
+
         entry = self._find(name, name)
         factory = _factory_of(entry, self.what)
         try:

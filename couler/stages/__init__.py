@@ -5,8 +5,7 @@ from importlib import import_module as _import_module
 
 if _t.TYPE_CHECKING:
     from couler.stages.artifacts import compile, judge, show
-    from couler.stages.checks import diagnose
-    from couler.stages.overrides import Override
+    from couler.stages.checks import Override, diagnose
     from couler.stages.plan_page import picture_plan
     from couler.stages.planning import SCHEMA_VERSION, Plan, plan
     from couler.stages.running import (

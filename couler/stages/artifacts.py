@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import typing as t
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -16,14 +17,15 @@ from couler.backends.base import (
     ignored_notes,
 )
 from couler.backends.registry import get_backend
-from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic
 from couler.optimizers.base import Machines, Pass
-from couler.show import render
 from couler.stages.checks import check_engine
 from couler.stages.planning import Plan, plan
 from couler.stages.workflows import AnyWorkflow, as_ir
+
+if t.TYPE_CHECKING:
+    from couler.cluster.model import Cluster
 
 
 def compile(  # named as the command is
@@ -145,4 +147,6 @@ def show(workflow: AnyWorkflow, as_: str = "tree") -> str:
     EngineOptionError
         There is no such picture.
     """
+    from couler.show import render
+
     return render(as_ir(workflow)[0], as_)

@@ -9,7 +9,6 @@ from functools import cached_property
 
 from couler.backends.base import Backend, Target, ignored_features, ignored_notes
 from couler.backends.registry import get_backend
-from couler.cluster.model import Cluster
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError, fold
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.features import Feature
@@ -17,12 +16,18 @@ from couler.ir.workflow import Workflow
 from couler.optimizers.base import Kept, Machines, Pass
 from couler.optimizers.log import PassLog, Size, measure
 from couler.optimizers.pipeline import Callback
-from couler.stages.checks import check_engine, refuse_errors, verify_everywhere
-from couler.stages.overrides import Override, find_overrides
+from couler.stages.checks import (
+    Override,
+    check_engine,
+    find_overrides,
+    refuse_errors,
+    verify_everywhere,
+)
 from couler.stages.rewriting import Origins, parts_are_barriers, prepare, rewrite
 from couler.stages.workflows import AnyWorkflow, as_ir
 
 if t.TYPE_CHECKING:
+    from couler.cluster.model import Cluster
     from couler.ir.source_map import SourceMap
     from couler.optimizers.estimate import Estimate, Figure, Prices
     from couler.optimizers.log_text import Row

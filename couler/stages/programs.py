@@ -108,7 +108,7 @@ def load_program(
     LoadError
         The program raised, or defines no workflow, none of that name, or several.
     """
-    from couler.dsl.submit import collect  # a workflow that is read from a file needs no DSL
+    from couler.dsl._context import collect  # a workflow that is read from a file needs no DSL
 
     with _as_main(path) as module, _standard_output_to_error():
         with collect() as built:

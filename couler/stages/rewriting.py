@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from couler.backends.base import Backend, Target, Weigher, unsupported_uses
-from couler.cluster.model import Cluster
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.sizes import Footprint
@@ -30,6 +29,7 @@ from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
 
 if t.TYPE_CHECKING:
+    from couler.cluster.model import Cluster
     from couler.stages.history import EarlierRuns
 
 
@@ -127,7 +127,7 @@ def rewrite(
         refusals=refusals(backend, target),
         history=None if history is None else partial(history.profiles, workflow.name, engine),
         timings=None if history is None else history.timings,
-        cluster=(lambda: cluster) if isinstance(cluster, Cluster) else cluster,
+        cluster=cluster if cluster is None or callable(cluster) else (lambda: cluster),
         kept=kept,
         tuned=_tuned,
         verified=True,

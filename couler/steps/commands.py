@@ -7,7 +7,7 @@ import shlex
 
 from couler.dsl.handles import Value
 from couler.dsl.jobs import as_text
-from couler.ir.kubelet import protect_dollars
+from couler.ir.kubernetes_pods import protect_dollars
 
 _NEEDS_SHELL = re.compile(r"[^\w ./:=@%+,-]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")

@@ -21,8 +21,7 @@ from couler.dsl.options import step_fields
 from couler.dsl.pod_options import toleration_of
 from couler.ir import storage
 from couler.ir.base import FrozenDict
-from couler.ir.kubernetes_pods import resources, toleration, variable_source
-from couler.ir.kubernetes_volumes import volume
+from couler.ir.kubernetes_pods import resources, toleration, variable_source, volume
 from couler.ir.policies import Resources
 from couler.ir.verify.environment import (
     check_config_key,

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 import yaml
 
-from couler.cli._cluster import find_cluster, find_cluster_file
 from couler.cli._load import Source
+from couler.cli._options import find_cluster, find_cluster_file
 from couler.cli._session import Session
 from couler.cluster.reading import read_cluster, read_cluster_file
 from couler.errors import ConfigurationError

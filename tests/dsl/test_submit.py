@@ -12,8 +12,7 @@ import pytest
 
 import couler
 import couler.argo
-from couler.dsl._context import current
-from couler.dsl.submit import collect
+from couler.dsl._context import collect, current
 from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from tests.dsl.look import box, steps
 from tests.fakes.kubernetes.faults import Faults, RequestFault

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.limits import MAX_TASKS
+from couler.backends.argo.limits import MAX_TASKS, check_runs
 from couler.backends.argo.parts import has_runs
-from couler.backends.argo.run_limits import check_runs
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.base import Target
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError

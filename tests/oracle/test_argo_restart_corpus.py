@@ -9,9 +9,9 @@ import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.cluster_api import ClusterApi
+from couler.backends.argo.limits import check_runs
 from couler.backends.argo.parts import has_runs
 from couler.backends.argo.remote import ArgoRemote
-from couler.backends.argo.run_limits import check_runs
 from couler.backends.base import Target
 from couler.backends.remote import Observation, RemoteRun, Restart
 from couler.control.restarting import Past, plan_restart

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo import ArgoBackend
+from couler.backends.argo.limits import check_runs
 from couler.backends.argo.parts import has_runs
 from couler.backends.argo.pod_logs import pod_name
 from couler.backends.argo.remote import ArgoRemote
-from couler.backends.argo.run_limits import check_runs
 from couler.backends.argo.status_nodes import Node
 from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.backends.remote import Connection, RemoteRun, Submission

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from couler.backends.argo.text import (
+from couler.backends.argo.tags import (
     BRACE_VARIABLE,
     has_tag,
     protect,
 )
-from couler.ir.kubelet import protect_dollars
+from couler.ir.kubernetes_pods import protect_dollars
 from tests.support.mills import TagReadError, argo, kubelet
 
 PIECES = ["{", "}", "{{", "}}", "{{=", "$", "$$", "$(", ")", "(", "HOME", "COULER_BRACE", " ", "\n"]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.backends.argo.expressions import quote
-from couler.backends.argo.tags import Tagged
+from couler.backends.argo.tags import Tagged, quote
 from couler.backends.argo.variables import (
     Name,
     rename_everywhere,
