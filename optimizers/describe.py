@@ -8,7 +8,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from couler.optimizers.registry import load_pass_class
+from couler.optimizers.pipeline import load_pass_class
 from couler.options.types import Option, plain_text
 from couler.plugins import distribution_of
 

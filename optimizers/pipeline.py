@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 
 from couler.errors import ConfigurationError, EngineOptionError, InvalidWorkflowError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
@@ -25,10 +27,18 @@ from couler.optimizers.base import (
     options_of,
 )
 from couler.optimizers.log import PassLog, PassRecord
-from couler.optimizers.registry import built_in_pass, make_pass, parse_pass, pass_names, read_pass
+from couler.options.registry import PluginFactory, PluginKind
 
-_DEFAULT_PASSES: tuple[str, ...] = ("split",)
+if t.TYPE_CHECKING:
+    from couler.options.types import Option
+
+DEFAULT_PASSES: tuple[str, ...] = ("split",)
 """Names of passes of Couler's own, in order."""
+
+GROUP = "couler.passes"
+"""The group of entry points; each names a class that makes a `Pass` with default options."""
+
+_PASSES: PluginKind[Pass] = PluginKind(GROUP, "pass", Pass)  # type: ignore[type-abstract]  # a protocol that is only compared with
 
 Callback = Callable[[PassRecord], None]
 """Is called after each pass: for timing, dumps, differences. After a pass that broke the workflow,
@@ -94,14 +104,9 @@ class Pipeline:
         return workflow, PassLog(tuple(records), self.name)
 
 
-def default_names() -> tuple[str, ...]:
-    """Return the names of the passes that a plan runs unless others are asked for."""
-    return _DEFAULT_PASSES
-
-
 def default_pipeline() -> Pipeline:
-    """The passes that a plan runs unless others are asked for: those of `_DEFAULT_PASSES`."""
-    return Pipeline(tuple(map(built_in_pass, _DEFAULT_PASSES)))
+    """The passes that a plan runs unless others are asked for: those of `DEFAULT_PASSES`."""
+    return Pipeline(tuple(map(built_in_pass, DEFAULT_PASSES)))
 
 
 def _run_one(pass_: Pass, workflow: Workflow, context: PassContext) -> PassRecord:
@@ -169,7 +174,9 @@ def select_passes(
 ) -> tuple[Pass, ...]:
     """Return the passes of a pipeline, changed as asked."""
     passes = list(_of_pipeline(pipeline, named or {}))
-    added = [parse_pass(text) for text in add]
+    from couler.options.text import parse_plugin
+
+    added = [parse_plugin(_PASSES.what, text) for text in add]
     names = [one.name for one in added]
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
@@ -186,13 +193,13 @@ def select_passes(
     passes = [pass_ for pass_ in passes if pass_.name not in without]
     for one in added:
         if one.name not in known:
-            new = make_pass(one)
+            new = _PASSES.make(one)
             end = len(passes)
             while end and fits_engine(passes[end - 1]) and not fits_engine(new):
                 end -= 1
             passes.insert(end, new)
         elif one.options is not None:
-            passes = [make_pass(one) if pass_.name == one.name else pass_ for pass_ in passes]
+            passes = [_PASSES.make(one) if pass_.name == one.name else pass_ for pass_ in passes]
     return tuple(passes)
 
 
@@ -219,3 +226,28 @@ def _of_pipeline(name: str, named: Mapping[str, Sequence[str]]) -> tuple[Pass, .
                 "fitted to the engine the second leaves as it is; give its options together"
             )
     return passes
+
+
+def pass_names() -> tuple[str, ...]:
+    """Return the names of the installed passes, sorted; none is loaded."""
+    return _PASSES.names()
+
+
+def get_pass(name: str, **options: object) -> Pass:
+    """Load a pass and set its options."""
+    return _PASSES.get(name, **options)
+
+
+def read_pass(text: str) -> Pass:
+    """Load the pass that a text names, with the options that it gives."""
+    return _PASSES.read(text)
+
+
+def built_in_pass(name: str) -> Pass:
+    """Load a pass of Couler's own with its default options, without looking at other plugins."""
+    return _PASSES.built_in(name)
+
+
+def load_pass_class(name: str) -> tuple[EntryPoint, PluginFactory, tuple[Option, ...]]:
+    """Return where a pass comes from, its class, and its options."""
+    return _PASSES.load_class(name)

@@ -222,7 +222,7 @@ def _truth(name: str, value: object) -> bool:
 
 def _memo_maps(value: object) -> int:
     """Return how many config maps hold the entries of cached steps."""
-    from couler.backends.argo.cachekey import MAPS
+    from couler.backends.argo.memoization import MAPS
 
     for count in MAPS:
         if str(value) == str(count):

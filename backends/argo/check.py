@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from couler.backends.argo.file_locations import is_item_wrapper
+from couler.backends.argo.footprint import NodeCounts, status_bytes
 from couler.backends.argo.large import (
     OFFLOAD_BYTES,
     argument_flag,
@@ -26,9 +27,8 @@ from couler.backends.argo.limits import (
     STATUS_BYTES,
 )
 from couler.backends.argo.manifest import Manifest
-from couler.backends.argo.memo_limits import check_entries, check_memoized
+from couler.backends.argo.memoization import check_entries, check_memoized
 from couler.backends.argo.names import legal
-from couler.backends.argo.node_counts import NodeCounts
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.tags import Place, foreign_tags, has_tag
@@ -416,11 +416,6 @@ def _check_bytes(size: int, spec: Tree, *, full: bool) -> Iterator[Diagnostic]:
             f"{status:,}; Argo stores {MAX_BYTES:,}. {advice}",
             severity="error" if full else "warning",
         )
-
-
-def status_bytes(spec: Tree) -> int:
-    """Return about how many bytes the controller adds for the nodes of a run."""
-    return STATUS_BYTES * NodeCounts.of_run(spec)
 
 
 def _check_counts(templates: list[Tree]) -> Iterator[Diagnostic]:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from couler.backends.argo import files, pods
-from couler.backends.argo.cachekey import DEFAULT_MAPS, map_name
 from couler.backends.argo.dags import Scopes
 from couler.backends.argo.kept import read_where_kept
 from couler.backends.argo.leaves import Leaves, holes_of_metrics, merge
 from couler.backends.argo.lower import lower, steps_read_at_exit
+from couler.backends.argo.memoization import DEFAULT_MAPS, map_name
 from couler.backends.argo.names import Names, TemplateNames
-from couler.backends.argo.own import facts_of_run
 from couler.backends.argo.parts import (
     ENDS_TEMPLATE,
     FAILS_TEMPLATE,
@@ -233,6 +232,7 @@ def _metrics(workflow: Workflow) -> Tree | None:
     if not workflow.metrics:
         return None
     from couler.backends.argo.metrics import metrics
+    from couler.backends.argo.own import facts_of_run
 
     view = ScopeView.of_workflow(workflow)
     renderer = Renderer(view, {}, "")

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import UTC, datetime
 from functools import partial
 
-from couler.backends.argo.cachekey import REPOSITORY_MARK
 from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.argo.limits import MAX_BYTES
+from couler.backends.argo.memoization import REPOSITORY_MARK
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.remote import Json

@@ -7,8 +7,8 @@ import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo import files, pods
-from couler.backends.argo.cachekey import REPOSITORY_MARK, memo_key, memo_map
 from couler.backends.argo.lower import writes_gather_files
+from couler.backends.argo.memoization import REPOSITORY_MARK, memo_key, memo_map
 from couler.backends.argo.names import input_place
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.processes import WORK_VOLUME, Processes, input_path, work_path

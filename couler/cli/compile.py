@@ -10,6 +10,7 @@ import click
 from couler.backends.base import Artifact
 from couler.cli._load import Source, load
 from couler.cli._options import (
+    PassFlags,
     choose_engine,
     cluster_option,
     engine_option,
@@ -19,12 +20,13 @@ from couler.cli._options import (
     machines_of,
     namespace_option,
     output_option,
+    passes_of,
+    passes_option,
     profile_option,
     storage_option,
     target_of,
     target_option,
 )
-from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.errors import ConfigurationError, EngineError, fold
 from couler.stages.artifacts import compile

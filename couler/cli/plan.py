@@ -13,6 +13,7 @@ import click
 from couler import stages
 from couler.cli._load import Source, load
 from couler.cli._options import (
+    PassFlags,
     cluster_option,
     engine_option,
     engine_settings_option,
@@ -21,12 +22,13 @@ from couler.cli._options import (
     machines_of,
     namespace_option,
     output_option,
+    passes_of,
+    passes_option,
     profile_option,
     storage_option,
     target_of,
     target_option,
 )
-from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._runs import history_of, home_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import connect_to

@@ -13,13 +13,15 @@ from couler.cli._carry_out import carry_out
 from couler.cli._events import events_option
 from couler.cli._load import Source, load
 from couler.cli._options import (
+    PassFlags,
     cluster_option,
     file_argument,
     machines_of,
+    passes_of,
+    passes_option,
     storage_option,
     storages_of,
 )
-from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._planned import say_what_runs
 from couler.cli._progress import Tell
 from couler.cli._running import home_flag, param_option, parse_params, run_options

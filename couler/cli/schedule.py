@@ -15,6 +15,7 @@ from couler.backends.remote import Connection, Scheduled, Scheduling
 from couler.cli._format import aligned, minute_text, time_text
 from couler.cli._load import Source, load
 from couler.cli._options import (
+    PassFlags,
     cluster_option,
     engine_option,
     engine_settings_option,
@@ -22,11 +23,12 @@ from couler.cli._options import (
     file_argument,
     machines_of,
     namespace_option,
+    passes_of,
+    passes_option,
     profile_option,
     storage_option,
     target_option,
 )
-from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._running import param_option, parse_params
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options

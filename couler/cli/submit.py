@@ -13,6 +13,7 @@ from couler.cli._elsewhere import ask, report_begun, retries_option, watch
 from couler.cli._events import events_option
 from couler.cli._load import Source, load
 from couler.cli._options import (
+    PassFlags,
     cluster_option,
     engine_option,
     engine_settings_option,
@@ -20,11 +21,12 @@ from couler.cli._options import (
     file_argument,
     machines_of,
     namespace_option,
+    passes_of,
+    passes_option,
     profile_option,
     storage_option,
     target_option,
 )
-from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._running import home_flag, param_option, parse_params
 from couler.cli._runs import FORMATS, home_option, open_home
 from couler.cli._session import Session, pass_session, session_options

@@ -15,18 +15,20 @@ from couler.cli._diagnostics import text_lines
 from couler.cli._load import Source, load
 from couler.cli._options import (
     EngineType,
+    PassFlags,
     cluster_option,
     engine_settings_option,
     engine_version_option,
     file_argument,
     machines_of,
     namespace_option,
+    passes_of,
+    passes_option,
     profile_option,
     storage_option,
     target_of,
     target_option,
 )
-from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import choose_target, connect_to
 from couler.ir.diagnostics import Diagnostic

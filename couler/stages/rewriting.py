@@ -25,8 +25,7 @@ from couler.optimizers.base import (
     fits_engine,
 )
 from couler.optimizers.log import PassLog, PassRecord
-from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
-from couler.optimizers.registry import read_pass
+from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline, read_pass
 
 if t.TYPE_CHECKING:
     from couler.cluster.model import Cluster

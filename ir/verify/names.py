@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import typing as t
-import unicodedata
 from collections.abc import Callable, Iterable
 
 from couler.ir.verify.scope import ScopeView
@@ -147,6 +146,8 @@ def _advice_for_step(name: str) -> str:
 
 def _unaccented(name: str) -> str:
     """Return a name without the marks of its letters, for a suggestion that can be read."""
+    import unicodedata
+
     letters = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 

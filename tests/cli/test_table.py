@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from couler.cli._again import Again
-from couler.cli._pipelines import PassFlags
+from couler.cli._options import PassFlags
 from couler.cli._progress import Board
 from couler.ir.paths import StepPath
 from couler.ir.policies import Profile

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from couler.backends.argo.cachekey import memo_key
+from couler.backends.argo.memoization import memo_key
 from couler.ir.cachekey import cache_key, definition_digest, text_digest
 from couler.ir.policies import Retry, SourceRef
 from couler.ir.storage import (

@@ -18,8 +18,7 @@ from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
 from couler.optimizers.log import PassLog
 from couler.optimizers.passes.place import Place
-from couler.optimizers.pipeline import Pipeline
-from couler.optimizers.registry import get_pass, read_pass
+from couler.optimizers.pipeline import Pipeline, get_pass, read_pass
 from tests.corpus import Case, cases
 from tests.support.dry_runs import Outcome, run_dry
 from tests.support.equivalence import assert_same_outcome

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from couler.ir.serialize import read_yaml, write_yaml
-from couler.optimizers.pipeline import Pipeline
-from couler.optimizers.registry import read_pass
+from couler.optimizers.pipeline import Pipeline, read_pass
 from tests.support.installed_passes import GOLDENS, own_passes
 from tests.support.sample_cluster import sample_cluster
 from tests.support.sample_outcome import sample_outcome

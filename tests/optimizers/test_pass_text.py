@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import EngineOptionError
-from couler.optimizers.registry import get_pass, parse_pass, read_pass
+from couler.optimizers.pipeline import get_pass, read_pass
+from couler.options.text import parse_plugin
 
 
 def read(options: str) -> t.Any:
@@ -38,12 +39,12 @@ def read(options: str) -> t.Any:
 )
 def test_what_is_no_pass(text: str, position: int, problem: str | None) -> None:
     if problem is None:  # a bare value goes to the next comma
-        parsed = parse_pass(text)
+        parsed = parse_plugin("pass", text)
         assert parsed.options is not None
         assert parsed.options["a"][1].text == "1 b=2"
         return
     with pytest.raises(EngineOptionError) as caught:
-        parse_pass(text)
+        parse_plugin("pass", text)
     assert str(caught.value).startswith(f"the pass {text!r}, character {position}: {problem}")
 
 
@@ -53,14 +54,14 @@ def test_quoted_texts_come_back(options: dict[str, str]) -> None:
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
     text = f"p{{{','.join(f'{name}={quoted(value)}' for name, value in options.items())}}}"
-    parsed = parse_pass(text)
+    parsed = parse_plugin("pass", text)
     assert {name: raw.text for name, (_, raw) in (parsed.options or {}).items()} == options
 
 
 @given(st.text(alphabet=string.ascii_letters + "{}[]=,'\"\\ -_1", max_size=20))
 def test_any_text_is_a_pass_or_one_error(text: str) -> None:
     with contextlib.suppress(EngineOptionError):  # and nothing else
-        assert parse_pass(text).name in text
+        assert parse_plugin("pass", text).name in text
 
 
 @pytest.mark.usefixtures("samples")

@@ -23,8 +23,7 @@ from couler.ir.workflow import (
 )
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.place import Place
-from couler.optimizers.pipeline import Pipeline
-from couler.optimizers.registry import read_pass
+from couler.optimizers.pipeline import Pipeline, read_pass
 
 GIB = 2**30
 GPU_TAINT = Taint("nvidia.com/gpu", "present")

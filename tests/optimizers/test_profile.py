@@ -16,8 +16,7 @@ from couler.ir.workflow import Container, ExitHandler, Foreach, Group, Step, Sus
 from couler.optimizers.base import History, Measured, PassContext
 from couler.optimizers.log import PassLog
 from couler.optimizers.passes.profile import FillProfiles
-from couler.optimizers.pipeline import Pipeline
-from couler.optimizers.registry import read_pass
+from couler.optimizers.pipeline import Pipeline, read_pass
 from tests.support.strategies import workflows
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from couler.errors import ConfigurationError, EngineOptionError
 from couler.optimizers.base import options_of
-from couler.optimizers.pipeline import select_passes
-from couler.optimizers.registry import built_in_pass
+from couler.optimizers.pipeline import built_in_pass, select_passes
 
 pytestmark = pytest.mark.usefixtures("samples")
 

@@ -17,7 +17,7 @@ from couler.ir.walk import predecessors
 from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.split import Split
-from couler.optimizers.registry import get_pass, read_pass
+from couler.optimizers.pipeline import get_pass, read_pass
 from tests.support.splitting import (
     Engine,
     layers,

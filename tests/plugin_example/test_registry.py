@@ -13,7 +13,7 @@ from couler.backends.registry import backend_names, get_backend
 from couler.errors import ConfigurationError, EngineOptionError
 from couler.ir.features import Feature
 from couler.optimizers.base import Pass
-from couler.optimizers.registry import get_pass, pass_names, read_pass
+from couler.optimizers.pipeline import get_pass, pass_names, read_pass
 
 ENGINE = """
 class Engine:

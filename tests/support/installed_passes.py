@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from couler.optimizers.registry import GROUP
+from couler.optimizers.pipeline import GROUP
 from couler.plugins import find_plugins
 
 GOLDENS = Path(__file__).parents[1] / "golden" / "passes"

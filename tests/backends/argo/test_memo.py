@@ -8,7 +8,7 @@ import typing as t
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.memo_limits import entry_bytes
+from couler.backends.argo.memoization import entry_bytes
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
 from couler.ir.artifacts import FileRemoval

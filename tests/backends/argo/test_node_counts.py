@@ -6,7 +6,7 @@ import pytest
 
 import couler
 from couler import stages
-from couler.backends.argo.node_counts import NodeCounts
+from couler.backends.argo.footprint import NodeCounts
 from couler.backends.argo.pods import Tree
 from couler.errors import InvalidWorkflowError
 

@@ -14,7 +14,7 @@ from couler.ir.verify import verify
 from couler.ir.workflow import Container, Http, Input, Script, Step, Workflow
 from couler.optimizers.grouping.methods import METHODS
 from couler.optimizers.passes.group import Group
-from couler.optimizers.registry import read_pass
+from couler.optimizers.pipeline import read_pass
 from tests.corpus.build import (
     flow,
     given,
