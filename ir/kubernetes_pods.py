@@ -1,4 +1,4 @@
-"""What pods and their containers are told, as Kubernetes writes it."""
+"""What pods, their containers and their volumes are told, as Kubernetes and the kubelet read it."""
 
 from __future__ import annotations
 
@@ -193,9 +193,6 @@ def needs_dollars(text: str) -> bool:
 def protect_dollars(text: str) -> str:
     """Double the dollars of a text that the kubelet would take for the start of something."""
     return _DOLLAR.sub("$$", text) if needs_dollars(text) else text
-
-
-Tree: t.TypeAlias = dict[str, t.Any]
 
 
 def volume(wanted: Volume) -> Tree | None:

@@ -224,9 +224,6 @@ def _add_policy_features(step: Step, add: Add) -> None:
         add(Feature.ENGINE_OVERRIDES)
 
 
-Add = Callable[[Feature], object]
-
-
 @dataclass(frozen=True)
 class Enclosed:
     """A scope and what encloses it: the features of a step depend on them as well."""

@@ -1,4 +1,4 @@
-"""Which features a workflow as a whole asks of an engine."""
+"""Which features a workflow as a whole, its pods and their processes ask of an engine."""
 
 from __future__ import annotations
 
@@ -246,8 +246,6 @@ def add_workflow_features(workflow: Workflow, add: Add) -> None:
     if workflow.engine:
         add(Feature.ENGINE_OVERRIDES)
 
-
-Add = Callable[[Feature], object]
 
 _OF_PROCESS = frozenset(
     (

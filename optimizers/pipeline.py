@@ -1,4 +1,4 @@
-"""Passes in a row, each checked: the first that breaks a workflow is named."""
+"""Pipelines of passes, each checked: the first that breaks a workflow is named."""
 
 from __future__ import annotations
 

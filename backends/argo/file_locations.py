@@ -1,4 +1,4 @@
-"""Where the files of a scope are kept: texts with tags of Argo, from names alone."""
+"""Where the files of a scope are kept, and the empty folder that stands for no files."""
 
 from __future__ import annotations
 

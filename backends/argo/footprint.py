@@ -1,4 +1,4 @@
-"""What a workflow takes of a Workflow object of Argo, worked out from its manifest."""
+"""Size of a compiled workflow: bytes, templates and nodes of a Workflow object of Argo."""
 
 from __future__ import annotations
 

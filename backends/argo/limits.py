@@ -1,4 +1,4 @@
-"""What Argo takes at most: counts of the full resource definitions, bytes of an object."""
+"""Limits of Argo on objects, and what a part with a run of its own cannot have there."""
 
 from __future__ import annotations
 

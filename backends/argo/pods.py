@@ -1,4 +1,4 @@
-"""What a pod is given: resources, environment, placement, mounts."""
+"""What a pod is given: resources, environment, placement, mounts; further containers."""
 
 from __future__ import annotations
 

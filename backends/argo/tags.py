@@ -1,4 +1,4 @@
-"""Tags of Argo in a manifest: those that the backend writes, and those that a user's text makes."""
+"""Tags and expressions of Argo in a manifest, and texts of the user in which it would see some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in the user's program a call was written."""
+"""Where in the program of the user a call was written, and the errors that name that line."""
 
 from __future__ import annotations
 
