@@ -32,7 +32,7 @@ from couler.options.registry import PluginFactory, PluginKind
 if t.TYPE_CHECKING:
     from couler.options.types import Option
 
-DEFAULT_PASSES: tuple[str, ...] = ("split",)
+_DEFAULT_PASSES: tuple[str, ...] = ("split",)
 """Names of passes of Couler's own, in order."""
 
 GROUP = "couler.passes"
@@ -104,9 +104,14 @@ class Pipeline:
         return workflow, PassLog(tuple(records), self.name)
 
 
+def default_names() -> tuple[str, ...]:
+    """Return the names of the passes that a plan runs unless others are asked for."""
+    return _DEFAULT_PASSES
+
+
 def default_pipeline() -> Pipeline:
-    """The passes that a plan runs unless others are asked for: those of `DEFAULT_PASSES`."""
-    return Pipeline(tuple(map(built_in_pass, DEFAULT_PASSES)))
+    """The passes that a plan runs unless others are asked for: those of `_DEFAULT_PASSES`."""
+    return Pipeline(tuple(map(built_in_pass, _DEFAULT_PASSES)))
 
 
 def _run_one(pass_: Pass, workflow: Workflow, context: PassContext) -> PassRecord:

@@ -14,7 +14,7 @@ from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
 from couler.optimizers.describe import OptionText, PassDescription, describe_pass
-from couler.optimizers.pipeline import DEFAULT_PASSES, pass_names
+from couler.optimizers.pipeline import default_names, pass_names
 from couler.stages import SCHEMA_VERSION
 
 _WIDTH = 100
@@ -32,8 +32,9 @@ def command(session: Session, names: tuple[str, ...], format_: str | None) -> No
     marked with a star.
     """
     found, broken = _describe(names) if names else _describe_all()
+    usual = default_names()
     if session.settings.choose("format", format_, FORMATS) == "json":
-        listed = [{**one.to_json(), "is_default": one.name in DEFAULT_PASSES} for one in found]
+        listed = [{**one.to_json(), "is_default": one.name in usual} for one in found]
         tree = {"schema_version": SCHEMA_VERSION, "passes": listed}
         click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
     elif names:
@@ -42,7 +43,7 @@ def command(session: Session, names: tuple[str, ...], format_: str | None) -> No
                 click.echo()
             _tell(one)
     else:
-        rows = [_row(one, DEFAULT_PASSES) for one in found]
+        rows = [_row(one, usual) for one in found]
         for line in aligned((("pass", "options", "from", "what it does"), *rows)):
             click.echo(line)
     if broken:
