@@ -127,8 +127,6 @@ def _formatted(text: str) -> str:
     return f"{quote(form.before)} + {number} + {quote(form.behind)}"
 
 
-"""Values that can hold texts of the user's in them; a literal is one itself."""
-
 TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
 """Types whose values have no characters that a plain tag of Argo breaks on."""
 

@@ -349,13 +349,6 @@ def _name(run: RemoteRun) -> str:
     return str(name)
 
 
-if t.TYPE_CHECKING:
-    from couler.backends.remote import Scheduling
-
-    def _is_one(remote: ArgoRemote) -> Scheduling:
-        return remote
-
-
 def putting_back(observer: Observer, wanted: Json, restart: Restart) -> PutBack:
     """Return what begins the wanted parts of an ended run again."""
     digest = run_digest(restart.workflow, restart.parameters)
@@ -511,3 +504,10 @@ def _message(status: Mapping[str, Json]) -> str | None:
 
 def _time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
+
+
+if t.TYPE_CHECKING:
+    from couler.backends.remote import Scheduling
+
+    def _is_one(remote: ArgoRemote) -> Scheduling:
+        return remote

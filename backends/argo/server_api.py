@@ -379,13 +379,6 @@ def _arguments(workflow: Json) -> dict[str, Json]:
     return {one["name"]: one.get("value") for one in given}
 
 
-if t.TYPE_CHECKING:
-    from couler.backends.argo.workflow_api import WorkflowApi
-
-    def _is_one(api: ServerApi) -> WorkflowApi:
-        return api
-
-
 _EVENTS = "text/event-stream"
 _DATA = "data:"
 _TOO_OLD = ("too old resource version", "resource version is too old")
@@ -442,3 +435,10 @@ def _error(client: RestClient, path: str, code: int | None, reason: str) -> Rest
         code=code,
         reason=reason,
     )
+
+
+if t.TYPE_CHECKING:
+    from couler.backends.argo.workflow_api import WorkflowApi
+
+    def _is_one(api: ServerApi) -> WorkflowApi:
+        return api

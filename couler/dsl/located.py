@@ -32,7 +32,6 @@ from couler.ir.workflow import Input, Output
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
-    from couler.dsl.locations import LocatedFile
     from couler.dsl.scope import Scope
 
 

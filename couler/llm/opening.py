@@ -12,14 +12,13 @@ from pathlib import Path
 from couler.errors import ConfigurationError, ModelAnswerError
 from couler.llm.budget import Budget
 from couler.llm.call_log import CallLog
-from couler.llm.calling import Ledger
+from couler.llm.calling import Caller, Ledger
 from couler.llm.dialogue import Answer, Heard, M, Message, Parsed, Prompt, Usage
 from couler.llm.masking import Mask
 from couler.llm.recording import Recorder, Replay, Request
 from couler.llm.settings import LlmSettings, check_temperature
 
 if t.TYPE_CHECKING:
-    from couler.llm.calling import Caller
     from couler.llm.structured import Form
 
 
@@ -156,7 +155,6 @@ def open_model(
     if replay is not None:
         yield OpenedModel(settings, ledger, Replay(replay), None)
         return
-    from couler.llm.calling import Caller
     from couler.llm.endpoint import Endpoint
 
     tell = tell or logging.getLogger("couler.llm").warning

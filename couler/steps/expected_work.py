@@ -121,10 +121,8 @@ _MODELS: Mapping[str, Callable[[_Given], Model]] = FrozenDict(
     LinearSVC=lambda given: LinearSvm(given.count("max_iter", 1000)),
     LinearSVR=lambda given: LinearSvm(given.count("max_iter", 1000)),
     LogisticRegression=lambda given: LogisticRegression(given.count("max_iter", 100)),
-    RandomForestClassifier=lambda given: RandomForest(
-        given.count("n_estimators", 100), given.depth
-    ),
-    RandomForestRegressor=lambda given: RandomForest(given.count("n_estimators", 100), given.depth),
+    RandomForestClassifier=_forest,
+    RandomForestRegressor=_forest,
     SGDRegressor=lambda given: LinearRegression("sgd", given.count("max_iter", 1000)),
     SVC=_machine,
     SVR=_machine,

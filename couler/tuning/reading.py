@@ -14,9 +14,6 @@ from couler.ir.yaml_loading import safe_loader
 
 M = t.TypeVar("M", bound=BaseModel)
 
-if t.TYPE_CHECKING:
-    pass
-
 MOST_BYTES = 1 << 20
 """A larger file is no card and no search space."""
 
