@@ -33,7 +33,7 @@ def start_order(
     seconds: Sequence[float] | None = None,
 ) -> tuple[int, ...]:
     """Return all jobs in the order in which a list schedule starts them."""
-    # .. [1] R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
+    # R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
     # Mathematics 17(2), 1969.
     return RunSchedule(graph, workers, seconds).remaining()
 

@@ -1,6 +1,6 @@
 """What is evicted for lack of room: the least worth until enough is free, and no more."""
-# .. [1] R. D. Carr, L. K. Fleischer, V. J. Leung and C. A. Phillips, "Strengthening integrality
-# gaps for capacitated network design and covering problems", SODA 2000.
+# R. D. Carr, L. K. Fleischer, V. J. Leung and C. A. Phillips, "Strengthening integrality gaps for
+# capacitated network design and covering problems", SODA 2000.
 
 from __future__ import annotations
 

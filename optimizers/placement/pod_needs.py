@@ -31,8 +31,7 @@ class PodNeeds:
 
 def needs_of(step: Step, settings: PodSettings | None = None) -> PodNeeds:
     """Return what the pod of a step asks for."""
-    # .. [1] Kubernetes documentation, "Init Containers", section "Resource sharing within
-    # containers".
+    # Kubernetes documentation, "Init Containers", section "Resource sharing within containers".
     main: list[Resources | None] = [step.resources]
     if isinstance(step.action, ContainerSet):
         main = [one.resources for one in step.action.containers]
