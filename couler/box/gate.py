@@ -25,6 +25,23 @@ from couler.ir.policies import SourceRef
 
 IMPORT, FORM, HANDING_OVER = "CLR603", "CLR607", "CLR610"
 
+MOST_PROBLEMS = 50
+_MOST_TEXT = 600
+
+
+def check_program(source: str, *, file: str = "workflow.py") -> tuple[Diagnostic, ...]:
+    r"""Return why a program must not be built, or nothing if it may be."""
+    try:
+        tree = parse(source)
+    except RefusedTextError as error:
+        place = SourceRef(file=file, line=error.line)
+        return (Diagnostic(error.code, str(error), source=place),)
+    gate = _Gate(Bindings(tree), file)
+    gate.visit(tree)
+    found = dict.fromkeys(sorted(gate.found, key=lambda one: one.source.line if one.source else 0))
+    return tuple(found)[:MOST_PROBLEMS]
+
+
 _LIBRARIES = "Libraries are imported in the functions of steps, where they are installed"
 _CLASS = (
     "a class is a NamedTuple or a dataclass with annotated fields, and nothing else. Write "
@@ -180,22 +197,6 @@ class FormRules(ast.NodeVisitor):
 
 SYNTAX, NAME, ATTRIBUTE = "CLR604", "CLR605", "CLR606"
 BINDING, ANNOTATION = "CLR611", "CLR612"
-
-MOST_PROBLEMS = 50
-_MOST_TEXT = 600
-
-
-def check_program(source: str, *, file: str = "workflow.py") -> tuple[Diagnostic, ...]:
-    r"""Return why a program must not be built, or nothing if it may be."""
-    try:
-        tree = parse(source)
-    except RefusedTextError as error:
-        place = SourceRef(file=file, line=error.line)
-        return (Diagnostic(error.code, str(error), source=place),)
-    gate = _Gate(Bindings(tree), file)
-    gate.visit(tree)
-    found = dict.fromkeys(sorted(gate.found, key=lambda one: one.source.line if one.source else 0))
-    return tuple(found)[:MOST_PROBLEMS]
 
 
 class _Gate(CallRules, FormRules, ast.NodeVisitor):

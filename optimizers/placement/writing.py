@@ -27,145 +27,6 @@ from couler.optimizers.placement.requirements import refusal, shape_of
 from couler.optimizers.placement.selecting import GROUP_LABEL, Selection, Selectors, tolerations_for
 from couler.optimizers.placement.workload import MOST_COPIES_OF_ALL, Workload
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-
-_Json: t.TypeAlias = Mapping[str, t.Any]
-
-
-def affinity_obstacle(affinity: _Json, *, machines: int) -> str | None:
-    """Return why a step with an affinity cannot be bound to machines; None if it can."""
-    if _part(affinity, "nodeAffinity").get(_REQUIRED):
-        return "it has an affinity already, which requires machines"
-    if _part(affinity, "podAffinity").get(_REQUIRED):
-        return "its affinity requires other pods beside it, and where these run is not known"
-    if _part(affinity, "podAntiAffinity").get(_REQUIRED) and machines < 2:
-        return (
-            "its pods must stay apart from others, and where it would run there is one machine "
-            "alone"
-        )
-    return None
-
-
-def merged_affinity(own: _Json, made: _Json) -> dict[str, t.Any]:
-    """Return an affinity of a step with the terms for nodes that were chosen."""
-    if not made:
-        return dict(own)
-    node = _part(own, "nodeAffinity")
-    terms = {**node, **_part(made, "nodeAffinity")}
-    preferred = [
-        *(node.get(_PREFERRED) or ()),
-        *(_part(made, "nodeAffinity").get(_PREFERRED) or ()),
-    ]
-    if preferred:
-        terms[_PREFERRED] = preferred
-    return {**own, "nodeAffinity": terms}
-
-
-def _part(affinity: _Json, name: str) -> _Json:
-    found = affinity.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-class Peers(tuple[ClusterNode, ...]):
-    """Machines that do for each other, in the order of the cluster."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        first = self[0]
-        if first.group or len(self) == 1:
-            return first.group or first.name
-        return f"{first.name} and {len(self) - 1:,} like it"
-
-
-def peers_of(cluster: Cluster) -> Mapping[str, Peers]:
-    """Return the machines that do for each machine, by its name, itself among them."""
-    named = {speed.group for speed in cluster.speeds}
-    found: dict[object, list[ClusterNode]] = {}
-    for node in cluster.nodes:
-        found.setdefault(_kind(node, named), []).append(node)
-    peers = {kind: Peers(some) for kind, some in found.items()}
-    return {node.name: peers[_kind(node, named)] for node in cluster.nodes}
-
-
-def _kind(node: ClusterNode, named: set[str]) -> object:
-    if node.group:
-        return node.group
-    return (
-        node.name if node.name in named else "",
-        node.labels.get(INSTANCE_TYPE_LABEL),
-        node.labels.get(GROUP_LABEL),
-        node.architecture,
-        *size_of(node),
-        node.gpus,
-        node.taints,
-        node.price_usd_per_h,
-    )
-
-
-def job_reason(pods: JobPods, cluster: Cluster) -> str:
-    """Say that a job is not placed, why, and where its pods would fit."""
-    if pods.unknown:
-        return f"It is not placed, nor checked: {pods.unknown}."
-    fits = [(one, _groups(one, cluster.nodes)) for one in pods.replicas]
-    told = "; ".join(f"{one.count:,} x {one.type} on {', '.join(at)}" for one, at in fits)
-    text = (
-        "It is not placed: a job's pods are of its operator. By what they ask for they fit: "
-        f"{told}."
-    )
-    unread = list(dict.fromkeys(name for one in pods.replicas for name in one.unread))
-    if unread:
-        text += f" Not looked at: {', '.join(unread)}."
-    lent = [one.type for one, at in fits if _groups(_by_itself(one), cluster.nodes) != at]
-    if lent:
-        text += (
-            f" {' and '.join(lent)} must tolerate the taints of GPUs there, unless the cluster "
-            "lets pods that ask for GPUs do so."
-        )
-    return text
-
-
-def _by_itself(one: Replicas) -> Replicas:
-    return replace(one, task=replace(one.task, tolerations=one.own_tolerations))
-
-
-def _groups(one: Replicas, nodes: Sequence[ClusterNode]) -> list[str]:
-    fitting = (node for node in nodes if refusal(one.task, node, 1.0) is None)
-    return list(dict.fromkeys(node.group or node.name for node in fitting))
-
-
-_SLACK_SHARE = 1e-3
-"""A step that could start later by less than this part of the whole is critical."""
-
-
-class Urgency(t.NamedTuple):
-    """How urgent a step is."""
-
-    tail_s: float
-    is_critical: bool
-
-
-def urgencies(workload: Workload, report: Report) -> dict[str, Urgency]:
-    """Return how urgent each step is, by its path: of a foreach, the most urgent item."""
-    after: defaultdict[str, list[str]] = defaultdict(list)
-    for edge in workload.pipeline.edges:
-        after[edge.source].append(edge.target)
-    tails: dict[str, float] = {}
-    found: dict[str, Urgency] = {}
-    for span in reversed(report.spans):  # whatever waits for a task starts after it
-        behind = max((tails.get(name, 0.0) for name in after[span.task]), default=0.0)
-        tail_s = tails[span.task] = span.end_s - span.start_s + behind
-        if span.task not in workload.step_of:
-            continue
-        slack_s = report.total_s - span.start_s - tail_s
-        path = workload.step_of[span.task]
-        known = found.get(path, Urgency(0.0, False))
-        is_critical = known.is_critical or slack_s <= _SLACK_SHARE * report.total_s
-        found[path] = Urgency(max(known.tail_s, tail_s), is_critical)
-    return found
-
-
 Bind: t.TypeAlias = t.Literal["group", "node"]
 
 _Bound: t.TypeAlias = tuple[str, ...]
@@ -402,3 +263,142 @@ class PlacementWriter:
         on = where if where == chosen[0].name else f"{where}, at best {chosen[0].name}"
         told = f"On {on}: {self._why[path]}" if path in self._why else f"On {on}"
         return f"{told}, with a GPU." if path in self._gpu_steps else f"{told}."
+
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+_Json: t.TypeAlias = Mapping[str, t.Any]
+
+
+def affinity_obstacle(affinity: _Json, *, machines: int) -> str | None:
+    """Return why a step with an affinity cannot be bound to machines; None if it can."""
+    if _part(affinity, "nodeAffinity").get(_REQUIRED):
+        return "it has an affinity already, which requires machines"
+    if _part(affinity, "podAffinity").get(_REQUIRED):
+        return "its affinity requires other pods beside it, and where these run is not known"
+    if _part(affinity, "podAntiAffinity").get(_REQUIRED) and machines < 2:
+        return (
+            "its pods must stay apart from others, and where it would run there is one machine "
+            "alone"
+        )
+    return None
+
+
+def merged_affinity(own: _Json, made: _Json) -> dict[str, t.Any]:
+    """Return an affinity of a step with the terms for nodes that were chosen."""
+    if not made:
+        return dict(own)
+    node = _part(own, "nodeAffinity")
+    terms = {**node, **_part(made, "nodeAffinity")}
+    preferred = [
+        *(node.get(_PREFERRED) or ()),
+        *(_part(made, "nodeAffinity").get(_PREFERRED) or ()),
+    ]
+    if preferred:
+        terms[_PREFERRED] = preferred
+    return {**own, "nodeAffinity": terms}
+
+
+def _part(affinity: _Json, name: str) -> _Json:
+    found = affinity.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+class Peers(tuple[ClusterNode, ...]):
+    """Machines that do for each other, in the order of the cluster."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        first = self[0]
+        if first.group or len(self) == 1:
+            return first.group or first.name
+        return f"{first.name} and {len(self) - 1:,} like it"
+
+
+def peers_of(cluster: Cluster) -> Mapping[str, Peers]:
+    """Return the machines that do for each machine, by its name, itself among them."""
+    named = {speed.group for speed in cluster.speeds}
+    found: dict[object, list[ClusterNode]] = {}
+    for node in cluster.nodes:
+        found.setdefault(_kind(node, named), []).append(node)
+    peers = {kind: Peers(some) for kind, some in found.items()}
+    return {node.name: peers[_kind(node, named)] for node in cluster.nodes}
+
+
+def _kind(node: ClusterNode, named: set[str]) -> object:
+    if node.group:
+        return node.group
+    return (
+        node.name if node.name in named else "",
+        node.labels.get(INSTANCE_TYPE_LABEL),
+        node.labels.get(GROUP_LABEL),
+        node.architecture,
+        *size_of(node),
+        node.gpus,
+        node.taints,
+        node.price_usd_per_h,
+    )
+
+
+def job_reason(pods: JobPods, cluster: Cluster) -> str:
+    """Say that a job is not placed, why, and where its pods would fit."""
+    if pods.unknown:
+        return f"It is not placed, nor checked: {pods.unknown}."
+    fits = [(one, _groups(one, cluster.nodes)) for one in pods.replicas]
+    told = "; ".join(f"{one.count:,} x {one.type} on {', '.join(at)}" for one, at in fits)
+    text = (
+        "It is not placed: a job's pods are of its operator. By what they ask for they fit: "
+        f"{told}."
+    )
+    unread = list(dict.fromkeys(name for one in pods.replicas for name in one.unread))
+    if unread:
+        text += f" Not looked at: {', '.join(unread)}."
+    lent = [one.type for one, at in fits if _groups(_by_itself(one), cluster.nodes) != at]
+    if lent:
+        text += (
+            f" {' and '.join(lent)} must tolerate the taints of GPUs there, unless the cluster "
+            "lets pods that ask for GPUs do so."
+        )
+    return text
+
+
+def _by_itself(one: Replicas) -> Replicas:
+    return replace(one, task=replace(one.task, tolerations=one.own_tolerations))
+
+
+def _groups(one: Replicas, nodes: Sequence[ClusterNode]) -> list[str]:
+    fitting = (node for node in nodes if refusal(one.task, node, 1.0) is None)
+    return list(dict.fromkeys(node.group or node.name for node in fitting))
+
+
+_SLACK_SHARE = 1e-3
+"""A step that could start later by less than this part of the whole is critical."""
+
+
+class Urgency(t.NamedTuple):
+    """How urgent a step is."""
+
+    tail_s: float
+    is_critical: bool
+
+
+def urgencies(workload: Workload, report: Report) -> dict[str, Urgency]:
+    """Return how urgent each step is, by its path: of a foreach, the most urgent item."""
+    after: defaultdict[str, list[str]] = defaultdict(list)
+    for edge in workload.pipeline.edges:
+        after[edge.source].append(edge.target)
+    tails: dict[str, float] = {}
+    found: dict[str, Urgency] = {}
+    for span in reversed(report.spans):  # whatever waits for a task starts after it
+        behind = max((tails.get(name, 0.0) for name in after[span.task]), default=0.0)
+        tail_s = tails[span.task] = span.end_s - span.start_s + behind
+        if span.task not in workload.step_of:
+            continue
+        slack_s = report.total_s - span.start_s - tail_s
+        path = workload.step_of[span.task]
+        known = found.get(path, Urgency(0.0, False))
+        is_critical = known.is_critical or slack_s <= _SLACK_SHARE * report.total_s
+        found[path] = Urgency(max(known.tail_s, tail_s), is_critical)
+    return found
