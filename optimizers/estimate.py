@@ -1,4 +1,4 @@
-"""What a run of a workflow will take: seconds, memory at the same time, and cost."""
+"""Estimate of a run: seconds, memory at the same time and cost, with known times of steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run of its own may hold, and what each step takes of it."""
+"""What a run of its own may hold, what each step takes of it, and groups that fit into it."""
 
 from __future__ import annotations
 

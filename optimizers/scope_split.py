@@ -1,4 +1,4 @@
-"""One scope in parts: found within what is estimated, and made to fit what is then measured."""
+"""One scope in parts, found within estimates and made to fit what is measured, with the reasons."""
 
 from __future__ import annotations
 

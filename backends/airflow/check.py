@@ -1,4 +1,4 @@
-"""What Airflow would refuse beyond features: names, sizes, counts."""
+"""Refusals of Airflow beyond features: caches, names, texts, values, nesting and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole DAG files."""
+"""Whole DAG files: frame, DAG, objects of a run, and the notes beside the file."""
 
 from __future__ import annotations
 

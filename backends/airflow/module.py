@@ -1,4 +1,4 @@
-"""What a DAG file has before its DAG: imports, functions that it carries, texts, conditions."""
+"""The part of a DAG file before its DAG: imports, carried functions, shared texts, conditions."""
 
 from __future__ import annotations
 

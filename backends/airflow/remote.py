@@ -1,4 +1,4 @@
-"""Runs on an Airflow elsewhere, by its REST API and its folder of DAGs."""
+"""Runs on an Airflow elsewhere, by its REST API and its folder of DAGs, and logs of tasks."""
 
 from __future__ import annotations
 

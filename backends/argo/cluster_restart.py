@@ -1,4 +1,4 @@
-"""Putting a Workflow back through the Kubernetes API: its pods first, then its status."""
+"""Restart of a Workflow through the Kubernetes API: pods first, then, after a wait, its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the fields of a target to Argo, connected."""
+"""From the fields of a target to Argo, connected, with the token of an Argo Server."""
 
 from __future__ import annotations
 

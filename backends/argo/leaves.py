@@ -1,4 +1,4 @@
-"""Templates of the steps that run something, shared by all steps of the same shape."""
+"""Templates of the steps that run something, and the shapes of steps that share one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole manifests: Workflow, WorkflowTemplate and CronWorkflow."""
+"""Whole manifests: Workflow, WorkflowTemplate and CronWorkflow, with helper templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run under Argo stands, at the paths of the user's steps."""
+"""Status of a run under Argo, at the paths of the user's steps, with their attempts and outputs."""
 
 from __future__ import annotations
 

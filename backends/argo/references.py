@@ -1,4 +1,4 @@
-"""Values and conditions of a scope as Argo's tags and expressions."""
+"""Values, ranges and conditions of a scope as Argo's tags and expressions."""
 
 from __future__ import annotations
 

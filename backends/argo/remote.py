@@ -1,4 +1,4 @@
-"""Runs under Argo, taken, told of and ended from here."""
+"""Runs and schedules under Argo: submitted, observed, restarted and ended from here."""
 
 from __future__ import annotations
 

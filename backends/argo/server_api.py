@@ -1,4 +1,4 @@
-"""Argo through the Argo Server's REST interface: `WorkflowApi` in terms of its calls."""
+"""Argo through the Argo Server's REST interface: `WorkflowApi` by its calls, and its streams."""
 
 from __future__ import annotations
 

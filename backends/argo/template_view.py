@@ -1,4 +1,4 @@
-"""What one template of a divided scope knows of the steps of the scope, wherever they run."""
+"""One template of a divided scope: its steps, and the gates for edges from other templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the names of a program stand for: imports, and all else that it binds."""
+"""Names that a program binds: imports, all others, and names of parts of values."""
 
 from __future__ import annotations
 

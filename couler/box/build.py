@@ -1,4 +1,4 @@
-"""Building a program that nobody trusts: through the gate, behind walls, and out as data."""
+"""Building an untrusted program: through the gate, in a process behind walls, and out as data."""
 
 from __future__ import annotations
 

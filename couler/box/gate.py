@@ -1,4 +1,4 @@
-"""The gate: which programs are built at all. It reads a program, and runs nothing of it."""
+"""The gate: which syntax, forms and types a program may have to be built. It runs nothing of it."""
 
 from __future__ import annotations
 

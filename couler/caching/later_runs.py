@@ -1,4 +1,4 @@
-"""What is known of artifacts that later runs may read: from how earlier runs have read them."""
+"""Artifacts that later runs may read: what earlier runs show, and what the next one needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`couler plan`: what the passes did, and why."""
+"""`couler plan`: what the passes did, and why, and the workflow between them as files."""
 
 from __future__ import annotations
 

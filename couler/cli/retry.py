@@ -1,4 +1,4 @@
-"""`couler retry`: a run goes on where it ended."""
+"""`couler retry`: a run of this machine, or of an engine elsewhere, is retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping the entries of an engine elsewhere, and their files, within a number of bytes."""
+"""The entries of an engine elsewhere, and their files, held to a size, also beside a run."""
 
 from __future__ import annotations
 

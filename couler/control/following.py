@@ -1,4 +1,4 @@
-"""Runs are followed on their engines: what is told of them is recorded until they are over."""
+"""Runs followed on their engines until they are over, with the last log lines of failed steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that have ended on their engines are taken up again: what failed, and what has changed."""
+"""Restart of runs that ended on their engines: what failed or changed, and what runs again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files outside of a workflow as inputs and outputs of the IR."""
+"""Files outside of a workflow as inputs and outputs of the IR, with checks of their fields."""
 
 from __future__ import annotations
 

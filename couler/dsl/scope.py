@@ -1,4 +1,4 @@
-"""A closed set of steps, as a program builds it, and how values get in and out of it."""
+"""A closed set of steps as a program builds it: program order, and values in and out of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The failures that are recognised: their signs, what they mean, and what helps."""
+"""The failures that are recognised: signs, meaning, help, and retries with their waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a description to a workflow: the paper's Algorithm 1, with the compiler as first judge."""
+"""From a description to a workflow by the paper's Algorithm 1: as form, program or modules."""
 
 from __future__ import annotations
 

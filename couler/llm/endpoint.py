@@ -1,4 +1,4 @@
-"""One request to an endpoint, and every way in which it can go wrong."""
+"""One request to an endpoint, its bounds, and every way in which it can go wrong."""
 
 from __future__ import annotations
 

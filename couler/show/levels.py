@@ -1,5 +1,6 @@
-"""Levels and orders: which row each box is in, and where in its row, with few crossings."""
-# Brandes, Köpf: Fast and Simple Horizontal Coordinate Assignment (Graph Drawing 2001).
+"""Levels, orders and columns: the row of each box and its position there, with few crossings."""
+# Levels and orders: Sugiyama, Tagawa, Toda (1981).
+# Columns: Brandes, Köpf: Fast and Simple Horizontal Coordinate Assignment (Graph Drawing 2001).
 
 from __future__ import annotations
 

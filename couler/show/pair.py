@@ -1,4 +1,4 @@
-"""A workflow before and after, in one picture."""
+"""A workflow before and after in one picture, and large or split scopes drawn as groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where everything in a picture stands: boxes, groups around boxes, the course of each arrow."""
+"""Positions of all in a picture: boxes, blocks of twins, groups, the course of each arrow."""
 
 from __future__ import annotations
 

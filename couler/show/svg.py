@@ -1,4 +1,4 @@
-"""A workflow as an SVG picture, readable in light and dark, without any program to draw it."""
+"""A workflow as an SVG picture, readable in light and dark, with a legend; large ones collapsed."""
 
 from __future__ import annotations
 

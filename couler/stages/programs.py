@@ -1,4 +1,4 @@
-"""Running a user's program up to its workflow, and saying what stopped it."""
+"""Running a user's program up to its workflow, and errors with what to write instead."""
 
 from __future__ import annotations
 

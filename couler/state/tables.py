@@ -1,4 +1,4 @@
-"""The tables of the metadata database: they read back what was written, on both databases."""
+"""The tables of the metadata database, and types of columns that are the same on both databases."""
 
 from __future__ import annotations
 

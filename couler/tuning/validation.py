@@ -1,4 +1,4 @@
-"""Real training of candidates: each trial is a step of a workflow that runs on this machine."""
+"""Real training of candidates: trials are steps of a local workflow, on rows of the card."""
 
 from __future__ import annotations
 

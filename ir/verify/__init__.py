@@ -1,4 +1,4 @@
-"""Verification: everything that is wrong with a workflow, on whatever engine it will run."""
+"""Verification on any engine: all rules together, and those for parts, metrics and hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for order: dependencies, cycles, and the outputs of a scope."""
+"""Rules for dependencies, cycles, outputs of a scope, and values of declared types."""
 
 from __future__ import annotations
 

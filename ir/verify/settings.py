@@ -1,4 +1,4 @@
-"""Rules for the workflow as a whole: parameters, schedule, defaults, volumes and pods."""
+"""Rules for settings of a workflow, its schedule, and policies, loops and locks of steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for what a step reads: references, their types, and reads that may find nothing."""
+"""Rules for what a step reads: references, ranges, types, and reads that may find nothing."""
 
 from __future__ import annotations
 

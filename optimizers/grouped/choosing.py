@@ -1,4 +1,4 @@
-"""Which steps of a scope are put together: what is made of the groups of a method."""
+"""Which steps of a scope are put together: closed sets, and the groups of a method made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of a group as one step, whose script runs them."""
+"""Steps of a group as one step: what they read, and the script that runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's two heuristics, as greedy methods of our own that need no planner."""
+"""The paper's two heuristics as greedy methods without a planner, and its baselines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grouping by a planner, as the paper does it: the planning task is solved by another process."""
+"""Grouping by a planner, as in the paper: the PDDL task, and the process that solves it."""
 # Automated Planning for Optimal Data Pipeline Instantiation, sections 4 and 5.2: domain and
 # problem, and actions whose costs are those of links and groups. The paper prints neither; these
 # are ours.

@@ -1,4 +1,4 @@
-"""Groups that change a little at a time: whether they wait in a circle, and when they end."""
+"""Groups that change a little at a time, undo of a move, circles among them, and when they end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a range of blocks that is too large for a part is cut."""
+"""Where a range of blocks that is too large for a part is cut, and the pieces of ranges."""
 
 from __future__ import annotations
 

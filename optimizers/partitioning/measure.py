@@ -1,4 +1,4 @@
-"""What a partition is like: its quotient, its cut, its makespan, and how few parts there can be."""
+"""Measures of a partition: quotient, cut, start times, makespan, least number of parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fewer parts: merging those that fit together, without a circle and without losing time."""
+"""Fewer parts and cut edges: merging parts, and moving blocks between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one function that makes parts, and the methods that it knows."""
+"""The one function that makes parts, the methods that it knows, and the paper's method."""
 
 from __future__ import annotations
 

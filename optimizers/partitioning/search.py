@@ -1,4 +1,4 @@
-"""The best of several ways to make bands."""
+"""Bands, which are connected pieces packed by when they can run, and the best of several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks and nodes by number, as the planning of whole workloads needs them."""
+"""Tasks, nodes and classes of nodes by number, as the planning of whole workloads needs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First plans, one task or pipeline after the other, each where it ends first."""
+"""First plans, one task or pipeline after the other, on the nodes that are free first."""
 
 from __future__ import annotations
 

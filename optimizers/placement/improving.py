@@ -1,4 +1,4 @@
-"""Better plans, by small changes that are tried one after the other."""
+"""Better plans by small changes, tried one after the other, and what a plan comes to."""
 
 from __future__ import annotations
 

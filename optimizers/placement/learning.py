@@ -1,4 +1,4 @@
-"""How fast machines have done what steps compute, by earlier runs."""
+"""How fast machines have computed, by earlier runs, and stated speeds in the same unit."""
 
 from __future__ import annotations
 

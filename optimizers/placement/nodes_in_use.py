@@ -1,4 +1,4 @@
-"""What tasks have of nodes while a run is simulated."""
+"""Use of nodes by tasks while a run is simulated, and tasks that wait for room alone."""
 
 from __future__ import annotations
 

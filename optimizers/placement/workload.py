@@ -1,4 +1,4 @@
-"""A workflow as what strategies of placement are asked: tasks, with what each needs and takes."""
+"""A workflow as a workload: tasks, their needs and times, and how many of a step run at once."""
 
 from __future__ import annotations
 

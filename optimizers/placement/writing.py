@@ -1,4 +1,4 @@
-"""Writing what was chosen for steps into their placement and their resources."""
+"""Writing placement and resources into steps: affinities, machines that are alike, urgency."""
 
 from __future__ import annotations
 
