@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from couler.backends.airflow.module import Module
+from couler.backends.airflow.operators import short
 from couler.backends.airflow.overrides import own_arguments
 from couler.backends.airflow.python import Call, call
 from couler.backends.airflow.versions import NEWEST
@@ -53,7 +54,7 @@ def _retry(retry: Retry, module: Module, version: tuple[int, int]) -> dict[str, 
     fields["retry_delay"] = seconds(first_s, module)
     if backoff is not None and backoff.factor != 1:
         # Before 3.3 it says whether waits double.
-        fields["retry_exponential_backoff"] = version < NEWEST or _short(backoff.factor)
+        fields["retry_exponential_backoff"] = version < NEWEST or short(backoff.factor)
         if backoff.cap_s is not None:
             fields["max_retry_delay"] = seconds(backoff.cap_s, module)
     kind: str | None = retry.on[0] if len(retry.on) == 1 else None
@@ -70,11 +71,7 @@ def _retry(retry: Retry, module: Module, version: tuple[int, int]) -> dict[str, 
 
 def seconds(count: float, module: Module) -> Call:
     """Return a duration."""
-    return call(module.take("datetime", "timedelta"), seconds=_short(count))
-
-
-def _short(number: float) -> float | int:
-    return int(number) if number == int(number) else number
+    return call(module.take("datetime", "timedelta"), seconds=short(count))
 
 
 def policy_notes(workflow: Workflow) -> Iterator[str]:

@@ -16,7 +16,7 @@ from couler.backends.argo.restart_tasks import (
     role_of,
     stages_of,
 )
-from couler.backends.argo.status_nodes import Node
+from couler.backends.argo.status_nodes import Node, attempt_number
 from couler.backends.remote import Json
 from couler.errors import RefusedError
 
@@ -108,7 +108,7 @@ class _Decision:
             if node.type == "Retry":
                 found = [Node(self.nodes[one]) for one in node.children if one in self.nodes]
                 tries = [one for one in found if not one.is_hook]
-                self._attempts[node.id] = sorted(tries, key=_attempt_number)
+                self._attempts[node.id] = sorted(tries, key=attempt_number)
         tried = {one.id for tries in self._attempts.values() for one in tries}
         self._made_by: dict[str, list[Node]] = {}
         for node in every:
@@ -438,8 +438,3 @@ def _all_of(verdicts: Collection[_Verdict], state: State) -> _Verdict:
 
 def _templates(spec: Json) -> dict[str, Json]:
     return {template["name"]: template for template in spec.get("templates") or ()}
-
-
-def _attempt_number(node: Node) -> int:
-    number = node.name.rpartition("(")[2].rstrip(")")
-    return int(number) if number.isdecimal() else -1

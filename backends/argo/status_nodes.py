@@ -246,7 +246,7 @@ class NodeTree:
         if node.type != "Retry":
             return (node,)
         found = [self._nodes[child] for child in node.children if child in self._nodes]
-        return tuple(sorted((one for one in found if not one.is_hook), key=_attempt_number))
+        return tuple(sorted((one for one in found if not one.is_hook), key=attempt_number))
 
 
 def settled_nodes(workflow: Json) -> dict[str, Json]:
@@ -278,7 +278,7 @@ def _ended(tree: Json, end: str | None) -> Json:
     return tree
 
 
-def _attempt_number(node: Node) -> int:
+def attempt_number(node: Node) -> int:
     """The number in the name of an attempt, such as 1 in `run.fit(1)`."""
     number = node.name.rpartition("(")[2].rstrip(")")
     return int(number) if number.isdecimal() else -1

@@ -14,6 +14,7 @@ import click
 from couler.backends.base import Target
 from couler.cli._diagnostics import text_lines
 from couler.cli._session import Session
+from couler.errors import IsolationError
 from couler.hidden import clean
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
@@ -30,7 +31,6 @@ _MOST_BYTES = 1 << 20
 def refuse_without_walls() -> None:
     """Refuse programs before any money is spent on them, where they cannot be built."""
     from couler.box import isolation
-    from couler.errors import IsolationError
 
     problem = isolation().problem
     if problem is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import typing as t
 from collections.abc import Mapping
 
@@ -118,8 +119,6 @@ def _note(support: Support) -> str:
 
 def _show_text(session: Session, table: Table) -> None:
     """Write the table with rich, which cuts nothing and colours only terminals."""
-    import sys
-
     from rich import box
     from rich.console import Console
     from rich.table import Table as RichTable

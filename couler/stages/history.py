@@ -11,6 +11,7 @@ from itertools import islice
 
 from couler.errors import ArtifactError, SerializationError
 from couler.ir.policies import Profile
+from couler.ir.wire import is_file
 from couler.optimizers.base import Measured, Timed, Timings
 
 # A program that only compiles loads no database: what needs one is imported where it is called.
@@ -167,7 +168,6 @@ def _bytes(instance: Instance, store: ObjectStore) -> int | None:
 
 
 def _size(one: Single, is_here: bool, store: ObjectStore) -> int | None:
-    from couler.ir.wire import is_file
     from couler.store import is_reference
 
     if not is_file(one.type):

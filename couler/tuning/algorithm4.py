@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import typing as t
@@ -295,8 +296,6 @@ def _range(metric: Metric) -> str:
 
 def as_text(setting: t.Mapping[str, object]) -> str:
     """Return a setting as it is told in a line."""
-    import json
-
     return " ".join(
         f"{name}={json.dumps(value, ensure_ascii=False, separators=(',', ':'), default=list)}"
         for name, value in setting.items()

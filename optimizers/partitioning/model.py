@@ -31,7 +31,7 @@ class TaskGraph:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The nodes in a topological order, breadth first."""
+        """The nodes in a topological order, breadth first; those behind a cycle are left out."""
         waiting = [len(set(befores)) for befores in self.predecessors]
         order = [node for node, count in enumerate(waiting) if not count]
         for node in order:  # grows while it is read: a queue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -295,8 +296,6 @@ def _shown(one: Input) -> str:
 
 def _text(value: object) -> str:
     """Return a value as `-p` takes it: text as it is, all else as compact JSON."""
-    import json
-
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=list)
