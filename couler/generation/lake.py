@@ -32,11 +32,10 @@ class Snippet:
     code: str
 
 
+# S. Robertson, H. Zaragoza: The Probabilistic Relevance Framework: BM25 and Beyond (2009).
+# Couler, section III, step 2.
 class CodeLake:
     """Snippets that can be searched."""
-
-    # S. Robertson, H. Zaragoza: The Probabilistic Relevance Framework: BM25 and Beyond (2009).
-    # Couler, section III, step 2.
 
     def __init__(self, snippets: Iterable[Snippet]) -> None:
         by_name = {snippet.name: snippet for snippet in snippets}

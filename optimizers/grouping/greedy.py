@@ -58,11 +58,10 @@ class NoGroups:
         return solved(problem, assemble_members(problem, [[node] for node in problem.order]))
 
 
+# Automated Planning for Optimal Data Pipeline Instantiation, section 4.3.
 @dataclass(frozen=True, slots=True)
 class RandomGroups:
     """The random baseline of the paper."""
-
-    # Automated Planning for Optimal Data Pipeline Instantiation, section 4.3.
 
     seed: int = 0
 
@@ -105,11 +104,10 @@ def fitting(problem: Problem, members: list[int]) -> list[int]:
     return found
 
 
+# Automated Planning for Optimal Data Pipeline Instantiation, sections 4.1 and 4.2.
 @dataclass(frozen=True, slots=True)
 class GreedyGroups:
     """The better of two greedy groupings by some costs."""
-
-    # Automated Planning for Optimal Data Pipeline Instantiation, sections 4.1 and 4.2.
 
     costs: Costs | None = None
 

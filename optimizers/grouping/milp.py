@@ -13,12 +13,11 @@ from couler.optimizers.grouping.problem import Problem
 from couler.optimizers.grouping.solution import Solution, assemble, assemble_members, price
 
 
+# Automated Planning for Optimal Data Pipeline Instantiation, sections 3 and 4, for the problem;
+# the program is ours.
 @dataclass(frozen=True, slots=True)
 class OptimalGroups:
     """The best grouping of a streaming problem, and a bound for a batch problem."""
-
-    # Automated Planning for Optimal Data Pipeline Instantiation, sections 3 and 4, for the problem;
-    # the program is ours.
 
     seconds: float | None = None
 

@@ -33,11 +33,10 @@ MISSING = 3
 """How the program ends where unified-planning or the planner is missing."""
 
 
+# Automated Planning for Optimal Data Pipeline Instantiation, section 5.2.
 @dataclass(frozen=True, slots=True)
 class PlannedGroups:
     """The grouping of a plan that ENHSP or Fast Downward makes, through unified-planning."""
-
-    # Automated Planning for Optimal Data Pipeline Instantiation, section 5.2.
 
     engine: str = "enhsp-opt"
     seconds: float = 60.0

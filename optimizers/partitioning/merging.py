@@ -169,11 +169,10 @@ PASSES = 4
 """How often blocks whose neighbours have moved are looked at again."""
 
 
+# J. Herrmann et al.: Multilevel algorithms for acyclic partitioning of directed acyclic graphs,
+# SIAM J. Sci. Comput. 41(4) (2019), section 4.3.
 class Refining:
     """Moves of single blocks, as in the method of Fiduccia and Mattheyses, that keep an order."""
-
-    # J. Herrmann et al.: Multilevel algorithms for acyclic partitioning of directed acyclic graphs,
-    # SIAM J. Sci. Comput. 41(4) (2019), section 4.3.
 
     def __init__(self, blocks: Blocks, parts: Sequence[Sequence[int]], makespan: float) -> None:
         self.part_of = [0] * len(blocks.before)
