@@ -109,7 +109,7 @@ def _add_flow_features(step: Step, around: Enclosed, add: Add) -> None:
     if step.foreach is not None:
         add_foreach_features(step, step.foreach, around, add)
     if step.loop is not None:
-        add_loop_features(step, step.loop, around, add)
+        add_loop_features(step, around, add)
     if step.daemon:
         add(Feature.DAEMON)
     for metric in step.metrics:

@@ -264,7 +264,7 @@ def start_build(source: str, name: str, limits: Limits) -> Ending:
             "limits": _bounds(limits),
             "result_bytes": limits.result_bytes,
         }
-        process = stack.enter_context(_started(spec, result.write_end, status.write_end))
+        process = stack.enter_context(_started(result.write_end, status.write_end))
         for pipe in read:
             pipe.close_write_end()
         text = json.dumps(spec).encode()
@@ -305,7 +305,7 @@ class _Pipe:
 
 
 @contextlib.contextmanager
-def _started(spec: dict[str, t.Any], *ends: int) -> t.Iterator[subprocess.Popen[bytes]]:
+def _started(*ends: int) -> t.Iterator[subprocess.Popen[bytes]]:
     """Start the process, and kill it with all that it started when the block ends."""
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-X", "utf8", "-W", "ignore", "-c", _START, _search_path()],

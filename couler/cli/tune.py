@@ -170,12 +170,12 @@ def command(
         try:
             outcome = _validated(session, outcome, data, model, trials)
         except (CoulerError, KeyboardInterrupt) as error:
-            show_outcome(session, outcome, told_format)
+            show_outcome(outcome, told_format)
             if isinstance(error, KeyboardInterrupt):
                 add_notes(error, outcome, output, llm)
             raise
         _write(session, outcome, output)
-    show_outcome(session, outcome, told_format)
+    show_outcome(outcome, told_format)
     if interrupted is not None:
         add_notes(interrupted, outcome, output, llm)
         raise interrupted
@@ -374,7 +374,7 @@ def _beside(output: Path) -> Path:
     return output.with_name(f".{output.name}.{os.getpid()}")
 
 
-def show_outcome(session: Session, outcome: Outcome, format_: str) -> None:
+def show_outcome(outcome: Outcome, format_: str) -> None:
     """Print an outcome."""
     from couler.tuning.algorithm4 import as_text
 

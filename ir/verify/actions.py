@@ -253,10 +253,10 @@ def _check_job(reader: Reader, step: Step, action: Job) -> None:
             "CLR419", step, f"its manifest has no {' and no '.join(missing)}. Add what is missing."
         )
     if action.values:
-        _check_manifest_values(reader, step, action)
+        _check_manifest_values(reader, action)
 
 
-def _check_manifest_values(reader: Reader, step: Step, action: Job) -> None:
+def _check_manifest_values(reader: Reader, action: Job) -> None:
     taken: set[Path] = set()
     for given in action.values:
         field = f"manifest.{place_text(given.path)}"

@@ -58,7 +58,7 @@ def check_step_pod(reader: Reader, step: Step) -> None:
             "beginning and ending with a letter or digit.",
         )
     if step.container is not None:
-        _check_container_settings(reader.view, step, step.container, "container", add)
+        _check_container_settings(reader.view, step.container, add)
     if step.pod is not None:
         outer = reader.view.workflow.pod
         _check_options(step.pod, outer, add)
@@ -106,12 +106,10 @@ def _check_container(reader: Reader, step: Step, container: PodContainer) -> Non
     if container.resources is not None:
         check_resources(container.resources, add)
     if container.settings is not None:
-        _check_container_settings(view, step, container.settings, f'container "{name}"', add)
+        _check_container_settings(view, container.settings, add)
 
 
-def _check_container_settings(
-    view: ScopeView, step: Step, settings: ContainerSettings, what: str, add: Add
-) -> None:
+def _check_container_settings(view: ScopeView, settings: ContainerSettings, add: Add) -> None:
     _check_ports(settings.ports, add)
     for kind in ("liveness_probe", "readiness_probe", "startup_probe"):
         check_probe(getattr(settings, kind), kind, add)
