@@ -17,7 +17,7 @@ from couler.cli._prefixes import Prefixes, is_of
 from couler.cli._session import Session
 from couler.errors import CoulerError
 from couler.ir.grouped import lines_of
-from couler.ir.paths import StepPath
+from couler.ir.paths import StepPath, without_places
 from couler.ir.serialize import read_json
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Http, Suspend
@@ -189,7 +189,7 @@ def _tried(database: Database, run: RunRecord, step: str | None, attempt: int | 
     left_out = {one.path for one in steps_of(database, run.id) if one.status in LEFT_OUT}
 
     def order(one: AttemptRecord) -> tuple[datetime, int]:  # engines tell of times in seconds
-        return one.started, places.get(_without_places(one.path), len(places))
+        return one.started, places.get(str(without_places(StepPath.parse(one.path))), len(places))
 
     ordered = sorted(attempts_of(database, run.id), key=order)
     return list(
@@ -199,13 +199,9 @@ def _tried(database: Database, run: RunRecord, step: str | None, attempt: int | 
             if attempt in (None, one.number)
             and one.path not in left_out
             and (step is None or is_of(one.path, step))
-            and (one.path == step or _without_places(one.path) not in silent)
+            and (one.path == step or str(without_places(StepPath.parse(one.path))) not in silent)
         )
     )
-
-
-def _without_places(path: str) -> str:
-    return "/".join(part.name for part in StepPath.parse(path))
 
 
 @dataclass(slots=True)

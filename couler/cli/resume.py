@@ -16,7 +16,7 @@ from couler.cli._snapshot import take_snapshot
 from couler.errors import StateError, WireError
 from couler.ir.entered import entered_texts
 from couler.ir.evaluation.places import find_place, refuse_unknown
-from couler.ir.paths import StepPath
+from couler.ir.paths import StepPath, without_places
 from couler.ir.serialize import read_json
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Step
@@ -78,7 +78,10 @@ def command(
         if not chosen:
             raise StateError(f'{name}: "{step}" does not wait. These do: {", ".join(waiting)}')
         steps = dict(steps_by_path(read_json(workflow_of(database, name))))
-        entered_by = {path: _entered(path, steps[_without_places(path)], given) for path in chosen}
+        entered_by = {
+            path: _entered(path, steps[str(without_places(StepPath.parse(path)))], given)
+            for path in chosen
+        }
         for path, entered in entered_by.items():
             if record.target is None:
                 send_signal(database, name, path, "resume", entered=entered)
@@ -112,8 +115,3 @@ def _entered(path: str, step: Step, given: Mapping[str, object]) -> dict[str, st
         return entered_texts(step.outputs, given)
     except WireError as error:
         raise click.UsageError(f"{path}: {error}") from error
-
-
-def _without_places(path: str) -> str:
-    """Return the path of a step, without items and rounds."""
-    return "/".join(part.name for part in StepPath.parse(path))
