@@ -48,6 +48,8 @@ from couler.ir.wire import MAX_ITEMS, ValueType
 from couler.ir.workflow import Step
 
 _WITH_TEXTS = (Field, FirstOf, OrElse, Range, RoundRef, Template)
+"""Values that can hold texts of the user's in them; a literal is one itself."""
+
 _TOO_MANY = f"a range has at most {MAX_ITEMS:,} numbers where its ends are known only in the run"
 
 Say: t.TypeAlias = Callable[[Value], str]
