@@ -343,9 +343,9 @@ def _attribute(error: AttributeError) -> str:
     kind = owner if isinstance(owner, type) else type(owner)
     if not (kind.__module__.startswith("couler.") or issubclass(kind, enum.Enum)):
         return ""
-    from couler.dsl.workflow import Workflow
+    from couler.dsl.workflow import Workflow as ProgramWorkflow
 
-    if isinstance(owner, Workflow) and error.name in dir(owner.params):
+    if isinstance(owner, ProgramWorkflow) and error.name in dir(owner.params):
         return f". It is a parameter: write params.{error.name}"
     known = _public(owner)
     return _nearest(error.name, known) or (f". It has {', '.join(known)}" if len(known) < 8 else "")
