@@ -13,7 +13,7 @@ from couler.ir.listing import ListFiles
 from couler.ir.local_forms import local_form
 from couler.ir.locks import lock_features, locks_of
 from couler.ir.metrics import metric_features
-from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, SourceRef
+from couler.ir.policies import AnyOf, Dependency, Foreach, SourceRef
 from couler.ir.values import RoundRef, walk
 from couler.ir.walk import (
     LOCAL,
@@ -302,7 +302,7 @@ def add_foreach_features(step: Step, foreach: Foreach, around: Enclosed, add: Ad
         add(Feature.FOREACH_FILES)
 
 
-def add_loop_features(step: Step, loop: Loop, around: Enclosed, add: Add) -> None:
+def add_loop_features(step: Step, around: Enclosed, add: Add) -> None:
     """Add the features of a step that runs round by round."""
     add(Feature.LOOP)
     if isinstance(step.action, Group):
