@@ -128,7 +128,7 @@ WITH_LATEST = [f"cli/test_{name}.py" for name in ("compile", "run", "submit", "t
 """Tests of use: the checkout has these versions as well."""
 
 WITH_LOWEST_IN_CI = [
-    *("corpus", "llm", "rest", "state", "store"),
+    *("corpus", "llm", "rest", "state"),
     *(f"cli/test_{name}.py" for name in ("app", "compile", "run", "table")),
     *("ir/test_serialize.py", "backends/argo/test_corpus.py"),
 ]
