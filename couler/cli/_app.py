@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 
 import couler
 from couler.cli._session import Session, session_options
+from couler.cli._stopping import RequestToEnd
 from couler.errors import CoulerError
 from couler.rest.notices import listening
 
@@ -137,8 +138,6 @@ class App(click.Group):
             return error.exit_code
         except (click.Abort, KeyboardInterrupt) as error:
             # click raises its own for that of Python; before 8.2 it does not name it as the cause.
-            from couler.cli._stopping import RequestToEnd
-
             chain = (error, error.__cause__, error.__context__)
             told = dict.fromkeys(note for one in chain if one is not None for note in _notes(one))
             if any(isinstance(one, RequestToEnd) for one in chain):
