@@ -6,11 +6,13 @@ With `--manifests FOLDER` what the tests make for Argo is kept there, see suppor
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import shutil
 import signal
 import socket
 import typing as t
+import zlib
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -25,7 +27,9 @@ _GC_OBJECTS = 20_000
 ONLINE_MARKERS = ("cluster", "llm")
 
 # The same examples in every run; `--hypothesis-profile=explore` looks for new ones.
-hypothesis.settings.register_profile("default", derandomize=True, database=None, deadline=None)
+_SAME: t.Any = {"derandomize": True, "database": None, "deadline": None}
+hypothesis.settings.register_profile("default", max_examples=25, **_SAME)
+hypothesis.settings.register_profile("nightly", max_examples=500, **_SAME)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile("default")
 
@@ -80,9 +84,21 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if is_program else None
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that the others run beside it and none is left to wait."""
+    """Begin with what takes longest, so that the others run beside it and none is left to wait.
+
+    Of a test that is sampled, all cases but one in so many are for the night. Each test begins
+    with another case, so that one case of the corpus is not always left out.
+    """
     items.sort(key=lambda item: item.get_closest_marker("longest") is None)
+    counts: dict[str, t.Iterator[int]] = {}
+    for item in items:
+        if (mark := item.get_closest_marker("sampled")) is not None:
+            test = item.nodeid.partition("[")[0]
+            count = counts.setdefault(test, itertools.count(zlib.crc32(test.encode())))
+            if next(count) % mark.args[0]:
+                item.add_marker("nightly")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,7 +7,7 @@ import json
 import typing as t
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.box.answer import ForgedError, read_answer
@@ -86,7 +86,6 @@ _JSON = st.recursive(
 _KEYS = st.sampled_from(("workflow", "diagnostics", "failed", "outside", "code", "message", "line"))
 
 
-@settings(max_examples=40)
 @given(st.dictionaries(_KEYS, _JSON | st.just([{"code": "CLR001"}])) | _JSON)
 def test_any_json_is_an_answer_or_forged(tree: t.Any) -> None:
     with contextlib.suppress(ForgedError):  # nothing else may come of it

@@ -162,6 +162,7 @@ def test_settings_for_an_engine_that_is_not_here_are_told() -> None:
     assert all('"nowhere"' in one.message for one in found)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_own_folder")
 def test_nothing_is_left_behind() -> None:
     before = set(os.listdir("/proc/self/fd"))

@@ -332,6 +332,7 @@ def fake(folder: Path) -> Fake:
     return call
 
 
+@pytest.mark.slow
 @pytest.mark.checkout
 def test_a_command_runs_beside_the_scripted_endpoint(fake: Fake) -> None:
     done = fake("--", "couler", "llm", "check")
@@ -341,6 +342,7 @@ def test_a_command_runs_beside_the_scripted_endpoint(fake: Fake) -> None:
     assert (absent.returncode, "no-such-program" in absent.stderr) == (3, True)
 
 
+@pytest.mark.slow
 @pytest.mark.checkout
 def test_it_answers_until_it_is_interrupted(folder: Path) -> None:
     (folder / "script.yaml").write_text(SCRIPT)

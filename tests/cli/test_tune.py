@@ -204,6 +204,7 @@ def test_what_cannot_be_trained_is_told_before_a_call_is_paid(
     assert server.requests == ()
 
 
+@pytest.mark.slow
 def test_a_training_that_fails_is_told_before_a_call_is_paid(
     couler: Run, serve: Serve, folder: Path
 ) -> None:
@@ -246,6 +247,7 @@ def test_what_was_predicted_is_kept_if_it_is_interrupted(
     assert read_outcome(folder / "tuned.yaml").missing == "1 candidate without a log: interrupted"
 
 
+@pytest.mark.slow
 def test_what_was_predicted_stays_if_training_is_interrupted(
     couler: Run, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -223,6 +223,7 @@ def test_logs_of_what_did_not_run(couler: Callable, write: Callable) -> None:
     )
 
 
+@pytest.mark.slow
 def test_logs_are_followed_to_the_end(couler: Callable, write: Callable, start: Callable) -> None:
     run = start("run", write("asking.yaml", ASKING), until="waiting: couler resume")
     follower = start("logs", "latest", "-f", until="^before | before")

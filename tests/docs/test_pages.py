@@ -216,6 +216,7 @@ def _fits(expected: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", OUTPUTS, ids=str)
 def test_output_is_what_commands_print(block: Block, tmp_path: Path) -> None:
     _write_files(block, tmp_path)

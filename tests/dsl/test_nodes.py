@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import couler
@@ -60,7 +60,6 @@ def test_made_and_checked_nodes_are_the_same(made: Node, checked: Node) -> None:
         setattr(made, first, None)
 
 
-@settings(max_examples=40)
 @given(JSON)
 def test_literals_of_any_json(value: object) -> None:
     made = _nodes.make_literal(value)

@@ -212,6 +212,7 @@ def test_the_report_is_one_page_that_needs_nothing_else(example: ModuleType, tab
         assert text in page.text
 
 
+@pytest.mark.slow
 def test_data_that_is_not_valid_ends_the_run(tmp_path: Path) -> None:
     result = stages.run(load_program(str(PROGRAM)), parameters={"min_rows": "5000"})
     assert result.status == "failed"

@@ -148,6 +148,7 @@ def test_a_module_that_cannot_be_mended_does_not_end_it() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_program_as_a_whole_is_mended_too() -> None:
     still = UNSOUND.replace('"1"', '"2"')
     mends = (whole(still, name="mend"), whole(SOUND, name="mend"))
@@ -200,6 +201,7 @@ def test_two_modules_of_one_function_are_told_without_a_build() -> None:
     assert "CLR640" in model.told(3)
 
 
+@pytest.mark.slow
 def test_a_head_that_cannot_be_built_goes_back_to_the_plan() -> None:
     wrong, right = plan("only", settings="timeout='2x'"), plan("only", settings="timeout='2h'")
     found, model = made(wrong, right, code(echo("a")), calibrate=False)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.ir.actions import ContainerSet
@@ -29,7 +29,6 @@ def oracle(of: Edges) -> nx.DiGraph:
     return graph
 
 
-@settings(max_examples=40)
 @given(acyclic_edges())
 def test_ancestors_descendants_roots_and_leaves(of: Edges) -> None:
     graph, expected = Graph(of), oracle(of)
@@ -40,7 +39,6 @@ def test_ancestors_descendants_roots_and_leaves(of: Edges) -> None:
     assert set(graph.leaves) == {name for name, degree in expected.out_degree() if degree == 0}
 
 
-@settings(max_examples=40)
 @given(acyclic_edges())
 def test_topological_order_has_each_step_once_after_all_it_waits_for(of: Edges) -> None:
     order = Graph(of).topological_order
@@ -48,14 +46,12 @@ def test_topological_order_has_each_step_once_after_all_it_waits_for(of: Edges) 
     assert all(order.index(before) < order.index(name) for name in of for before in of[name])
 
 
-@settings(max_examples=40)
 @given(acyclic_edges())
 def test_levels_are_topological_generations(of: Edges) -> None:
     expected = [set(level) for level in nx.topological_generations(oracle(of))]
     assert [set(level) for level in Graph(of).levels] == expected
 
 
-@settings(max_examples=40)
 @given(edges())
 def test_a_cycle_is_found_if_and_only_if_there_is_one(of: Edges) -> None:
     cycle = Graph(of).find_cycle()
@@ -67,7 +63,6 @@ def test_a_cycle_is_found_if_and_only_if_there_is_one(of: Edges) -> None:
         assert all(expected.has_edge(*pair) for pair in pairwise(cycle))
 
 
-@settings(max_examples=40)
 @given(acyclic_edges(), st.data())
 def test_the_critical_path_is_the_longest(of: Edges, data: st.DataObject) -> None:
     seconds = {name: float(data.draw(st.integers(0, 9))) for name in of}

@@ -17,7 +17,6 @@ MARK = Literal(value="replaced")
 
 
 @given(workflows())
-@settings(max_examples=30)
 @pytest.mark.slow
 def test_what_does_not_change_is_the_same_object(workflow: Workflow) -> None:
     assert map_scopes(workflow, lambda scope: tuple(scope.steps)) is workflow

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from couler.ir.base import FrozenDict
@@ -105,7 +105,6 @@ def test_probes_read_back_everywhere(read: Callable[[str], object]) -> None:
 
 
 @given(text=texts, more=texts)
-@settings(max_examples=50)
 def test_text_reads_back(text: str, more: str) -> None:
     tree = {"a": text, "b": [text, more], "c": [[text], {"d": more}], "e": {"f": text, "g": 0}}
     document = dump(tree)
@@ -114,7 +113,6 @@ def test_text_reads_back(text: str, more: str) -> None:
 
 
 @given(tree=trees)
-@settings(max_examples=40)
 def test_trees_read_back(tree: JsonTree) -> None:
     document = dump(tree)
     for name, read in READERS.items():
@@ -135,7 +133,6 @@ def test_floats_stay_floats_to_the_last_digit(value: float) -> None:
         assert math.copysign(1, back["v"]) == math.copysign(1, value), name
 
 
-@settings(max_examples=30)
 @given(documents=st.lists(trees, min_size=1, max_size=4))
 def test_several_documents_read_back(documents: list[JsonTree]) -> None:
     stream = dump_all(documents)
@@ -143,7 +140,6 @@ def test_several_documents_read_back(documents: list[JsonTree]) -> None:
     assert exactly(list(go_yaml.load_all(stream))) == exactly(documents)
 
 
-@settings(max_examples=30)
 @given(documents=st.lists(trees, min_size=1, max_size=3))
 def test_lines_of_dashes_only_part_documents(documents: list[JsonTree]) -> None:
     """Kubernetes cuts a stream at every line that begins so, wherever it stands."""

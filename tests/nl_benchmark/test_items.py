@@ -166,6 +166,7 @@ def marked(items, quick):
     return [item if item.name in quick else pytest.param(item, marks=slow) for item in items]
 
 
+@pytest.mark.slow
 @needs_box
 @pytest.mark.parametrize("item", marked(ITEMS, QUICK), ids=str)
 def test_reference_builds_in_the_box(item):

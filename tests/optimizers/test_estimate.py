@@ -228,7 +228,6 @@ def dags(draw: st.DrawFn) -> list[Step]:
     return steps
 
 
-@settings(max_examples=40)
 @given(dags())
 def test_figures_by_the_definition(steps: list[Step]) -> None:
     ends: dict[str, float] = {}

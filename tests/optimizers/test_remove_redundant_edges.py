@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
@@ -135,7 +135,6 @@ def test_inside_of_groups_and_exit_handlers() -> None:
 
 
 @given(acyclic_edges())
-@settings(max_examples=60)
 def test_is_the_transitive_reduction(edges: dict[str, tuple[str, ...]]) -> None:
     if not edges:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.show.levels import Levels, Link, _crossings, arrange_levels, assign_columns
@@ -29,7 +29,6 @@ def place(widths: list[float], links: list[Link]) -> tuple[Levels, list[float], 
     return levels, all_widths, assign_columns(levels, all_widths, 10.0)
 
 
-@settings(max_examples=30)
 @given(graphs())
 def test_every_point_has_one_place(graph: tuple[list[float], list[Link]]) -> None:
     levels, _, _ = place(*graph)
@@ -39,7 +38,6 @@ def test_every_point_has_one_place(graph: tuple[list[float], list[Link]]) -> Non
         assert [levels.position[point] for point in level] == list(range(len(level)))
 
 
-@settings(max_examples=30)
 @given(graphs())
 def test_every_arrow_goes_one_level_at_a_time(graph: tuple[list[float], list[Link]]) -> None:
     levels, _, _ = place(*graph)
@@ -50,7 +48,6 @@ def test_every_arrow_goes_one_level_at_a_time(graph: tuple[list[float], list[Lin
         assert all(point >= levels.bends_from for point in chain[1:-1])
 
 
-@settings(max_examples=30)
 @given(graphs())
 def test_neighbours_keep_their_distance(graph: tuple[list[float], list[Link]]) -> None:
     levels, widths, columns = place(*graph)
@@ -74,7 +71,6 @@ def test_crossings_are_taken_out() -> None:
     assert _crossings(levels) == 0
 
 
-@settings(max_examples=40)
 @given(st.text(max_size=60), st.floats(20, 300))
 def test_text_is_cut_to_fit(text: str, width: float) -> None:
     cut = fit(text, 11.0, width)

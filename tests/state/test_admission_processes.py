@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from couler.state import Database, RunRecord
 from couler.state.ledger import read_ledger
 
@@ -34,6 +36,7 @@ with open_database(url) as database:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_that_admit_at_once_keep_to_the_budget(
     url: str, database: Database, add_run: Callable[..., RunRecord]
 ) -> None:

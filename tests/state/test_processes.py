@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Callable
 
+import pytest
+
 from couler.state import (
     Database,
     RunRecord,
@@ -73,6 +75,7 @@ def test_processes_that_write_at_once_lose_nothing(
         assert [step.ordinal for step in steps_of(database, run_id)] == list(range(count))
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_database_at_once(url: str) -> None:
     openers = [start(OPENS, url) for _ in range(4)]
     time.sleep(0.5)  # all have started, and wait for a letter

@@ -58,6 +58,7 @@ def test_scikit_learn_with_a_file_of_another_step() -> None:
     assert found["judged"] == [0, 1]
 
 
+@pytest.mark.slow
 def test_scikit_learn_in_a_map_over_names_and_paths() -> None:
     with couler.Workflow("w") as wf:
         models = couler.map(
@@ -68,6 +69,7 @@ def test_scikit_learn_in_a_map_over_names_and_paths() -> None:
     assert all(score > 0.8 for score in outputs(wf)["scores"])
 
 
+@pytest.mark.slow
 def test_a_regression_and_a_table_of_a_database(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "data.db")
     database.execute("create table houses (size real, rooms integer, price real)")
@@ -95,6 +97,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert outputs(wf)["score"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["breast_cancer", "wine", "diabetes"])
 def test_xgboost(name: str) -> None:
     pytest.importorskip("xgboost")
@@ -114,6 +117,7 @@ def test_xgboost(name: str) -> None:
     assert json.loads(Path(found["model"]).read_text())["version"]
 
 
+@pytest.mark.slow
 def test_lightgbm_and_its_estimator() -> None:
     pytest.importorskip("lightgbm", exc_type=ImportError)
     estimator = lightgbm.LightGBMEstimator(num_leaves=7)
@@ -134,6 +138,7 @@ def test_lightgbm_and_its_estimator() -> None:
     assert "[num_leaves: 7]" in Path(found["model"]).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -217,6 +222,7 @@ def test_what_shapes_a_dataset_is_known_when_the_workflow_is_built() -> None:
     assert '"label_col" shapes the step' in problem.message
 
 
+@pytest.mark.slow
 def test_without_rows_held_out_there_is_no_score_to_read() -> None:
     with couler.Workflow("w") as wf:
         trained = sklearn.train("KMeans", Dataset(name="iris", test_fraction=0), step_name="fit")

@@ -117,6 +117,7 @@ def test_what_is_stored_or_touched_again_is_young_again(
     store.verify(f"{first.digest}/a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["file", "s3"], indirect=True)
 def test_several_processes_store_the_same_files_at_once(
     store: ObjectStore, write: Write, tmp_path: Path, s3_options: dict[str, object]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import ArtifactError
@@ -42,7 +42,6 @@ def test_the_text_keeps_the_name_readable_and_tells_the_kind(
     assert parse_reference(text) == reference
 
 
-@settings(max_examples=50)
 @given(NAMES, st.sampled_from(["file", "executable", "directory"]))
 def test_every_name_comes_back(name: str, kind: str) -> None:
     reference = Reference(DIGEST, name, kind)  # type: ignore[arg-type]  # one of the kinds

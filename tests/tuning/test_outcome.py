@@ -6,7 +6,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import TuningError
@@ -92,7 +92,6 @@ def test_the_rank_correlation_says_of_how_many() -> None:
 PAIRS = st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=3, max_size=12)
 
 
-@settings(max_examples=40)
 @given(PAIRS)
 def test_spearman_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats")

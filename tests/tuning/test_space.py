@@ -7,7 +7,7 @@ import random
 import typing as t
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import TuningError
@@ -103,7 +103,6 @@ def test_a_grid_is_bounded() -> None:
         parse_space(f"parameters: {{{many}}}").grid()
 
 
-@settings(max_examples=30)
 @given(st.integers())
 def test_what_is_drawn_is_in_the_space(seed: int) -> None:
     space = parse_space(CONDITIONAL)

@@ -42,6 +42,7 @@ def options(folder: Path, **told: int) -> ValidateOptions:
     return ValidateOptions(**{"splits": 1, **told}, run=RunOptions(home=folder))  # type: ignore[arg-type]  # all are ints
 
 
+@pytest.mark.slow
 def test_the_default_and_the_best_are_trained(
     tmp_path: Path, data: DataCard, trees: ModelCard
 ) -> None:
@@ -134,6 +135,7 @@ def test_real_training_is_that_of_plain_scikit_learn(tmp_path: Path, data: DataC
     assert expected not in others  # or this test could not fail
 
 
+@pytest.mark.slow
 def test_a_training_that_fails_has_its_reason_and_stops_no_other(
     tmp_path: Path, data: DataCard, trees: ModelCard
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_training_that_fails_has_its_reason_and_stops_no_other(
     assert found["good"].mean is not None
 
 
+@pytest.mark.slow
 def test_files_are_trained_on_and_other_content_is_no_hit(tmp_path: Path, trees: ModelCard) -> None:
     rows, shift = tmp_path / "rows.csv", np.random.default_rng(0).normal(size=60)
     rows.write_text(
@@ -245,6 +248,7 @@ def test_a_training_that_cannot_work_is_told_before(
         check_trainable(data, model, space, options(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_score_that_the_data_do_not_have_is_told_before(
     tmp_path: Path, data: DataCard, trees: ModelCard
 ) -> None:
@@ -269,6 +273,7 @@ def test_labels_of_npz_files_can_be_any_text(tmp_path: Path, trees: ModelCard) -
     assert found["c"].mean == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_label_of_an_npz_file_is_that_of_the_card(tmp_path: Path, trees: ModelCard) -> None:
     chance = np.random.default_rng(0)
     kind = chance.integers(0, 2, size=80)

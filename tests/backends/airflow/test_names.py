@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from couler.backends.airflow import AirflowBackend
@@ -96,7 +96,6 @@ def loads(workflow: Workflow) -> None:
     assert [name for name, count in Counter(places_of(text)).items() if count > 1] == []
 
 
-@settings(max_examples=40)
 @given(
     names=st.lists(NAMES, min_size=1, max_size=4, unique_by=lambda name: name.replace("_", "-")),
     kinds=st.lists(st.sampled_from(KINDS), min_size=4, max_size=4),

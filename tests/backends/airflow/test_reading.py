@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import jinja2
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from couler.backends.airflow import runtime
@@ -168,7 +168,6 @@ def by_file(call: t.Callable[[], t.Any]) -> t.Any:
         return REFUSED
 
 
-@settings(max_examples=40)
 @given(givens(), VALUES)
 def test_values_for_readers_of_text(run: Given, value: Value) -> None:
     expected = by_rule(lambda: to_text(resolve(value, run.view)))
@@ -177,7 +176,6 @@ def test_values_for_readers_of_text(run: Given, value: Value) -> None:
     assert by_file(lambda: run.evaluate_template(code)) == expected
 
 
-@settings(max_examples=40)
 @given(givens(), VALUES)
 def test_values_for_readers_of_json(run: Given, value: Value) -> None:
     expected = by_rule(lambda: as_type(resolve(value, run.view), "json").text)
@@ -185,7 +183,6 @@ def test_values_for_readers_of_json(run: Given, value: Value) -> None:
     assert found == expected
 
 
-@settings(max_examples=40)
 @given(givens(), CONDITIONS)
 def test_conditions(run: Given, condition: Condition) -> None:
     expected = by_rule(lambda: holds(condition, run.view))

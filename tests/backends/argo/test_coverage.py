@@ -83,6 +83,7 @@ def test_overrides_are_not_counted() -> None:
     assert ("Template", "hostAliases") not in argo_api.emitted(trees["feature/engine-overrides"])
 
 
+@pytest.mark.slow
 def test_the_api_server_takes_the_samples() -> None:
     for name, tree in argo_coverage.emissions() + argo_coverage.emissions(overrides=True):
         if name.startswith("sample/"):

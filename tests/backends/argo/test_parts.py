@@ -101,6 +101,7 @@ def test_names_of_tasks_of_parts_and_gates_are_none_of_steps() -> None:
     assert [*tasks(found["couler-part-2"])] == ["g3", "g2", "ends-2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_api_server_takes_the_corpus_in_parts(seed: int) -> None:
     for case in cases():

@@ -37,6 +37,7 @@ def test_killed_engine(kills: int, campaign: Campaign) -> None:
     assert (figures.faults.total(), figures.broken) == (kills, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("point", "numbers"),
     [("write", (40,)), *(pytest.param(point, (1, 2, 30, 70), marks=NIGHTLY) for point in POINTS)],

@@ -7,7 +7,7 @@ import math
 import typing as t
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.cache_simulation.importance import (
@@ -122,7 +122,6 @@ def edges_of(graph: ArtifactGraph, kept: t.AbstractSet[int]) -> set[tuple[int, i
     }
 
 
-@settings(max_examples=40)
 @given(st.data(), artifact_graphs(), st.integers(0, 4))
 def test_equations_are_their_sums(data: st.DataObject, graph: ArtifactGraph, layers: int) -> None:
     moment = data.draw(moments(graph))
@@ -169,7 +168,6 @@ def test_equations_are_their_sums(data: st.DataObject, graph: ArtifactGraph, lay
         assert jobs_that_depend(graph, moment.kept, artifact, layers) == distance
 
 
-@settings(max_examples=30)
 @given(st.data(), artifact_graphs())
 def test_keeping_more_never_raises_reconstruction_or_reuse(
     data: st.DataObject, graph: ArtifactGraph

@@ -86,6 +86,7 @@ def ask(evaluate, monkeypatch):
     return call
 
 
+@pytest.mark.slow
 @needs_box
 def test_end_to_end(ask, folder):
     chosen = plan("diamond")
@@ -137,6 +138,7 @@ def test_all_ablations(evaluate, monkeypatch):
     assert asked.count("repair") == 1  # the same answer again is not asked for once more
 
 
+@pytest.mark.slow
 @needs_box
 def test_is_gone_on_with_within_the_budget(ask, folder):
     chosen = plan("diamond")

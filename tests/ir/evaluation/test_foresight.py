@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.ir.evaluation.foresight import Foresight, Progress
@@ -133,7 +133,6 @@ def scopes(draw: st.DrawFn, *, is_loose: bool) -> Scope:
 
 
 @given(st.data())
-@settings(max_examples=40)
 def test_nothing_that_runs_or_is_shown_reads_what_is_gone(data: st.DataObject) -> None:
     """Whatever the order of the steps, and whether or not they give the same again."""
     scope = data.draw(scopes(is_loose=True))
@@ -142,7 +141,6 @@ def test_nothing_that_runs_or_is_shown_reads_what_is_gone(data: st.DataObject) -
 
 
 @given(st.data())
-@settings(max_examples=40)
 def test_a_step_runs_only_if_it_is_needed_or_a_reader_cannot_be_told(data: st.DataObject) -> None:
     """A straight model: what must run at all, and what waits for it, may have others run."""
     scope = data.draw(scopes(is_loose=False))

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.ir.conditions import And, Compare, Condition, Not, evaluate
@@ -254,7 +254,6 @@ def graphs(draw: st.DrawFn, *, only_conditions: bool = False) -> Workflow:
 UNSAFE = {"CLR211", "CLR212", "CLR213", "CLR214"}
 
 
-@settings(max_examples=40)
 @given(graphs())
 def test_a_workflow_without_reports_never_reads_what_is_not_there(workflow: Workflow) -> None:
     if UNSAFE & set(codes(workflow)):
@@ -267,7 +266,6 @@ def test_a_workflow_without_reports_never_reads_what_is_not_there(workflow: Work
             assert _can_read(value, outcome.states), outcome
 
 
-@settings(max_examples=40)
 @given(graphs(only_conditions=True))
 def test_what_is_reported_of_conditions_can_happen(workflow: Workflow) -> None:
     reported = {d.step for d in verify(workflow) if d.code == "CLR211"}

@@ -90,6 +90,7 @@ def compare_corpus(
             raise
 
 
+@pytest.mark.slow
 def test_corpus(tmp_path: Path) -> None:
     compare_corpus(tmp_path, FEW)
 
@@ -116,6 +117,7 @@ def test_the_cases_are_what_they_say(tmp_path: Path) -> None:
         assert result.status == case.expected.status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pass_", [PASS, replace(PASS, failures="whole")], ids=["keep", "whole"])
 def test_conditions_and_lists_of_a_foreach(pass_: Group, tmp_path: Path) -> None:
     assert len(list(grouped_cases(pass_, CASES))) == len(CASES)

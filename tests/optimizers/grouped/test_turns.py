@@ -6,7 +6,6 @@ import typing as t
 
 import pytest
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from couler.ir.policies import Gpu, Profile, Resources
@@ -110,7 +109,6 @@ def test_why_steps_that_can_share_a_pod_do_not() -> None:
 AMOUNTS = st.sampled_from([None, "500m", "1", "2"])
 
 
-@settings(max_examples=60)
 @drawn(
     steps=st.lists(
         st.tuples(AMOUNTS, AMOUNTS, st.integers(1, 9), st.integers(0, 1), st.integers(-3, 3)),

@@ -28,7 +28,6 @@ def assert_consistent(contracting: Contracting) -> None:
         assert one == other or one in contracting.before[other]
 
 
-@settings(max_examples=30)
 @given(problem=problems(mode="batch"), seed=st.integers(0, 5))
 def test_places_stay_a_topological_order_while_groups_merge(problem: Problem, seed: int) -> None:
     contracting = Contracting(problem)
@@ -44,7 +43,6 @@ def test_places_stay_a_topological_order_while_groups_merge(problem: Problem, se
             assert_consistent(contracting)
 
 
-@settings(max_examples=30)
 @given(problem=problems(8, mode="batch"))
 def test_groups_may_merge_if_and_only_if_that_makes_no_circle(problem: Problem) -> None:
     contracting = Contracting(problem)
@@ -60,7 +58,6 @@ def test_groups_may_merge_if_and_only_if_that_makes_no_circle(problem: Problem) 
             assert contracting.may_merge(one, other) == (is_ordered and has_image)
 
 
-@settings(max_examples=30)
 @given(problem=problems(7, mode="batch", has_limits=False, has_lost=True))
 def test_what_merging_loses_is_known_before(problem: Problem) -> None:
     contracting = Contracting(problem)
@@ -84,7 +81,6 @@ def cost_of_lost(contracting: Contracting) -> float:
     return price(problem, assemble_members(problem, contracting.members.values())).lost
 
 
-@settings(max_examples=30)
 @given(problem=problems(6))
 def test_splitting_by_level_leaves_no_circle_and_no_group_that_was_in_none(
     problem: Problem,

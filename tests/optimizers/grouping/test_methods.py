@@ -52,7 +52,6 @@ def test_no_method_is_better_than_the_bound_of_the_integer_program(problem: Prob
         assert group_operators(problem, method).cost >= bound - 1e-6
 
 
-@settings(max_examples=30)
 @given(problem=problems(), seed=st.integers(0, 3))
 def test_random_groups_follow_their_seed(problem: Problem, seed: int) -> None:
     one = RandomGroups(seed).solve(problem)

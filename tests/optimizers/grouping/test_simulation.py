@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.optimizers.grouping.methods import group_operators
@@ -73,7 +73,6 @@ def test_messages_of_a_stream_overlap() -> None:
     assert simulate(problem, circle, Platform(messages=3)).total_s == 8
 
 
-@settings(max_examples=60)
 @given(
     problem=problems(),
     method=st.sampled_from(["none", "random", "connection", "contraction"]),

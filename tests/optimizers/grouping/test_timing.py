@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from couler.optimizers.grouping.problem import Image, Limits, Operator, Problem
 from couler.optimizers.grouping.simulation import Platform, simulate
@@ -56,7 +56,6 @@ def test_lost_seconds_of_streams_count_the_busiest_group() -> None:
     assert lost_seconds(problem, [0, 1, 0, 1], [[0, 2], [1, 3]]) == 0
 
 
-@settings(max_examples=30)
 @given(problem=problems(6, "batch", has_limits=False))
 def test_the_model_is_a_bound_of_what_is_simulated(problem: Problem) -> None:
     """Pods take at least what the model says, and exactly that with a step at a time."""

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from couler.errors import BudgetError
 from couler.optimizers.partitioning.measure import (
@@ -47,7 +47,6 @@ def test_a_circle_within_the_budget_is_made_one_part() -> None:
     assert partition(graph, {"bytes": 6}, "dfs") == Partition((0, 0, 1, 0), 2)
 
 
-@settings(max_examples=30)
 @given(graph=graphs(), budget=budgets)
 def test_the_paper_keeps_the_budget_and_puts_each_node_somewhere(
     graph: TaskGraph, budget: dict[str, int]

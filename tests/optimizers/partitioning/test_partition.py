@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import BudgetError
@@ -16,7 +16,6 @@ methods = pytest.mark.parametrize("method", METHODS)
 
 
 @methods
-@settings(max_examples=30)
 @given(graph=graphs(), budget=budgets, part=overheads, cut=overheads)
 def test_a_partition_keeps_its_promises(
     method: str,
@@ -49,7 +48,6 @@ def test_a_partition_keeps_its_promises(
     assert again == found
 
 
-@settings(max_examples=30)
 @given(graph=graphs(has_sets=False), budget=budgets, slack=st.sampled_from([0.0, 0.02, 0.1, 0.5]))
 def test_bands_delay_a_run_by_no_more_than_the_slack(
     graph: TaskGraph, budget: dict[str, int], slack: float

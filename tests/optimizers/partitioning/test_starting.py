@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.optimizers.partitioning.measure import makespan, start_times
@@ -102,7 +102,6 @@ def nested(draw: st.DrawFn) -> tuple[TaskGraph, list[Path]]:
     return graph, paths
 
 
-@settings(max_examples=30)
 @given(nested())
 def test_times_are_those_of_the_definition(made: tuple[TaskGraph, list[Path]]) -> None:
     graph, paths = made
@@ -115,7 +114,6 @@ def test_times_are_those_of_the_definition(made: tuple[TaskGraph, list[Path]]) -
     assert found == pytest.approx(by_definition(graph.predecessors, graph.seconds, paths))
 
 
-@settings(max_examples=30)
 @given(graphs(has_sets=False), st.integers(2, 8), st.sampled_from(["bands", "levels", "order"]))
 def test_makespans_are_those_of_simulated_runs(graph: TaskGraph, most: int, method: str) -> None:
     found = partition(graph, {"steps": most}, method)

@@ -8,7 +8,7 @@ import random
 import typing as t
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus
@@ -175,7 +175,6 @@ def test_small_workloads_have_the_best_plan(rules: Rules, seed: int) -> None:
 
 
 @pytest.mark.parametrize("dispatch", ["pipelines", "tasks"])
-@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6))
 def test_what_is_planned_is_what_happens(
     seed: int, dispatch: t.Literal["pipelines", "tasks"], draws: t.Any
