@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import itertools
 import json
 import os
@@ -23,7 +24,7 @@ import typing as t
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -126,21 +127,22 @@ def faults_of(path: Path) -> Iterator[tuple[Fault, Site]]:
             seen[before] += 1
 
 
+@functools.cache
+def _places() -> dict[Fault, list[Site]]:
+    """Return where each fault belongs today, whatever its file is."""
+    found: defaultdict[Fault, list[Site]] = defaultdict(list)
+    for path in _files():
+        for fault, site in faults_of(path):
+            found[replace(fault, path="")].append(site)
+    return found
+
+
 def locate(fault: Fault) -> Site | None:
     """Find where a fault belongs today: in its file, else in the one file that has its function."""
-    own = Path(fault.path)
-    others = (path for path in _files() if path != own)
-    for paths in ([own] if (ROOT / own).is_file() else []), others:
-        sites = [
-            site
-            for path in paths
-            for found, site in faults_of(path)
-            if (found.scope, found.before, found.after, found.nth)
-            == (fault.scope, fault.before, fault.after, fault.nth)
-        ]
-        if sites:
-            return sites[0] if len(sites) == 1 else None
-    return None
+    sites = _places().get(replace(fault, path=""), [])
+    own = [site for site in sites if site.path == Path(fault.path)]
+    sites = own or sites
+    return sites[0] if len(sites) == 1 else None
 
 
 def _site(path: Path, scope: str, node: ast.expr | ast.stmt) -> Site:
@@ -303,7 +305,10 @@ def _try_all(
 
 
 def draw(coverage: Coverage, *, wanted: int, jobs: int) -> None:
-    """Draw faults until the tests have caught as many as wanted, and write those."""
+    """Draw faults until the list has as many as wanted that the tests have caught.
+
+    Those of the list whose code is gone are replaced.
+    """
     chance = random.Random(SEED)
     by_statement: defaultdict[tuple[str, str, int], list[Fault]] = defaultdict(list)
     for path in _files():
@@ -313,14 +318,14 @@ def draw(coverage: Coverage, *, wanted: int, jobs: int) -> None:
     statements = sorted(by_statement)
     chance.shuffle(statements)
     drawn = (chance.choice(by_statement[statement]) for statement in statements)
-    caught: list[Fault] = []
+    caught = [fault for fault in _listed() if locate(fault) is not None]
     ends: Counter[str] = Counter()
     while len(caught) < wanted:
         batch = list(itertools.islice(drawn, wanted - len(caught)))
         for fault, end in _try_all(batch, coverage, jobs=jobs, most_tests=MOST_TESTS_WHEN_DRAWN):
             ends[end] += 1
             _print(fault, end)
-            if end == "caught":
+            if end == "caught" and fault not in caught:
                 caught.append(fault)
     FAULTS.write_text(
         json.dumps([asdict(fault) for fault in caught], indent=1, ensure_ascii=False) + "\n",
@@ -329,11 +334,14 @@ def draw(coverage: Coverage, *, wanted: int, jobs: int) -> None:
     sys.stdout.write(f"{dict(ends)}\n")
 
 
+def _listed() -> list[Fault]:
+    return [Fault(**entry) for entry in json.loads(FAULTS.read_text(encoding="utf-8"))]
+
+
 def check(coverage: Coverage, *, jobs: int) -> int:
     """Seed all faults of the list; the exit code is 1 unless each is caught or gone."""
-    faults = [Fault(**entry) for entry in json.loads(FAULTS.read_text(encoding="utf-8"))]
     ends: Counter[str] = Counter()
-    for fault, end in _try_all(faults, coverage, jobs=jobs, most_tests=None):
+    for fault, end in _try_all(_listed(), coverage, jobs=jobs, most_tests=None):
         ends[end] += 1
         if end != "caught":
             _print(fault, end)
