@@ -106,7 +106,7 @@ test-airflow: $(STAMP) containers postgresql airflow airflow-old ## Tests that r
 
 .PHONY: nightly
 nightly: argo-oracle containers postgresql airflow airflow-old ## Tests that take longer than CI has time for
-	$(PYTEST) -n 2 --dist worksteal -m nightly --manifests=build/manifests/nightly
+	$(PYTEST) -n 2 --dist worksteal -m "nightly or sampled" --manifests=build/manifests/nightly
 	$(PYTEST) -n 2 --dist worksteal -m "hypothesis and not (airflow or cluster or llm)" --hypothesis-profile=nightly
 	@$(MAKE) --no-print-directory argo-lint seeded-faults
 

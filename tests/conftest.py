@@ -88,23 +88,30 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that the others run beside it and none is left to wait.
 
-    Of a test that is sampled, all cases but one in so many are for the night. Each test begins
-    with another case, so that one case of the corpus is not always left out.
+    Of a test (or a file) that is sampled, all cases but one in so many are for the night. Each
+    begins with another case, so that one case of the corpus is not always left out.
     """
     items.sort(key=lambda item: item.get_closest_marker("longest") is None)
     counts: dict[str, t.Iterator[int]] = {}
     for item in items:
-        if (mark := item.get_closest_marker("sampled")) is not None:
-            test = item.nodeid.partition("[")[0]
-            count = counts.setdefault(test, itertools.count(zlib.crc32(test.encode())))
+        for node, mark in item.iter_markers_with_node("sampled"):
+            what = node.nodeid.partition("[")[0]
+            count = counts.setdefault(what, itertools.count(zlib.crc32(what.encode())))
             if next(count) % mark.args[0]:
                 item.add_marker("nightly")
+            break  # the nearest counts
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
-    """Keep what tests run out of the user's own folder, and numeric libraries to one thread."""
+    """Keep what tests run out of the user's own folder, and numeric libraries to one thread.
+
+    Calls that failed are made again after a twentieth of the longest wait.
+    """
+    from couler.rest.patience import Waits
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(t.cast("t.Any", Waits.__init__).__kwdefaults__, "draw", lambda: 0.05)
         patch.setenv("OMP_NUM_THREADS", "1")  # more wait for each other beside other tests
         patch.setenv("COULER_HOME", str(tmp_path_factory.mktemp("home")))
         yield

@@ -12,7 +12,7 @@ from couler.backends.base import Artifact, ArtifactFile
 from couler.cli import app
 from tests.support import airflow_runs
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(params=[False, True], ids=["3.3", "3.1"])

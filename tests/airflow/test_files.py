@@ -30,7 +30,12 @@ from tests.support.airflow_runs import AirflowRun, Worker
 from tests.support.io_image import NAME, io_image
 from tests.support.web_site import Site
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.sampled(2),
+]
 
 BACKEND = AirflowBackend()
 
@@ -234,7 +239,7 @@ def test_a_storage_that_refuses_fails_the_step(
 @pytest.fixture
 def site() -> Iterator[Site]:
     with Site() as site:
-        thread = threading.Thread(target=site.serve_forever)
+        thread = threading.Thread(target=site.serve_forever, args=(0.02,))
         thread.start()
         yield site
         site.shutdown()

@@ -13,7 +13,7 @@ from tests.backends.airflow.hostile import Batch, is_possible, texts
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_runs import Worker
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800)]
 
 BATCHES = 4
 

@@ -20,7 +20,7 @@ from tests.support import airflow_runs
 from tests.support.airflow_runs import Worker
 from tests.support.airflow_target import with_files
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800)]
 
 BACKEND = AirflowBackend()
 OTHERS = tuple(

@@ -16,7 +16,7 @@ from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.faults import PodFault
 from tests.support.airflow_runs import Worker
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800)]
 
 
 def test_attempts_after_errors_that_pass(airflow: Worker, tmp_path: Path) -> None:

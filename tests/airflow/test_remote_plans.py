@@ -17,7 +17,7 @@ from couler.state.records import RunRecord, StepRecord
 from tests.airflow.test_remote import Elsewhere, artifact, elsewhere, life
 from tests.corpus.build import compare, item, last, on_failure, or_else, part, ref, sh, while_
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800)]
 
 __all__ = ["elsewhere"]
 

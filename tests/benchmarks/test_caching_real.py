@@ -55,6 +55,7 @@ def test_a_seed_stands_for_the_same_parameters_in_each_process() -> None:
     assert len(drawn) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_quick_one_measures_all_figures(tmp_path: Path) -> None:

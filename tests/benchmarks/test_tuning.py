@@ -217,6 +217,7 @@ def test_the_data_card_tells_only_of_the_rows_trained_on(tuning: t.Any) -> None:
     assert card.columns[0].mean == float(f"{x[:, 0].mean():.6g}")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_it_runs_and_marks_what_is_scripted(
     tuning: t.Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]

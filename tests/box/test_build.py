@@ -58,6 +58,7 @@ def test_an_example_gives_the_workflow_that_it_gives_without_the_box(
     assert built.is_sound
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",

@@ -91,6 +91,7 @@ def test_the_box_holds_all_others_without_the_gate(around: Outside) -> None:
     assert wrong == {}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.usefixtures("_box")
 @pytest.mark.parametrize("escape", TOGETHER, ids=lambda one: one.name)

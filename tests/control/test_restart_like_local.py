@@ -156,6 +156,7 @@ def prepared(case: Case, home: Path, tmp_path: Path) -> tuple[dict[str, str], di
     return environ, dict(case.parameters_with(shared))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_workflows_of_the_corpus(case: Case, home: Path, tmp_path: Path) -> None:
     environ, parameters = prepared(case, home, tmp_path)
@@ -169,6 +170,7 @@ def test_workflows_of_the_corpus(case: Case, home: Path, tmp_path: Path) -> None
     from_every_step(home)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", WELL, ids=str)
 def test_nothing_runs_of_what_went_well(case: Case, home: Path, tmp_path: Path) -> None:
     environ, parameters = prepared(case, home, tmp_path)
@@ -177,6 +179,7 @@ def test_nothing_runs_of_what_went_well(case: Case, home: Path, tmp_path: Path) 
     assert from_every_step(home)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_workflows_of_a_mill(seed: int, home: Path) -> None:
     dice, workflow = random.Random(seed), Mill(seed).workflow()

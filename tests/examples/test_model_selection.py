@@ -239,6 +239,7 @@ def _check_verdict(result: RunResult, verdict: str, ran: str, skipped: str) -> N
     assert model.predict(numpy.zeros((1, 64))).shape == (1,)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_best_model_is_rejected_if_it_is_not_good_enough() -> None:
     result = stages.run(load_program(str(PROGRAM)), parameters={"threshold": "1.0"})
@@ -250,6 +251,7 @@ def test_the_best_model_is_tested_if_it_is_good_enough(accepted: RunResult) -> N
     _check_verdict(accepted, "Accepted", "final-test", "reject")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_argo_comes_to_the_same_verdict(accepted: RunResult, tmp_path: Path) -> None:

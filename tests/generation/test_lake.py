@@ -25,6 +25,7 @@ def test_each_snippet_passes_the_gates_and_is_sound(
         assert snippet.summary.endswith((".", "!")), snippet.name
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "snippet",
     [

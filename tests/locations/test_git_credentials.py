@@ -65,7 +65,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[[], Server]]:
 
     def start() -> Server:
         servers.append(Server(tmp_path / "served"))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        threading.Thread(target=servers[-1].serve_forever, args=(0.02,), daemon=True).start()
         return servers[-1]
 
     yield start

@@ -43,7 +43,7 @@ def asking(tmp_path: Path) -> Asking:
 @pytest.fixture
 def site() -> Iterator[Site]:
     with Site() as site:
-        thread = threading.Thread(target=site.serve_forever)
+        thread = threading.Thread(target=site.serve_forever, args=(0.02,))
         thread.start()
         yield site
         site.shutdown()

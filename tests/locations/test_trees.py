@@ -229,7 +229,7 @@ class _Short(http.server.BaseHTTPRequestHandler):
 
 def test_an_object_that_breaks_off_is_no_file(tmp_path: Path) -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Short) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         options = {
             "key": "a",
             "secret": "b",

@@ -64,6 +64,7 @@ def test_references_are_right():
         assert verdict.is_right, (item, verdict.reasons)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_references_differ():
     for one, other in itertools.permutations(ITEMS, 2):
@@ -166,6 +167,7 @@ def marked(items, quick):
     return [item if item.name in quick else pytest.param(item, marks=slow) for item in items]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @needs_box
 @pytest.mark.parametrize("item", marked(ITEMS, QUICK), ids=str)
@@ -175,6 +177,7 @@ def test_reference_builds_in_the_box(item):
     assert differences(reference_workflow(item), built.workflow, aspects(item)) == ()
 
 
+@pytest.mark.sampled(4)
 @needs_runs
 @pytest.mark.parametrize("item", marked(RUNNING, ("quality_gate",)), ids=str)
 def test_reference_runs_to_what_is_stated(item):

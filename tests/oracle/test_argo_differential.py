@@ -26,6 +26,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.nightly
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(workflow=workflows(), kind=st.sampled_from([None, "WorkflowTemplate"]))
 def test_argo_takes_what_verification_accepts(workflow: Workflow, kind: str | None) -> None:

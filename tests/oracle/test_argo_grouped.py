@@ -51,6 +51,7 @@ def test_the_corpus_shows_something() -> None:
     assert {one.case.expected.status for one in FOUND} == {"succeeded", "failed"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("one", FOUND, ids=lambda one: one.case.name)
 def test_outcome(one: Grouped, argo: argo_oracle.Session, tmp_path: Path) -> None:
     expected = one.case.expected

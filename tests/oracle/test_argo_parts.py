@@ -96,6 +96,7 @@ def some() -> list[Case]:
     return [case for at, case in enumerate(suitable) if at % 3 == 0 or with_runs(case) is None]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", some(), ids=str)
 def test_the_corpus_in_parts(case: Case, argo: argo_oracle.Session, shared: Path) -> None:
     folder = shared / case.name
@@ -114,6 +115,7 @@ def test_the_corpus_in_parts(case: Case, argo: argo_oracle.Session, shared: Path
                 assert outcome.outputs[path][name] == value, (path, name)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_random_workflow_in_parts(seed: int, argo: argo_oracle.Session) -> None:
     flat = Mill(seed).workflow()
@@ -134,6 +136,7 @@ def test_a_random_workflow_in_parts(seed: int, argo: argo_oracle.Session) -> Non
     )
 
 
+@pytest.mark.nightly
 def test_a_scope_that_is_too_long_for_one_template_runs_in_parts(
     argo: argo_oracle.Session,
 ) -> None:

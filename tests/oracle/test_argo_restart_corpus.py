@@ -56,11 +56,13 @@ def _in_runs(case: Case) -> Workflow | None:
     return None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", _failing(), ids=lambda case: str(case.name))
 def test_a_restart_goes_by_its_plan(case: Case, tmp_path: Path) -> None:
     _restarts_by_its_plan(case, case.workflow, tmp_path)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "case", [case for case in _failing() if _in_runs(case)], ids=lambda case: str(case.name)
 )
@@ -81,6 +83,7 @@ def _restarts_by_its_plan(case: Case, workflow: Workflow, tmp_path: Path) -> Non
         _goes_by_its_plan(argo, workflow, parameters)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_restart_of_a_random_workflow_in_runs_of_parts_goes_by_its_plan(
     seed: int, tmp_path: Path

@@ -49,6 +49,7 @@ def argo(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[arg
         yield session
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("case", "workflow"),
     [
@@ -76,6 +77,7 @@ def test_the_corpus_in_runs(
                 assert outcome.outputs[path][name] == value, (path, name)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_random_workflow_in_runs(seed: int, argo: argo_oracle.Session) -> None:
     flat = Mill(seed).workflow()

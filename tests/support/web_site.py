@@ -89,6 +89,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 def serve() -> Iterator[Site]:
     """Run a server during a block."""
     with Site() as site:
-        threading.Thread(target=site.serve_forever, daemon=True).start()
+        threading.Thread(target=site.serve_forever, args=(0.02,), daemon=True).start()
         yield site
         site.shutdown()

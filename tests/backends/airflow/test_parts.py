@@ -86,6 +86,7 @@ def test_steps_of_a_part_stand_in_its_block_and_those_of_a_run_around_it() -> No
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_tasks_of_the_corpus_are_those_of_the_flat_file() -> None:
     for case in cases():

@@ -70,6 +70,7 @@ def test_argo_lint_takes_the_manifests(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.usefixtures("oracle")
 @pytest.mark.parametrize("name", sorted(outcomes().keys() - LARGE))

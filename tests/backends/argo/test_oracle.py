@@ -41,6 +41,7 @@ def test_argo_lint_takes_the_manifests(kind: str, tmp_path: Path) -> None:
     assert {one.file.stem: one.errors for one in verdicts if one.errors} == {}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", corpus({**REFUSED, **BEYOND}))
 def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
     shared = tmp_path / "shared"

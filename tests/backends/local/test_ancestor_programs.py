@@ -21,6 +21,7 @@ ELSEWHERE = {"oss_dataset", "s3_model"}
 """Their files lie in buckets that are not here."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", sorted(outcomes()))
 @pytest.mark.slow
 def test_outcome(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

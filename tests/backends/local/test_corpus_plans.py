@@ -80,6 +80,7 @@ def each_run_in_a_second_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("each_run_in_a_second_of_its_own")
 @pytest.mark.parametrize("case", WELL, ids=str)
 def test_a_retry_takes_what_its_plan_says(case: Case, tmp_path: Path) -> None:

@@ -322,6 +322,7 @@ async def play(run: list[list[Event]], patience: int) -> None:
         assert {name: floor.requests[name].passed_over for name in passed_over} == passed_over
 
 
+@pytest.mark.nightly
 @settings(max_examples=3 * settings().max_examples)  # fewer do not meet all that can go wrong
 @given(runs(), st.integers(1, 3))
 @pytest.mark.slow

@@ -60,6 +60,7 @@ def test_killed_steps(campaign: Campaign) -> None:
     assert figures.broken == []
 
 
+@pytest.mark.nightly
 @SLOW
 def test_engine_asked_to_end(campaign: Campaign) -> None:
     assert campaign.send_signals(4).broken == []

@@ -71,7 +71,7 @@ def serve() -> Iterator[Callable[..., Server]]:
 
     def start(code: int = 200, **answer: str) -> Server:
         servers.append(Server(code, **answer))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        threading.Thread(target=servers[-1].serve_forever, args=(0.02,), daemon=True).start()
         return servers[-1]
 
     yield start

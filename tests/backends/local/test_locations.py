@@ -272,7 +272,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def site() -> Iterator[Site]:
     with Site() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server
         server.shutdown()
 
