@@ -20,12 +20,7 @@ from tests.corpus.build import flow, given, item, out, param, parameter, ref, sh
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_runs import AirflowRun, Worker
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1200),
-    pytest.mark.sampled(2),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1200), pytest.mark.sampled(2)]
 
 BACKEND = AirflowBackend()
 TARGET = Target(options={"files_claim": "files", "files_path": "flows"})

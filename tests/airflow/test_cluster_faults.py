@@ -21,12 +21,7 @@ from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import CONFIG_MAPS, JOBS, Json, Resource
 from tests.support.airflow_runs import AirflowRun, Worker
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(3),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(3)]
 
 Then = Callable[[], object]
 

@@ -22,12 +22,7 @@ from tests.support.airflow_table import Row
 from tests.support.airflow_target import CLAIM, with_files
 from tests.support.local_runs import run_here
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(4),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(4)]
 
 BACKEND = AirflowBackend()
 TARGET = with_files()

@@ -19,12 +19,7 @@ from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import Worker
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(3),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(3)]
 
 BACKEND = AirflowBackend()
 TARGET = Target(options={"files_claim": "files"})

@@ -30,12 +30,7 @@ from tests.support.airflow_runs import AirflowRun, Worker
 from tests.support.io_image import NAME, io_image
 from tests.support.web_site import Site
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(2),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(2)]
 
 BACKEND = AirflowBackend()
 

@@ -22,12 +22,7 @@ from tests.support.dry_runs import Outcome
 from tests.support.equivalence import assert_same_outcome
 from tests.support.grouped_cases import Grouped, grouped_in_python
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(4),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(4)]
 
 BACKEND = AirflowBackend()
 

@@ -37,12 +37,7 @@ from tests.support.airflow_runs import Worker
 from tests.support.airflow_target import with_files
 from tests.support.local_runs import run_here
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(3),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(3)]
 
 BACKEND = AirflowBackend()
 TARGET = with_files()

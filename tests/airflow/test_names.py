@@ -25,12 +25,7 @@ from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_compare import assert_same_outcome
 from tests.support.airflow_runs import Worker
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(3),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(3)]
 
 HANDLER = ExitHandler(name="h", on="any", steps=(sh("x", "true"),))
 

@@ -42,12 +42,7 @@ from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import LIMIT_S, AirflowRun, Worker
 from tests.support.airflow_stack import AirflowStack
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(2),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(2)]
 
 TRAINING = Resource("kubeflow.org", "v1", "pytorchjobs")
 SECRET = "geheim-4711"

@@ -24,12 +24,7 @@ from tests.support.divisions import divided, undivided
 from tests.support.large_workflows import layered
 from tests.support.mill_of_flows import Mill
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(4),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(4)]
 
 BACKEND = AirflowBackend()
 SEEDS = (1000, 1003, 1004, 1007)

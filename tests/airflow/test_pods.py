@@ -50,12 +50,7 @@ from tests.support.feature_samples import FEATURE_SAMPLES
 from tests.support.pod_samples import POD_SAMPLES
 from tests.support.sample_flows import flow
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(3),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(3)]
 
 BACKEND = AirflowBackend()
 CLAIMS = Resource("", "v1", "persistentvolumeclaims")

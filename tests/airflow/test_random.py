@@ -16,12 +16,7 @@ from tests.support.airflow_compare import assert_same_outcome
 from tests.support.airflow_runs import Worker
 from tests.support.mill_of_flows import Mill
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(4),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(4)]
 
 SEEDS = range(1000, 1010)
 

@@ -47,12 +47,7 @@ from tests.support import airflow_stack, io_image
 from tests.support.airflow_runs import LIMIT_S
 from tests.support.airflow_stack import AirflowStack
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(3),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(3)]
 
 BACKEND = AirflowBackend()
 

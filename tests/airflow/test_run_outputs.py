@@ -35,12 +35,7 @@ from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_compare import assert_same_outcome
 from tests.support.airflow_runs import Worker
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(3),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(3)]
 
 LONG = "head -c 40000 /dev/zero | tr '\\0' x"
 NEVER = compare("a", "==", "b")

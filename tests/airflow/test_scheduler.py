@@ -48,12 +48,7 @@ from tests.support.airflow_runs import LIMIT_S, AirflowRun, Json
 from tests.support.airflow_stack import AirflowStack
 from tests.support.web_site import Site, serve
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(2),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(2)]
 
 ZONE = "Asia/Kathmandu"
 """Far from UTC, and not by whole hours."""

@@ -23,7 +23,6 @@ pytest.importorskip("matplotlib")
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.checkout,
-    pytest.mark.slow,
     pytest.mark.timeout(1800),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]

@@ -21,12 +21,7 @@ from tests.corpus.build import flow, or_else, param, part, ref, sh, words
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_runs import LIMIT_S, AirflowError, AirflowRun, Worker
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(2),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(2)]
 
 Run = Callable[..., AirflowRun]
 

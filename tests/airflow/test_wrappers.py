@@ -22,12 +22,7 @@ from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import AirflowRun, Worker
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.sampled(2),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(2)]
 
 BACKEND = AirflowBackend()
 FILES = Target(options={"files_claim": "files"})
