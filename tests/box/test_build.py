@@ -103,6 +103,7 @@ def test_a_program_that_raises_is_told_with_its_line_and_its_output() -> None:
     assert built.output == "so far\n"
 
 
+@pytest.mark.slow
 def test_addresses_of_objects_do_not_differ_by_run() -> None:
     source = f"{HELLO}def f(): ...\nprint(f, 'at 0x12')\nassert not f, f\n"
     [built, again] = [build_program(source, file="flow.py") for _ in range(2)]

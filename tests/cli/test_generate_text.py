@@ -210,6 +210,7 @@ def test_a_user_asks_for_changes(
     assert len(server.requests) == 3
 
 
+@pytest.mark.slow
 def test_a_change_that_fails_loses_nothing(
     couler: Couler, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +236,7 @@ def test_a_file_that_comes_meanwhile_stays(couler: Couler, serve: Serve, folder:
     assert (folder / "made.py").read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("--format", "json")])
 def test_what_cannot_be_written_in_the_end_goes_to_standard_output(
     flags: tuple[str, ...],
@@ -285,6 +287,7 @@ def test_what_cannot_be_mended_ends_with_1_and_writes_nothing(
     assert nothing_written(folder)
 
 
+@pytest.mark.slow
 def test_a_setting_that_is_missing_is_not_asked_of_the_model(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
@@ -428,6 +431,7 @@ def test_descriptions_of_standard_input_are_bounded(
     assert server.requests == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "told"),
     [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "told to end (SIGTERM)")],
@@ -468,6 +472,7 @@ def test_feedback_that_cannot_be_taken_loses_nothing(
     assert (folder / "made.py").read_text() == SOUND
 
 
+@pytest.mark.slow
 def test_files_are_replaced_on_request_and_empty_folders_filled(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
@@ -483,6 +488,7 @@ def test_files_are_replaced_on_request_and_empty_folders_filled(
     assert not [one for one in folder.iterdir() if one.name.startswith(".")]
 
 
+@pytest.mark.slow
 def test_a_dialogue_is_recorded_and_replayed(
     couler: Couler, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,7 +145,13 @@ def _workflows(block: Block, folder: Path) -> list[Loaded]:
     return [load(Source(str(path), name)) for name in names or [None]]
 
 
-@pytest.mark.parametrize("block", PROGRAMS, ids=str)
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, marks=[pytest.mark.slow] * ("runs" in block.words), id=str(block))
+        for block in PROGRAMS
+    ],
+)
 def test_programs_do_what_the_page_says(
     block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

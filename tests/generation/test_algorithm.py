@@ -117,6 +117,7 @@ def test_of_equal_scores_the_first_stays_and_the_baseline_ends_it() -> None:
     assert names(found) == ["first"]
 
 
+@pytest.mark.slow
 def test_one_that_builds_stays_before_a_later_one_that_does_not() -> None:
     broken = code("a = couler.no_such_thing()", name="repair")
     found, _ = made(
@@ -225,6 +226,7 @@ def test_a_changed_program_is_scored_too() -> None:
     assert "3 is not 2" in model.told(2)
 
 
+@pytest.mark.slow
 def test_feedback_changes_a_program() -> None:
     found, _ = made(whole(SOUND), **ALONE)
     model = Replies(whole(SOUND.replace("1", "2"), name="revise"))

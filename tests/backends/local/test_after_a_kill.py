@@ -235,6 +235,7 @@ def test_cancel_forgets_nothing_that_had_succeeded(runs: Runs) -> None:
     assert runs.lines() == sorted(["a", "b", "m0", "m1", "m2", "x", "y", "c", "c"])
 
 
+@pytest.mark.slow
 def test_records_of_what_the_run_does_not_have_any_more_are_gone_when_it_succeeds(
     runs: Runs,
 ) -> None:
