@@ -81,7 +81,7 @@ types: $(STAMP) ## Check the types
 	$(BIN)/mypy
 
 .PHONY: format
-format: $(STAMP) ## Format the code and mend what ruff can mend
+format: $(STAMP) ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -95,7 +95,7 @@ test: $(STAMP) ## Tests that need no network
 
 .PHONY: test-slow
 test-slow: argo-oracle containers postgresql ## Slow tests, some of which install packages; then argo-lint
-	$(PYTEST) -n auto --dist worksteal -m "slow and not (airflow or cluster or llm or nightly)" --manifests=build/manifests/test-slow
+	$(PYTEST) -n auto --dist worksteal -m "slow and not (airflow or nightly)" --manifests=build/manifests/test-slow
 	@$(MAKE) --no-print-directory argo-lint
 	@if $(MAKE) --no-print-directory -j2 airflow airflow-old; then $(MAKE) --no-print-directory test-airflow; \
 	else echo "Airflow cannot be installed here: its tests are left out"; fi
@@ -107,7 +107,7 @@ test-airflow: $(STAMP) containers postgresql airflow airflow-old ## Tests that r
 .PHONY: nightly
 nightly: argo-oracle containers postgresql airflow airflow-old ## Tests that take longer than CI has time for
 	$(PYTEST) -n 2 --dist worksteal -m "nightly or sampled" --manifests=build/manifests/nightly
-	$(PYTEST) -n 2 --dist worksteal -m "hypothesis and not (airflow or cluster or llm)" --hypothesis-profile=nightly
+	$(PYTEST) -n 2 --dist worksteal -m "hypothesis and not airflow" --hypothesis-profile=nightly
 	@$(MAKE) --no-print-directory argo-lint seeded-faults
 
 .PHONY: airflow-table
@@ -186,7 +186,7 @@ seeded-faults: $(STAMP) ## Seed 100 faults into the product: the default tests m
 
 .PHONY: goldens
 goldens: $(STAMP) ## Write the golden files anew; read the diff before you commit it
-	$(BIN)/python -m pytest -m "golden and not (airflow or cluster or llm or nightly)" --update-goldens
+	$(BIN)/python -m pytest -m "golden and not (airflow or nightly)" --update-goldens
 
 .PHONY: argo-coverage
 argo-coverage: $(STAMP) ## Print which fields of Argo's API are not reached, and write the page

@@ -24,7 +24,6 @@ if t.TYPE_CHECKING:
     from tests.support.postgresql import PostgresqlServer
 
 _GC_OBJECTS = 20_000
-ONLINE_MARKERS = ("cluster", "llm")
 
 # The same examples in every run; `--hypothesis-profile=explore` looks for new ones.
 _SAME: t.Any = {"derandomize": True, "database": None, "deadline": None}
@@ -213,10 +212,8 @@ def _connect_on_this_machine(self: socket.socket, address: object) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Refuse connections that leave this machine, unless the test is marked as needing them."""
-    if any(item.get_closest_marker(marker) for marker in ONLINE_MARKERS):
-        return (yield)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Refuse connections that leave this machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", _connect_on_this_machine)
         return (yield)

@@ -51,7 +51,7 @@ __all__ = [
 _MODULES = {
     "SCHEMA_VERSION": "planning",
     "AnyWorkflow": "workflows",
-    "Override": "overrides",
+    "Override": "checks",
     "Plan": "planning",
     "PlannedStep": "running",
     "ProgramWorkflow": "workflows",

@@ -24,7 +24,7 @@ PRODUCT = ("couler", "ir", "optimizers", "backends")
 MEASURED = (*PRODUCT, "benchmarks")
 SMALL_MODULE_LINES = 150
 FULL_FOLDER_FILES = 30
-DATA = (".toml", ".json", ".yaml", ".yml", ".txt", ".md", ".sql", ".css", ".svg", ".ini", ".mako")
+DATA = (".toml", ".json", ".yaml", ".yml", ".txt", ".md", ".sql", ".css", ".svg", ".ini")
 TEMPLATES = (".j2", ".jinja")
 GOLDEN_DAGS = Path("tests/golden/airflow")
 
@@ -85,7 +85,6 @@ def figures() -> dict[str, int]:
         "shell_bytes": _bytes(files, (".sh",)),
         "template_bytes": _bytes(files, TEMPLATES),
         "data_bytes": _bytes(files, DATA),
-        "javascript_bytes": _bytes(files, (".js",)),
         "test_statements": tests.statements,
         "test_fake_lines": sum(
             (ROOT / path).read_bytes().count(b"\n")

@@ -212,7 +212,7 @@ def test_tests_pass_against_the_installed_wheel(
         "-c",
         source / "pyproject.toml",
         "-m",
-        "not (airflow or checkout or cluster or llm or slow)",
+        "not (airflow or checkout or slow)",
         "-n2",
         "--dist=worksteal",
         *(source / "tests" / name for name in tests),

@@ -14,8 +14,7 @@ from couler.caching.policy import Knowledge
 class ImportanceRepaired:
     """The caching importance factor (Couler, Eq. 6), with the slips of its equations mended.
 
-    What has least of it goes first, the newcomer included (Algorithm 2). What was mended is told
-    with each equation in `couler.caching.importance`.
+    What has least of it goes first, the newcomer included (Algorithm 2).
 
     Attributes
     ----------
