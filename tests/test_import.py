@@ -75,7 +75,9 @@ def test_unknown_name_is_an_attribute_error() -> None:
         _ = couler.no_such_name
 
 
-@pytest.mark.parametrize("package", ["couler.stages", "couler.state", "couler.steps", "couler.tuning"])
+@pytest.mark.parametrize(
+    "package", ["couler.stages", "couler.state", "couler.steps", "couler.tuning"]
+)
 def test_every_name_of_a_package_is_found(package: str) -> None:
     module = import_module(package)
     assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
