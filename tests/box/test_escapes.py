@@ -67,6 +67,7 @@ def test_the_gate_stops_them(around: Outside) -> None:
         assert expected, f"{escape.name}: {codes}"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.usefixtures("_box")
 @pytest.mark.parametrize("escape", ALONE)
