@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import Location, without_texts
@@ -51,6 +51,20 @@ def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
         fields = {"lifecycle", "devices"}
         definition["container"] = settings.model_dump(mode="json", include=fields)
     return text_digest(dump_json(definition))
+
+
+def step_digests(volumes: Iterable[Volume]) -> Callable[[Step], str]:
+    """Return a function that gives the digest of a step's definition, which its instances share."""
+    by_name = {volume.name: volume for volume in volumes}
+    known: dict[int, tuple[Step, str]] = {}
+
+    def digest(step: Step) -> str:
+        found = known.get(id(step))
+        if found is None:  # the step is stored, so that no other has its number
+            known[id(step)] = found = (step, definition_digest(step, by_name))
+        return found[1]
+
+    return digest
 
 
 def _mounted(mounts: Iterable[Mount], volumes: Mapping[str, Volume]) -> list[object]:

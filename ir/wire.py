@@ -51,6 +51,13 @@ def matches(value: object, value_type: ValueType) -> bool:
     return isinstance(value, _PYTHON_TYPES[value_type])
 
 
+def is_same(one: object, other: object) -> bool:
+    """Return whether two values are the same: True is not 1, but 1.0 is, and lists are tuples."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
 def literal_type(value: object) -> ValueType:
     """Return the type as which a literal travels: that of its JSON, `json` for null."""
     match value:

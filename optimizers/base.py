@@ -15,6 +15,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Placement, Profile
 from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
+from couler.options import default_of
 
 if t.TYPE_CHECKING:
     from couler.cluster.model import Cluster
@@ -271,11 +272,5 @@ def defaults_of(pass_: Pass) -> frozenset[str]:
     value: t.Any = pass_
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
     return frozenset(
-        field.name for field in fields if getattr(value, field.name) == _default(field)
+        field.name for field in fields if getattr(value, field.name) == default_of(field)
     )
-
-
-def _default(field: dataclasses.Field[t.Any]) -> t.Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default

@@ -12,9 +12,19 @@ from couler.backends.argo.cluster_restart import RestartChange, Settled
 from couler.backends.argo.reset import PutBack
 from couler.backends.argo.secrets import put_secret
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
-from couler.backends.argo.workflow_api import CANCELLED_LABEL, PARENT_LABEL, Change
+from couler.backends.argo.workflow_api import (
+    CANCELLED_LABEL,
+    IDLE_S,
+    LOG_IDLE_S,
+    PARENT_LABEL,
+    WATCH_S,
+    Change,
+    given_params,
+    list_all,
+    lost,
+)
 from couler.backends.remote import Json
-from couler.errors import EngineError, LostRunError, RefusedError
+from couler.errors import EngineError, RefusedError
 from couler.rest.answers import Shape, lacking
 from couler.rest.client import RestClient, RestError
 
@@ -41,13 +51,6 @@ _OBJECT: Shape = {"metadata.name": str}
 _VERSIONS: Shape = {"metadata.resourceVersion": str, "items": _OBJECT}
 _VERSION: Shape = {"metadata.resourceVersion": str}
 
-_WATCH_S = 60
-"""How long a stream of changes lasts: a connection that has died unseen is noticed after it."""
-
-_IDLE_S = _WATCH_S + 15.0
-_LOG_IDLE_S = 600.0
-"""How long a process may write nothing before its log is asked for anew."""
-
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
 
@@ -73,7 +76,7 @@ class ClusterApi:
         """Create a Workflow."""
         # To repeat it is safe where it has a name: what is there already is refused.
         repeat = bool(workflow["metadata"].get("name"))
-        params = _params(fieldManager=FIELD_MANAGER, dryRun="All" if dry_run else None)
+        params = given_params(fieldManager=FIELD_MANAGER, dryRun="All" if dry_run else None)
         path = self._path("Workflow")
         return self._client.call(
             "POST", path, send=workflow, params=params, repeat=repeat, expect=WORKFLOW
@@ -84,7 +87,7 @@ class ClusterApi:
         path = self._path("Workflow", name)
         found = self._client.call("GET", path, absent=[404], expect=WORKFLOW)
         if found is None:
-            raise self._lost(name)
+            raise lost(self, name)
         return found
 
     def snapshot(self, name: str) -> tuple[Json, str]:
@@ -92,7 +95,7 @@ class ClusterApi:
         params = {"fieldSelector": f"metadata.name={name}"}
         answer = self._client.call("GET", self._path("Workflow"), params=params, expect=_LIST)
         if not answer.get("items"):
-            raise self._lost(name)
+            raise lost(self, name)
         found = {"apiVersion": _GROUP, "kind": "Workflow", **answer["items"][0]}
         return found, answer["metadata"]["resourceVersion"]
 
@@ -103,13 +106,13 @@ class ClusterApi:
             "fieldSelector": f"metadata.name={name}",
             "resourceVersion": since,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": _WATCH_S,
+            "timeoutSeconds": WATCH_S,
         }
         path = self._path("Workflow")
-        for line in self._client.lines(path, params=params, idle_s=_IDLE_S):
+        for line in self._client.lines(path, params=params, idle_s=IDLE_S):
             kind, found = self._event(path, line)
             if kind == "DELETED":
-                raise self._lost(name)
+                raise lost(self, name)
             version = found["metadata"]["resourceVersion"]
             yield Change(version, None if kind == "BOOKMARK" else found)
 
@@ -130,12 +133,12 @@ class ClusterApi:
 
     def children(self, uid: str) -> Sequence[Json]:
         """Return the Workflows that one has made of its parts."""
-        return _all(self._client, self._path("Workflow"), f"{PARENT_LABEL}={uid}")
+        return list_all(self._client, self._path("Workflow"), f"{PARENT_LABEL}={uid}", expect=_LIST)
 
     def replace(self, workflow: Json) -> Json:
         """Put a whole Workflow in the place of the one with its name."""
         path = self._path("Workflow", workflow["metadata"]["name"])
-        params = _params(fieldManager=FIELD_MANAGER)
+        params = {"fieldManager": FIELD_MANAGER}
         return self._client.call("PUT", path, send=workflow, params=params, expect=WORKFLOW)
 
     def restart(
@@ -203,8 +206,8 @@ class ClusterApi:
     def logs(self, name: str, pod: str, container: str, *, follow: bool) -> Iterator[str]:
         """Yield the lines of a container of a pod."""
         path = f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log"
-        params = _params(container=container, follow="true" if follow else None)
-        yield from self._client.lines(path, params=params, accept="*/*", idle_s=_LOG_IDLE_S)
+        params = given_params(container=container, follow="true" if follow else None)
+        yield from self._client.lines(path, params=params, accept="*/*", idle_s=LOG_IDLE_S)
 
     def put_secret(self, name: str, entries: Mapping[str, str]) -> None:
         """Make a secret, or renew one that was made from here; those of others are refused."""
@@ -214,7 +217,7 @@ class ClusterApi:
         """Create an object, or change the one with its kind and name (server-side apply)."""
         path = self._path_of(manifest)
         dry = "All" if dry_run else None
-        params = _params(fieldManager=FIELD_MANAGER, force="true", dryRun=dry)
+        params = given_params(fieldManager=FIELD_MANAGER, force="true", dryRun=dry)
         return self._client.call(
             "PATCH",
             path,
@@ -234,7 +237,7 @@ class ClusterApi:
             return self.apply(manifest) if found is None else found
 
         def write(wanted: Json) -> Json:
-            params = _params(fieldManager=FIELD_MANAGER)
+            params = {"fieldManager": FIELD_MANAGER}
             return self._client.call("PUT", path, send=wanted, params=params, expect=_OBJECT)
 
         name = manifest["metadata"]["name"]
@@ -242,11 +245,13 @@ class ClusterApi:
 
     def workflows(self) -> Sequence[Json]:
         """Return all Workflows."""
-        return _all(self._client, self._path("Workflow"))
+        return list_all(self._client, self._path("Workflow"), expect=_LIST)
 
     def config_maps(self, label: str) -> Sequence[Json]:
         """Return the config maps that have a label."""
-        return _all(self._client, self._path("ConfigMap", version="v1"), label, expect=_VERSIONS)
+        return list_all(
+            self._client, self._path("ConfigMap", version="v1"), label, expect=_VERSIONS
+        )
 
     def config_map(self, name: str) -> Json | None:
         """Return a config map; None if there is none."""
@@ -256,13 +261,13 @@ class ClusterApi:
     def put_config_map(self, found: Json) -> Json:
         """Put a config map in the place of the one of its name and version."""
         path = self._path("ConfigMap", found["metadata"]["name"], "v1")
-        params = _params(fieldManager=FIELD_MANAGER)
+        params = {"fieldManager": FIELD_MANAGER}
         return self._client.call("PUT", path, send=found, params=params, expect=_OBJECT)
 
     def nodes(self) -> Sequence[Json]:
         """Return the nodes of the cluster, which are in no namespace."""
         try:
-            return _all(self._client, "/api/v1/nodes", expect=_VERSIONS)
+            return list_all(self._client, "/api/v1/nodes", expect=_VERSIONS)
         except RestError as error:
             if error.code != 403:
                 raise
@@ -278,7 +283,7 @@ class ClusterApi:
 
     def cron_workflows(self, label: str) -> Sequence[Json]:
         """Return the CronWorkflows that have a label."""
-        return _all(self._client, self._path("CronWorkflow"), label)
+        return list_all(self._client, self._path("CronWorkflow"), label, expect=_LIST)
 
     def remove_cron_workflow(self, name: str, *, policy: str) -> None:
         """Delete a CronWorkflow; nothing happens if there is none."""
@@ -296,13 +301,13 @@ class ClusterApi:
             self._path(kind, name),
             send=patch,
             content_type=_MERGE,
-            params=_params(fieldManager=FIELD_MANAGER),
+            params={"fieldManager": FIELD_MANAGER},
             repeat=True,  # the same patch twice is the patch
             absent=[404],
             expect=_OBJECT,
         )
         if answer is None:
-            raise self._lost(name, kind)
+            raise lost(self, name, kind)
 
     def _path_of(self, manifest: Json) -> str:
         version, kind = manifest.get("apiVersion", ""), manifest.get("kind", "")
@@ -327,35 +332,10 @@ class ClusterApi:
         path = f"{root}{scope}/{_PLURALS[version, kind]}"
         return path if name is None else f"{path}/{name}"
 
-    def _lost(self, name: str, kind: str = "Workflow") -> LostRunError:
-        return LostRunError(
-            f"argo: there is no {kind} {name} in the namespace {self.namespace} of {self.address}: "
-            "it was deleted there, or never was"
-        )
-
     def _error(self, path: str, code: int | None, reason: str) -> RestError:
         return RestError(
             f"argo: the changes of {self.address}{path} ended: {reason}", code=code, reason=reason
         )
-
-
-def _all(
-    client: RestClient, path: str, selector: str | None = None, *, expect: Shape = _LIST
-) -> list[Json]:
-    """Return all objects of a path, or those of them that have labels, page by page."""
-    found: list[Json] = []
-    params = {**_params(labelSelector=selector), "limit": 100}
-    while True:
-        answer = client.call("GET", path, params=params, expect=expect)
-        found += answer.get("items") or ()
-        more = answer["metadata"].get("continue")
-        if not more:
-            return found
-        params["continue"] = more
-
-
-def _params(**given: str | None) -> dict[str, str | int | bool]:
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def _resumed(workflow: Json, node_id: str, entered: Mapping[str, str]) -> Json | None:

@@ -13,7 +13,16 @@ from couler.backends.argo.cluster_restart import refuse_running
 from couler.backends.argo.reset import PutBack, has_ended
 from couler.backends.argo.secrets import secret
 from couler.backends.argo.status_nodes import read_nodes
-from couler.backends.argo.workflow_api import PARENT_LABEL, Change
+from couler.backends.argo.workflow_api import (
+    IDLE_S,
+    LOG_IDLE_S,
+    PARENT_LABEL,
+    WATCH_S,
+    Change,
+    given_params,
+    list_all,
+    lost,
+)
 from couler.backends.remote import Json
 from couler.errors import ConfigurationError, LostRunError, RefusedError
 from couler.rest.answers import Shape, lacking
@@ -31,14 +40,6 @@ _LIST: Shape = {"metadata": dict, "items": {"metadata.name": str}}
 _ANY: Shape = {}
 """Any object."""
 
-_WATCH_S = 60
-"""How long a stream of changes lasts: a connection that has died unseen is noticed after it."""
-
-_IDLE_S = _WATCH_S + 15.0
-_LOG_IDLE_S = 600.0
-"""How long a process may write nothing before its log is asked for anew."""
-
-_PAGE = 100
 _OWN = "workflows.argoproj.io/"
 """What the names of Argo's own labels and annotations begin with."""
 _CLUSTER_WIDE = "ClusterWorkflowTemplate"
@@ -70,13 +71,13 @@ class ServerApi:
         """Return a Workflow."""
         found = self._client.call("GET", self._workflow(name), absent=[404], expect=_WORKFLOW)
         if found is None:
-            raise self._lost(name)
+            raise lost(self, name)
         return found
 
     def snapshot(self, name: str) -> tuple[Json, str]:
         """Return a Workflow, and the version after which changes can be asked for."""
         # The server lists from a copy of its own, which may know less than it gives by name.
-        params = _params(**_of_name(name), fields="metadata")
+        params = {**_of_name(name), "fields": "metadata"}
         listed = self._client.call("GET", self._workflows, params=params, expect=_ANY)
         metadata = listed.get("metadata")
         found = self.get(name)
@@ -88,24 +89,25 @@ class ServerApi:
     def watch(self, name: str, since: str) -> Iterator[Change]:
         """Yield a Workflow whenever it has changed."""
         path = f"/api/v1/workflow-events/{quote(self.namespace)}"
-        params = _params(
+        params = {
             **_of_name(name),
-            **{"listOptions.resourceVersion": since, "listOptions.timeoutSeconds": str(_WATCH_S)},
-        )
+            "listOptions.resourceVersion": since,
+            "listOptions.timeoutSeconds": str(WATCH_S),
+        }
         try:
-            for event in results(self._client, path, params, idle_s=_IDLE_S):
+            for event in results(self._client, path, params, idle_s=IDLE_S):
                 lacks = lacking(event, {"object.metadata.resourceVersion": str})
                 if lacks is not None:
                     raise self._no_change(path, lacks)
                 found = event["object"]
                 if event.get("type") == "DELETED":
-                    raise self._lost(name)
+                    raise lost(self, name)
                 version = found["metadata"]["resourceVersion"]
                 is_news = event.get("type") != "BOOKMARK" and self._is_newer(name, version)
                 yield Change(version, found if is_news else None)
         except RestError as error:
             if error.code == 404:
-                raise self._lost(name) from error
+                raise lost(self, name) from error
             raise
 
     def _no_change(self, path: str, lacks: str) -> RestError:
@@ -123,9 +125,8 @@ class ServerApi:
     def children(self, uid: str) -> Sequence[Json]:
         """Return the Workflows that one has made of its parts."""
         found: list[Json] = []
-        for one in _all(
-            self._client, self._workflows, f"{PARENT_LABEL}={uid}", fields="metadata,items.metadata"
-        ):
+        fields = "metadata,items.metadata"
+        for one in self._list(self._workflows, f"{PARENT_LABEL}={uid}", fields):
             try:
                 found.append(self.get(one["metadata"]["name"]))
             except LostRunError:  # it has gone meanwhile
@@ -218,14 +219,14 @@ class ServerApi:
             "PUT", path, send=sent, repeat=repeat, absent=[404], expect={"metadata": dict}
         )
         if answer is None:
-            raise self._lost(name)
+            raise lost(self, name)
         return answer
 
     # pods and other objects ------------------------------------------------------------------
 
     def logs(self, name: str, pod: str, container: str, *, follow: bool) -> Iterator[str]:
         """Yield the lines of a container of a pod."""
-        params = _params(
+        params = given_params(
             podName=pod,
             **{
                 "logOptions.container": container,
@@ -233,7 +234,7 @@ class ServerApi:
             },
         )
         path = f"{self._workflow(name)}/log"
-        for entry in results(self._client, path, params, idle_s=_LOG_IDLE_S):
+        for entry in results(self._client, path, params, idle_s=LOG_IDLE_S):
             yield entry.get("content") or ""
 
     def put_secret(self, name: str, entries: Mapping[str, str]) -> None:
@@ -287,11 +288,11 @@ class ServerApi:
 
     def cron_workflows(self, label: str) -> Sequence[Json]:
         """Return the CronWorkflows that have a label."""
-        return _all(self._client, self._crons, label)
+        return self._list(self._crons, label)
 
     def remove_cron_workflow(self, name: str, *, policy: str) -> None:
         """Delete a CronWorkflow; nothing happens if there is none."""
-        params = _params(**{"deleteOptions.propagationPolicy": policy})
+        params = {"deleteOptions.propagationPolicy": policy}
         self._client.call("DELETE", f"{self._crons}/{quote(name)}", params=params, absent=[404])
 
     def set_suspended(self, cron_workflow: str, suspended: bool) -> None:
@@ -300,7 +301,7 @@ class ServerApi:
         path = f"{self._crons}/{quote(cron_workflow)}/{action}"
         sent = {"name": cron_workflow, "namespace": self.namespace}
         if self._client.call("PUT", path, send=sent, absent=[404]) is None:
-            raise self._lost(cron_workflow, "CronWorkflow")
+            raise lost(self, cron_workflow, "CronWorkflow")
 
     # -----------------------------------------------------------------------------------------
 
@@ -312,30 +313,13 @@ class ServerApi:
     def _crons(self) -> str:
         return f"/api/v1/cron-workflows/{quote(self.namespace)}"
 
-    def _workflow(self, name: str) -> str:
-        return f"{self._workflows}/{quote(name)}"
-
-    def _lost(self, name: str, kind: str = "Workflow") -> LostRunError:
-        return LostRunError(
-            f"argo: there is no {kind} {name} in the namespace {self.namespace} of {self.address}: "
-            "it was deleted there, or never was"
+    def _list(self, path: str, label: str, fields: str | None = None) -> list[Json]:
+        return list_all(
+            self._client, path, label, expect=_LIST, prefix="listOptions.", fields=fields
         )
 
-
-def _all(client: RestClient, path: str, selector: str, *, fields: str | None = None) -> list[Json]:
-    """Return all objects of a path that have labels, page by page."""
-    found: list[Json] = []
-    params = _params(
-        fields=fields,
-        **{"listOptions.labelSelector": selector, "listOptions.limit": str(_PAGE)},
-    )
-    while True:
-        answer = client.call("GET", path, params=params, expect=_LIST)
-        found += answer.get("items") or ()
-        more = answer["metadata"].get("continue")
-        if not more:
-            return found
-        params["listOptions.continue"] = more
+    def _workflow(self, name: str) -> str:
+        return f"{self._workflows}/{quote(name)}"
 
 
 def _renewed(manifest: Json, found: Json) -> Json:
@@ -352,10 +336,6 @@ def _renewed(manifest: Json, found: Json) -> Json:
         metadata["ownerReferences"] = owners
     status = {"status": found["status"]} if "status" in found else {}
     return {**manifest, "metadata": metadata, **status}
-
-
-def _params(**given: str | None) -> dict[str, str | int | bool]:
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def _of_name(name: str) -> dict[str, str]:

@@ -6,9 +6,12 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from couler.backends.remote import Json
+from couler.errors import LostRunError
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.reset import PutBack
+    from couler.rest.answers import Shape
+    from couler.rest.client import RestClient
 
 RUN_LABEL = "couler/run"
 """Label of every workflow that is submitted here; its value is the name of the run."""
@@ -37,6 +40,13 @@ TEMPLATE_MARK = "couler/template"
 
 MAIN_CONTAINER = "main"
 """Name of the container of a pod that does the work of a step, unless the step names its own."""
+
+WATCH_S = 60
+"""How long a stream of changes lasts: a connection that has died unseen is noticed after it."""
+
+IDLE_S = WATCH_S + 15.0
+LOG_IDLE_S = 600.0
+"""How long a process may write nothing before its log is asked for anew."""
 
 
 class Change(t.NamedTuple):
@@ -140,3 +150,41 @@ class WorkflowApi(t.Protocol):
     def set_suspended(self, cron_workflow: str, suspended: bool) -> None:
         """Let a CronWorkflow begin no more runs, or begin them again."""
         ...
+
+
+def lost(api: WorkflowApi, name: str, kind: str = "Workflow") -> LostRunError:
+    """Return the error about an object that is not on the cluster."""
+    return LostRunError(
+        f"argo: there is no {kind} {name} in the namespace {api.namespace} of {api.address}: "
+        "it was deleted there, or never was"
+    )
+
+
+def given_params(**given: str | None) -> dict[str, str | int | bool]:
+    """Return the parameters of a call that have a value."""
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def list_all(
+    client: RestClient,
+    path: str,
+    selector: str | None = None,
+    *,
+    expect: Shape,
+    prefix: str = "",
+    fields: str | None = None,
+) -> list[Json]:
+    """Return all objects of a path, or those of them that have labels, page by page.
+
+    The names of the parameters begin with the prefix.
+    """
+    found: list[Json] = []
+    params = given_params(fields=fields, **{f"{prefix}labelSelector": selector})
+    params[f"{prefix}limit"] = 100
+    while True:
+        answer = client.call("GET", path, params=params, expect=expect)
+        found += answer.get("items") or ()
+        more = answer["metadata"].get("continue")
+        if not more:
+            return found
+        params[f"{prefix}continue"] = more

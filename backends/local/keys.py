@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 from couler.backends.local.locations.exchange import Files, bind_targets
-from couler.ir.cachekey import cache_key, definition_digest, text_digest
+from couler.ir.cachekey import cache_key, step_digests, text_digest
 from couler.ir.evaluation.keys import key_texts
 from couler.ir.evaluation.values import View
 from couler.ir.storage import Volume
@@ -20,9 +20,8 @@ class StepKeys:
     """The keys of the instances of steps that run something."""
 
     def __init__(self, volumes: Iterable[Volume], *, in_images: bool) -> None:
-        self._volumes = {volume.name: volume for volume in volumes}
+        self._digest = step_digests(volumes)
         self._in_images = in_images
-        self._digests: dict[int, tuple[Step, str]] = {}
 
     def of(self, step: Step, view: View, files: Files = NO_FILES) -> str:
         """Return the key of one instance, in hexadecimal."""
@@ -40,13 +39,6 @@ class StepKeys:
             key = text_digest(f"process/{key}")
         name = None if step.cache is None else step.cache.name
         return key if name is None else text_digest(f"{name}/{key}")
-
-    def _digest(self, step: Step) -> str:
-        """Return the digest of a step's definition, which its instances share."""
-        known = self._digests.get(id(step))
-        if known is None:  # the step is kept, so that no other has its number
-            self._digests[id(step)] = known = (step, definition_digest(step, self._volumes))
-        return known[1]
 
 
 def _content(text: str) -> str:

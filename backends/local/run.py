@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import socket
 import tempfile
@@ -45,6 +44,7 @@ from couler.backends.local.writing import explain_writing
 from couler.budget.courses import course_of
 from couler.budget.judging import Judge
 from couler.errors import ArtifactError, StateError
+from couler.ir.cachekey import text_digest
 from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.outputs import read_outside
 from couler.ir.evaluation.places import find_places
@@ -93,7 +93,7 @@ def begin(
     run = RunRecord(
         id=run_id,
         workflow=workflow.name,
-        workflow_digest=_digest(text),
+        workflow_digest=text_digest(text),
         engine=ENGINE,
         created=started,
         started=started,
@@ -135,7 +135,7 @@ def take_up(
     text = _text(workflow)
     with own_run(_folder(run, around)):
         hold_files(database, store, run.id, files)
-        again = replace(run, parameters=bound.to_record(), workflow_digest=_digest(text))
+        again = replace(run, parameters=bound.to_record(), workflow_digest=text_digest(text))
         work = _Work(
             *(workflow, text, again, around, database, store, interrupts, source_map), asked
         )
@@ -415,10 +415,6 @@ def _exchange(
 
 def _text(workflow: Workflow) -> str:
     return write_json(workflow, indent=None)  # indented takes five times as long
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _bind(

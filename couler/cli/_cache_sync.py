@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +12,7 @@ from couler.backends.remote import Connection, RemoteBackend
 from couler.backends.shared_entries import KeepsEntries
 from couler.cli._budget import PolicyType, SizeType, choose_policy
 from couler.cli._duration import DurationType
-from couler.cli._format import aligned, bytes_text, time_text
+from couler.cli._format import aligned, bytes_text, echo_json, time_text
 from couler.cli._runs import FORMATS, format_option, open_existing
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import NamedTarget, choose_target, connect_to, read_target
@@ -104,7 +103,7 @@ def _show(session: Session, report: SyncReport, dry_run: bool, format_: str | No
     """Print what was done; the reasons of what went are the output of the command."""
     if session.settings.choose("format", format_, FORMATS) == "json":
         told = {"schema_version": SCHEMA_VERSION, **_json(report, dry_run)}
-        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        echo_json(told)
         return
     rows = [
         (one.entry.key[:12], one.entry.place, bytes_text(one.size_bytes), one.reason)

@@ -15,7 +15,7 @@ import click
 
 from couler.cli._again import Again
 from couler.cli._events import STANDARD_OUTPUT, EventLog, open_events
-from couler.cli._format import seconds_text
+from couler.cli._format import echo_json, seconds_text
 from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli._session import Session
@@ -101,7 +101,7 @@ def _watch(
 
 def _show_outputs(result: RunResult, format_: str) -> None:
     if format_ == "json":
-        click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+        echo_json(result.to_json())
         return
     for name, value in result.outputs.items():
         click.echo(_output_text(name, value))

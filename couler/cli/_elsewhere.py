@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 import typing as t
@@ -15,6 +14,7 @@ import click
 
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
+from couler.cli._format import echo_json
 from couler.cli._progress import Tell, is_live, show_progress
 from couler.cli._session import Session
 from couler.cli._stopping import heeding_requests_to_end
@@ -203,7 +203,7 @@ def report_begun(session: Session, run: RunRecord, again: Again, format_: str) -
             "status": run.status,
             "place": None if run.place is None else dict(run.place),
         }
-        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
+        echo_json(tree)
     else:
         click.echo(run.id)
     where = run.engine if target is None else f"{target} ({run.engine})"

@@ -1,7 +1,8 @@
-"""Sizes, durations, times and tables, as people read them."""
+"""Sizes, durations, times and tables, as people read them, and JSON."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
@@ -50,6 +51,11 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
             cells.append(fill + cell if index in right else cell + fill)
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def echo_json(tree: object) -> None:
+    """Print a report as indented JSON."""
+    click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
 
 
 def _width(cell: str) -> int:

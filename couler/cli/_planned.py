@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from couler import stages
-from couler.cli._format import aligned
+from couler.cli._format import aligned, echo_json
 from couler.cli._rows import COLOURS
 from couler.cli._session import Session
 from couler.ir.evaluation.places import covers
@@ -96,7 +95,7 @@ def show_plan(
             for step in planned
         ]
         tree = {"schema_version": stages.SCHEMA_VERSION, "run": run, "steps": steps}
-        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
+        echo_json(tree)
         return
     colours = {**COLOURS, "runs": "cyan"}
     rows = [

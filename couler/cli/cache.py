@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -15,7 +14,7 @@ from couler.budget.judging import Budget, Judge
 from couler.cli import _cache_sync
 from couler.cli._budget import AskedBudget, budget_options
 from couler.cli._duration import DurationType
-from couler.cli._format import aligned, bytes_text, minute_text, seconds_text, time_text
+from couler.cli._format import aligned, bytes_text, echo_json, minute_text, seconds_text, time_text
 from couler.cli._runs import FORMATS, format_option, open_home
 from couler.cli._session import Session, pass_session, session_options
 from couler.ir.wording import counted
@@ -83,7 +82,12 @@ def ls(
             entries = [entry for entry in entries if entry.key in worths]
             entries.sort(key=lambda entry: (worths[entry.key], entry.used))
     if session.settings.choose("format", format_, FORMATS) == "json":
-        _echo_json({"entries": [_entry_json(entry, worths) for entry in entries]})
+        echo_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "entries": [_entry_json(entry, worths) for entry in entries],
+            }
+        )
         return
     if not entries:
         session.info("there is no entry")
@@ -114,7 +118,7 @@ def stats(session: Session, asked: AskedBudget, format_: str | None) -> None:
             "run_budget_bytes": budget.run_bytes,
             "policy": budget.name,
         }
-        _echo_json({**limits, **found._asdict(), **held._asdict()})
+        echo_json({"schema_version": SCHEMA_VERSION, **limits, **found._asdict(), **held._asdict()})
         return
     click.echo(f"entries   {found.entries}, of which {found.pinned} pinned")
     click.echo(f"size      {bytes_text(found.size_bytes)}")
@@ -191,7 +195,7 @@ def gc(
         pinned_bytes = stats_of_cache(database).pinned_bytes
     if session.settings.choose("format", format_, FORMATS) == "json":
         told = {"dry_run": dry_run, **_cleaned_json(cleaned), "pinned_bytes": pinned_bytes}
-        _echo_json(told)
+        echo_json({"schema_version": SCHEMA_VERSION, **told})
         return
     for line in _told(cleaned, budget, dry_run):
         click.echo(line)
@@ -412,11 +416,6 @@ def _told(cleaned: Cleaned, budget: Budget, dry_run: bool) -> t.Iterator[str]:
     yield f"{verb} {counted(cleaned.objects, 'file')} ({bytes_text(cleaned.size_bytes)})"
     if cleaned.waiting:
         yield f"{counted(cleaned.waiting, 'file')} more can go when the runs under way have ended"
-
-
-def _echo_json(tree: dict[str, object]) -> None:
-    told = {"schema_version": SCHEMA_VERSION, **tree}
-    click.echo(json.dumps(told, ensure_ascii=False, indent=2))
 
 
 command.add_command(_cache_sync.command, "sync")

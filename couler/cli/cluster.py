@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from pathlib import Path
 
 import click
 
-from couler.cli._format import aligned
+from couler.cli._format import aligned, echo_json
 from couler.cli._options import engine_option, find_cluster_file, target_option
 from couler.cli._runs import FORMATS, format_option, history_of, home_option
 from couler.cli._session import Session, pass_session, session_options
@@ -50,7 +49,7 @@ def show(session: Session, file: Path | None, format_: str | None) -> None:
     found = _described(session, file)
     cluster = read_cluster_file(found)
     if session.settings.choose("format", format_, FORMATS) == "json":
-        _echo_json({"file": str(found), **cluster_json(cluster)})
+        echo_json({"schema_version": SCHEMA_VERSION, "file": str(found), **cluster_json(cluster)})
         return
     show_cluster(session, cluster)
     session.info(totals(cluster))
@@ -93,7 +92,13 @@ def speeds(
     rows = speed_rows(cluster, learned)
     chosen = session.settings.choose("format", format_, SPEED_FORMATS)
     if chosen == "json":
-        _echo_json({"file": str(found), "speeds": [row.to_json() for row in rows]})
+        echo_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "file": str(found),
+                "speeds": [row.to_json() for row in rows],
+            }
+        )
         return
     if not rows:
         session.info("no speeds are stated, and no earlier run has shown any on these machines")
@@ -171,7 +176,7 @@ def schema() -> None:
     """Print the JSON schema of cluster.yaml, for editors."""
     from couler.cluster.tables import json_schema
 
-    click.echo(json.dumps(json_schema(), ensure_ascii=False, indent=2))
+    echo_json(json_schema())
 
 
 def _described(session: Session, file: Path | None) -> Path:
@@ -248,8 +253,3 @@ def _write(session: Session, text: str, file: Path | None) -> None:
     except OSError as error:
         raise ConfigurationError(f"-o {file} cannot be written: {error.strerror}") from error
     session.info(f"wrote {file}")
-
-
-def _echo_json(tree: dict[str, object]) -> None:
-    told = {"schema_version": SCHEMA_VERSION, **tree}
-    click.echo(json.dumps(told, ensure_ascii=False, indent=2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import typing as t
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ import click
 
 from couler.backends.base import Backend, Ignored, Lowered, Native, Support, Target, Unsupported
 from couler.backends.registry import backend_names, get_backend
+from couler.cli._format import echo_json
 from couler.cli._session import Session, pass_session, session_options
 from couler.ir.features import Feature
 from couler.stages import SCHEMA_VERSION
@@ -36,7 +36,7 @@ def command(session: Session, names: tuple[str, ...], format_: str | None) -> No
     table = {backend.name: backend.capabilities(Target()) for backend in backends}
     format_ = session.settings.choose("format", format_, FORMATS)
     if format_ == "json":
-        click.echo(json.dumps(_json(backends, table), ensure_ascii=False, indent=2))
+        echo_json(_json(backends, table))
     elif format_ == "markdown":
         click.echo(_markdown(table))
     else:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import typing as t
 from itertools import groupby
 
 import click
 
-from couler.cli._format import aligned
+from couler.cli._format import aligned, echo_json
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.failures import PATTERNS, Pattern, explain, passing_pattern, recognise
@@ -48,7 +47,9 @@ def ls(session: Session, format_: str | None) -> None:
     """
     format_ = session.settings.choose("format", format_, LIST_FORMATS)
     if format_ == "json":
-        _echo_json({"failures": [_json(pattern) for pattern in PATTERNS]})
+        echo_json(
+            {"schema_version": SCHEMA_VERSION, "failures": [_json(pattern) for pattern in PATTERNS]}
+        )
     elif format_ == "markdown":
         click.echo(_markdown())
     elif format_ == "argo":
@@ -84,8 +85,11 @@ def explain_command(
         text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     match = recognise(text, log=text, exit_code=exit_code, http_status=http_status, reason=reason)
     if session.settings.choose("format", format_, FORMATS) == "json":
-        _echo_json(
-            {"failure": None if match is None else {**_json(match.pattern), "line": match.line}}
+        echo_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "failure": None if match is None else {**_json(match.pattern), "line": match.line},
+            }
         )
     elif match is not None:
         click.echo(explain(match))
@@ -154,8 +158,3 @@ def _code(text: str) -> str:
     """Return text as code, whatever is in it."""
     fence = "``" if "`" in text else "`"
     return f"{fence}{text.strip()}{fence}"
-
-
-def _echo_json(report: dict[str, t.Any]) -> None:
-    report = {"schema_version": SCHEMA_VERSION, **report}
-    click.echo(json.dumps(report, ensure_ascii=False, indent=2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ from itertools import islice
 import click
 
 from couler.cli._elsewhere import ask, target_name
-from couler.cli._format import aligned, minute_text, seconds_text, time_text
+from couler.cli._format import aligned, echo_json, minute_text, seconds_text, time_text
 from couler.cli._options import EngineType
 from couler.cli._rows import COLOURS
 from couler.cli._runs import FORMATS, format_option, home_option, open_home
@@ -82,7 +81,7 @@ def _show(
 ) -> None:
     if session.settings.choose("format", format_, FORMATS) == "json":
         tree = {"schema_version": SCHEMA_VERSION, "runs": [_json(*found) for found in runs]}
-        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
+        echo_json(tree)
         return
     if not runs:
         session.info("there is no such run")

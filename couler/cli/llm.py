@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from couler.cli._format import aligned
+from couler.cli._format import aligned, echo_json
 from couler.cli._llm import LlmFlags, found_settings, llm_options, log_folder, opened_model
 from couler.cli._runs import FORMATS, format_option, home_option
 from couler.cli._session import Session, pass_session, session_options
@@ -47,7 +47,7 @@ def check(session: Session, llm: LlmFlags, format_: str | None) -> None:
             "settings": settings_json(found),
             **outcome.to_json(),
         }
-        click.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        echo_json(report)
         return
     for line in outcome.lines(found.settings):
         click.echo(line)

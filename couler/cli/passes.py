@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from itertools import groupby
 
 import click
 
-from couler.cli._format import aligned
+from couler.cli._format import aligned, echo_json
 from couler.cli._options import PassType
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
@@ -36,7 +35,7 @@ def command(session: Session, names: tuple[str, ...], format_: str | None) -> No
     if session.settings.choose("format", format_, FORMATS) == "json":
         listed = [{**one.to_json(), "is_default": one.name in usual} for one in found]
         tree = {"schema_version": SCHEMA_VERSION, "passes": listed}
-        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
+        echo_json(tree)
     elif names:
         for number, one in enumerate(found):
             if number:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import typing as t
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import click
 
 from couler import stages
 from couler.backends.remote import Connection, Scheduled, Scheduling
-from couler.cli._format import aligned, minute_text, time_text
+from couler.cli._format import aligned, echo_json, minute_text, time_text
 from couler.cli._load import Source, load
 from couler.cli._options import (
     PassFlags,
@@ -131,7 +130,14 @@ def put(
             error.add_note("-p NAME=VALUE gives its runs a value without a default")
         raise
     if format_ == "json":
-        _echo_json({**_head(connection), **_json(found), "place": dict(found.place)})
+        echo_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                **_head(connection),
+                **_json(found),
+                "place": dict(found.place),
+            }
+        )
     else:
         click.echo(found.name)
     flags = [
@@ -158,7 +164,13 @@ def ls(
     connection, remote = _connected(session, engine, target_name, namespace)
     found = remote.schedules()
     if session.settings.choose("format", format_, FORMATS) == "json":
-        _echo_json({**_head(connection), "schedules": [_json(one) for one in found]})
+        echo_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                **_head(connection),
+                "schedules": [_json(one) for one in found],
+            }
+        )
         return
     if not found:
         session.info(f"there is no schedule at {_where(connection)}")
@@ -302,8 +314,3 @@ def _json(found: Scheduled) -> dict[str, t.Any]:
         "next": None if found.next is None else time_text(found.next),
         "message": found.message,
     }
-
-
-def _echo_json(tree: dict[str, t.Any]) -> None:
-    told = {"schema_version": SCHEMA_VERSION, **tree}
-    click.echo(json.dumps(told, ensure_ascii=False, indent=2))

@@ -14,7 +14,7 @@ import click
 
 from couler.cli._again import Again
 from couler.cli._elsewhere import ask, follow_shown, target_name
-from couler.cli._format import aligned, bytes_text, seconds_text
+from couler.cli._format import aligned, bytes_text, echo_json, seconds_text
 from couler.cli._rows import COLOURS, LEGEND, Row, live_table, mark_of
 from couler.cli._running import home_flag
 from couler.cli._runs import FORMATS, format_option, home_option, open_home, run_argument
@@ -59,7 +59,7 @@ def command(
                 _, fault = ask(session, record, database, found)
             snapshot = take_snapshot(database, found, record.id)
     if format_ == "json":
-        click.echo(json.dumps(snapshot.to_json(), ensure_ascii=False, indent=2))
+        echo_json(snapshot.to_json())
     else:
         for line in _lines(session, snapshot, again, all_=all_):
             click.echo(line)

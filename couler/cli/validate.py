@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import typing as t
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ import click
 
 from couler.backends.base import Target
 from couler.cli._diagnostics import text_lines
+from couler.cli._format import echo_json
 from couler.cli._load import Source, load
 from couler.cli._options import (
     EngineType,
@@ -206,7 +206,7 @@ def _report_json(_session: Session, findings: Findings) -> None:
         "seconds": round(findings.seconds, 3),
         "diagnostics": [one.to_json() for one in findings.diagnostics],
     }
-    click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
+    echo_json(tree)
 
 
 def _report_github(session: Session, findings: Findings) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 import typing as t
 from itertools import groupby
 
 import click
 
-from couler.cli._format import aligned
+from couler.cli._format import aligned, echo_json
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.stages import SCHEMA_VERSION
@@ -40,7 +39,12 @@ def ls(session: Session, format_: str | None) -> None:
 
     steps = [(get_step(name), origin(name)) for name in step_names()]
     if session.settings.choose("format", format_, FORMATS) == "json":
-        _echo_json({"steps": [_head(step, source) for step, source in steps]})
+        echo_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "steps": [_head(step, source) for step, source in steps],
+            }
+        )
         return
     rows = [(step.name, step.version, source, step.summary) for step, source in steps]
     for line in aligned((("name", "version", "from", "summary"), *rows)):
@@ -63,7 +67,7 @@ def show(session: Session, name: str, format_: str | None) -> None:
     if session.settings.choose("format", format_, FORMATS) == "json":
         parameters = step.parameters.schema()
         rest = {"parameters": parameters, "returns": step.returns, "example": step.example}
-        _echo_json({**_head(step, source), **rest})
+        echo_json({"schema_version": SCHEMA_VERSION, **_head(step, source), **rest})
         return
     click.echo(f"{step.name} {step.version}, of {source}")
     click.echo(step.summary)
@@ -96,8 +100,3 @@ def _head(step: ZooStep[..., t.Any], source: str) -> dict[str, t.Any]:
         "summary": step.summary,
         "distribution": source,
     }
-
-
-def _echo_json(tree: dict[str, t.Any]) -> None:
-    told = {"schema_version": SCHEMA_VERSION, **tree}
-    click.echo(json.dumps(told, ensure_ascii=False, indent=2))

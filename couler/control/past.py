@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from couler.ir import workflow as ir
-from couler.ir.cachekey import cache_key, definition_digest, text_digest
+from couler.ir.cachekey import cache_key, step_digests, text_digest
 from couler.ir.evaluation.instances import Instance, readable_defaults
 from couler.ir.evaluation.iteration import foreach_items
 from couler.ir.evaluation.keys import key_texts
@@ -69,8 +69,7 @@ class Keys:
     """The keys of the instances of a workflow's steps."""
 
     def __init__(self, volumes: Iterable[Volume]) -> None:
-        self._volumes = {volume.name: volume for volume in volumes}
-        self._digests: dict[int, tuple[ir.Step, str]] = {}
+        self._digest = step_digests(volumes)
 
     def of(self, step: ir.Step, view: View) -> str:
         """Return the key of one instance, in hexadecimal."""
@@ -85,12 +84,6 @@ class Keys:
             return text_digest(f"unknown/{cache_key(digest, key_texts(step, with_tokens(view)))}")
         except VALUE_ERRORS:  # a part of what is unknown
             raise unknown from None
-
-    def _digest(self, step: ir.Step) -> str:
-        known = self._digests.get(id(step))
-        if known is None:  # the step is kept, so that no other has its number
-            self._digests[id(step)] = known = (step, definition_digest(step, self._volumes))
-        return known[1]
 
 
 def recorded_outputs(instance: Instance, record: StepRecord, names: Collection[str]) -> Outputs:

@@ -32,11 +32,11 @@ class Model(t.Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LogisticRegression:
-    """Logistic regression, fitted by an iterative solver."""
+class _LinearModel:
+    """A linear model, fitted by an iterative solver."""
 
     iterations: int = 100
-    kind: t.ClassVar[str] = "logistic-regression"
+    kind: t.ClassVar[str]
 
     def __post_init__(self) -> None:
         _check_counts(self.kind, iterations=self.iterations)
@@ -52,6 +52,13 @@ class LogisticRegression:
         """Return the operations of predicting: see `Model`."""
         _check(self.kind, variant, samples, features, trained_on)
         return float(samples * features)
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticRegression(_LinearModel):
+    """Logistic regression, fitted by an iterative solver."""
+
+    kind: t.ClassVar[str] = "logistic-regression"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,26 +150,10 @@ class RandomForest:
 
 
 @dataclass(frozen=True, slots=True)
-class LinearSvm:
+class LinearSvm(_LinearModel):
     """A support vector machine without a kernel."""
 
-    iterations: int = 100
     kind: t.ClassVar[str] = "linear-svm"
-
-    def __post_init__(self) -> None:
-        _check_counts(self.kind, iterations=self.iterations)
-
-    def training(self, samples: int, features: int, *, variant: Variant = "paper") -> float:
-        """Return the operations of training: see `Model`."""
-        _check(self.kind, variant, samples, features)
-        return float(samples * features * self.iterations)
-
-    def evaluation(
-        self, samples: int, features: int, *, trained_on: int, variant: Variant = "paper"
-    ) -> float:
-        """Return the operations of predicting: see `Model`."""
-        _check(self.kind, variant, samples, features, trained_on)
-        return float(samples * features)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.quantity import parse_quantity
+from couler.options import default_of
 from couler.options.text import PluginText, RawValue
 
 _SIZE = re.compile(r"(?P<number>[\d_]+(?:\.\d+)?)\s*(?P<unit>[kKMGTP]i?)?B?", flags=re.ASCII)
@@ -58,7 +59,7 @@ def options_of_class(factory: t.Any) -> tuple[Option, ...]:
         return ()
     hints = t.get_type_hints(factory)
     return tuple(
-        Option(field.name, hints[field.name], _default(field))
+        Option(field.name, hints[field.name], default_of(field))
         for field in dataclasses.fields(factory)
         if field.init
     )
@@ -79,12 +80,6 @@ def convert_options(factory: object, parsed: PluginText) -> dict[str, t.Any]:
         except _WrongValueError as error:
             raise parsed.complaint(error.position, f"{name} {error}") from error
     return values
-
-
-def _default(field: dataclasses.Field[t.Any]) -> t.Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
 
 
 def _convert(raw: RawValue, annotation: t.Any, *, is_size: bool) -> t.Any:

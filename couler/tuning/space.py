@@ -16,6 +16,7 @@ from couler.config_files import Table
 from couler.errors import TuningError
 from couler.ir.base import FrozenDict, Json, JsonMap
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.wire import is_same
 from couler.tuning.reading import parse_sheet, read_text
 
 Candidates: t.TypeAlias = t.Literal["given", "grid", "random", "proposed"]
@@ -83,7 +84,7 @@ class Parameter(Table):
     def problem(self, value: object) -> str | None:
         """Return why something is no value of this one, to be read after its name; or None."""
         if self.values is not None:
-            if any(_same(value, one) for one in self.values):
+            if any(is_same(value, one) for one in self.values):
                 return None
             known = ", ".join(_shown(one) for one in self.values)
             return f"is {short(value)}; it is one of {known:.300}"
@@ -101,7 +102,7 @@ class Parameter(Table):
     def exact(self, value: t.Any) -> t.Any:
         """Return a right value as the space has it: 3 for 3.0 of an int."""
         if self.values is not None:
-            return next(one for one in self.values if _same(value, one))
+            return next(one for one in self.values if is_same(value, one))
         return int(value) if self.type == "int" else float(value)
 
     def draw(self, chance: random.Random) -> t.Any:
@@ -267,7 +268,7 @@ class SearchSpace(Table):
 
     def _is_there(self, one: Parameter, setting: Setting) -> bool:
         return all(
-            name in setting and any(_same(setting[name], value) for value in wanted)
+            name in setting and any(is_same(setting[name], value) for value in wanted)
             for name, wanted in one.when.items()
         )
 
@@ -275,13 +276,6 @@ class SearchSpace(Table):
 def key_of(setting: Setting) -> str:
     """Return a text that is the same for the same candidate."""
     return json.dumps(setting, sort_keys=True, default=list)
-
-
-def _same(one: object, other: object) -> bool:
-    """Return whether two values are one: True is not 1, but 1.0 is, and lists are tuples."""
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
 def short(value: object) -> str:
@@ -296,7 +290,7 @@ def _shown(value: object) -> str:
 
 
 def _first_double(values: Sequence[object]) -> tuple[object] | None:
-    """Return the first value that was there before, by `_same`; in a tuple, since None is one."""
+    """Return the first value that was there before, by `is_same`; in a tuple, since None is one."""
     seen: set[str] = set()
     for one in values:
         key = json.dumps(_canonical(one), sort_keys=True)
@@ -307,7 +301,7 @@ def _first_double(values: Sequence[object]) -> tuple[object] | None:
 
 
 def _canonical(value: t.Any) -> t.Any:
-    """Return a value that is written in one way, as `_same` compares: 1 for 1.0."""
+    """Return a value that is written in one way, as `is_same` compares: 1 for 1.0."""
     if isinstance(value, Mapping):
         return {key: _canonical(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -6,7 +6,6 @@ import itertools
 import re
 import typing as t
 from collections.abc import Iterable, Mapping
-from functools import partial
 
 from couler.ir.actions import ContainerSet
 from couler.ir.diagnostics import Diagnostic
@@ -80,12 +79,7 @@ def _check_names(view: ScopeView, parts: Mapping[str, Part]) -> None:
             if given is None or given in seen:
                 continue
             seen.add(given)
-            report = partial(_add, view, view.steps[name])
-            check_label_name(given, "part", report)
-
-
-def _add(view: ScopeView, step: Step, code: str, message: str) -> None:
-    view.add(code, step, message)
+            check_label_name(given, "part", view.adder(view.steps[name]))
 
 
 def _check_nesting(view: ScopeView, parts: Mapping[str, Part]) -> None:

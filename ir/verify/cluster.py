@@ -55,9 +55,7 @@ def _check_cycle(view: ScopeView, step: Step, action: ContainerSet) -> None:
 
 def check_template_call(view: ScopeView, step: Step, action: TemplateCall) -> None:
     """Check the names of a template that exists elsewhere."""
-
-    def add(code: str, message: str) -> None:
-        view.add(code, step, message)
+    add = view.adder(step)
 
     check_object_name(action.collection, "collection of templates", add)
     if _TEMPLATE.fullmatch(action.template) is None:

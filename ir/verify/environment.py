@@ -130,8 +130,7 @@ def _check_key(key: SecretKey | ConfigKey, what: str, add: Add) -> None:
 
 
 def _check_env_from(view: ScopeView, step: Step, source: EnvFrom) -> None:
-    def add(code: str, message: str) -> None:
-        view.add(code, step, message)
+    add = view.adder(step)
 
     if (source.secret is None) == (source.config_map is None):
         has = "has both" if source.secret is not None else "has neither"
@@ -148,8 +147,7 @@ def check_paths(view: ScopeView, step: Step) -> None:
     """Check the paths at which a step finds volumes and files."""
     taken = check_mounts(view, step, step.mounts)
 
-    def add(code: str, message: str) -> None:
-        view.add(code, step, message)
+    add = view.adder(step)
 
     for given in step.inputs:
         if given.path is not None:
@@ -161,8 +159,7 @@ def check_mounts(view: ScopeView, step: Step, mounts: Iterable[Mount]) -> dict[s
     known = {volume.name: volume for volume in view.workflow.volumes}
     taken: dict[str, str] = {}
 
-    def add(code: str, message: str) -> None:
-        view.add(code, step, message)
+    add = view.adder(step)
 
     for mount in mounts:
         if mount.volume not in known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from couler.ir.conditions import Condition
 from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
@@ -92,6 +92,10 @@ class ScopeView:
     def add_to_scope(self, code: str, message: str) -> None:
         """Report an error of the scope as a whole."""
         self.add(code, None, message)
+
+    def adder(self, step: Step) -> Callable[[str, str], None]:
+        """Return a function that reports an error of a step: its code and message."""
+        return lambda code, message: self.add(code, step, message)
 
     def add(
         self,

@@ -263,9 +263,7 @@ def check_lock_name(name: str, what: str, add: Add) -> None:
 
 def check_step_locks(view: ScopeView, step: Step) -> None:
     """Check the locks of a step: their names, and that the workflow does not hold one of them."""
-
-    def add(code: str, message: str) -> None:
-        view.add(code, step, message)
+    add = view.adder(step)
 
     locks = locks_of(step)
     check_locks(locks, add)

@@ -14,7 +14,7 @@ from couler.ir.policies import Profile
 from couler.ir.rewrite import map_scopes
 from couler.ir.values import Literal, ParamRef
 from couler.ir.walk import Scope, scopes
-from couler.ir.wire import ValueType, is_file, matches
+from couler.ir.wire import ValueType, is_file, is_same, matches
 from couler.ir.workflow import Input, Script, Step, Workflow
 from couler.optimizers.base import PassContext, TunedParameters
 
@@ -139,7 +139,7 @@ class Tune:
             if old is not None and kept is not None:
                 if isinstance(old.value, Literal):
                     held[parameter] = old.value.value
-                if parameter not in held or not _same(held[parameter], value):
+                if parameter not in held or not is_same(held[parameter], value):
                     mixed.append(parameter)
                 context.explain(f"{parameter} stays: {kept}.", step=path)
                 continue
@@ -236,19 +236,12 @@ def _arguments(step: Step) -> Iterator[str]:
 def _broken(condition: Mapping[str, Sequence[t.Any]], held: Mapping[str, t.Any]) -> str | None:
     """Return why a parameter is not there with what the step has, or None."""
     for other, wanted in condition.items():
-        if other in held and any(_same(held[other], one) for one in wanted):
+        if other in held and any(is_same(held[other], one) for one in wanted):
             continue
         told = ", ".join(map(_text, wanted))
         has = _text(held[other]) if other in held else "not known before the run, or not there"
         return f"it is only there when {other} is one of {told}, and {other} is {has}"
     return None
-
-
-def _same(one: object, other: object) -> bool:
-    """Return whether two values are one, as search spaces have it: True is not 1, but 1.0 is."""
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
 def _profile(step: Step, path: str, context: PassContext) -> Profile | None:
