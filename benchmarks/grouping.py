@@ -42,12 +42,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from workloads import fibonacci_runs, pipelines
+from workloads.grouping_simulation import Platform, simulate
 from workloads.options import Options
 
 from couler.errors import ConfigurationError, CoulerError
 from couler.optimizers.grouping.methods import group_operators
 from couler.optimizers.grouping.problem import CONNECTION, Costs, Group, Grouping, Image, Problem
-from couler.optimizers.grouping.simulation import Platform, simulate
 from couler.optimizers.grouping.solution import (
     Solution,
     is_acyclic,

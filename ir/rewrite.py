@@ -47,11 +47,6 @@ def map_scopes(workflow: Workflow, change: Callable[[Scope], tuple[Step, ...]]) 
     return workflow.model_copy(update=update) if update else workflow
 
 
-def map_steps(workflow: Workflow, change: Callable[[Step], Step]) -> Workflow:
-    """Return a workflow with its steps replaced one by one, those of groups before the group."""
-    return map_scopes(workflow, lambda scope: tuple(change(step) for step in scope.steps))
-
-
 def map_values(step: Step, change: Callable[[Value], Value]) -> Step:
     """Return a step with the values that it reads in its own scope replaced."""
     made = _map_node(step, change)

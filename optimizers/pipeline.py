@@ -238,11 +238,6 @@ def pass_names() -> tuple[str, ...]:
     return _PASSES.names()
 
 
-def get_pass(name: str, **options: object) -> Pass:
-    """Load a pass and set its options."""
-    return _PASSES.get(name, **options)
-
-
 def read_pass(text: str) -> Pass:
     """Load the pass that a text names, with the options that it gives."""
     return _PASSES.read(text)

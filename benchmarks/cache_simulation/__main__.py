@@ -17,7 +17,9 @@ import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.cache_simulation.artifact_graph import artifact_graph
 from benchmarks.cache_simulation.comparison import Comparison, compare
+from benchmarks.cache_simulation.known_lists import steps_of_unknown_items
 from benchmarks.cache_simulation.machine import Machine, Misses, Storage
 from benchmarks.cache_simulation.report import Report
 from benchmarks.cache_simulation.wfformat import is_wfformat, read_wfformat
@@ -32,9 +34,7 @@ from couler.ir.quantity import parse_bytes
 from couler.ir.walk import steps_by_path
 from couler.ir.wording import counted
 from couler.ir.workflow import Group, Step, Workflow
-from couler.optimizers.artifact_graph import artifact_graph
 from couler.optimizers.durations import known_seconds
-from couler.optimizers.known_lists import steps_of_unknown_items
 from couler.stages.checks import refuse_errors
 
 SCHEMA_VERSION = 1

@@ -27,17 +27,6 @@ DEFAULT_WORKERS = 8
 """How many jobs run at a time where nobody says it."""
 
 
-def start_order(
-    graph: ArtifactGraph,
-    workers: int | None = DEFAULT_WORKERS,
-    seconds: Sequence[float] | None = None,
-) -> tuple[int, ...]:
-    """Return all jobs in the order in which a list schedule starts them."""
-    # R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
-    # Mathematics 17(2), 1969.
-    return RunSchedule(graph, workers, seconds).remaining()
-
-
 class RunSchedule:
     """In which order the jobs of a run will start, foretold anew as it goes on."""
 
@@ -84,7 +73,9 @@ class RunSchedule:
                 self._ready[after] = None
 
     def remaining(self) -> tuple[int, ...]:
-        """Return the jobs that have not started, in the order in which they will."""
+        """Return the jobs that have not started, in the order in which a list schedule does."""
+        # R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
+        # Mathematics 17(2), 1969.
         waits_for = self._waits_for.copy()
         ready = deque(self._ready)
         now = self._now

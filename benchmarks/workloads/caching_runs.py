@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.cache_simulation import GovernedCache, Machine, Report, Storage, simulate
+from benchmarks.cache_simulation.artifact_graph import artifact_graph
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.none import KeepNone
 from couler.caching.policy import CachePolicy
 from couler.caching.registry import read_policy
-from couler.optimizers.artifact_graph import artifact_graph
 from workloads import bounds, scenarios
 from workloads.clairvoyant import Belady
 

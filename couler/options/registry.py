@@ -40,11 +40,6 @@ class PluginKind(t.Generic[P]):
         """Return the names of the installed plugins, sorted; none is loaded."""
         return tuple(find_plugins(self.group))
 
-    def get(self, name: str, **options: object) -> P:
-        """Load a plugin and set its options."""
-        entry = self._find(name, name)
-        return self._make(entry, _factory_of(entry, self.what), options)
-
     def read(self, text: str) -> P:
         """Load the plugin that a text names, with the options that it gives."""
         from couler.options.text import parse_plugin
@@ -69,7 +64,7 @@ class PluginKind(t.Generic[P]):
         """Load a plugin of Couler's own with its default options, without looking at others."""
         entry = find_own_plugin(self.group, name)
         if entry is None:
-            return self.get(name)
+            return self.read(name)
         return self._make(entry, _factory_of(entry, self.what), {})
 
     def load_class(self, name: str) -> tuple[EntryPoint, PluginFactory, tuple[Option, ...]]:

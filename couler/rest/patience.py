@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-import typing as t
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -59,7 +58,3 @@ class Waits:
         self.count += 1
         self._sleep(wait)
         return True
-
-
-IMPATIENT: t.Final = Patience(first_s=0.0, cap_s=0.0, total_s=0.0)
-"""Gives up at once."""

@@ -254,37 +254,6 @@ def closed_sets(
     return _Search(graph, among, read, _Below(graph, apart)).run()
 
 
-def is_closed(
-    graph: Graph,
-    members: Sequence[str],
-    read: frozenset[str],
-    apart: frozenset[str] = frozenset(),
-) -> bool:
-    """Return whether a set of steps, given in a topological order, is closed."""
-    inside = set(members)
-    shown = [
-        name for name in members if name in read or not inside.issuperset(graph.successors[name])
-    ]
-    stops = [name for name in members if inside.isdisjoint(graph.successors[name])]
-    if shown and len(stops) > 1:
-        return False
-    if shown:
-        below = _Below(graph, apart).of(stops[0])
-        for name in shown:
-            if name == stops[0]:
-                continue
-            if name in read or not below.issuperset(set(graph.successors[name]) - inside):
-                return False
-    waits = frozenset(
-        before for name in members for before in graph.predecessors[name] if before not in inside
-    )
-    found: set[str] = set()
-    for name in members:
-        if _enters(graph, name, waits, found):
-            found.add(name)
-    return found == inside
-
-
 class _Below:
     """Finds the steps that run only if another one has succeeded, as they wait for that."""
 
@@ -397,12 +366,3 @@ class _Search:
             if len(kept) == len(inside):
                 return sorted(kept, key=self.place.__getitem__)
             among, first = kept, [name for name in first if name in kept]
-
-
-def _enters(graph: Graph, name: str, waits: frozenset[str], found: set[str]) -> bool:
-    """Return whether a step waits for all of some, by itself or through those found so far."""
-    befores = graph.predecessors[name]
-    if set(befores) == waits:
-        return True
-    is_behind = any(one in found for one in befores)
-    return is_behind and all(one in found or one in waits for one in befores)

@@ -266,23 +266,6 @@ def whole(value: float, scale: int) -> int:
     return round(value * scale)
 
 
-def read_plan(text: str) -> Plan:
-    r"""Read a plan as planners print it: an action in parentheses a line, `;` for comments."""
-    actions, wrong = [], []
-    for number, line in enumerate(text.splitlines(), 1):
-        bare = line.partition(";")[0].strip()
-        if not bare:
-            continue
-        found = re.fullmatch(r"(?:[\d.]+:\s*)?\(\s*([^()]+?)\s*\)(?:\s*\[[\d.]*\])?", bare)
-        if found is None:
-            wrong.append(f"line {number} is no action: {bare}")
-        else:
-            actions.append(tuple(found[1].lower().split()))
-    if wrong:
-        raise GroupingError("this is no plan", wrong)
-    return tuple(actions)
-
-
 def grouping_of_plan(problem: Problem, plan: Sequence[Sequence[str]]) -> Grouping:
     """Return the grouping that a plan makes; in batch mode what waits in a circle is split."""
     members: dict[int, list[int]] = {}

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.ir.conditions import And, Compare, Condition, Not, Or, operands
-from couler.ir.evaluation.values import VALUE_ERRORS, View, holds
+from couler.ir.evaluation.values import (
+    VALUE_ERRORS,
+    RunFacts,
+    Stored,
+    View,
+    bind_input,
+    holds,
+)
 from couler.ir.rewrite import map_scopes
 from couler.ir.values import (
+    ItemRef,
+    OwnRef,
+    ParamRef,
     RoundRef,
+    RunRef,
     StepRef,
     Value,
     walk,
 )
-from couler.ir.walk import Scope, implied_dependencies
+from couler.ir.values import children as parts_of
+from couler.ir.walk import Scope, ScopeKey, implied_dependencies, scopes
 from couler.ir.workflow import STDOUT, Step, Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.known_lists import is_made_of, known_views
 
 Folded: t.TypeAlias = "bool | Condition"
 """What is left of a condition: its result, if that is known."""
@@ -232,3 +244,32 @@ def _joined(condition: And | Or, items: tuple[Condition, ...]) -> Condition:
     if same and all(new is old for new, old in zip(items, condition.items, strict=True)):
         return condition
     return condition.model_copy(update={"items": items})
+
+
+_BEFORE_THE_RUN = RunFacts("", "")
+
+
+def known_views(workflow: Workflow, parameters: Mapping[str, Stored]) -> Mapping[ScopeKey, View]:
+    """Return for each scope what is known in it: some parameters, and inputs made of what is."""
+    own = View(_BEFORE_THE_RUN, parameters=parameters)
+    found: dict[ScopeKey, View] = {}
+    for scope in scopes(workflow):  # outer before inner
+        found[scope.key] = own
+        if scope.owner is None:
+            continue
+        around, known = found[scope.key_around], dict[str, Stored]()
+        for given in scope.owner.inputs:
+            if given.value is not None and is_made_of(given.value, around):
+                with contextlib.suppress(*VALUE_ERRORS):  # they fail the group
+                    known[given.name] = bind_input(given, around)
+        found[scope.key] = View(_BEFORE_THE_RUN, parameters=known)
+    return found
+
+
+def is_made_of(value: Value, view: View) -> bool:
+    """Return whether a value reads nothing but what is known."""
+    if isinstance(value, ParamRef):
+        return value.name in view.parameters
+    if isinstance(value, StepRef | ItemRef | RoundRef | RunRef | OwnRef):
+        return False
+    return all(is_made_of(inner, view) for inner in parts_of(value))

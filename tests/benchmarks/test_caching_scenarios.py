@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.optimizers.artifact_graph import artifact_graph
+from benchmarks.cache_simulation.artifact_graph import artifact_graph
 
 pytestmark = pytest.mark.checkout
 

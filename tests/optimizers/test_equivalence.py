@@ -18,7 +18,7 @@ from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
 from couler.optimizers.log import PassLog
 from couler.optimizers.passes.place import Place
-from couler.optimizers.pipeline import Pipeline, get_pass, read_pass
+from couler.optimizers.pipeline import Pipeline, read_pass
 from tests.corpus import Case, cases
 from tests.support.dry_runs import Outcome, run_dry
 from tests.support.equivalence import assert_same_outcome
@@ -33,7 +33,7 @@ def brief(one: Pass) -> Pass:
     return Place(strategy="upward-rank{evaluations=6}") if one == Place() else one
 
 
-PASSES = tuple(brief(get_pass(name)) for name in installed_passes())
+PASSES = tuple(brief(read_pass(name)) for name in installed_passes())
 WITH_OPTIONS = tuple(
     one
     for one in map(brief, map(read_pass, sorted(map(pass_of_golden, own_passes()))))

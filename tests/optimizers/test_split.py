@@ -17,7 +17,7 @@ from couler.ir.walk import predecessors
 from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.split import Split
-from couler.optimizers.pipeline import get_pass, read_pass
+from couler.optimizers.pipeline import read_pass
 from tests.support.splitting import (
     Engine,
     layers,
@@ -174,4 +174,4 @@ def test_groups_that_are_stated_and_cannot_be_had_are_refused() -> None:
 
 
 def test_it_is_installed_under_its_name() -> None:
-    assert get_pass("split", group_steps=3) == Split(group_steps=3)
+    assert read_pass("split{group_steps=3}") == Split(group_steps=3)

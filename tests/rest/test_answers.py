@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from couler.rest.client import RestClient, RestError
-from couler.rest.patience import IMPATIENT, Patience
+from couler.rest.patience import Patience
 from tests.rest.faulty_server import FaultyServer, says
+from tests.support.waiting import IMPATIENT
 
 QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
 

@@ -12,8 +12,9 @@ import pytest
 from couler.errors import ConfigurationError, RefusedError
 from couler.rest.client import RestClient, RestError
 from couler.rest.credentials import Credential
-from couler.rest.patience import IMPATIENT, Patience, Waits
+from couler.rest.patience import Patience, Waits
 from tests.rest.faulty_server import FaultyServer, cut, half, says
+from tests.support.waiting import IMPATIENT
 
 QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
 

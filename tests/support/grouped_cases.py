@@ -8,7 +8,7 @@ from functools import cache
 from couler.ir.defaults import resolve_defaults
 from couler.ir.grouped import GROUPED
 from couler.ir.policies import Retry
-from couler.ir.rewrite import map_steps
+from couler.ir.rewrite import map_scopes
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Container, Script, Step, Workflow
 from couler.optimizers.log import PassLog
@@ -256,7 +256,9 @@ def grouped_in_python() -> dict[str, Grouped]:
     """
     found = {}
     for case in (*cases(), *CASES):
-        workflow = map_steps(resolve_defaults(case.workflow), _in_python)
+        workflow = map_scopes(
+            resolve_defaults(case.workflow), lambda scope: tuple(map(_in_python, scope.steps))
+        )
         planned, log = Pipeline((Group(),)).run(workflow)
         if any(step.origin == GROUPED for step in all_steps(planned)):
             found[case.name] = Grouped(case, workflow, planned, log)

@@ -9,8 +9,8 @@ import pytest
 from couler.backends.airflow.rest import AirflowApi, RunApi
 from couler.errors import EngineError, RefusedError
 from couler.rest.client import RestClient
-from couler.rest.patience import IMPATIENT
 from tests.rest.faulty_server import FaultyServer, says
+from tests.support.waiting import IMPATIENT
 
 OTHERS: list[object] = [
     [],

@@ -13,7 +13,7 @@ from couler.backends.argo.following import changes
 from couler.errors import LostRunError
 from couler.rest.client import RestClient, RestError
 from couler.rest.credentials import Credential
-from couler.rest.patience import IMPATIENT, Patience
+from couler.rest.patience import Patience
 from tests.corpus.build import flow, sh
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import WORKFLOWS
@@ -23,6 +23,7 @@ from tests.support.argo_cluster import (
     emulated_cluster,
     submitted,
 )
+from tests.support.waiting import IMPATIENT
 
 PLAIN = flow("plain", sh("say", "true"))
 PHASES = ["Pending", "Running", "Running", "Succeeded"]

@@ -11,8 +11,8 @@ from couler.backends.argo.reset import Reset
 from couler.backends.argo.server_api import ServerApi
 from couler.errors import RefusedError
 from couler.rest.client import RestClient, RestError
-from couler.rest.patience import IMPATIENT
 from tests.rest.faulty_server import FaultyServer, says
+from tests.support.waiting import IMPATIENT
 
 OTHERS: list[object] = [{"status": "ok"}, [], "x", 7, None, {"items": "x", "metadata": 1}]
 NAMED = {"metadata": {"name": "w"}}

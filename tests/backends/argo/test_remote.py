@@ -18,11 +18,11 @@ from couler.ir.paths import StepPath
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import ExitHandler, Schedule, Step, Suspend, Workflow
 from couler.rest.client import RestError
-from couler.rest.patience import IMPATIENT
 from tests.corpus.build import flow, out, parameter, sh
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import WORKFLOWS, ApiError, Resource
 from tests.support.argo_cluster import EmulatedCluster, emulated_cluster, submission, submitted
+from tests.support.waiting import IMPATIENT
 
 PLAIN = flow("plain", sh("say", 'echo "$1"'), parameters=[parameter("n", "1"), parameter("m", "2")])
 

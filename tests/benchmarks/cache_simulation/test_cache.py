@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from benchmarks.cache_simulation.cache import BudgetedCache, Verdict
-from benchmarks.cache_simulation.run_knowledge import RunKnowledge, RunSchedule, start_order
+from benchmarks.cache_simulation.run_knowledge import RunKnowledge, RunSchedule
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.all import KeepAll
 from couler.caching.policies.lru import LeastRecentlyUsed
@@ -95,7 +95,7 @@ def _compare(policy: CachePolicy, chance: random.Random) -> None:
         known = RunKnowledge(graph, order=RunSchedule(graph, workers), read_s=read_s)
         plain_known: PlainKnowledge = ForetoldKnowledge(graph, workers, read_s)
     else:
-        order = start_order(graph, workers)
+        order = RunSchedule(graph, workers).remaining()
         known = RunKnowledge(graph, order=order, read_s=read_s)
         plain_known = PlainKnowledge(graph, order, read_s)
     capacity = chance.randint(0, 30)

@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 
-from benchmarks.cache_simulation.run_knowledge import RunKnowledge, RunSchedule, start_order
+from benchmarks.cache_simulation.run_knowledge import RunKnowledge, RunSchedule
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import Reading
 from tests.support.caching import (
@@ -48,7 +48,7 @@ def test_all_changes_are_told(max_jobs: int, asks: bool) -> None:
         graph = random_graph(chance, max_jobs)
         if not graph.artifacts:
             continue
-        order = chance.sample(start_order(graph), len(graph.jobs))
+        order = chance.sample(RunSchedule(graph).remaining(), len(graph.jobs))
         read_s = random_reading_times(chance, graph)
         known = RunKnowledge(graph, order=order, read_s=read_s)
         plain = PlainKnowledge(graph, order, read_s)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from benchmarks.cache_simulation.run_knowledge import RunSchedule, start_order
+from benchmarks.cache_simulation.run_knowledge import RunSchedule
 from couler.caching.graph import ArtifactGraph
 from tests.support.caching import random_graph
 
@@ -28,7 +28,7 @@ def test_no_job_starts_before_those_that_it_waits_for(workers: int | None) -> No
     for seed in range(50):
         graph = random_graph(random.Random(seed), max_jobs=12)
         for seconds in (None, graph.seconds):
-            order = start_order(graph, workers, seconds)
+            order = RunSchedule(graph, workers, seconds).remaining()
             assert sorted(order) == list(range(len(graph.jobs)))
             rank = {job: rank for rank, job in enumerate(order)}
             for job, before in enumerate(graph.predecessors):
@@ -73,6 +73,6 @@ def test_what_remains_is_all_that_has_not_started_in_an_order_that_can_be() -> N
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="0 workers"):
-        start_order(flat(1.0), workers=0)
+        RunSchedule(flat(1.0), workers=0)
     with pytest.raises(ValueError, match="2 durations for 1 jobs"):
-        start_order(flat(1.0), seconds=(1.0, 2.0))
+        RunSchedule(flat(1.0), seconds=(1.0, 2.0))

@@ -20,7 +20,6 @@ from couler.optimizers.grouping.planner import (
     domain_text,
     grouping_of_plan,
     problem_text,
-    read_plan,
     run_planner,
 )
 from couler.optimizers.grouping.problem import Costs, Edge, Group, Image, Limits, Operator, Problem
@@ -54,15 +53,6 @@ def test_plans_of_batch_steps_are_split_where_groups_wait_in_a_circle() -> None:
     plan = plan_of(problem_of("rbr"), (Group("red", ("a", "c")), Group("blue", ("b",))))
     batch = problem_of("rbr", mode="batch")
     assert [group.operators for group in grouping_of_plan(batch, plan)] == [("a",), ("b",), ("c",)]
-
-
-def test_what_is_no_plan_is_refused() -> None:
-    with pytest.raises(GroupingError) as raised:
-        read_plan("(open-group i0)\nFound plan!\n(a (b))\n")
-    assert raised.value.violations == (
-        "line 2 is no action: Found plan!",
-        "line 3 is no action: (a (b))",
-    )
 
 
 def test_plans_of_other_problems_are_refused() -> None:

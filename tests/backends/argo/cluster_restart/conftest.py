@@ -14,11 +14,12 @@ from couler.backends.argo.reset import pod_name
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.remote import RemoteRun, Restart
 from couler.rest.client import RestClient
-from couler.rest.patience import IMPATIENT, Patience
+from couler.rest.patience import Patience
 from tests.fakes.kubernetes.faults import Faults
 from tests.fakes.kubernetes.server import Server
 from tests.fakes.kubernetes.store import PODS, WORKFLOWS, Resource, Store
 from tests.support.argo_recordings import AGAIN, CHAIN, chain, recorded, submission
+from tests.support.waiting import IMPATIENT
 
 RESULTS = Resource("argoproj.io", "v1alpha1", "workflowtaskresults")
 OF_RUN = {"workflows.argoproj.io/workflow": CHAIN}

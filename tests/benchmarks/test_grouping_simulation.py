@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.workloads.grouping_simulation import Platform, simulate
 from couler.optimizers.grouping.methods import group_operators
 from couler.optimizers.grouping.problem import Group, Image, Limits, Operator, Problem
-from couler.optimizers.grouping.simulation import Platform, simulate
 from couler.optimizers.grouping.solution import longest_path_s
 from tests.optimizers.grouping.pipelines import problem_of, problems
 
@@ -30,7 +30,7 @@ def test_spans_of_a_batch_run() -> None:
     run = simulate(diamond(1), ALL, Platform(pod_s=2))
     spans = [(span.operator, span.begins_s, span.ends_s) for span in run.spans]
     assert spans == [("a", 2, 3), ("b", 3, 5), ("c", 5, 9), ("d", 9, 12)]
-    assert (run.total_s, run.started_s, run.execution_s) == (12, 2, 10)
+    assert (run.total_s, run.started_s) == (12, 2)
     assert (run.setup_s, run.pods_s) == (2, 12)
 
 

@@ -8,10 +8,12 @@ import typing as t
 
 import pytest
 
+from benchmarks.cache_simulation.artifact_graph import artifact_graph
+from benchmarks.cache_simulation.known_lists import steps_of_unknown_items
 from couler.caching.graph import ArtifactGraph
 from couler.ir.conditions import Compare
 from couler.ir.policies import Dependency, Foreach, Gpu, Loop, Profile, Resources
-from couler.ir.rewrite import map_steps
+from couler.ir.rewrite import map_scopes
 from couler.ir.storage import ConfigKey
 from couler.ir.values import (
     Field,
@@ -27,6 +29,7 @@ from couler.ir.values import (
     Value,
 )
 from couler.ir.verify import verify
+from couler.ir.walk import Scope
 from couler.ir.workflow import (
     Container,
     Defaults,
@@ -39,8 +42,6 @@ from couler.ir.workflow import (
     Suspend,
     Workflow,
 )
-from couler.optimizers.artifact_graph import artifact_graph
-from couler.optimizers.known_lists import steps_of_unknown_items
 from tests.support.mill_of_flows import Mill
 
 RUN = Container(image="busybox", command=("true",))
@@ -297,7 +298,7 @@ def test_steps_may_stand_before_those_that_they_wait_for() -> None:
 def test_what_is_read_in_random_workflows_is_made_by_a_step_of_that_name(first: int) -> None:
     for seed in range(first, first + 50):
         dice = random.Random(seed)
-        workflow = map_steps(Mill(seed).workflow(), functools.partial(_timed, dice))
+        workflow = map_scopes(Mill(seed).workflow(), functools.partial(_timed, dice))
         graph = artifact_graph(workflow)
         for name, maker in zip(graph.artifacts, graph.producer, strict=True):
             assert maker is not None
@@ -313,8 +314,11 @@ def workflow_time(graph: ArtifactGraph) -> float:
     return max(ends, default=0.0)
 
 
-def _timed(dice: random.Random, one: Step) -> Step:
-    """Return a step of whole seconds, whose items all run at once."""
-    foreach = one.foreach and one.foreach.model_copy(update={"max_parallel": None})
-    profile = Profile(seconds=dice.randint(0, 9))
-    return one.model_copy(update={"foreach": foreach, "profile": profile})
+def _timed(dice: random.Random, scope: Scope) -> tuple[Step, ...]:
+    """Return the steps of a scope with whole seconds, their items all at once."""
+    steps = []
+    for one in scope.steps:
+        foreach = one.foreach and one.foreach.model_copy(update={"max_parallel": None})
+        profile = Profile(seconds=dice.randint(0, 9))
+        steps.append(one.model_copy(update={"foreach": foreach, "profile": profile}))
+    return tuple(steps)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 
 from couler.errors import EvaluationError, WireError
 from couler.ir.evaluation.values import (
-    VALUE_ERRORS,
-    RunFacts,
     Stored,
     View,
     as_type,
-    bind_input,
     elements,
     from_json,
     resolve,
@@ -20,13 +16,11 @@ from couler.ir.evaluation.values import (
 )
 from couler.ir.ranges import is_known
 from couler.ir.rewrite import map_scopes
-from couler.ir.values import ItemRef, Literal, OwnRef, ParamRef, RoundRef, RunRef, StepRef, Value
-from couler.ir.values import children as parts_of
-from couler.ir.walk import Scope, ScopeKey, scopes
+from couler.ir.values import Literal, Value
+from couler.ir.walk import Scope, scopes
 from couler.ir.workflow import Parameter, Step, Workflow
 from couler.optimizers.durations import item_counts
-
-_BEFORE_THE_RUN = RunFacts("", "")
+from couler.optimizers.passes.fold_constant_conditions import is_made_of, known_views
 
 
 def with_known_lists(workflow: Workflow) -> Workflow:
@@ -57,23 +51,6 @@ def _on_failure(workflow: Workflow) -> set[str]:
     return {one.name for one in workflow.exit_handlers if one.on == "failure"}
 
 
-def known_views(workflow: Workflow, parameters: Mapping[str, Stored]) -> Mapping[ScopeKey, View]:
-    """Return for each scope what is known in it: some parameters, and inputs made of what is."""
-    own = View(_BEFORE_THE_RUN, parameters=parameters)
-    found: dict[ScopeKey, View] = {}
-    for scope in scopes(workflow):  # outer before inner
-        found[scope.key] = own
-        if scope.owner is None:
-            continue
-        around, known = found[scope.key_around], dict[str, Stored]()
-        for given in scope.owner.inputs:
-            if given.value is not None and is_made_of(given.value, around):
-                with contextlib.suppress(*VALUE_ERRORS):  # they fail the group
-                    known[given.name] = bind_input(given, around)
-        found[scope.key] = View(_BEFORE_THE_RUN, parameters=known)
-    return found
-
-
 def _defaults(declared: tuple[Parameter, ...]) -> dict[str, Stored]:
     found: dict[str, Stored] = {}
     for parameter in declared:
@@ -81,15 +58,6 @@ def _defaults(declared: tuple[Parameter, ...]) -> dict[str, Stored]:
             with contextlib.suppress(WireError):  # it fails the run
                 found[parameter.name] = as_type(from_json(parameter.default), parameter.type)
     return found
-
-
-def is_made_of(value: Value, view: View) -> bool:
-    """Return whether a value reads nothing but what is known."""
-    if isinstance(value, ParamRef):
-        return value.name in view.parameters
-    if isinstance(value, StepRef | ItemRef | RoundRef | RunRef | OwnRef):
-        return False
-    return all(is_made_of(inner, view) for inner in parts_of(value))
 
 
 def _with_lists(step: Step, view: View) -> Step:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
+from benchmarks.cache_simulation.known_lists import with_known_lists
 from couler.caching.graph import ArtifactGraph
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
@@ -17,7 +18,6 @@ from couler.ir.walk import predecessors, read_values
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.durations import item_counts, known_seconds
-from couler.optimizers.known_lists import with_known_lists
 
 _MOST_ENDS = 100
 """Of a step of more instances that end last, others wait by way of a job that takes no time."""

@@ -47,11 +47,6 @@ class SimulatedRun:
     pods_s: float
     spans: tuple[Span, ...]
 
-    @property
-    def execution_s(self) -> float:
-        """Seconds from the first operator's start to the end: the paper's execution time."""
-        return self.total_s - self.started_s
-
 
 def simulate(problem: Problem, grouping: Grouping, platform: Platform) -> SimulatedRun:
     """Return what a run of a grouping does."""
