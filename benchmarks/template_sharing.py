@@ -21,9 +21,9 @@ from pathlib import Path
 import couler
 from couler import stages
 from couler.backends.base import Target
-from couler.cli._load import Source, load
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Group
+from couler.stages.programs import load_program
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = tuple(path / f"{path.name}.py" for path in sorted(ROOT.glob("examples/*/")))
@@ -106,7 +106,7 @@ def stages_of_data() -> couler.Workflow:
 def workflows() -> Iterator[t.Any]:
     """Yield all workflows."""
     for path in (*EXAMPLES, *LISTINGS):
-        yield load(Source(str(path))).workflow
+        yield load_program(str(path)).workflow
     for make in (fan_out, layers, search, stages_of_data):
         yield make()
 

@@ -49,8 +49,8 @@ from pathlib import Path
 
 from workloads.tuning_tasks import DATA, MODELS, Task
 
-from couler.cli._llm import LlmFlags, found_settings
-from couler.cli._session import Session
+from couler.cli.language_model import LlmFlags, found_settings
+from couler.cli.session import Session
 from couler.errors import ConfigurationError, CoulerError
 from couler.llm import LlmSettings, open_model
 from couler.tuning.algorithm4 import TuneOptions, tune

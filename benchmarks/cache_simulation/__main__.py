@@ -26,8 +26,8 @@ from benchmarks.cache_simulation.wfformat import is_wfformat, read_wfformat
 from couler import stages
 from couler.caching.graph import ArtifactGraph
 from couler.caching.registry import policy_names, read_policy
-from couler.cli._format import aligned, bytes_text, seconds_text
-from couler.cli._load import FileType, load
+from couler.cli.format import aligned, bytes_text, seconds_text
+from couler.cli.load import FileType, load
 from couler.errors import CoulerError, ParameterError
 from couler.ir.parameters import parameter_texts, unknown_parameter, with_values
 from couler.ir.quantity import parse_bytes

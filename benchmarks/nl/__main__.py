@@ -27,10 +27,10 @@ from benchmarks.nl.judging import Judge
 from benchmarks.nl.records import Header, Records, Sample
 from benchmarks.nl.report import Report, Score, report_of
 from benchmarks.nl.runner import BoxRunner, NoRunner
-from couler.cli._checking_program import refuse_without_walls
-from couler.cli._format import aligned
-from couler.cli._llm import LlmFlags, found_settings, opened_model
-from couler.cli._session import Session
+from couler.box import isolation
+from couler.cli.format import aligned
+from couler.cli.language_model import LlmFlags, found_settings, opened_model
+from couler.cli.session import Session
 from couler.errors import CoulerError, ModelBudgetError
 from couler.llm.reading import FoundSettings
 
@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace, llm: LlmFlags) -> None:
     header = Header(plan.benchmark.digest, found.settings.model, found.settings.base_url, plan.seed)
     file = options.resume or options.json
     records = Records(file, header, resume=options.resume is not None)
-    refuse_without_walls()
+    isolation().require()
     runner = NoRunner("--no-run was given") if options.no_run else BoxRunner()
     keys = [key for _, key in plan.asked()]
 

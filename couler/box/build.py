@@ -73,6 +73,11 @@ class Isolation:
 
     problem: str | None
 
+    def require(self) -> None:
+        """Raise an error where it cannot, such as before money is spent on a program."""
+        if self.problem is not None:
+            raise IsolationError(self.problem)
+
 
 @functools.cache
 def isolation() -> Isolation:

@@ -8,7 +8,7 @@ import typing as t
 import click
 from click.shell_completion import CompletionItem
 
-from couler.cli._session import Session
+from couler.cli.session import Session
 from couler.errors import ConfigurationError, EngineOptionError
 from couler.ir.quantity import parse_bytes
 

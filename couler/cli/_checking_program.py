@@ -13,8 +13,7 @@ import click
 
 from couler.backends.base import Target
 from couler.cli._diagnostics import text_lines
-from couler.cli._session import Session
-from couler.errors import IsolationError
+from couler.cli.session import Session
 from couler.hidden import clean
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
@@ -26,15 +25,6 @@ if t.TYPE_CHECKING:
     from couler.box.review import Review, ReviewedStep
 
 _MOST_BYTES = 1 << 20
-
-
-def refuse_without_walls() -> None:
-    """Refuse programs before any money is spent on them, where they cannot be built."""
-    from couler.box import isolation
-
-    problem = isolation().problem
-    if problem is not None:
-        raise IsolationError(problem)
 
 
 def check_file(session: Session, path: str, format_: str, targets: Mapping[str, Target]) -> None:

@@ -10,8 +10,8 @@ from itertools import groupby
 
 import click
 
-from couler.cli._format import aligned, bytes_text
-from couler.cli._session import Session
+from couler.cli.format import aligned, bytes_text
+from couler.cli.session import Session
 from couler.cluster.model import Cluster, ClusterNode, Gpus
 from couler.ir.wording import counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from couler.cli._session import Session
+from couler.cli.session import Session
 from couler.errors import fold
 from couler.ir.diagnostics import Diagnostic
 

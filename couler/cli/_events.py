@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 
 import click
 
-from couler.cli._format import time_text
-from couler.cli._session import Session
+from couler.cli.format import time_text
+from couler.cli.session import Session
 from couler.ir.source_map import SourceMap
 from couler.stages import RunEvent, RunResult
 

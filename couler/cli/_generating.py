@@ -11,12 +11,11 @@ from pathlib import Path
 
 import click
 
-from couler.cli._checking_program import refuse_without_walls
 from couler.cli._diagnostics import text_lines
 from couler.cli._generated_files import Destination, files_of
-from couler.cli._llm import LlmFlags, opened_model
-from couler.cli._session import Session
 from couler.cli._stopping import heeding_requests_to_end
+from couler.cli.language_model import LlmFlags, opened_model
+from couler.cli.session import Session
 from couler.errors import ConfigurationError, CoulerError, LanguageModelError
 from couler.hidden import clean, escaped
 from couler.stages import SCHEMA_VERSION, plan, show
@@ -45,7 +44,9 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
     """Generate a workflow, show it, and write it once it is verified."""
     description = _description(wanted.text)
     if wanted.options.mode == "code":
-        refuse_without_walls()
+        from couler.box import isolation
+
+        isolation().require()
     lake = _lake(wanted)
     with opened_model(session, flags, "generate", tells_usage=True) as model:
         try:

@@ -54,7 +54,7 @@ class Outcome:
 
     def lines(self, settings: LlmSettings) -> list[str]:
         """Return it for people."""
-        from couler.cli._llm import usage_text
+        from couler.cli.language_model import usage_text
 
         price = settings.price
         stated = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator, Sequence
 
-from couler.cli._format import aligned
+from couler.cli.format import aligned
 
 Call: t.TypeAlias = dict[str, t.Any]
 

@@ -14,7 +14,7 @@ import click
 
 from couler.cli._elsewhere import Unreached, ask
 from couler.cli._prefixes import Prefixes, is_of
-from couler.cli._session import Session
+from couler.cli.session import Session
 from couler.errors import CoulerError
 from couler.ir.grouped import lines_of
 from couler.ir.paths import StepPath, without_places

@@ -13,8 +13,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from couler.backends.base import Target
-from couler.cli._load import FileType
-from couler.cli._session import Session
+from couler.cli.load import FileType
+from couler.cli.session import Session
 from couler.errors import ConfigurationError, CoulerError, EngineOptionError
 from couler.ir.artifacts import STORED
 from couler.ir.storages import Storages
@@ -22,7 +22,7 @@ from couler.optimizers.pipeline import BUILT_IN, DEFAULT, Pipeline, pass_names, 
 from couler.plugins import find_plugins
 
 if t.TYPE_CHECKING:
-    from couler.cli._load import Source
+    from couler.cli.load import Source
     from couler.cluster.model import Cluster
 
 

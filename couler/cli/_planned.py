@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import click
 
 from couler import stages
-from couler.cli._format import aligned, echo_json
 from couler.cli._rows import COLOURS
-from couler.cli._session import Session
+from couler.cli.format import aligned, echo_json
+from couler.cli.session import Session
 from couler.ir.evaluation.places import covers
 from couler.ir.paths import StepPath
 from couler.ir.source_map import NO_CHANGE, SourceMap

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from couler.cli._again import Again
-from couler.cli._format import seconds_text
 from couler.cli._rows import Row, live_table
-from couler.cli._session import Session
 from couler.cli._snapshot import critical_steps, depth_of
+from couler.cli.format import seconds_text
+from couler.cli.session import Session
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.walk import steps_by_path

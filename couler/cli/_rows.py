@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from couler.cli._format import seconds_text
+from couler.cli.format import seconds_text
 
 COLOURS = {
     "running": "cyan",

@@ -13,7 +13,7 @@ import click
 from couler.backends.base import RUNTIMES, RunOptions, RuntimeName
 from couler.cli._budget import BUDGET_OPTIONS, choose_policy, choose_size
 from couler.cli._runs import chosen_home, home_option
-from couler.cli._session import Session
+from couler.cli.session import Session
 from couler.ir.quantity import parse_quantity
 
 param_option = click.option(

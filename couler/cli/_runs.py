@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from couler.cli._session import Session
+from couler.cli.session import Session
 from couler.errors import CoulerError
 
 if t.TYPE_CHECKING:

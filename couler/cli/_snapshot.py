@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from couler.cli._format import time_text
+from couler.cli.format import time_text
 from couler.errors import ArtifactError, WireError
 from couler.ir.graph import Graph
 from couler.ir.grouped import GROUPED

@@ -17,8 +17,8 @@ from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, KnowsPaths
 from couler.backends.shared_entries import KeepsEntries
 from couler.cli._options import target_of
-from couler.cli._session import Session
 from couler.cli._settings import Settings, Stated
+from couler.cli.session import Session
 from couler.config_files import Table
 from couler.errors import ConfigurationError
 from couler.ir.base import FrozenDict

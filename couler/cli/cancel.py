@@ -11,7 +11,7 @@ from couler.backends.base import RunOptions
 from couler.cli._again import Again
 from couler.cli._running import home_flag
 from couler.cli._runs import home_option, open_home, run_argument
-from couler.cli._session import Session, pass_session, session_options
+from couler.cli.session import Session, pass_session, session_options
 from couler.state import Database, Home, RunRecord, find_run
 
 

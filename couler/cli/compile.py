@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 import click
 
 from couler.backends.base import Artifact
-from couler.cli._load import Source, load
 from couler.cli._options import (
     PassFlags,
     choose_engine,
@@ -27,7 +26,8 @@ from couler.cli._options import (
     target_of,
     target_option,
 )
-from couler.cli._session import Session, pass_session, session_options
+from couler.cli.load import Source, load
+from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError, EngineError, fold
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan as plan_workflow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from couler.cli._session import session_options
+from couler.cli.session import session_options
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -10,8 +10,8 @@ import click
 
 from couler.backends.base import Backend, Ignored, Lowered, Native, Support, Target, Unsupported
 from couler.backends.registry import backend_names, get_backend
-from couler.cli._format import echo_json
-from couler.cli._session import Session, pass_session, session_options
+from couler.cli.format import echo_json
+from couler.cli.session import Session, pass_session, session_options
 from couler.ir.features import Feature
 from couler.stages import SCHEMA_VERSION
 

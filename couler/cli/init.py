@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from couler.cli._session import Session, pass_session, session_options
+from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
 
 EXAMPLE = "workflow.py"

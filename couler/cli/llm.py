@@ -7,10 +7,16 @@ from pathlib import Path
 
 import click
 
-from couler.cli._format import aligned, echo_json
-from couler.cli._llm import LlmFlags, found_settings, llm_options, log_folder, opened_model
 from couler.cli._runs import FORMATS, format_option, home_option
-from couler.cli._session import Session, pass_session, session_options
+from couler.cli.format import aligned, echo_json
+from couler.cli.language_model import (
+    LlmFlags,
+    found_settings,
+    llm_options,
+    log_folder,
+    opened_model,
+)
+from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
 from couler.hidden import escaped
 from couler.stages import SCHEMA_VERSION

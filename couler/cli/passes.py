@@ -7,10 +7,10 @@ from itertools import groupby
 
 import click
 
-from couler.cli._format import aligned, echo_json
 from couler.cli._options import PassType
 from couler.cli._runs import FORMATS, format_option
-from couler.cli._session import Session, pass_session, session_options
+from couler.cli.format import aligned, echo_json
+from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
 from couler.optimizers.describe import OptionText, PassDescription, describe_pass
 from couler.optimizers.pipeline import default_names, pass_names

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 
 from couler import stages
-from couler.cli._load import Source, load
 from couler.cli._options import (
     PassFlags,
     cluster_option,
@@ -30,8 +29,9 @@ from couler.cli._options import (
     target_option,
 )
 from couler.cli._runs import history_of, home_option
-from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import connect_to
+from couler.cli.load import Source, load
+from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
 from couler.ir.serialize import write_json
 from couler.ir.workflow import Workflow

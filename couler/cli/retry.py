@@ -16,7 +16,6 @@ from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
 from couler.cli._elsewhere import ask, report_begun, retries_option, watch
 from couler.cli._events import events_option
-from couler.cli._load import FileType, Source, load
 from couler.cli._options import (
     PassFlags,
     cluster_option,
@@ -30,7 +29,8 @@ from couler.cli._planned import say_if_not_run, say_what_runs, show_plan
 from couler.cli._progress import Tell
 from couler.cli._running import home_flag, param_option, parse_params, run_options
 from couler.cli._runs import FORMATS, history_of, open_home, run_argument
-from couler.cli._session import Session, pass_session, session_options
+from couler.cli.load import FileType, Source, load
+from couler.cli.session import Session, pass_session, session_options
 from couler.errors import RunBusyError
 from couler.ir.serialize import read_json
 from couler.optimizers.base import Machines, Pass

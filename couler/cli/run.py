@@ -11,7 +11,6 @@ from couler.backends.base import RunOptions
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
 from couler.cli._events import events_option
-from couler.cli._load import Source, load
 from couler.cli._options import (
     PassFlags,
     cluster_option,
@@ -26,7 +25,8 @@ from couler.cli._planned import say_what_runs
 from couler.cli._progress import Tell
 from couler.cli._running import home_flag, param_option, parse_params, run_options
 from couler.cli._runs import FORMATS, history_of, open_home
-from couler.cli._session import Session, pass_session, session_options
+from couler.cli.load import Source, load
+from couler.cli.session import Session, pass_session, session_options
 from couler.stages.running import RUNNER
 
 

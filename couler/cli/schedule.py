@@ -11,8 +11,6 @@ import click
 
 from couler import stages
 from couler.backends.remote import Connection, Scheduled, Scheduling
-from couler.cli._format import aligned, echo_json, minute_text, time_text
-from couler.cli._load import Source, load
 from couler.cli._options import (
     PassFlags,
     cluster_option,
@@ -30,8 +28,10 @@ from couler.cli._options import (
 )
 from couler.cli._running import param_option, parse_params
 from couler.cli._runs import FORMATS, format_option
-from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import connect_to
+from couler.cli.format import aligned, echo_json, minute_text, time_text
+from couler.cli.load import Source, load
+from couler.cli.session import Session, pass_session, session_options
 from couler.errors import InvalidWorkflowError
 
 SCHEMA_VERSION = 1

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from couler import stages
-from couler.cli._load import Source, load
 from couler.cli._options import file_argument, output_option
-from couler.cli._session import Session, pass_session, session_options
+from couler.cli.load import Source, load
+from couler.cli.session import Session, pass_session, session_options
 from couler.show import FORMATS
 
 

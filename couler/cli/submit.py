@@ -11,7 +11,6 @@ from couler import stages
 from couler.cli._again import Again
 from couler.cli._elsewhere import ask, report_begun, retries_option, watch
 from couler.cli._events import events_option
-from couler.cli._load import Source, load
 from couler.cli._options import (
     PassFlags,
     cluster_option,
@@ -29,8 +28,9 @@ from couler.cli._options import (
 )
 from couler.cli._running import home_flag, param_option, parse_params
 from couler.cli._runs import FORMATS, home_option, open_home
-from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import connect_to
+from couler.cli.load import Source, load
+from couler.cli.session import Session, pass_session, session_options
 
 
 @click.command()

@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from couler.cli._format import aligned
-from couler.cli._llm import LlmFlags, llm_options, opened_model
 from couler.cli._runs import FORMATS, chosen_home, format_option, home_option
-from couler.cli._session import Session, pass_session, session_options
 from couler.cli._stopping import heeding_requests_to_end
+from couler.cli.format import aligned
+from couler.cli.language_model import LlmFlags, llm_options, opened_model
+from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError, CoulerError, LanguageModelError
 
 if t.TYPE_CHECKING:

@@ -11,8 +11,6 @@ import click
 
 from couler.backends.base import Target
 from couler.cli._diagnostics import text_lines
-from couler.cli._format import echo_json
-from couler.cli._load import Source, load
 from couler.cli._options import (
     EngineType,
     PassFlags,
@@ -29,8 +27,10 @@ from couler.cli._options import (
     target_of,
     target_option,
 )
-from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import choose_target, connect_to
+from couler.cli.format import echo_json
+from couler.cli.load import Source, load
+from couler.cli.session import Session, pass_session, session_options
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
 from couler.ir.wording import counted

@@ -16,7 +16,7 @@ from couler.box import Limits, build_program, isolation
 from couler.box.build import build_ungated, program_name, start_build
 from couler.box.review import review
 from couler.box.walls import WallError, check_calls, check_files, system_calls
-from couler.cli._load import Source, load
+from couler.cli.load import Source, load
 from couler.stages import diagnose
 from tests.box.test_gate import PROGRAMS, REFUSED_PROGRAMS, without_submitters
 from tests.support.processes import is_running

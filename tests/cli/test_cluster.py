@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 import yaml
 
-from couler.cli._load import Source
 from couler.cli._options import find_cluster, find_cluster_file
-from couler.cli._session import Session
+from couler.cli.load import Source
+from couler.cli.session import Session
 from couler.cluster.reading import read_cluster, read_cluster_file
 from couler.errors import ConfigurationError
 from tests.fakes.kubernetes.faults import RequestFault

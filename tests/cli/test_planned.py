@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from couler.cli._planned import say_if_not_run
-from couler.cli._session import Session
+from couler.cli.session import Session
 from couler.ir.evaluation.replay import PlannedStep
 
 FALSE = "its condition is false"

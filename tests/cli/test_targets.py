@@ -11,8 +11,8 @@ import pytest
 
 from couler.backends.base import Target
 from couler.backends.remote import Connection
-from couler.cli._session import Session
 from couler.cli._targets import choose_target, connect_to
+from couler.cli.session import Session
 from couler.errors import ConfigurationError, EngineOptionError
 
 TWO = """

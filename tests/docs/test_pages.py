@@ -35,7 +35,7 @@ from click.testing import CliRunner
 
 from couler import stages
 from couler.cli import app
-from couler.cli._load import Source, load
+from couler.cli.load import Source, load
 from couler.stages.programs import Loaded
 
 pytestmark = pytest.mark.checkout

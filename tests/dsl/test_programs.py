@@ -12,7 +12,7 @@ import pytest
 
 import couler
 from couler import Directory, File
-from couler.cli._load import Source, load
+from couler.cli.load import Source, load
 from couler.ir.values import RoundRef, StepRef
 from couler.ir.verify import verify
 

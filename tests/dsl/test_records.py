@@ -124,7 +124,7 @@ def test_fields_may_have_any_name(name: str, tmp_path: Path) -> None:
         "    wf.output('sum', add(make.map([1, 2])))\n"
         "    wf.output('one', keep(make(3)))\n"
     )
-    from couler.cli._load import Source, load
+    from couler.cli.load import Source, load
 
     loaded = load(Source(str(program), None))
     result = stages.run(loaded)

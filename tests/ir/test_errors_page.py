@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from couler.backends.base import Target
-from couler.cli._load import Source, load
+from couler.cli.load import Source, load
 from couler.ir.codes import CODES
 from couler.stages import diagnose
 from couler.stages.programs import LoadError

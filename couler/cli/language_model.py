@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from couler.cli._runs import find_home
-from couler.cli._session import Session
+from couler.cli.session import Session
 
 if t.TYPE_CHECKING:
     from couler.llm import Usage
