@@ -168,7 +168,7 @@ class ObservedAttempt:
     """One try of a step, as the engine tells of it."""
 
     number: int
-    """Counts from 1."""
+    """Number of the attempt, from 1."""
     status: AttemptState
     started: datetime | None = None
     finished: datetime | None = None

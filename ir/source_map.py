@@ -22,7 +22,7 @@ class HasStatus(t.Protocol):
 
     @property
     def status(self) -> str:
-        """Its state."""
+        """State of the instance."""
         ...
 
 

@@ -45,7 +45,7 @@ class Timed(t.NamedTuple):
     model: str
     """The kind of its model."""
     operations: float
-    """Of one item."""
+    """Operations of one item."""
     seconds: float
     """How long it took, as its engine tells."""
     node: str | None

@@ -276,7 +276,7 @@ def figure_text(figure: Figure, write: Callable[[float], str]) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return seconds."""
+    """Return a duration in seconds."""
     return f"{seconds:,.1f} s"
 
 

@@ -62,7 +62,7 @@ class Tasks:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """How something stands."""
+    """The status and outputs of a step or a scope, and the instances of its own."""
 
     status: Status
     own: tuple[Instance, ...] = ()
@@ -426,7 +426,7 @@ def _with_defaults(step: Step, stand: Stand) -> Stand:
 
 
 class Shape(t.NamedTuple):
-    """A scope."""
+    """The steps of a scope, and their graph."""
 
     graph: Graph
     steps: tuple[Step, ...]

@@ -39,7 +39,7 @@ class Options(t.NamedTuple):
     namespace: str | None = None
     """Where the pods run; None for that of Airflow's connection."""
     version: Version = NEWEST
-    """Of Airflow."""
+    """Version of Airflow that the files are for."""
 
 
 def options(target: Target) -> Options:

@@ -54,7 +54,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Listing:
-    """A list."""
+    """A list display of Python."""
 
     items: tuple[Expression, ...]
 
@@ -65,7 +65,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Table:
-    """A dict."""
+    """A dict display of Python."""
 
     entries: tuple[tuple[Expression, Expression], ...]
 

@@ -115,7 +115,7 @@ class Scope:
     params: Mapping[str, Read] = field(default_factory=dict)
     outer: Scope | None = None
     items: Mapping[str, Read] = field(default_factory=dict)
-    """What `ItemRef` reads."""
+    """Values of the items of a foreach, by name."""
     within_mapped: bool = False
     """Whether a foreach around it is mapped."""
     is_late: bool = False

@@ -42,7 +42,7 @@ from couler.rest.patience import Patience
 
 
 class AirflowRemote:
-    """An Airflow elsewhere."""
+    """Submits, follows and controls runs of an Airflow server."""
 
     def __init__(self, access: Access, compile: Compile) -> None:
         self._access = access

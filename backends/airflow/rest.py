@@ -156,7 +156,7 @@ class RunApi:
         return found if isinstance(found, dict) else None
 
     def get(self) -> dict[str, Json]:
-        """Return the run."""
+        """Return the DAG run, which must exist."""
         found = self.find()
         if found is None:
             raise LostRunError(

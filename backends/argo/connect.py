@@ -147,7 +147,7 @@ class ServerToken:
         return self.credential.can_change
 
     def read(self) -> str:
-        """Return it."""
+        """Return the token."""
         return self.credential.read().removeprefix(_BEARER)
 
     def forget(self) -> None:

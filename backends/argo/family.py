@@ -78,7 +78,7 @@ class PartRun(t.NamedTuple):
     """A part with a run of its own, as it is there."""
 
     child: Json
-    """Its Workflow."""
+    """The Workflow of the part."""
     place: Json
     """The node in the parent that waits for it: of all its tries."""
     part: Json | None

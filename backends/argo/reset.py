@@ -125,7 +125,7 @@ class _Surgery:
         self.old = {key: nodes[key] for key in self.gone | self.opened}
 
     def result(self) -> dict[str, Json]:
-        """Return the nodes."""
+        """Return the nodes of the Workflow after the reset."""
         for key, node in self._stays.items():
             for field in ("children", "outboundNodes"):
                 if node.get(field):

@@ -79,7 +79,7 @@ class Node:
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the node, which its Workflow knows it by."""
         return str(self.tree["id"])
 
     @property
@@ -114,12 +114,12 @@ class Node:
 
     @property
     def started(self) -> datetime | None:
-        """When it began."""
+        """Time at which the node started."""
         return read_time(self.tree.get("startedAt"))
 
     @property
     def finished(self) -> datetime | None:
-        """When it ended."""
+        """Time at which the node finished."""
         return read_time(self.tree.get("finishedAt"))
 
     @property

@@ -91,7 +91,7 @@ class _Builder:
         self._gathers = gathers
 
     def build(self) -> Tree:
-        """Return the template."""
+        """Return the template of the step."""
         step = self._step
         template: Tree = {"name": self._name}
         inputs = self._inputs()

@@ -46,12 +46,12 @@ class Line(_Entered):
 
     @property
     def rank(self) -> Rank:
-        """That of its first request."""
+        """Rank of the first request of the line."""
         return self.requests[0][0]
 
     @property
     def request(self) -> Request:
-        """Its first request."""
+        """The first request of the line."""
         return self.requests[0][1]
 
     def first(self) -> Line:
@@ -157,7 +157,7 @@ class Queue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits."""
+        """Whether no request waits."""
         return not (self._patient.size or self._impatient.size)
 
     def first(self) -> Line | None:
@@ -194,7 +194,7 @@ class _Together:
 
 
 class Lines:
-    """All that waits."""
+    """All requests that wait for resources or locks."""
 
     def __init__(self, on_end: Callable[[Limits], None]) -> None:
         self._on_end = on_end

@@ -16,7 +16,7 @@ from couler.locations.stop import CutOffError, Stop
 
 
 class Response(t.NamedTuple):
-    """What came back."""
+    """The answer to an HTTP request."""
 
     code: int
     body: bytes

@@ -22,7 +22,7 @@ class Sighting:
 
     @property
     def outputs(self) -> Outputs:
-        """What it gives."""
+        """Outputs of the step."""
         return self.end.outputs
 
     @property

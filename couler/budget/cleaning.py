@@ -43,7 +43,7 @@ class Cleaned(t.NamedTuple):
     temporary_files: int
     """What interrupted writers had left."""
     kept_objects: int
-    """Files that stay."""
+    """Number of files that stay."""
 
 
 def clean_cache(

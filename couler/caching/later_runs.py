@@ -31,7 +31,7 @@ class Artifact(t.Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """What it takes."""
+        """Size of the artifact."""
 
     @property
     def cost_s(self) -> float:

@@ -27,7 +27,7 @@ class Files(t.Protocol):
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Address of the repository."""
         ...
 
     def sizes(self, locations: Collection[str]) -> Mapping[str, Mapping[str, int]]:

@@ -53,7 +53,7 @@ def _env_entry(entry: t.Any) -> storage.EnvVar:
 
 
 ENV_FROM = 'dict such as {"secret": "name"} or {"configMapRef": {"name": "name"}}'
-"""What `env_from_of` takes."""
+"""The form that `env_from_of` reads, for messages."""
 
 
 def env_from_of(entry: Mapping[str, t.Any]) -> storage.EnvFrom:

@@ -29,12 +29,12 @@ class OwnFacts:
 
     @property
     def exit_code(self) -> t.Any:
-        """Of a process."""
+        """Exit code of the process."""
         return _fact("exit_code", spec_of_wire("int"))
 
     @property
     def status_code(self) -> t.Any:
-        """Of a response."""
+        """HTTP status code of the response."""
         return _fact("status_code", spec_of_wire("int"))
 
     @property

@@ -165,7 +165,7 @@ def dns_of(policy: str | None, config: objects.DnsConfig) -> ir.Dns:
 
 
 TOLERATION = 'couler.Toleration, such as couler.Toleration("gpu", operator="Exists")'
-"""What `toleration_of` takes."""
+"""The form that `toleration_of` reads, for messages."""
 
 
 def toleration_of(value: objects.Toleration) -> Toleration:

@@ -20,13 +20,13 @@ _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,30}[A-Za-z]")
 _CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
 _OF_CONTAINER = re.compile(r"\A[a-z0-9-]{1,63}: (\w{1,40}) \(exit code (\d{1,3})\)")
-"""How Argo tells of a container's end."""
+"""How Argo reports the end of a container."""
 
 _OF_PROCESS = re.compile(r"\Ait ended with exit code (\d{1,3})(?: \((\w{1,40})\))?")
-"""How Couler does."""
+"""How Couler reports the end of a process."""
 
 _OF_ANSWER = re.compile(r" \(HTTP (\d{3})\)\Z")
-"""How Couler tells of a refusal."""
+"""How Couler reports a refusal by a server."""
 
 _OF_POD = re.compile(
     r"\A(?:Pod failed before \S{1,63} container starts due to )?([A-Z]\w{3,40})(?::\s|:?\Z)"

@@ -51,7 +51,7 @@ class Dialogue:
         score: float | None = None,
         diagnostics: tuple[Diagnostic, ...] = (),
     ) -> None:
-        """Log a round."""
+        """Log an event of a round."""
         ended = Round(kind, message, module, score, diagnostics)
         self.log.append(ended)
         if self.listener is not None:

@@ -64,7 +64,7 @@ class PlannedParameter(_Answer):
 
     @property
     def value(self) -> t.Any:
-        """The default."""
+        """The default as a value."""
         return json.loads(self.default)
 
 

@@ -37,7 +37,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls took."""
+    """Number, tokens and seconds of calls of a model."""
 
     calls: int = 0
     prompt_tokens: int = 0

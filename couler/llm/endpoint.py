@@ -50,7 +50,7 @@ class Replied:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """None came."""
+    """A call that got no answer: why, and whether a retry can help."""
 
     status: int | None
     reason: str

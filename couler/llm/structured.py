@@ -49,7 +49,7 @@ class Form(t.Generic[M]):
 
     @property
     def schema(self) -> dict[str, t.Any]:
-        """Its JSON schema."""
+        """The JSON schema of the form."""
         return self.model.model_json_schema()
 
     def response_format(self, rung: Rung) -> dict[str, t.Any] | None:

@@ -29,7 +29,7 @@ class Token(t.Protocol):
         ...
 
     def read(self) -> str:
-        """Return it."""
+        """Return the token."""
         ...
 
     def forget(self) -> None:

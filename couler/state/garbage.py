@@ -27,11 +27,11 @@ class Stored(t.Protocol):
 
     @property
     def digest(self) -> str:
-        """Of its content."""
+        """SHA-256 of the content, hexadecimal."""
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
 
     @property
     def modified(self) -> float:
@@ -58,11 +58,11 @@ class Collected(t.NamedTuple):
     """What was removed, or would be."""
 
     entries: frozenset[str]
-    """Keys."""
+    """Keys of cache entries."""
     objects: frozenset[str]
-    """Digests."""
+    """Digests of objects."""
     size_bytes: int
-    """What the objects took."""
+    """Size of the objects."""
     temporary_files: int
     kept_objects: int
 

@@ -62,7 +62,7 @@ class Ledger:
 
     @cached_property
     def entries(self) -> Sequence[Kept]:
-        """All entries."""
+        """All entries of the cache."""
         columns = [cache_entries.c[name] for name in Kept._fields]
         # A policy is what asks first: its faults are to be told from those of the database.
         with explain_faults("the metadata database", "read"):

@@ -35,7 +35,7 @@ class Objects(t.Protocol):
 
 
 class Swept(t.NamedTuple):
-    """What was deleted."""
+    """How many leftover objects were deleted, and their size."""
 
     objects: int
     size_bytes: int

@@ -19,7 +19,7 @@ class Known:
     """The parameters of a library that are known."""
 
     types: Mapping[str, t.Any]
-    """By name."""
+    """Types of the parameters by name."""
     others: frozenset[str] = frozenset()
     """Further names that are right, and like one of these."""
     text: frozenset[str] = frozenset()

@@ -48,7 +48,7 @@ class ZooStep(t.Generic[P, R]):
         return Parameters(self.fn, self._prefix)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Make a step."""
+        """Add the step to the current scope and return its handle."""
         scope = current_scope()
         builder = scope.builder
         given, problems = self.parameters.bind(args, kwargs)

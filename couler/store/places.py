@@ -13,12 +13,12 @@ BLOCK_BYTES = 1024 * 1024
 
 
 class Object(t.NamedTuple):
-    """A stored object."""
+    """An object as the store lists it."""
 
     digest: str
     """SHA-256 of its content, hexadecimal."""
     size: int
-    """In bytes."""
+    """Size in bytes."""
     modified: float
     """When it was last written or touched, in seconds of the Unix epoch."""
 

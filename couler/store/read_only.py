@@ -18,7 +18,7 @@ class ReadOnlyPlace:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._added: dict[str, int] = {}
-        """Sizes."""
+        """Sizes of the objects that would have been written, by digest."""
         self._contents: dict[str, bytes] = {}
         self._lost: set[str] = set()
 

@@ -44,7 +44,7 @@ class ProposedSettings(BaseModel):
 
 @dataclass
 class Proposals:
-    """What was proposed."""
+    """Settings that a model proposed, and why others were refused."""
 
     settings: list[dict[str, t.Any]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)

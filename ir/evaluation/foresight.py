@@ -23,7 +23,7 @@ class Known(t.Protocol):
 
     @property
     def outputs(self) -> Outputs:
-        """What it gives."""
+        """Outputs of the step."""
 
     @property
     def since(self) -> int:

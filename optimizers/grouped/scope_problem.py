@@ -23,7 +23,7 @@ GUESSED_S = 60.0
 
 @dataclass(frozen=True)
 class Images:
-    """What images have."""
+    """Images, and what programs they hold."""
 
     declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
     with_python: frozenset[str] = frozenset()

@@ -72,7 +72,7 @@ class Price(t.NamedTuple):
 
     @property
     def total(self) -> float:
-        """The cost."""
+        """Sum of the parts."""
         return sum(self)
 
 

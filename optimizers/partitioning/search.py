@@ -101,7 +101,7 @@ class _Piece:
 
     blocks: list[int]
     cost: int
-    """Packed cost."""
+    """Cost of the blocks, packed into one number."""
     start: float
     """When all parts before it have ended, in seconds from the start of the run."""
     takes: float

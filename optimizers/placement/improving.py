@@ -159,7 +159,7 @@ class _Around:
         self._tasks = tasks
         self._held = {hold.node for hold in model.holds}
         self._nodes: list[list[int]] = []
-        """Of each class."""
+        """Numbers of the nodes of each class."""
         for is_few in (False, True):
             self._is_few = is_few
             self.look()

@@ -30,7 +30,7 @@ from couler.optimizers.silent_steps import SILENT_CPU
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is placed."""
+    """The pipeline that is placed, and the steps that its tasks stand for."""
 
     pipeline: Pipeline
     steps: Mapping[str, Step]
