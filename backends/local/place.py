@@ -6,14 +6,14 @@ import asyncio
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from couler.backends.local.ends import Bound
 from couler.backends.local.locations import Exchange
+from couler.backends.local.orphans import end_attempts
 from couler.backends.local.runtimes.base import Job, Runtime
-from couler.backends.local.sweeping import Sweeper
 from couler.ir.paths import StepPath
 from couler.ir.pods import HostAlias, PodSettings
 from couler.ir.storage import EnvVar, Volume
@@ -26,6 +26,32 @@ LOGS, WORK, OUTPUTS = "logs", "work", "outputs"
 
 _LONGEST_NAME = 200
 """Of a file, in bytes; most file systems take 255."""
+
+
+class Sweeper:
+    """Ends what attempts have left behind."""
+
+    def __init__(self) -> None:
+        self._wanted: set[Path] = set()
+        self._current: asyncio.Task[None] | None = None
+        self._next: asyncio.Task[None] | None = None
+
+    async def end(self, works: Iterable[Path]) -> None:
+        """End what lives of attempts that have ended."""
+        ended = set(works)
+        if not ended:
+            return
+        self._wanted |= ended
+        if self._next is None:
+            self._next = asyncio.create_task(self._sweep(self._current))
+        await asyncio.shield(self._next)
+
+    async def _sweep(self, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait((before,))
+        wanted, self._wanted = self._wanted, set()
+        self._current, self._next = self._next, None
+        await asyncio.to_thread(end_attempts, wanted)
 
 
 @dataclass(frozen=True, slots=True)

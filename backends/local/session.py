@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import shutil
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from couler.backends.local.around import Around
 from couler.backends.local.ends import End, ScopeEnd
-from couler.backends.local.exporting import export, remove_tree
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.limits import CANCELLED, OUT_OF_TIME, Limits
 from couler.backends.local.place import OUTPUTS, Place
@@ -34,6 +36,7 @@ from couler.ir.values import StepRef
 from couler.ir.wire import is_file
 from couler.ir.workflow import ExitHandler, Group, Output, Step, Workflow
 from couler.state.results import RunEnd, RunResult
+from couler.store import ObjectStore, parse_reference
 
 TIME_LIMIT = "the time limit of the workflow ended it"
 
@@ -219,3 +222,23 @@ def _files(output: Output, view: View) -> Gathered | None:
     if isinstance(stored, Gathered) and any(item and is_file(item.type) for item in stored.items):
         return stored
     return None
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all that is in it, if it is there."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)
+
+
+def export(stored: Stored, store: ObjectStore, folder: Path, recorder: Recorder) -> object:
+    """Return an output for people and JSON; a file as the path of a copy in a folder."""
+    if isinstance(stored, Gathered):
+        return [
+            None if item is None else export(item, store, folder / str(index), recorder)
+            for index, item in enumerate(stored.items)
+        ]
+    if not is_file(stored.type):
+        return recorder.show(stored)
+    target = folder / parse_reference(stored.text).name
+    store.fetch(stored.text, target)
+    return str(target)

@@ -170,6 +170,6 @@ def parse_params(params: tuple[str, ...]) -> dict[str, object]:
 
 
 def _of_file(path: Path) -> dict[str, object]:
-    from couler.tuning.parameters import read_parameters  # who names no file needs none
+    from couler.tuning.outcome import read_parameters  # who names no file needs none
 
     return read_parameters(path)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.local.commands import run_command
+from couler.backends.local.locations.exchange import run_command
 from couler.errors import StoreError
 from couler.ir.artifacts import GitLocation
 from couler.ir.storage import SecretKey

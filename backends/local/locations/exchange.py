@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from couler.backends.local.commands import run_command
+from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.loops import run_coroutine
+from couler.backends.local.process import LostProcessError, ProcessEnd, Streams, run_process
 from couler.errors import ArtifactError, EvaluationError
 from couler.ir.artifacts import Archive, Location, map_texts
 from couler.ir.evaluation.values import Single, View, resolve_text
 from couler.ir.workflow import Input, Output, Step
+from couler.locations.git import CommandEnd
 from couler.locations.secrets import Entries
 from couler.locations.stop import Stop
 from couler.locations.transfer import Transfer, name_of, require_type, text_problems
@@ -149,3 +153,33 @@ def bind_location(location: Location, view: View) -> Location:
     for problem in text_problems(bound):
         raise EvaluationError(problem)
     return bound
+
+
+def run_command(
+    words: Sequence[str], *, environ: Mapping[str, str], directory: Path, stop: Stop
+) -> CommandEnd:
+    """Run a program to its end or to a stop; nothing of its process group outlives it."""
+    stdout, stderr = bytearray(), bytearray()
+
+    async def run() -> ProcessEnd:
+        loop = asyncio.get_running_loop()
+        with (
+            Limits() as limits,
+            stop.telling(lambda: loop.call_soon_threadsafe(limits.end, CANCELLED)),
+        ):
+            return await run_process(
+                words,
+                environ=environ,
+                directory=directory,
+                streams=Streams(None, stdout.extend, stderr.extend),
+                limits=limits,
+                on_start=lambda _pid: None,
+            )
+
+    try:
+        end = run_coroutine(run, stop.set)
+    except LostProcessError as error:
+        raise OSError(str(error)) from error
+    return CommandEnd(
+        end.exit_code, stdout.decode(errors="replace"), stderr.decode(errors="replace")
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from couler.backends.base import RunOptions
-from couler.backends.local import LocalBackend, sweeping
+from couler.backends.local import LocalBackend, place
 from couler.errors import StateError
 from couler.ir.locks import Mutex
 from couler.ir.pods import PodContainer
@@ -118,7 +118,7 @@ def test_processes_that_do_not_end_stop_the_engine_and_leave_nothing(
     def fail(works: object) -> int:
         raise StateError("processes of what has ended do not end: 1. End them, then try again")
 
-    monkeypatch.setattr(sweeping, "end_attempts", fail)
+    monkeypatch.setattr(place, "end_attempts", fail)
     step = sh("a", "sleep 0.3", sidecars=[container("beside", f"sleep {mark}")])
     workflow = flow("w", step, sh("b", f"sleep {mark}"), sh("c", f"sleep {mark} & wait"))
     options = RunOptions(home=tmp_path, jobs=4)

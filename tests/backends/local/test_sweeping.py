@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.local import sweeping
+from couler.backends.local import place
 from couler.backends.local.orphans import end_attempts
-from couler.backends.local.sweeping import Sweeper
+from couler.backends.local.place import Sweeper
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -29,7 +29,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[set[Path]]:
         time.sleep(0.3)
         return end_attempts(works)
 
-    monkeypatch.setattr(sweeping, "end_attempts", end)
+    monkeypatch.setattr(place, "end_attempts", end)
     return looked
 
 

@@ -7,8 +7,8 @@ import graphlib
 import pytest
 from hypothesis import given
 
+from benchmarks.workloads.grouping_simulation import Platform, simulate
 from couler.optimizers.grouping.problem import Image, Limits, Operator, Problem
-from couler.optimizers.grouping.simulation import Platform, simulate
 from couler.optimizers.grouping.solution import (
     assemble_members,
     group_seconds,
