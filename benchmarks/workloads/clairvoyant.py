@@ -9,11 +9,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.caching.policy import Knowledge
+from couler.caching.policy import CachePolicy, Knowledge
 
 
 @dataclass(frozen=True)
-class Belady:
+class Belady(CachePolicy):
     """Gives up what is read last from now on; best of all if sizes and costs were equal."""
 
     by_size: bool = False
@@ -24,10 +24,6 @@ class Belady:
     def admit(self, key: str, known: Knowledge) -> str | None:
         """Refuse what nobody reads any more."""
         return None if known.readers_left(key) else "has no reader left"
-
-    def on_access(self, key: str, known: Knowledge) -> float:
-        """Remember nothing."""
-        return 0.0
 
     def worth(self, key: str, known: Knowledge) -> float:
         """Return more for what is read sooner."""

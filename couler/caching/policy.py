@@ -100,9 +100,11 @@ class CachePolicy(t.Protocol):
 
         What is larger than the cache is refused without asking.
         """
+        return None
 
     def on_access(self, key: str, known: Knowledge) -> float:
         """Return the credit of an artifact that is offered or was just hit."""
+        return 0.0
 
     def worth(self, key: str, known: Knowledge) -> float:
         """Return what keeping an artifact is worth now; what is worth least is evicted first."""

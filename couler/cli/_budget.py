@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import typing as t
+from collections.abc import Callable
 
 import click
 from click.shell_completion import CompletionItem
@@ -17,9 +18,12 @@ if t.TYPE_CHECKING:
 
 
 class SizeType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
-    """A size on a disk such as `20GB`, in bytes."""
+    """A size such as `20GB`, in bytes, as a function reads it."""
 
     name = "size"
+
+    def __init__(self, read: Callable[[str], int] = parse_bytes) -> None:
+        self._read = read
 
     def convert(
         self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
@@ -28,7 +32,7 @@ class SizeType(click.ParamType):  # type: ignore[type-arg]  # not generic before
         if isinstance(value, int):
             return value
         try:
-            return parse_bytes(value)
+            return self._read(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from couler.backends.base import RUNTIMES, RunOptions, RuntimeName
-from couler.cli._budget import BUDGET_OPTIONS, choose_policy, choose_size
+from couler.cli._budget import BUDGET_OPTIONS, SizeType, choose_policy, choose_size
 from couler.cli._runs import chosen_home, home_option
 from couler.cli.session import Session
 from couler.ir.quantity import parse_quantity
@@ -27,24 +27,12 @@ param_option = click.option(
 )
 
 
-class MemoryType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
-    """A size of memory such as `8Gi`, in bytes."""
-
-    name = "size"
-
-    def convert(
-        self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """Read the size."""
-        if isinstance(value, int):
-            return value
-        try:
-            size = math.ceil(parse_quantity(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if size < 0:
-            self.fail("no memory is less than none", param, ctx)
-        return size
+def _memory_bytes(text: str) -> int:
+    """Read a size of memory such as `8Gi`."""
+    size = math.ceil(parse_quantity(text))
+    if size < 0:
+        raise ValueError("no memory is less than none")
+    return size
 
 
 def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
@@ -102,7 +90,7 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
             ),
             click.option(
                 "--memory",
-                type=MemoryType(),
+                type=SizeType(_memory_bytes),
                 metavar="SIZE",
                 help="Memory that they may ask for, such as 8Gi; that of the machine.",
             ),

@@ -14,7 +14,6 @@ from couler.rest.client import RestClient, RestError
 from couler.rest.credentials import Credential
 from couler.rest.patience import Patience, Waits
 from tests.rest.faulty_server import FaultyServer, cut, half, says
-from tests.support.waiting import IMPATIENT
 
 QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
 
@@ -93,7 +92,9 @@ def test_what_is_no_json_is_said(server: FaultyServer, client: RestClient) -> No
 
 def test_a_server_that_is_silent_is_given_up(server: FaultyServer) -> None:
     server.answers = [server.silent]
-    client = RestClient("argo", server.address, extra="argo", timeout_s=0.2, patience=IMPATIENT)
+    client = RestClient(
+        "argo", server.address, extra="argo", timeout_s=0.2, patience=Patience(0.0, 0.0, 0.0)
+    )
     with client, pytest.raises(RestError, match=r"got no answer: .*timed out"):
         client.call("GET", "/x")
 
@@ -112,7 +113,9 @@ def test_a_server_that_trickles_is_given_up(server: FaultyServer) -> None:
             handler.close_connection = True  # type: ignore[attr-defined]
 
     server.answers = [trickle]
-    client = RestClient("argo", server.address, extra="argo", timeout_s=0.3, patience=IMPATIENT)
+    client = RestClient(
+        "argo", server.address, extra="argo", timeout_s=0.3, patience=Patience(0.0, 0.0, 0.0)
+    )
     with client, pytest.raises(RestError, match=r"no whole answer in 0.3 s"):
         client.call("GET", "/x")
 

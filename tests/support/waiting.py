@@ -5,11 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from couler.rest.patience import Patience
-
-IMPATIENT = Patience(first_s=0.0, cap_s=0.0, total_s=0.0)
-"""Gives up at once."""
-
 LIMIT_S = 900.0
 """Only against what hangs: machines stand still for minutes."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.caching.policy import Knowledge
+from couler.caching.policy import CachePolicy, Knowledge
 
 
 @dataclass(frozen=True)
-class KeepAll:
+class KeepAll(CachePolicy):
     """Keeps whatever fits, and gives up nothing for what comes later.
 
     The paper's ALL [1]_ has room for everything. With a budget it can only mean this: what comes
@@ -22,14 +22,6 @@ class KeepAll:
     """
 
     worths_only_rise: t.ClassVar[bool] = True
-
-    def admit(self, key: str, known: Knowledge) -> str | None:
-        """Refuse nothing that fits."""
-        return None
-
-    def on_access(self, key: str, known: Knowledge) -> float:
-        """Remember nothing."""
-        return 0.0
 
     def worth(self, key: str, known: Knowledge) -> float:
         """Return more for what was there before: a newcomer is worth least."""

@@ -7,11 +7,11 @@ import typing as t
 from dataclasses import dataclass
 
 from couler.caching.importance import ALPHA, BETA, Reading, caching_cost, importance
-from couler.caching.policy import Knowledge
+from couler.caching.policy import CachePolicy, Knowledge
 
 
 @dataclass(frozen=True)
-class ImportanceRepaired:
+class ImportanceRepaired(CachePolicy):
     """The caching importance factor (Couler, Eq. 6), with the slips of its equations mended.
 
     What has least of it goes first, the newcomer included (Algorithm 2).
@@ -40,14 +40,6 @@ class ImportanceRepaired:
             weight = getattr(self, name)
             if not 0 <= weight < math.inf:
                 raise ValueError(f"{name}={weight}: must be a number, and not negative")
-
-    def admit(self, key: str, known: Knowledge) -> str | None:
-        """Refuse nothing."""
-        return None
-
-    def on_access(self, key: str, known: Knowledge) -> float:
-        """Remember nothing."""
-        return 0.0
 
     def worth(self, key: str, known: Knowledge) -> float:
         """Return the importance factor."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.caching.policy import Knowledge
+from couler.caching.policy import CachePolicy, Knowledge
 
 
 @dataclass(frozen=True)
-class FirstInFirstOut:
+class FirstInFirstOut(CachePolicy):
     """FIFO: what was admitted first goes first, however much it is used.
 
     One of the five that the Couler paper compares [1]_.
@@ -20,14 +20,6 @@ class FirstInFirstOut:
     """
 
     worths_only_rise: t.ClassVar[bool] = True
-
-    def admit(self, key: str, known: Knowledge) -> str | None:
-        """Refuse nothing."""
-        return None
-
-    def on_access(self, key: str, known: Knowledge) -> float:
-        """Remember nothing: the cache counts admissions."""
-        return 0.0
 
     def worth(self, key: str, known: Knowledge) -> float:
         """Return which admission it was."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.caching.policy import Knowledge
+from couler.caching.policy import CachePolicy, Knowledge
 
 
 @dataclass(frozen=True)
-class GreedyDualSizeFrequency:
+class GreedyDualSizeFrequency(CachePolicy):
     r"""GDSF [1]_: the best of those that know the past alone.
 
     At each use of u,
@@ -30,10 +30,6 @@ class GreedyDualSizeFrequency:
     """
 
     worths_only_rise: t.ClassVar[bool] = True
-
-    def admit(self, key: str, known: Knowledge) -> str | None:
-        """Refuse nothing."""
-        return None
 
     def on_access(self, key: str, known: Knowledge) -> float:
         """Return the worth until the next use."""

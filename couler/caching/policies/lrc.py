@@ -5,11 +5,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.caching.policy import Knowledge
+from couler.caching.policy import CachePolicy, Knowledge
 
 
 @dataclass(frozen=True)
-class LeastReferenceCount:
+class LeastReferenceCount(CachePolicy):
     """LRC [1]_: what fewest readers are left for goes first.
 
     The reference count of an artifact is the number of steps that read it and have not started.
@@ -21,14 +21,6 @@ class LeastReferenceCount:
     """
 
     worths_only_rise: t.ClassVar[bool] = True
-
-    def admit(self, key: str, known: Knowledge) -> str | None:
-        """Refuse nothing."""
-        return None
-
-    def on_access(self, key: str, known: Knowledge) -> float:
-        """Remember nothing."""
-        return 0.0
 
     def worth(self, key: str, known: Knowledge) -> float:
         """Return how many reads are to come."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.caching.policy import Knowledge
+from couler.caching.policy import CachePolicy, Knowledge
 
 
 @dataclass(frozen=True)
-class LeastRecentlyUsed:
+class LeastRecentlyUsed(CachePolicy):
     """LRU: what was used longest ago goes first, whatever its size and cost.
 
     One of the five that the Couler paper compares [1]_.
@@ -20,14 +20,6 @@ class LeastRecentlyUsed:
     """
 
     worths_only_rise: t.ClassVar[bool] = True
-
-    def admit(self, key: str, known: Knowledge) -> str | None:
-        """Refuse nothing."""
-        return None
-
-    def on_access(self, key: str, known: Knowledge) -> float:
-        """Remember nothing: the cache counts uses."""
-        return 0.0
 
     def worth(self, key: str, known: Knowledge) -> float:
         """Return which use was its last."""

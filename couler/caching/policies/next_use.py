@@ -5,11 +5,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.caching.policy import Knowledge
+from couler.caching.policy import CachePolicy, Knowledge
 
 
 @dataclass(frozen=True)
-class NextUseDensity:
+class NextUseDensity(CachePolicy):
     r"""Next-use density, the default: cost divided by size times the distance to the next reader.
 
     .. math:: worth(u) = \frac{cost(u)}{size(u) \cdot distance(u)}
@@ -43,10 +43,6 @@ class NextUseDensity:
     def admit(self, key: str, known: Knowledge) -> str | None:
         """Refuse what nobody is known to read any more."""
         return None if known.is_read(key) else "has no reader left"
-
-    def on_access(self, key: str, known: Knowledge) -> float:
-        """Remember nothing."""
-        return 0.0
 
     def worth(self, key: str, known: Knowledge) -> float:
         """Return the seconds saved for each byte and job that passes; 0 without a reader."""

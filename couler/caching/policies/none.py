@@ -5,11 +5,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.caching.policy import Knowledge
+from couler.caching.policy import CachePolicy, Knowledge
 
 
 @dataclass(frozen=True)
-class KeepNone:
+class KeepNone(CachePolicy):
     """No caching: the paper's No, against which the others are compared (section VI-C1)."""
 
     worths_only_rise: t.ClassVar[bool] = True
@@ -17,10 +17,6 @@ class KeepNone:
     def admit(self, key: str, known: Knowledge) -> str | None:
         """Refuse everything."""
         return "nothing is kept: the policy is none"
-
-    def on_access(self, key: str, known: Knowledge) -> float:
-        """Remember nothing."""
-        return 0.0
 
     def worth(self, key: str, known: Knowledge) -> float:
         """Return 0; of what another policy has kept before, the longest unused goes first."""

@@ -9,8 +9,8 @@ import pytest
 from couler.backends.airflow.rest import AirflowApi, RunApi
 from couler.errors import EngineError, RefusedError
 from couler.rest.client import RestClient
+from couler.rest.patience import Patience
 from tests.rest.faulty_server import FaultyServer, says
-from tests.support.waiting import IMPATIENT
 
 OTHERS: list[object] = [
     [],
@@ -39,7 +39,9 @@ CALLS: dict[str, Callable[[RunApi], object]] = {
 def test_what_no_airflow_answers(server: FaultyServer, call: str, answer: object) -> None:
     server.answers = [says(200, answer)]
     with (
-        RestClient("airflow", server.address, extra="airflow-client", patience=IMPATIENT) as client,
+        RestClient(
+            "airflow", server.address, extra="airflow-client", patience=Patience(0.0, 0.0, 0.0)
+        ) as client,
         pytest.raises(EngineError, match=r"airflow: .* was answered with something else") as caught,
     ):
         CALLS[call](RunApi(AirflowApi(client), "flow", "r1"))
@@ -50,7 +52,9 @@ def test_what_no_airflow_answers(server: FaultyServer, call: str, answer: object
 @pytest.mark.parametrize("answer", [[], "x", 7], ids=repr)
 def test_values_and_logs_of_no_airflow(server: FaultyServer, answer: object) -> None:
     server.answers = [says(200, answer)]
-    client = RestClient("airflow", server.address, extra="airflow-client", patience=IMPATIENT)
+    client = RestClient(
+        "airflow", server.address, extra="airflow-client", patience=Patience(0.0, 0.0, 0.0)
+    )
     with client:
         run = RunApi(AirflowApi(client), "flow", "r1")
         for asked in (lambda: run.returned(("a", -1)), lambda: run.log(("a", -1), 1)):

@@ -23,7 +23,6 @@ from tests.support.argo_cluster import (
     emulated_cluster,
     submitted,
 )
-from tests.support.waiting import IMPATIENT
 
 PLAIN = flow("plain", sh("say", "true"))
 PHASES = ["Pending", "Running", "Running", "Succeeded"]
@@ -81,7 +80,11 @@ def test_a_version_that_is_too_old_is_followed_by_a_new_look(cluster: EmulatedCl
 def test_a_server_that_stays_away_is_told_of(cluster: EmulatedCluster) -> None:
     cluster.faults.add(RequestFault("GET", "/workflows", cut="before"))
     with pytest.raises(RestError, match="got no answer"):
-        list(changes(cluster.api(IMPATIENT), "run-1", away=Patience(0.001, 0.001, 0.05)))
+        list(
+            changes(
+                cluster.api(Patience(0.0, 0.0, 0.0)), "run-1", away=Patience(0.001, 0.001, 0.05)
+            )
+        )
 
 
 def test_what_is_refused_is_told_of_at_once(cluster: EmulatedCluster) -> None:

@@ -11,8 +11,8 @@ from couler.backends.argo.reset import Reset
 from couler.backends.argo.server_api import ServerApi
 from couler.errors import RefusedError
 from couler.rest.client import RestClient, RestError
+from couler.rest.patience import Patience
 from tests.rest.faulty_server import FaultyServer, says
-from tests.support.waiting import IMPATIENT
 
 OTHERS: list[object] = [{"status": "ok"}, [], "x", 7, None, {"items": "x", "metadata": 1}]
 NAMED = {"metadata": {"name": "w"}}
@@ -29,7 +29,7 @@ def server() -> Iterator[FaultyServer]:
 
 @pytest.fixture
 def client(server: FaultyServer) -> Iterator[RestClient]:
-    with RestClient("argo", server.address, extra="argo", patience=IMPATIENT) as made:
+    with RestClient("argo", server.address, extra="argo", patience=Patience(0.0, 0.0, 0.0)) as made:
         yield made
 
 

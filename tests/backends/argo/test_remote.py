@@ -18,11 +18,11 @@ from couler.ir.paths import StepPath
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import ExitHandler, Schedule, Step, Suspend, Workflow
 from couler.rest.client import RestError
+from couler.rest.patience import Patience
 from tests.corpus.build import flow, out, parameter, sh
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import WORKFLOWS, ApiError, Resource
 from tests.support.argo_cluster import EmulatedCluster, emulated_cluster, submission, submitted
-from tests.support.waiting import IMPATIENT
 
 PLAIN = flow("plain", sh("say", 'echo "$1"'), parameters=[parameter("n", "1"), parameter("m", "2")])
 
@@ -79,7 +79,7 @@ def test_a_refusal_after_what_may_have_been_taken_is_no_certain_one(
 
 def test_no_answer_in_time_is_told_and_the_run_is_not_doubled(cluster: EmulatedCluster) -> None:
     cluster.faults.add(RequestFault("POST", "/workflows", cut="never", times=1))
-    impatient = ArgoRemote(cluster.api(IMPATIENT, timeout_s=0.5))
+    impatient = ArgoRemote(cluster.api(Patience(0.0, 0.0, 0.0), timeout_s=0.5))
     with pytest.raises(RestError, match="got no answer") as caught:
         impatient.submit(submission(PLAIN))
     assert not isinstance(caught.value, RefusedError)

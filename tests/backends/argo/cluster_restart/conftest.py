@@ -19,7 +19,6 @@ from tests.fakes.kubernetes.faults import Faults
 from tests.fakes.kubernetes.server import Server
 from tests.fakes.kubernetes.store import PODS, WORKFLOWS, Resource, Store
 from tests.support.argo_recordings import AGAIN, CHAIN, chain, recorded, submission
-from tests.support.waiting import IMPATIENT
 
 RESULTS = Resource("argoproj.io", "v1alpha1", "workflowtaskresults")
 OF_RUN = {"workflows.argoproj.io/workflow": CHAIN}
@@ -67,7 +66,7 @@ class Place:
     @property
     def client(self) -> RestClient:
         address = f"http://{self.server.address}"
-        return RestClient("argo", address, extra="argo", patience=IMPATIENT)
+        return RestClient("argo", address, extra="argo", patience=Patience(0.0, 0.0, 0.0))
 
     @property
     def remote(self) -> ArgoRemote:
