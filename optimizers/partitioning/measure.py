@@ -1,4 +1,4 @@
-"""Measures of a partition: quotient, cut, start times, makespan, least number of parts."""
+"""Measures of a partition: cut, start times, makespan, least number of parts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from couler.optimizers.partitioning.budget import Budget, part_loads
 from couler.optimizers.partitioning.circles import quotient_edges, topological_order
 from couler.optimizers.partitioning.model import Partition, TaskGraph
-
-
-def quotient(graph: TaskGraph, partition: Partition) -> tuple[tuple[int, ...], ...]:
-    """Return for each part the other parts that it waits for, in O(n + m)."""
-    before = quotient_edges(graph.predecessors, partition.part_of, partition.count)
-    return tuple(tuple(sorted(befores)) for befores in before)
 
 
 def is_acyclic(graph: TaskGraph, partition: Partition) -> bool:

@@ -17,7 +17,6 @@ from couler.optimizers.partitioning.measure import (
     loads,
     lower_bound,
     makespan,
-    quotient,
 )
 from couler.optimizers.partitioning.methods import paper_partition, partition
 from couler.optimizers.partitioning.model import Partition, TaskGraph
@@ -29,7 +28,6 @@ DIAMOND = graph_of((), (0,), (0,), (1, 2))
 def test_the_paper_makes_a_circle_of_a_diamond() -> None:
     found = paper_partition(DIAMOND, {"steps": 3})
     assert found == Partition((0, 0, 1, 0), 2)
-    assert quotient(DIAMOND, found) == ((1,), (0,))
     assert not is_acyclic(DIAMOND, found)
     with pytest.raises(ValueError, match="in a circle"):
         makespan(DIAMOND, found)
@@ -105,7 +103,6 @@ def test_measures_of_a_partition_by_hand() -> None:
     assert makespan(graph, found) == 17
     assert cut_edges(graph, found) == ((1, 3), (2, 4))
     assert cut_bytes(graph, found) == 5
-    assert quotient(graph, found) == ((), (0,))
     assert found.parts == ((0, 1, 2), (3, 4))
 
 
