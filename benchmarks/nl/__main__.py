@@ -27,7 +27,7 @@ from benchmarks.nl.judging import Judge
 from benchmarks.nl.records import Header, Records, Sample
 from benchmarks.nl.report import Report, Score, report_of
 from benchmarks.nl.runner import BoxRunner, NoRunner
-from couler.box import isolation
+from couler import box
 from couler.cli.format import aligned
 from couler.cli.language_model import LlmFlags, found_settings, opened_model
 from couler.cli.session import Session
@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace, llm: LlmFlags) -> None:
     header = Header(plan.benchmark.digest, found.settings.model, found.settings.base_url, plan.seed)
     file = options.resume or options.json
     records = Records(file, header, resume=options.resume is not None)
-    isolation().require()
+    box.isolation().require()
     runner = NoRunner("--no-run was given") if options.no_run else BoxRunner()
     keys = [key for _, key in plan.asked()]
 
