@@ -102,7 +102,7 @@ test-slow: argo-oracle containers postgresql ## Slow tests, some of which instal
 
 .PHONY: test-airflow
 test-airflow: $(STAMP) containers postgresql airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
-	$(PYTEST) -n 2 --dist worksteal -m "airflow and not nightly"
+	$(PYTEST) -n auto --dist worksteal -m "airflow and not nightly"
 
 .PHONY: nightly
 nightly: argo-oracle containers postgresql airflow airflow-old ## Tests that take longer than CI has time for
