@@ -54,7 +54,9 @@ def _told(mistake: Mistake, folder: Path) -> str:
     try:
         loaded = load_program("flow.py")
     except LoadError as error:
-        return "\n".join(map(str, error.diagnostics))
+        told = "\n".join(map(str, error.diagnostics))
+        # Python adds what it was doing at the last call, which the depth of the caller decides.
+        return re.sub(r"(maximum recursion depth exceeded) (while|in) [a-z ]+", r"\1", told)
     return "\n".join(map(str, [*loaded.diagnostics, *verify(loaded.workflow)]))
 
 
