@@ -51,7 +51,7 @@ from workloads.options import Options, parse, parser_of
 from workloads.placement_baselines import RandomNodes, RoundRobin
 from workloads.placement_cp_sat import best_plan
 from workloads.placement_scale import Scale, scale
-from workloads.placement_scenarios import PAPER_S, SEEDS, Machines
+from workloads.placement_scenarios import PAPER_S, SEEDS, Machines, mean_waiting_s
 
 from couler.errors import ConfigurationError
 from couler.optimizers.placement.report import Report
@@ -126,8 +126,8 @@ def run(
         strategy,
         seed,
         report.total_s,
-        report.mean_waiting_s,
-        report.utilisation(machines.cluster),
+        mean_waiting_s(report),
+        sum(report.busy_s.values()) / (report.total_s * len(machines.cluster.nodes)),
     )
     return row, report
 
@@ -221,7 +221,7 @@ def yardsticks(machines: Machines, limit_s: float) -> Iterator[Yardstick]:
                 return
             strategy = UpwardRank(what)
             report = simulate(pipelines, machines.cluster, strategy, machines.speeds, rules)
-            ours = report.total_s if what == "makespan" else report.mean_waiting_s
+            ours = report.total_s if what == "makespan" else mean_waiting_s(report)
             yield Yardstick(name, what, ours, best.value, best.bound, best.is_optimal)
 
 

@@ -8,6 +8,8 @@ the numbers of running and of waiting pipelines over time, a row for each strate
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from couler.optimizers.placement.report import Report
+from workloads.placement_scenarios import mean_waiting_s
 
 COLORS = {
     "random": "#888888",
@@ -45,7 +48,7 @@ def _times(reports: Mapping[str, Report]) -> Figure:
         (shown, waits),
         (
             [reports[name].total_s for name in shown],
-            [reports[name].mean_waiting_s for name in waits],
+            [mean_waiting_s(reports[name]) for name in waits],
         ),
         strict=True,
     ):
@@ -86,11 +89,12 @@ def _running(reports: Mapping[str, Report]) -> Figure:
     figure.suptitle("scenario 2, groups at 0, 240 and 480 s")
     axes = figure.subplots(len(shown), 1, sharex=True, sharey=True)
     for one, name in zip(axes, shown, strict=True):
-        for what, steps, color in (
-            ("running", reports[name].running, COLORS[name]),
-            ("waiting", reports[name].waiting, "#f2a43a"),
+        pipelines = reports[name].pipelines
+        for what, spans, color in (
+            ("running", [(x.start_s, x.end_s) for x in pipelines], COLORS[name]),
+            ("waiting", [(x.arrival_s, x.start_s) for x in pipelines], "#f2a43a"),
         ):
-            times, counts = _stairs(steps)
+            times, counts = _stairs(spans)
             one.step(times, counts, where="post", color=color, label=what, linewidth=1.5)
         one.set_title(name, fontsize=9, loc="left")
         one.legend(fontsize=7, loc="upper right")
@@ -99,8 +103,12 @@ def _running(reports: Mapping[str, Report]) -> Figure:
     return figure
 
 
-def _stairs(steps: Sequence[tuple[float, int]]) -> tuple[list[float], list[int]]:
-    return [0.0, *(time for time, _ in steps)], [0, *(count for _, count in steps)]
+def _stairs(spans: Sequence[tuple[float, float]]) -> tuple[list[float], list[int]]:
+    """Return times, and how many spans there are from each on."""
+    changes = Counter(begin for begin, _ in spans)
+    changes.subtract(end for _, end in spans)
+    times = sorted(changes)
+    return [0.0, *times], list(itertools.accumulate((changes[time] for time in times), initial=0))
 
 
 def _save(figure: Figure, path: Path) -> None:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 import typing as t
 from dataclasses import dataclass
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus
 from couler.optimizers.placement.problem import Pipeline, Task
+from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.speeds import Speeds
 
 GIB = 2**30
@@ -230,3 +232,8 @@ def scenario(number: int, kernel: dict[str, float]) -> list[Pipeline]:
 def everything(kernel: dict[str, float]) -> list[Pipeline]:
     """Return all 18 pipelines, submitted at once: more than there are nodes."""
     return [pipeline(name, kernel) for names in SCENARIO_2 for name in names]
+
+
+def mean_waiting_s(report: Report) -> float:
+    """Return the mean over pipelines of how long they wait."""
+    return statistics.fmean(one.waiting_s for one in report.pipelines)

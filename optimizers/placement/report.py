@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.cluster.model import Cluster
@@ -49,21 +48,6 @@ class Report:
         return max(one.end_s for one in self.pipelines) - first
 
     @property
-    def mean_waiting_s(self) -> float:
-        """The mean over pipelines of how long they wait."""
-        return statistics.fmean(one.waiting_s for one in self.pipelines) if self.pipelines else 0.0
-
-    @property
-    def running(self) -> tuple[tuple[float, int], ...]:
-        """How many pipelines have started and not ended, from each time on."""
-        return _steps((one.start_s, one.end_s) for one in self.pipelines)
-
-    @property
-    def waiting(self) -> tuple[tuple[float, int], ...]:
-        """How many pipelines are submitted and have not started, from each time on."""
-        return _steps((one.arrival_s, one.start_s) for one in self.pipelines)
-
-    @property
     def busy_s(self) -> Mapping[str, float]:
         """How long each node that ran anything had a task."""
         spans: dict[str, list[tuple[float, float]]] = {}
@@ -81,12 +65,6 @@ class Report:
         known = [cost for cost in costs if cost is not None]
         return sum(known) if len(known) == len(costs) and costs else None
 
-    def utilisation(self, cluster: Cluster) -> float:
-        """Return the mean share of the total time in which nodes have a task."""
-        if not self.total_s or not cluster.nodes:
-            return 0.0
-        return sum(self.busy_s.values()) / (self.total_s * len(cluster.nodes))
-
 
 def _covered(spans: Sequence[tuple[float, float]]) -> float:
     """Return the length of a union of spans."""
@@ -95,16 +73,3 @@ def _covered(spans: Sequence[tuple[float, float]]) -> float:
         total += max(0.0, end - max(begin, until))
         until = max(until, end)
     return total
-
-
-def _steps(spans: Iterable[tuple[float, float]]) -> tuple[tuple[float, int], ...]:
-    """Return how many spans there are from each time on."""
-    changes: dict[float, int] = {}
-    for begin, end in spans:
-        changes[begin] = changes.get(begin, 0) + 1
-        changes[end] = changes.get(end, 0) - 1
-    count, found = 0, []
-    for time, change in sorted(changes.items()):
-        count += change
-        found.append((time, count))
-    return tuple(found)
