@@ -25,8 +25,7 @@ import tempfile
 import time
 from pathlib import Path
 
-WIDTH = 50
-"""Steps in a layer."""
+from workloads.layers import WIDTH, parents
 
 SIZES = (100, 1_000, 5_000)
 LIMIT = 1.2
@@ -35,11 +34,6 @@ PYTHON = Path(os.environ.get("COULER_AIRFLOW", ROOT)) / ".venv-airflow" / "bin" 
 
 IMAGE = "alpine:3.20"
 FIGURES = ("bytes", "parse", "serialise")
-
-
-def parents(index: int) -> tuple[int, ...]:
-    """Return the two steps of the layer before that a step waits for."""
-    return tuple(parent for parent in (index - WIDTH, index - WIDTH + 1) if 0 <= parent < index - 1)
 
 
 def compiled(steps: int) -> str:

@@ -48,7 +48,7 @@ from workloads.caching_runs import (
     measure_real,
     measure_scenario,
 )
-from workloads.options import Options, parse, parser_of
+from workloads.options import Options, parse, parser_of, table
 
 from couler.caching.graph import ArtifactGraph
 from couler.errors import SerializationError
@@ -197,18 +197,6 @@ def scenario_lines(rows: Sequence[Row], policies: Sequence[str]) -> list[tuple[s
         for row in rows
         if row.misses == "reread" and row.policy in policies
     ]
-
-
-def table(heads: Sequence[str], lines: Sequence[Sequence[str]], texts: int) -> str:
-    """Return lines in columns, the first ones of text and the others of numbers."""
-    widths = [max(len(line[at]) for line in (heads, *lines)) for at in range(len(heads))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if at < texts else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in (heads, *lines)
-    )
 
 
 def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]], texts: int) -> str:

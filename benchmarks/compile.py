@@ -20,17 +20,12 @@ import sys
 import time
 from collections.abc import Callable
 
-WIDTH = 50
-"""Steps in a layer."""
+from workloads.layers import parents
+from workloads.limits import verdict
 
 SIZES = (100, 1_000, 5_000, 20_000)
 COMPARED = 5_000
 RUNS = 5
-
-
-def parents(index: int) -> tuple[int, ...]:
-    """Return the two steps of the layer before that a step waits for."""
-    return tuple(parent for parent in (index - WIDTH, index - WIDTH + 1) if 0 <= parent < index - 1)
 
 
 def couler_program(steps: int) -> object:
@@ -120,13 +115,6 @@ def cpu_of(*command: str) -> float:
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         best = min(best, used)
     return best
-
-
-def verdict(what: str, ratio: float, limit: float) -> bool:
-    """Print a ratio beside its limit, and return whether it is kept."""
-    kept = ratio <= limit
-    print(f"{what:<58} {ratio:7.3f}  limit {limit:.3f}  {'ok' if kept else 'OVER'}")
-    return kept
 
 
 def report(*, quick: bool) -> bool:

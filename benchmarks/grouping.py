@@ -43,7 +43,7 @@ from pathlib import Path
 
 from workloads import fibonacci_runs, pipelines
 from workloads.grouping_simulation import Platform, simulate
-from workloads.options import Options
+from workloads.options import Options, table
 
 from couler.errors import ConfigurationError, CoulerError
 from couler.optimizers.grouping.methods import group_operators
@@ -319,18 +319,6 @@ def lines(rows: Sequence[Row], names: Callable[[Row], str]) -> list[tuple[str, .
             )
         )
     return found
-
-
-def table(heads: Sequence[str], found: Sequence[Sequence[str]], texts: int) -> str:
-    """Return lines in columns, the first ones of text and the others of numbers."""
-    widths = [max(len(line[at]) for line in (heads, *found)) for at in range(len(heads))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if at < texts else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in (heads, *found)
-    )
 
 
 def wrongs(rows: Sequence[Row]) -> list[str]:

@@ -39,6 +39,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from workloads.limits import verdict
+
 JOBS = 2
 LENGTH = 10
 """Steps in a chain."""
@@ -385,14 +387,6 @@ def show(tool: Tool, steps: int, shape: str, used: Used, times: int) -> None:
         f"{used.wall_s:<8.2f} {used.peak_mb:<8.0f} {times}",
         flush=True,
     )
-
-
-def verdict(what: str, figure: float, limit: float, unit: str = "") -> bool:
-    """Print a figure beside its limit, and return whether it is kept."""
-    kept = figure <= limit
-    told = f"{figure:.3f}{unit}"
-    print(f"{what:<52} {told:>12}  limit {limit:g}{unit}  {'ok' if kept else 'OVER'}")
-    return kept
 
 
 def in_turns(

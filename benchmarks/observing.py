@@ -30,8 +30,8 @@ import typing as t
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-WIDTH = 50
-"""Steps in a layer."""
+from workloads.layers import parents
+from workloads.limits import verdict
 
 EVERY, ITEMS = 10, 10
 """How many steps there are to a foreach, and how many items that has."""
@@ -56,11 +56,6 @@ class Instance:
     item: int | None
     state: str
     """`succeeded`, `failed` or `waiting`."""
-
-
-def parents(index: int) -> tuple[int, ...]:
-    """Return the two steps of the layer before that a step waits for."""
-    return tuple(parent for parent in (index - WIDTH, index - WIDTH + 1) if 0 <= parent < index - 1)
 
 
 def is_foreach(index: int) -> bool:
@@ -295,13 +290,6 @@ def in_own_process(engine: str, steps: int, order: str) -> dict[str, float]:
     command = [sys.executable, __file__, "--measure", engine, str(steps), order]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
-
-
-def verdict(what: str, ratio: float, limit: float) -> bool:
-    """Print a ratio beside its limit, and return whether it is kept."""
-    kept = ratio <= limit
-    print(f"{what:<58} {ratio:7.3f}  limit {limit:.3f}  {'ok' if kept else 'OVER'}")
-    return kept
 
 
 def report(sizes: tuple[int, int]) -> bool:

@@ -47,7 +47,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workloads import placement_plots, placement_scenarios
-from workloads.options import Options, parse, parser_of
+from workloads.options import Options, parse, parser_of, table
 from workloads.placement_baselines import RandomNodes, RoundRobin
 from workloads.placement_cp_sat import best_plan
 from workloads.placement_scale import Scale, scale
@@ -180,17 +180,6 @@ def spread(values: Sequence[float]) -> str:
     return f"{middle} [{min(values):,.0f}, {max(values):,.0f}]"
 
 
-def table(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(line[at]) for line in (heads, *body)) for at in range(len(heads))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if at else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in (heads, *body)
-    )
-
-
 @dataclass(frozen=True)
 class Yardstick:
     """What ours comes to, and the best plan that was found."""
@@ -317,7 +306,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for scenario in (1, 2):
             told = f"scenario {scenario}, {DISPATCHES[dispatch]}"
             print(f"{told}; 10 declared nodes, {count} sampled sets of 10")
-            print(table(HEADS, list(lines(rows, scenario, dispatch))))
+            print(table(HEADS, list(lines(rows, scenario, dispatch)), 1))
             print()
     print("the best plans by CP-SAT, declared nodes, pipelines as wholes")
     measured = list(yardsticks(declared, QUICK_SOLVER_S if options.quick else SOLVER_S))

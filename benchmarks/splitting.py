@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workloads import graphs, wfformat
+from workloads.limits import verdict
 from workloads.options import parse, parser_of
 
 from couler.errors import SerializationError
@@ -184,13 +185,6 @@ def line(name: str, rows: Sequence[Row]) -> str:
         f"{f'{sum(row.has_circle for row in rows)}/{len(rows)}':>9}"
         f"{sum(row.seconds for row in rows):>8.2f}"
     )
-
-
-def verdict(what: str, figure: float, limit: float) -> bool:
-    """Print a figure beside its limit, and return whether it is kept."""
-    kept = figure <= limit + 1e-9
-    print(f"{what:<64}{figure:8.3f}  limit {limit:.3f}  {'ok' if kept else 'OVER'}")
-    return kept
 
 
 def verdicts(rows: Sequence[Row]) -> bool:

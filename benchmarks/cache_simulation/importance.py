@@ -70,16 +70,11 @@ def value_of_counts(
         counts = every
     else:  # as printed, r is 0: no reader is left
         return 0.0
+    adjacent = -1 if reading == "paper" else 1  # Eq. 5: `zeta_ui` of those that read it; else 0
     return sum(
-        counts[distance] * (dependency_weight(int(distance == 1), reading=reading) + 1) / distance
+        counts[distance] * ((distance == 1) * adjacent + 1) / distance
         for distance in range(1, len(counts))
     )
-
-
-def dependency_weight(adjacent: int, degree: int = 0, *, reading: Reading = "repaired") -> int:
-    """Return `zeta_ui`: how much a job depends on an artifact by the edge between them."""
-    # Eq. 5.
-    return degree - adjacent if reading == "paper" else adjacent
 
 
 def jobs_to_repeat(

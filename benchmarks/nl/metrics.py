@@ -8,6 +8,9 @@ import typing as t
 from collections.abc import Sequence
 from statistics import fmean
 
+RESAMPLES = 2000
+"""Of the bootstrap, whose interval has 95 % of them."""
+
 
 class Tried(t.NamedTuple):
     """What the samples of one task came to."""
@@ -34,9 +37,7 @@ def pass_at_k(samples: int, right: int, k: int) -> float:
     return 1.0 - math.comb(samples - right, k) / math.comb(samples, k)
 
 
-def mean_pass_at_k(
-    tasks: Sequence[Tried], k: int, *, seed: int = 0, resamples: int = 2000, level: float = 0.95
-) -> Estimate | None:
+def mean_pass_at_k(tasks: Sequence[Tried], k: int, *, seed: int = 0) -> Estimate | None:
     """Return the mean of pass@k over tasks, with a bootstrap interval."""
     # Efron and Tibshirani (1993), "An Introduction to the Bootstrap", section 13.3; Cameron,
     # Gelbach and Miller (2008), "Bootstrap-Based Improvements for Inference with Clustered Errors".
@@ -51,12 +52,11 @@ def mean_pass_at_k(
     sums = [(sum(item), len(item)) for item in items]
     chance = random.Random(seed)
     means = []
-    for _ in range(resamples):
+    for _ in range(RESAMPLES):
         drawn = chance.choices(sums, k=len(sums))
         means.append(sum(one for one, _ in drawn) / sum(count for _, count in drawn))
     means.sort()
-    tail = (1 - level) / 2
-    low, high = _percentile(means, tail), _percentile(means, 1 - tail)
+    low, high = _percentile(means, 0.025), _percentile(means, 0.975)
     return Estimate(fmean(values), low, high, len(values))
 
 

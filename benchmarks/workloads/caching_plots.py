@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from benchmarks.cache_simulation import Report, usage
@@ -41,8 +40,9 @@ def write(folder: Path, name: str, rows: Sequence[Row], reports: Mapping[Key, Re
     drawn = [row for row in rows if row.misses == "reread" and row.policy in COLORS]
     caches = list(dict.fromkeys(row.cache for row in drawn))
     stem = name.replace(" ", "-")
-    _save(_policies(name, drawn, caches), folder / f"{stem}-policies.svg")
-    _save(_usage(name, reports, caches), folder / f"{stem}-usage.svg")
+    undated = {"Date": None}
+    _policies(name, drawn, caches).savefig(folder / f"{stem}-policies.svg", metadata=undated)
+    _usage(name, reports, caches).savefig(folder / f"{stem}-usage.svg", metadata=undated)
 
 
 def _policies(name: str, rows: Sequence[Row], caches: Sequence[str]) -> Figure:
@@ -159,9 +159,3 @@ def means(
             sums[number] += value * max(0.0, shared)
     middles = [(number + 0.5) * width for number in range(count)]
     return [*middles, end_s], [*(total / width if width else 0.0 for total in sums), 0.0]
-
-
-def _save(figure: Figure, path: Path) -> None:
-    """Write a figure without what differs from run to run."""
-    FigureCanvasSVG(figure)
-    figure.savefig(path, metadata={"Date": None})

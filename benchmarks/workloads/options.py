@@ -1,4 +1,4 @@
-"""The options of benchmarks that read workflows or draw them at random."""
+"""The options of benchmarks that read workflows or draw them at random, and their tables."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typing as t
 from collections.abc import Sequence
 from pathlib import Path
 
+from couler.cli._format import aligned
 from workloads import wfformat
 
 SCHEMA_VERSION = 1
@@ -70,3 +71,8 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> O
     if options.json is not None and not options.json.absolute().parent.is_dir():
         parser.error(f"--json: there is no folder {options.json.absolute().parent}")
     return options
+
+
+def table(heads: Sequence[str], lines: Sequence[Sequence[str]], texts: int) -> str:
+    """Return lines in columns, the first ones of text and the others of numbers."""
+    return "\n".join(aligned((heads, *lines), right=range(texts, len(heads))))

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from couler.optimizers.placement.report import Report
@@ -32,9 +31,10 @@ COLORS = {
 
 def write(folder: Path, first: Mapping[str, Report], second: Mapping[str, Report]) -> None:
     """Write all plots: reports of both scenarios, by strategy."""
-    _save(_times(first), folder / "scenario-1-times.svg")
-    _save(_pipelines(first), folder / "scenario-1-pipelines.svg")
-    _save(_running(second), folder / "scenario-2-running.svg")
+    undated = {"Date": None}
+    _times(first).savefig(folder / "scenario-1-times.svg", metadata=undated)
+    _pipelines(first).savefig(folder / "scenario-1-pipelines.svg", metadata=undated)
+    _running(second).savefig(folder / "scenario-2-running.svg", metadata=undated)
 
 
 def _times(reports: Mapping[str, Report]) -> Figure:
@@ -109,9 +109,3 @@ def _stairs(spans: Sequence[tuple[float, float]]) -> tuple[list[float], list[int
     changes.subtract(end for _, end in spans)
     times = sorted(changes)
     return [0.0, *times], list(itertools.accumulate((changes[time] for time in times), initial=0))
-
-
-def _save(figure: Figure, path: Path) -> None:
-    """Write a figure without what differs from run to run."""
-    FigureCanvasSVG(figure)
-    figure.savefig(path, metadata={"Date": None})

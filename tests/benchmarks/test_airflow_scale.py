@@ -16,7 +16,8 @@ FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "airflow_scale.py"
 
 
 @pytest.fixture
-def benchmark() -> types.ModuleType:
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    monkeypatch.syspath_prepend(str(FILE.parent))
     spec = importlib.util.spec_from_file_location("airflow_scale", FILE)
     assert spec is not None
     assert spec.loader is not None

@@ -17,6 +17,7 @@ FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "local_overhead.py"
 
 @pytest.fixture
 def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    monkeypatch.syspath_prepend(str(FILE.parent))
     spec = importlib.util.spec_from_file_location("local_overhead", FILE)
     assert spec is not None
     assert spec.loader is not None

@@ -16,6 +16,7 @@ FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "observing.py"
 
 @pytest.fixture
 def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    monkeypatch.syspath_prepend(str(FILE.parent))
     spec = importlib.util.spec_from_file_location("observing", FILE)
     assert spec is not None
     assert spec.loader is not None
