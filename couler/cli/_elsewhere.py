@@ -24,7 +24,6 @@ from couler.stages import RunEvent, RunResult
 
 if t.TYPE_CHECKING:
     from couler.cli._cache_sync import Keep
-    from couler.failures import WatchPolicy
     from couler.state import Database, Home, RunRecord
 
 SCHEMA_VERSION = 1
@@ -83,11 +82,10 @@ def watch(
     is_restart: bool = False,
 ) -> t.NoReturn:
     """Follow a run until it is over, show how it goes, and end as `couler run` does."""
-    from couler.failures import WatchPolicy
+    from couler.failures import MAX_RETRIES
     from couler.state import source_map_of, workflow_of
 
     workflow = read_json(workflow_of(database, run.id))
-    policy = WatchPolicy() if retries is None else WatchPolicy(tries=retries)
 
     def start(tell: Tell) -> RunResult:
         from couler.cli._cache_sync import keeper_of
@@ -98,7 +96,7 @@ def watch(
             database,
             home,
             tell,
-            policy=policy if policy.tries else None,
+            max_retries=MAX_RETRIES if retries is None else retries,
             is_restart=is_restart,
             keep=keeper_of(session, run, database),
         )
@@ -144,7 +142,7 @@ def follow(
     home: Home,
     tell: Callable[[RunEvent], None],
     *,
-    policy: WatchPolicy | None = None,
+    max_retries: int = 0,
     is_restart: bool = False,
     keep: Keep | None = None,
 ) -> RunResult:
@@ -170,7 +168,7 @@ def follow(
         tell(event)
 
     has_said = False
-    how = Watch(policy, note, tell_note)
+    how = Watch(max_retries, note, tell_note)
     with beside or nullcontext():
         while run.status == "running":
             try:

@@ -12,7 +12,6 @@ from couler.failures import (
     GiveUp,
     Match,
     Wait,
-    WatchPolicy,
     decide,
     explain,
     recognise,
@@ -48,7 +47,7 @@ def decide_retry(
     steps: Iterable[StepRecord],
     engine: str,
     retries: Mapping[str, int],
-    policy: WatchPolicy,
+    limit: int,
     *,
     source_map: SourceMap = NO_CHANGE,
     random: Callable[[], float] = _random.random,
@@ -59,7 +58,7 @@ def decide_retry(
         return GiveUp("no step has failed by itself")
     waits: list[Wait] = []
     for step in failed:
-        decision = decide(match_of(step, engine), retries.get(step.path, 0), policy, random=random)
+        decision = decide(match_of(step, engine), retries.get(step.path, 0), limit, random=random)
         if isinstance(decision, GiveUp):
             return GiveUp(f'step "{source_map.label(step.path)}": {decision.reason}')
         waits.append(decision)

@@ -17,7 +17,7 @@ from couler.control.following import Tell, follow
 from couler.control.past import WELL
 from couler.control.restarting import NOT_DONE, NOTHING, Changes, prepare, restart
 from couler.errors import ConfigurationError, EngineError, RunBusyError
-from couler.failures import GiveUp, Wait, WatchPolicy
+from couler.failures import GiveUp, Wait
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -36,7 +36,7 @@ _TRIES = 20
 class Watch:
     """How a run is watched."""
 
-    policy: WatchPolicy | None = None
+    max_retries: int = 0
     on_event: Tell | None = None
     on_note: Callable[[str], None] | None = None
     sleep: Callable[[float], None] = time.sleep
@@ -85,13 +85,13 @@ def _watch_once(
         *(run, database, home, environment),
         on_event=how.on_event,
         is_restart=is_restart,
-        may_retry=how.policy is not None,
+        may_retry=how.max_retries > 0,
     )
-    if how.policy is None or ended.status != "failed" or marks.has_mark(ended, marks.LOST):
+    if not how.max_retries or ended.status != "failed" or marks.has_mark(ended, marks.LOST):
         return
     steps = runs.steps_of(database, run.id)
     names = source_map_of(database, run.id)
-    missed = _missed(ended, steps, environment, how.policy, how.retries)
+    missed = _missed(ended, steps, environment, how.max_retries, how.retries)
     readers = frozenset[str]() if missed is None else missed.readers
     others = [step for step in steps if step.path not in readers]
     if missed is not None and not failed_by_themselves(others):
@@ -99,7 +99,7 @@ def _watch_once(
         decision: Wait | GiveUp = Wait(0.0, f"files of cached steps are gone; again: {told}")
     else:
         decision = decide_retry(
-            *(others, run.engine, how.retries, how.policy), source_map=names, random=how.random
+            *(others, run.engine, how.retries, how.max_retries), source_map=names, random=how.random
         )
     if how.retries or isinstance(decision, Wait):
         how.note(decision.reason)
@@ -113,12 +113,12 @@ def _missed(
     run: RunRecord,
     steps: Iterable[StepRecord],
     environment: Mapping[str, str],
-    policy: WatchPolicy,
+    limit: int,
     retries: Mapping[str, int],
 ) -> MissedFiles | None:
     """Return files that readers missed, as long as these may be tried again."""
     missed = find_missed(run, steps, environment)
-    if missed is None or any(retries.get(path, 0) >= policy.tries for path in missed.readers):
+    if missed is None or any(retries.get(path, 0) >= limit for path in missed.readers):
         return None
     return missed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from couler.failures.decide import Decision, GiveUp, Wait, WatchPolicy, decide
+from couler.failures.decide import MAX_RETRIES, Decision, GiveUp, Wait, decide
 from couler.failures.explain import explain, headline
 from couler.failures.pattern import (
     PATTERNS,
@@ -17,6 +17,7 @@ from couler.failures.pattern import (
 from couler.failures.recognise import Match, first_line, recognise
 
 __all__ = [
+    "MAX_RETRIES",
     "PATTERNS",
     "Backoff",
     "Decision",
@@ -26,7 +27,6 @@ __all__ = [
     "Pattern",
     "Sign",
     "Wait",
-    "WatchPolicy",
     "decide",
     "explain",
     "first_line",

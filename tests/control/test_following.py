@@ -23,7 +23,7 @@ from couler.control.restarting import prepare
 from couler.control.results import result_of
 from couler.control.submission import submit
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError, RunBusyError
-from couler.failures import GiveUp, Wait, WatchPolicy
+from couler.failures import MAX_RETRIES, GiveUp, Wait
 from couler.ir.paths import StepPath
 from couler.state import runs
 from couler.state.database import Database
@@ -290,11 +290,11 @@ def test_only_what_may_pass_is_tried_again(
     ]
     follow(run, database, home, {})
     steps = runs.steps_of(database, run.id)
-    decision = decide_retry(steps, "argo", {}, WatchPolicy(), random=lambda: 0.5)
+    decision = decide_retry(steps, "argo", {}, MAX_RETRIES, random=lambda: 0.5)
     assert isinstance(decision, Wait)
     assert decision.wait_s > 0
     assert "retry 1 of" in decision.reason
-    assert isinstance(decide_retry(steps, "argo", {"fit": 99}, WatchPolicy()), GiveUp)
-    assert isinstance(decide_retry(steps, "argo", {}, WatchPolicy(tries=0)), GiveUp)
-    given_up = decide_retry(steps[1:], "argo", {}, WatchPolicy())
+    assert isinstance(decide_retry(steps, "argo", {"fit": 99}, MAX_RETRIES), GiveUp)
+    assert isinstance(decide_retry(steps, "argo", {}, 0), GiveUp)
+    given_up = decide_retry(steps[1:], "argo", {}, MAX_RETRIES)
     assert given_up == GiveUp("no step has failed by itself")

@@ -14,7 +14,7 @@ from couler.control.results import result_of
 from couler.control.submission import submit
 from couler.control.watching import Watch, watch
 from couler.errors import EngineError, ParameterError, RefusedError, RunBusyError, StateError
-from couler.failures import WatchPolicy
+from couler.failures import MAX_RETRIES
 from couler.ir.workflow import Workflow
 from couler.state import runs
 from couler.state.database import Database
@@ -171,7 +171,7 @@ def test_who_watches_tries_again_what_may_pass(
     remote.observations = [BROKEN, BROKEN, WELL]
     notes: list[str] = []
     slept: list[float] = []
-    how = Watch(WatchPolicy(), on_note=notes.append, sleep=slept.append, random=lambda: 0.5)
+    how = Watch(MAX_RETRIES, on_note=notes.append, sleep=slept.append, random=lambda: 0.5)
     ended = watch(run, database, home, {}, how)
     assert ended.status == "succeeded"
     assert [sorted(sent.again) for sent in remote.restarted] == [["tell"], ["tell"]]

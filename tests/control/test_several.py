@@ -23,7 +23,7 @@ from couler.errors import (
     RefusedError,
     RunBusyError,
 )
-from couler.failures import WatchPolicy
+from couler.failures import MAX_RETRIES
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -36,8 +36,8 @@ from tests.control.test_restarting import BROKEN, WELL
 NOT_ENDED = RefusedError("told: the run has not ended")
 
 
-retrying = partial(Watch, WatchPolicy(), random=lambda: 0.5)
-"""Watches with a policy; waits for retries are half of what they may be at most."""
+retrying = partial(Watch, MAX_RETRIES, random=lambda: 0.5)
+"""Watches that retry; waits for retries are half of what they may be at most."""
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from couler.control.cache_sync import sync_entries
 from couler.control.restarting import Changes, prepare, restart
 from couler.control.submission import Order, submit
 from couler.control.watching import Watch, watch
-from couler.failures import WatchPolicy
+from couler.failures import MAX_RETRIES
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Cache, Part
 from couler.ir.workflow import ExitHandler, Step, Workflow
@@ -259,7 +259,7 @@ def _watched(
     artifact = ArgoBackend().compile(workflow, Target())
     connection = Connection("argo", Target(), {"kubeconfig": str(argo.kubeconfig)})
     notes: list[str] = []
-    how = Watch(WatchPolicy(tries=tries), on_note=notes.append)
+    how = Watch(tries, on_note=notes.append)
     with open_database(home.database_url) as database:
         run = submit(Order(workflow, artifact, connection, {}), database, home, {})
         ended = watch(run, database, home, {}, how)
@@ -307,7 +307,7 @@ def test_a_run_that_is_taken_up_makes_what_was_removed_meanwhile(
         argo.remove_file(t.cast("t.Any", made.outputs["f"])["text"])
         mended = flow("taken-up", make, read)
         restart(failed, prepare(failed, database, Changes(mended)), database, home, {})
-        how = Watch(WatchPolicy())
+        how = Watch(MAX_RETRIES)
         ended = watch(find_run(database, run.id), database, home, {}, how, is_restart=True)
         states = {step.path: step.status for step in steps_of(database, run.id)}
     assert (ended.status, states) == ("succeeded", {"make": "succeeded", "read": "succeeded"})
