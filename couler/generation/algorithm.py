@@ -11,10 +11,10 @@ from couler.errors import ConfigurationError
 from couler.generation.assembling import Program, assemble
 from couler.generation.calibration import Candidate, ask_critique, best_candidate, feedback_on
 from couler.generation.dialogue import Dialogue
-from couler.generation.judging import Build, Verdict, asked_to_mend, judge_workflow, numbered, told
+from couler.generation.judging import Build, asked_to_mend, judge_workflow, numbered, told
 from couler.generation.lake import CodeLake, Snippet, packaged_snippets
 from couler.generation.modules import TASKS, Decomposition, ModuleCode, ModulePlan
-from couler.generation.options import Generated, GenerateOptions, Listener
+from couler.generation.options import Generated, GenerateOptions, Listener, Verdict
 from couler.generation.prompting import Prompts, set_apart
 from couler.generation.sketch import Sketch, workflow_of
 from couler.ir.diagnostics import Diagnostic
@@ -145,7 +145,7 @@ def _ended(
     program: str | None = None,
     form: str | None = None,
 ) -> Generated:
-    said = "is verified" if verdict.is_sound else "could not be mended"
+    said = "is verified" if verdict.is_verified else "could not be mended"
     engines = dialogue.options.targets
     where = f" for {', '.join(engines)}" if engines else ""
     dialogue.tell("verify", f"the workflow {said}{where}", diagnostics=verdict.errors)
@@ -190,7 +190,7 @@ def revise_sketch(dialogue: Dialogue, form: str, feedback: str) -> tuple[Sketch,
 def _mended(dialogue: Dialogue, sketch: Sketch) -> tuple[Sketch, Verdict]:
     verdict = _judge(dialogue, sketch)
     for _ in range(dialogue.options.max_repairs):
-        if verdict.is_sound:
+        if verdict.is_verified:
             break
         dialogue.tell("repair", asked_to_mend(verdict.errors), diagnostics=verdict.errors)
         prompt = dialogue.prompts.render(
@@ -270,7 +270,7 @@ def _best(
         answer = dialogue.ask(prompt, WholeProgram)
         dialogue.tell(kind, answer.explanation)
         found = _Judged(*mend_program(dialogue, answer.program, dialogue.judge(answer.program)))
-        if not found.verdict.is_sound or not dialogue.options.calibrate:
+        if not found.verdict.is_verified or not dialogue.options.calibrate:
             return Candidate(found, found.verdict.errors)
         prompt = dialogue.prompts.render(
             "critique-program",
@@ -287,7 +287,7 @@ def _best(
 def mend_program(dialogue: Dialogue, program: str, verdict: Verdict) -> tuple[str, Verdict]:
     """Return a program after at most `max_repairs` rounds in which what is wrong goes back."""
     for _ in range(dialogue.options.max_repairs):
-        if verdict.is_sound:
+        if verdict.is_verified:
             break
         dialogue.tell("repair", asked_to_mend(verdict.errors), diagnostics=verdict.errors)
         prompt = dialogue.prompts.render(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from couler.generation.judging import Build, Verdict, judge_program
-from couler.generation.options import GenerateOptions, Kind, Listener, Round
+from couler.generation.judging import Build, judge_program
+from couler.generation.options import GenerateOptions, Kind, Listener, Round, Verdict
 from couler.generation.prompting import Prompts
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import LanguageModel, Prompt, Usage

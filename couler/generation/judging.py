@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from couler.backends.base import Target
 from couler.box import Built, build_program
 from couler.errors import ConfigurationError
 from couler.generation.assembling import PROGRAM_FILE
+from couler.generation.options import Verdict
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 from couler.stages.checks import diagnose
@@ -23,24 +23,6 @@ class TargetSettingError(ConfigurationError):
     """A target has no setting that a workflow needs: no other program would mend that."""
 
     program: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is to be said of a candidate."""
-
-    workflow: Workflow | None
-    diagnostics: tuple[Diagnostic, ...]
-
-    @property
-    def errors(self) -> tuple[Diagnostic, ...]:
-        """Those that are errors."""
-        return tuple(one for one in self.diagnostics if one.severity == "error")
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether it is a workflow without errors."""
-        return self.workflow is not None and not self.errors
 
 
 def judge_program(

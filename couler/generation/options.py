@@ -117,14 +117,30 @@ Listener: t.TypeAlias = Callable[[Round], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class Verdict:
+    """A workflow, if there is one, and what is to be said of it."""
+
+    workflow: Workflow | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether there is a workflow, and it has no errors."""
+        return self.workflow is not None and not self.errors
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with it that is no warning."""
+        return tuple(one for one in self.diagnostics if one.severity == "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Generated(Verdict):
     """What a description became."""
 
     description: str
     program: str | None
     form: str | None
-    workflow: Workflow | None
-    diagnostics: tuple[Diagnostic, ...]
     usage: Usage
     log: tuple[Round, ...] = field(default=(), repr=False)
 
@@ -141,13 +157,3 @@ class Generated:
             told = "; ".join(map(str, self.errors))
             raise ValueError(f"no workflow came of the description: {told}")
         return self.workflow
-
-    @property
-    def is_verified(self) -> bool:
-        """Whether there is a workflow, and it has no errors."""
-        return self.workflow is not None and not self.errors
-
-    @property
-    def errors(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with it that is no warning."""
-        return tuple(one for one in self.diagnostics if one.severity == "error")
