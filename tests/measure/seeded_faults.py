@@ -256,14 +256,18 @@ class Checkout:
             is_caught = self._fails(tests)
         finally:
             path.write_bytes(original)
-        return is_caught and not self._fails(tests, "--last-failed")
+        return is_caught and not self._fails(self._last_failed() or tests[:1])
 
-    def _fails(self, tests: Sequence[str], *options: str) -> bool:
+    def _last_failed(self) -> list[str]:
+        found = self._folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
+        return list(json.loads(found.read_bytes())) if found.is_file() else []
+
+    def _fails(self, tests: Sequence[str]) -> bool:
         chosen = self._folder / "build" / "chosen-tests.txt"
         chosen.parent.mkdir(exist_ok=True)
         chosen.write_text("".join(f"{test}\n" for test in tests), encoding="utf-8")
         command = [str(self._python), "-m", "pytest", "-x", "-q", "-n0", "-m", ""]
-        command += [f"--timeout={TEST_TIMEOUT_S}", *options, f"@{chosen}"]
+        command += [f"--timeout={TEST_TIMEOUT_S}", "--cache-clear", f"@{chosen}"]
         try:
             done = subprocess.run(
                 command,
