@@ -10,7 +10,7 @@ from benchmarks.cache_simulation.machine import Machine
 from benchmarks.cache_simulation.report import Report
 from benchmarks.cache_simulation.run_knowledge import GovernedCache
 from couler.caching.graph import ArtifactGraph
-from couler.caching.policies.none import KeepNone
+from couler.caching.policies.simple import KeepNone
 from couler.caching.policy import CachePolicy
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from benchmarks.cache_simulation import GovernedCache, Machine, Report, Storage, simulate
 from benchmarks.cache_simulation.artifact_graph import artifact_graph
 from couler.caching.graph import ArtifactGraph
-from couler.caching.policies.none import KeepNone
+from couler.caching.policies.simple import KeepNone
 from couler.caching.policy import CachePolicy
 from couler.caching.registry import read_policy
 from workloads import bounds, scenarios

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from couler.caching.asking import ask_admit, ask_credit, ask_worth
-from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.caching.policies.simple import LeastRecentlyUsed
 from couler.caching.policy import CachePolicy, Knowledge
 from couler.errors import CachePolicyError, StateError
 

@@ -29,8 +29,8 @@ from couler.caching.eviction import (
     take_least,
 )
 from couler.caching.graph import ArtifactGraph
-from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.caching.policies.next_use import NextUseDensity
+from couler.caching.policies.simple import LeastRecentlyUsed
 from couler.caching.registry import read_policy
 from couler.control.cache_sync import sync_entries
 from couler.state import create_run, open_database

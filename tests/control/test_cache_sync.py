@@ -13,9 +13,8 @@ import pytest
 
 from couler.backends.argo.memo_entries import MemoEntries
 from couler.backends.shared_entries import CacheView
-from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.caching.policies.next_use import NextUseDensity
-from couler.caching.policies.none import KeepNone
+from couler.caching.policies.simple import KeepNone, LeastRecentlyUsed
 from couler.control.cache_sync import SyncReport
 from couler.errors import EngineError, StoreError
 from couler.store.run_files import RunFiles

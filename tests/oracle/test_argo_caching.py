@@ -14,7 +14,7 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
 from couler.backends.remote import Connection
 from couler.backends.shared_entries import repository_mark
-from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.caching.policies.simple import LeastRecentlyUsed
 from couler.control.cache_sync import sync_entries
 from couler.control.restarting import Changes, prepare, restart
 from couler.control.submission import Order, submit

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from couler.backends.argo.memo_entries import MemoEntries
 from couler.backends.shared_entries import repository_mark
-from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.caching.policies.simple import LeastRecentlyUsed
 from couler.caching.policy import CachePolicy
 from couler.control.cache_sync import SyncReport, sync_entries
 from couler.store.run_files import RunFiles

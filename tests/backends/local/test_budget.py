@@ -9,7 +9,7 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.budget import judging
-from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.caching.policies.simple import LeastRecentlyUsed
 from couler.caching.policy import Knowledge
 from couler.ir.policies import Cache
 from couler.ir.values import ParamRef

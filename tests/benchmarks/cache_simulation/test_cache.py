@@ -12,10 +12,8 @@ import pytest
 from benchmarks.cache_simulation.cache import BudgetedCache, Verdict
 from benchmarks.cache_simulation.run_knowledge import RunKnowledge, RunSchedule
 from couler.caching.graph import ArtifactGraph
-from couler.caching.policies.all import KeepAll
-from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.caching.policies.next_use import NextUseDensity
-from couler.caching.policies.none import KeepNone
+from couler.caching.policies.simple import KeepAll, KeepNone, LeastRecentlyUsed
 from couler.caching.policy import CachePolicy, Knowledge
 from couler.caching.registry import policy_names, read_policy
 from couler.errors import CachePolicyError

@@ -16,7 +16,7 @@ from benchmarks.cache_simulation import (
     usage,
 )
 from couler.caching.graph import ArtifactGraph
-from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.caching.policies.simple import LeastRecentlyUsed
 
 REMOTE = Storage(latency_s=1, read_bytes_per_s=10, write_bytes_per_s=5)
 CACHE = Storage(latency_s=0, read_bytes_per_s=100, write_bytes_per_s=50)
