@@ -136,6 +136,18 @@ def target_of(
     )
 
 
+def engine_and_target(
+    session: Session, engine: str | None, target_name: str | None, **flags: t.Any
+) -> tuple[str | None, Target]:
+    """Return an engine with the target that flags describe, or those of a named target."""
+    if target_name is None:
+        return engine, target_of(session, engine, **flags)
+    from couler.cli._targets import connect_to  # only those who name a target pay for it
+
+    connection = connect_to(session, engine, target_name, **flags)  # as it is submitted
+    return connection.engine, connection.target
+
+
 def _pairs(options: tuple[str, ...]) -> dict[str, str]:
     pairs = {}
     for option in options:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing as t
 from pathlib import Path, PurePosixPath
 
 import click
@@ -12,6 +11,7 @@ from couler.cli._options import (
     PassFlags,
     choose_engine,
     cluster_option,
+    engine_and_target,
     engine_option,
     engine_settings_option,
     engine_version_option,
@@ -23,7 +23,6 @@ from couler.cli._options import (
     passes_option,
     profile_option,
     storage_option,
-    target_of,
     target_option,
 )
 from couler.cli.load import Source, load
@@ -72,21 +71,16 @@ def command(
 
     The same workflow gives the same files, byte for byte. Needs no cluster and no server.
     """
-    flags: dict[str, t.Any] = {
-        "profile": profile,
-        "engine_version": engine_version,
-        "namespace": namespace,
-        "options": options,
-        "storages": storages,
-    }
     if target_name is None:
         engine = choose_engine(session, engine)
-        target = target_of(session, engine, **flags)
-    else:  # as it is submitted
-        from couler.cli._targets import connect_to  # only those who name a target pay for it
-
-        connection = connect_to(session, engine, target_name, **flags)
-        engine, target = connection.engine, connection.target
+    engine, target = engine_and_target(
+        *(session, engine, target_name),
+        profile=profile,
+        engine_version=engine_version,
+        namespace=namespace,
+        options=options,
+        storages=storages,
+    )
     plan = plan_workflow(
         load(file),
         engine=engine,
@@ -98,7 +92,8 @@ def command(
         session.detail(f"pass {record.name}: {record.seconds:.3f} s. {record.reason}".rstrip())
     for warning, more in fold(plan.diagnostics):
         session.info(f"{warning}\n{more}" if more else str(warning))
-    assert plan.backend is not None, "it was planned for an engine"
+    assert engine is not None, "it was planned for an engine"
+    assert plan.backend is not None
     format_ = session.settings.choose("format", format_, plan.backend.formats)
     artifact = compile(plan, engine, format=format_)
     session.detail(f"{plan.workflow.name} for {engine}: {_sizes(artifact)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import typing as t
 from pathlib import Path
 
 import click
@@ -14,6 +13,7 @@ from couler import stages
 from couler.cli._options import (
     PassFlags,
     cluster_option,
+    engine_and_target,
     engine_option,
     engine_settings_option,
     engine_version_option,
@@ -25,11 +25,9 @@ from couler.cli._options import (
     passes_option,
     profile_option,
     storage_option,
-    target_of,
     target_option,
 )
 from couler.cli._runs import history_of, home_option
-from couler.cli._targets import connect_to
 from couler.cli.load import Source, load
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
@@ -107,19 +105,16 @@ def command(
         raise click.UsageError("--as draws a picture, --format reports: give one of them")
     if emit is not None and (as_ is not None or format_ is not None):
         raise click.UsageError("--emit writes a planning task, and neither draws nor reports")
-    flags: dict[str, t.Any] = {
-        "profile": profile,
-        "engine_version": engine_version,
-        "namespace": namespace,
-        "options": options,
-        "storages": storages,
-    }
     if target_name is None:
         engine = session.settings.get("engine", engine)
-        target = target_of(session, engine, **flags)
-    else:  # as it is submitted
-        connection = connect_to(session, engine, target_name, **flags)
-        engine, target = connection.engine, connection.target
+    engine, target = engine_and_target(
+        *(session, engine, target_name),
+        profile=profile,
+        engine_version=engine_version,
+        namespace=namespace,
+        options=options,
+        storages=storages,
+    )
     prices = session.settings.prices
     dumped = None if dump is None else Dump(dump)
     plan = stages.plan(

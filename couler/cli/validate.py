@@ -15,6 +15,7 @@ from couler.cli._options import (
     EngineType,
     PassFlags,
     cluster_option,
+    engine_and_target,
     engine_settings_option,
     engine_version_option,
     file_argument,
@@ -24,10 +25,9 @@ from couler.cli._options import (
     passes_option,
     profile_option,
     storage_option,
-    target_of,
     target_option,
 )
-from couler.cli._targets import choose_target, connect_to
+from couler.cli._targets import choose_target
 from couler.cli.format import echo_json
 from couler.cli.load import Source, load
 from couler.cli.session import Session, pass_session, session_options
@@ -121,18 +121,16 @@ def command(
             "--option": options or None,
         },
     )
-    engine = engines[0] if len(engines) == 1 else None
-    flags: dict[str, t.Any] = {
-        "profile": profile,
-        "engine_version": engine_version,
-        "namespace": namespace,
-        "options": options,
-        "storages": storages,
-    }
-    if target_name is None:
-        target = target_of(session, engine, **flags)
-    else:  # as it is submitted
-        target = connect_to(session, engine, target_name, **flags).target
+    _, target = engine_and_target(
+        session,
+        engines[0] if len(engines) == 1 else None,
+        target_name,
+        profile=profile,
+        engine_version=engine_version,
+        namespace=namespace,
+        options=options,
+        storages=storages,
+    )
     chosen = passes_of(session, passes, target_name)
     machines = machines_of(session, cluster_file, file)
     findings = _check(file, engines, target, chosen, machines, ask=ask)
