@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import typing as t
 import zlib
 from collections.abc import Callable, Generator
@@ -20,6 +21,8 @@ import hypothesis
 import pytest
 
 if t.TYPE_CHECKING:
+    from tests.rest.faulty_server import FaultyServer
+    from tests.support.argo_cluster import EmulatedCluster
     from tests.support.argo_record import Recorder
     from tests.support.postgresql import PostgresqlServer
 
@@ -159,6 +162,53 @@ def postgresql_url(_postgresql: PostgresqlServer) -> str:
     """URL of a database of PostgreSQL, which is empty."""
     _postgresql.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public;")
     return f"postgresql://{_postgresql.address}"
+
+
+@pytest.fixture(scope="session")
+def oracle() -> None:
+    """Skip where Argo's own code cannot be run."""
+    from tests.support import argo_oracle
+
+    if reason := argo_oracle.available():
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def box() -> None:
+    """Skip where nothing can be built in the box."""
+    from couler.box import isolation
+
+    if problem := isolation().problem:
+        pytest.skip(problem)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Generator[EmulatedCluster]:
+    """A cluster with the API of Kubernetes and without a controller."""
+    from tests.support.argo_cluster import emulated_cluster
+
+    with emulated_cluster(tmp_path) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def server() -> Generator[FaultyServer]:
+    """A server that answers as the test says."""
+    from tests.rest.faulty_server import FaultyServer
+
+    with FaultyServer().running() as server:
+        yield server
+
+
+@pytest.fixture
+def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """Install the passes of support/pass_samples.py."""
+    from tests.support import pass_samples
+
+    pass_samples.install(tmp_path / "samples")
+    monkeypatch.syspath_prepend(tmp_path / "samples")
+    yield
+    sys.modules.pop("couler_pass_samples", None)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.box import Limits, build_program, isolation
+from couler.box import Limits, build_program
 from couler.box.build import build_ungated, program_name, start_build
 from couler.box.review import review
 from couler.box.walls import WallError, check_calls, check_files, system_calls
@@ -20,6 +20,8 @@ from couler.cli.load import Source, load
 from couler.stages import diagnose
 from tests.box.test_gate import PROGRAMS, REFUSED_PROGRAMS, without_submitters
 from tests.support.processes import is_running
+
+pytestmark = pytest.mark.usefixtures("box")
 
 ROOT = Path(__file__).parents[2]
 SIGSYS = (
@@ -30,13 +32,6 @@ HELLO = (
     'import couler\nwith couler.Workflow("x"):\n'
     '    couler.run_container("busybox", ["true"], step_name="a")\n'
 )
-
-
-@pytest.fixture(autouse=True)
-def _box() -> None:
-    problem = isolation().problem
-    if problem is not None:
-        pytest.skip(problem)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from couler.box import isolation
 from tests.box.escapes import (
     ESCAPES,
     SECRETS,
@@ -47,13 +46,6 @@ def around() -> Iterator[Outside]:
     signal.signal(signal.SIGUSR1, before)
 
 
-@pytest.fixture
-def _box() -> None:
-    problem = isolation().problem
-    if problem is not None:
-        pytest.skip(problem)
-
-
 def test_there_are_many_and_each_has_a_name() -> None:
     names = [one.name for one in ESCAPES]
     assert len(set(names)) == len(names) >= 40
@@ -69,7 +61,7 @@ def test_the_gate_stops_them(around: Outside) -> None:
 
 @pytest.mark.sampled(4)
 @pytest.mark.slow
-@pytest.mark.usefixtures("_box")
+@pytest.mark.usefixtures("box")
 @pytest.mark.parametrize("escape", ALONE)
 def test_the_box_holds_it_without_the_gate(escape: Escape, around: Outside) -> None:
     built = in_the_box(escape, around)
@@ -80,7 +72,7 @@ def test_the_box_holds_it_without_the_gate(escape: Escape, around: Outside) -> N
     assert not any(secret in report + built.output for secret in SECRETS)
 
 
-@pytest.mark.usefixtures("_box")
+@pytest.mark.usefixtures("box")
 def test_the_box_holds_all_others_without_the_gate(around: Outside) -> None:
     found = together(TOGETHER, around)
     assert len(found) == len(TOGETHER)
@@ -94,7 +86,7 @@ def test_the_box_holds_all_others_without_the_gate(around: Outside) -> None:
 
 @pytest.mark.sampled(4)
 @pytest.mark.slow
-@pytest.mark.usefixtures("_box")
+@pytest.mark.usefixtures("box")
 @pytest.mark.parametrize("escape", TOGETHER, ids=lambda one: one.name)
 def test_the_box_holds_each_alone(escape: Escape, around: Outside) -> None:
     built = in_the_box(escape, around)

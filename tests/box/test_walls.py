@@ -11,7 +11,6 @@ import pytest
 
 import couler
 from benchmarks.nl.running import run_boxed
-from couler.box import isolation
 from couler.box.build import build_ungated
 from couler.box.walls import NAMESPACES
 from couler.ir.workflow import Workflow
@@ -91,10 +90,7 @@ os._exit(0)
 
 
 @pytest.fixture
-def around() -> Iterator[Outside]:
-    problem = isolation().problem
-    if problem is not None:
-        pytest.skip(problem)
+def around(box: None) -> Iterator[Outside]:
     with outside() as found:
         yield found
         found.assert_untouched()

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from couler.box import isolation
-
 HELLO = """\
 import couler
 
@@ -29,14 +27,7 @@ with couler.Workflow("rates", rate=0.1) as wf:
 """
 
 
-@pytest.fixture
-def _box() -> None:
-    problem = isolation().problem
-    if problem is not None:
-        pytest.skip(problem)
-
-
-@pytest.mark.usefixtures("_box")
+@pytest.mark.usefixtures("box")
 def test_a_sound_program_is_shown_for_review(couler: Callable, folder: Path) -> None:
     (folder / "flow.py").write_text(HELLO)
     done = couler("generate", "--check", "flow.py")
@@ -49,7 +40,7 @@ def test_a_sound_program_is_shown_for_review(couler: Callable, folder: Path) -> 
     assert "0 errors, 0 warnings; built in " in done.err
 
 
-@pytest.mark.usefixtures("_box")
+@pytest.mark.usefixtures("box")
 def test_json_has_all_of_it(couler: Callable, folder: Path) -> None:
     (folder / "flow.py").write_text(HELLO)
     done = couler("generate", "--check", "flow.py", "--format", "json")
@@ -78,7 +69,7 @@ def test_a_refused_program_ends_with_1_and_the_reasons(couler: Callable, folder:
     assert (told["workflow"], told["is_sound"], told["steps"]) == (None, False, [])
 
 
-@pytest.mark.usefixtures("_box")
+@pytest.mark.usefixtures("box")
 def test_a_workflow_with_errors_ends_with_1(couler: Callable, folder: Path) -> None:
     (folder / "flow.py").write_text("import couler\ncouler.run_container('', step_name='a b')\n")
     done = couler("generate", "--check", "flow.py")
@@ -94,7 +85,7 @@ def test_what_is_no_text_is_refused(couler: Callable, folder: Path) -> None:
     assert done.out == "flow.py:2  CLR601 error  the program is no text in UTF-8: byte 0xff\n"
 
 
-@pytest.mark.usefixtures("_box")
+@pytest.mark.usefixtures("box")
 def test_standard_input_is_read(folder: Path) -> None:
     words = [sys.executable, "-m", "couler.cli", "generate", "--check", "-", "--format", "json"]
     done = subprocess.run(words, input=HELLO, capture_output=True, text=True, check=True)

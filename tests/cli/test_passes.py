@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,7 @@ import pytest
 from couler.optimizers import pipeline
 from tests.support import pass_samples
 
-
-@pytest.fixture(autouse=True)
-def samples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """Install the passes of support/pass_samples.py."""
-    pass_samples.install(folder / "samples")
-    monkeypatch.syspath_prepend(folder / "samples")
-    yield
-    sys.modules.pop("couler_pass_samples", None)
+pytestmark = pytest.mark.usefixtures("samples")
 
 
 def test_list(couler: Callable, monkeypatch: pytest.MonkeyPatch) -> None:

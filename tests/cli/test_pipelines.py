@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from couler.optimizers import pipeline
 from tests.cli.conftest import Engine
-from tests.support import pass_samples
 
-
-@pytest.fixture(autouse=True)
-def samples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """Install the passes of support/pass_samples.py."""
-    pass_samples.install(folder / "samples")
-    monkeypatch.syspath_prepend(folder / "samples")
-    yield
-    sys.modules.pop("couler_pass_samples", None)
+pytestmark = pytest.mark.usefixtures("samples")
 
 
 @pytest.fixture

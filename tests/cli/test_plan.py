@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from couler import stages
 from couler.errors import InvalidWorkflowError
 from couler.ir.serialize import read_json
 from couler.ir.workflow import Container, Step, Workflow
-from tests.support import pass_samples
+
+pytestmark = pytest.mark.usefixtures("samples")
 
 FLOW = """
 ir_version: "1"
@@ -34,15 +34,6 @@ steps:
   action: {kind: container, image: busybox, command: ["true"]}
   depends_on: [fit]
 """
-
-
-@pytest.fixture(autouse=True)
-def samples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """Install the passes of support/pass_samples.py."""
-    pass_samples.install(folder / "samples")
-    monkeypatch.syspath_prepend(folder / "samples")
-    yield
-    sys.modules.pop("couler_pass_samples", None)
 
 
 @pytest.fixture

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import typing as t
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -14,16 +13,10 @@ from couler.ir.serialize import write_json
 from tests.cli.conftest import Outcome
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import WORKFLOWS
-from tests.support.argo_cluster import NAMESPACE, EmulatedCluster, emulated_cluster
+from tests.support.argo_cluster import NAMESPACE, EmulatedCluster
 from tests.support.argo_recordings import CHAIN, chain, recorded
 
 Cli = Callable[..., Outcome]
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
-    with emulated_cluster(tmp_path) as cluster:
-        yield cluster
 
 
 @pytest.fixture

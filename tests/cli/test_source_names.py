@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import typing as t
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from couler.ir.workflow import Step, Suspend
 from couler.submitters import SubmittedRun
 from tests.cli.conftest import Engine, Outcome
 from tests.corpus.build import flow, sh
-from tests.support import pass_samples
 from tests.support.argo_cluster import EmulatedCluster, emulated_cluster
 
 Call: t.TypeAlias = Callable[..., Outcome]
@@ -141,14 +139,6 @@ def test_a_retry_with_another_workflow_has_its_names(
         ["load"],
         "succeeded",
     )
-
-
-@pytest.fixture
-def samples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    pass_samples.install(folder / "samples")
-    monkeypatch.syspath_prepend(folder / "samples")
-    yield
-    sys.modules.pop("couler_pass_samples", None)
 
 
 @pytest.mark.usefixtures("samples")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,7 @@ from couler.backends.argo.memo_entries import MemoEntries
 from couler.control.watching import MissedFiles, find_missed
 from couler.state.records import RunRecord, StepRecord
 from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS
-from tests.support.argo_cluster import NAMESPACE, EmulatedCluster, emulated_cluster
+from tests.support.argo_cluster import NAMESPACE, EmulatedCluster
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 PLACE = "old-1/make/f"
@@ -37,12 +35,6 @@ def read_of(location: str, message: str = GONE) -> dict[str, t.Any]:
 
 def hit_of(location: str, *, hit: bool = True) -> dict[str, t.Any]:
     return {"phase": "Succeeded", "memoizationStatus": {"hit": hit}, "outputs": outputs(location)}
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
-    with emulated_cluster(tmp_path) as found:
-        yield found
 
 
 def workflow(cluster: EmulatedCluster, *nodes: dict[str, t.Any]) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +17,6 @@ from couler.optimizers.pipeline import Pipeline
 from couler.optimizers.source_map import make_source_map
 from couler.state.results import StepResult, StepResults
 from tests.corpus.build import flow, group, ref, sh
-from tests.support import pass_samples
 from tests.support.dry_runs import run_dry
 from tests.support.tangles import enriched, is_valid
 
@@ -65,14 +61,6 @@ def test_where_paths_stay_there_is_nothing_to_tell(passes: list[str] | None) -> 
     steps = [sh("a", "true"), sh("b", ref("a")), sh("c", ref("a"), ref("b"), depends_on=["a"])]
     planned = stages.plan(flow("w", *steps, sh("d", "true")), passes=passes)
     assert not planned.source_map
-
-
-@pytest.fixture
-def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    pass_samples.install(tmp_path / "samples")
-    monkeypatch.syspath_prepend(tmp_path / "samples")
-    yield
-    sys.modules.pop("couler_pass_samples", None)
 
 
 @pytest.mark.usefixtures("samples")

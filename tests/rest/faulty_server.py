@@ -10,6 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from couler.rest.patience import Patience
+
+QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
+
 Answer: t.TypeAlias = Callable[[BaseHTTPRequestHandler], None]
 
 

@@ -13,15 +13,7 @@ from couler.errors import ConfigurationError, RefusedError
 from couler.rest.client import RestClient, RestError
 from couler.rest.credentials import Credential
 from couler.rest.patience import Patience, Waits
-from tests.rest.faulty_server import FaultyServer, cut, half, says
-
-QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
-
-
-@pytest.fixture
-def server() -> Iterator[FaultyServer]:
-    with FaultyServer().running() as running:
-        yield running
+from tests.rest.faulty_server import QUICK, FaultyServer, cut, half, says
 
 
 @pytest.fixture

@@ -8,16 +8,7 @@ import pytest
 
 from couler.errors import RefusedError
 from couler.rest.client import RestClient, RestError, RestRefusedError
-from couler.rest.patience import Patience
-from tests.rest.faulty_server import Answer, FaultyServer, cut, half, says
-
-QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
-
-
-@pytest.fixture
-def server() -> Iterator[FaultyServer]:
-    with FaultyServer().running() as running:
-        yield running
+from tests.rest.faulty_server import QUICK, Answer, FaultyServer, cut, half, says
 
 
 @pytest.fixture

@@ -14,15 +14,9 @@ from tests.fakes.kubernetes.store import Json
 from tests.support import argo_oracle
 from tests.support.argo_oracle import Resource
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.usefixtures("oracle")]
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _oracle() -> None:
-    if reason := argo_oracle.available():
-        pytest.skip(reason)
 
 
 @pytest.mark.parametrize("name", ["listing_6.py", "listing_7.py"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -28,12 +26,6 @@ CHANGED = FLOW.model_copy(
     update={"steps": (*FLOW.steps[:1], sh("b", "echo mended", depends_on=["a"]))}
 )
 TEXT = artifact().to_text()
-
-
-@pytest.fixture
-def airflow(tmp_path: Path) -> Iterator[FakeAirflow]:
-    with FakeAirflow(tmp_path).running() as running:
-        yield running
 
 
 def put(airflow: FakeAirflow, workflow: Workflow) -> str:

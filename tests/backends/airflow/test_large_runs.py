@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -26,12 +25,6 @@ if TYPE_CHECKING:
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 POD = "airflow.providers.cncf.kubernetes.utils.pod_manager.PodManager"
-
-
-@pytest.fixture
-def airflow(tmp_path: Path) -> Iterator[FakeAirflow]:
-    with FakeAirflow(tmp_path).running() as running:
-        yield running
 
 
 def look(workflow: Workflow) -> RunSteps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -19,12 +19,6 @@ OTHERS: list[object] = [
     {"task_instances": "x", "import_errors": 1},
     {"task_instances": ["x"]},
 ]
-
-
-@pytest.fixture
-def server() -> Iterator[FaultyServer]:
-    with FaultyServer().running() as running:
-        yield running
 
 
 CALLS: dict[str, Callable[[RunApi], object]] = {

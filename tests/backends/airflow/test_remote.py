@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import typing as t
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,13 +27,6 @@ from tests.backends.airflow.elsewhere import (
 from tests.corpus.build import flow, sh
 from tests.rest.faulty_server import Answer, cut, half, says
 from tests.support.airflow_api import FakeAirflow, Fault, task
-
-
-@pytest.fixture
-def airflow(tmp_path: Path) -> Iterator[FakeAirflow]:
-    with FakeAirflow(tmp_path).running() as running:
-        yield running
-
 
 # submit --------------------------------------------------------------------------------------
 

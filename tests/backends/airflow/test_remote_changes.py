@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,12 +39,6 @@ from tests.rest.faulty_server import says
 from tests.support.airflow_api import TIME, FakeAirflow, Fault, task
 
 MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def airflow(tmp_path: Path) -> Iterator[FakeAirflow]:
-    with FakeAirflow(tmp_path).running() as running:
-        yield running
 
 
 def test_a_run_is_ended_and_its_exit_handlers_run(airflow: FakeAirflow) -> None:

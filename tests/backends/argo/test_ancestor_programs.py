@@ -51,12 +51,6 @@ def test_the_manifest_is_the_golden_one(name: str, golden: Callable[[Path, str],
     golden(GOLDENS / f"{name}.yaml", compiled(name))
 
 
-@pytest.fixture
-def oracle() -> None:
-    if reason := argo_oracle.available():
-        pytest.skip(reason)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("oracle")
 def test_argo_lint_takes_the_manifests(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import stat
 import typing as t
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,15 +17,9 @@ from couler.backends.remote import Connection
 from couler.errors import ConfigurationError, LostRunError
 from couler.rest.client import RestError
 from tests.fakes.kubernetes.faults import RequestFault
-from tests.support.argo_cluster import EmulatedCluster, emulated_cluster
+from tests.support.argo_cluster import EmulatedCluster
 
 Json = dict[str, t.Any]
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
-    with emulated_cluster(tmp_path) as found:
-        yield found
 
 
 def _connect(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ from tests.fakes.argo.server import ArgoServer
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import WORKFLOW_TEMPLATES, WORKFLOWS
 from tests.support.argo_children import divided, manifest, spec_of
-from tests.support.argo_cluster import NAMESPACE, EmulatedCluster, emulated_cluster
+from tests.support.argo_cluster import NAMESPACE, EmulatedCluster
 
 Json = t.Any
 
@@ -45,12 +44,6 @@ def in_run(step: Step, run: str | None = "a") -> Step:
 
 
 FLOW = flow("by-hand", in_run(sh("one", "true")))
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
-    with emulated_cluster(tmp_path) as found:
-        yield found
 
 
 @pytest.fixture

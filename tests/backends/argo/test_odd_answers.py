@@ -22,12 +22,6 @@ Api = ClusterApi | ServerApi
 
 
 @pytest.fixture
-def server() -> Iterator[FaultyServer]:
-    with FaultyServer().running() as running:
-        yield running
-
-
-@pytest.fixture
 def client(server: FaultyServer) -> Iterator[RestClient]:
     with RestClient("argo", server.address, extra="argo", patience=Patience(0.0, 0.0, 0.0)) as made:
         yield made

@@ -20,13 +20,7 @@ from tests.support.argo_plans import check_nothing_runs_again
 CONFIG_MAP_TYPE = "workflows.argoproj.io/configmap-type"
 """Argo takes parameters from config maps with this label only."""
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _oracle() -> None:
-    if reason := argo_oracle.available():
-        pytest.skip(reason)
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("oracle")]
 
 
 @pytest.mark.parametrize("kind", ["Workflow", "WorkflowTemplate"])

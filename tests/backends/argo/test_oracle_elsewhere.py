@@ -15,15 +15,9 @@ from tests.corpus.build import flow, param, parameter, words
 from tests.support import argo_oracle
 from tests.support.argo_outcome import Outcome
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("oracle")]
 
 CASES = [case for case in cases() if case.name.startswith("list_files")]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _oracle() -> None:
-    if reason := argo_oracle.available():
-        pytest.skip(reason)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -11,7 +11,7 @@ from tests.fakes.kubernetes.store import Json
 from tests.support import argo_oracle
 from tests.support.argo_oracle import Resource
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.usefixtures("oracle")]
 
 JOBS = Resource("batch", "v1", "jobs")
 HEAD = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "train-"}}
@@ -21,12 +21,6 @@ HOSTILE = (
     "{ }} {% <&> [x] & * ! | > %\n---\nkind: Pod\n  end "
 )
 CONTROLS = "\x7f\x80\x85\x9f"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _oracle() -> None:
-    if reason := argo_oracle.available():
-        pytest.skip(reason)
 
 
 @couler.step

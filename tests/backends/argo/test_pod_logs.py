@@ -21,7 +21,7 @@ from tests.corpus.build import flow, sh
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.logs import Log
 from tests.fakes.kubernetes.store import PODS
-from tests.support.argo_cluster import CountedWaits, EmulatedCluster, emulated_cluster, submitted
+from tests.support.argo_cluster import CountedWaits, EmulatedCluster, submitted
 
 WORKFLOW = flow("logs", sh("say", "true"), Step(name="ask", action=Http(url="http://x")))
 SAY = StepPath.parse("say")
@@ -40,12 +40,6 @@ class Written:
         with self._file.open("a") as file:
             file.writelines(f"{line}\n" for line in lines)
         self.log.read(to_the_end=last)
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
-    with emulated_cluster(tmp_path) as found:
-        yield found
 
 
 @pytest.fixture

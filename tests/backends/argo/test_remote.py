@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,15 +20,9 @@ from couler.rest.patience import Patience
 from tests.corpus.build import flow, out, parameter, sh
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import WORKFLOWS, ApiError, Resource
-from tests.support.argo_cluster import EmulatedCluster, emulated_cluster, submission, submitted
+from tests.support.argo_cluster import EmulatedCluster, submission, submitted
 
 PLAIN = flow("plain", sh("say", 'echo "$1"'), parameters=[parameter("n", "1"), parameter("m", "2")])
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
-    with emulated_cluster(tmp_path) as found:
-        yield found
 
 
 @pytest.mark.parametrize("cut", [None, "before", "after", "within"])
