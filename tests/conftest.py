@@ -25,6 +25,7 @@ if t.TYPE_CHECKING:
     from tests.support.argo_cluster import EmulatedCluster
     from tests.support.argo_record import Recorder
     from tests.support.postgresql import PostgresqlServer
+    from tests.support.web_site import Site
 
 _GC_OBJECTS = 20_000
 
@@ -198,6 +199,16 @@ def server() -> Generator[FaultyServer]:
 
     with FaultyServer().running() as server:
         yield server
+
+
+@pytest.fixture
+def site() -> Generator[Site]:
+    """A server of files, which takes what is put."""
+    from tests.support.http_server import serving
+    from tests.support.web_site import Site
+
+    with serving(Site()) as site:
+        yield site
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import io
 import os
 import subprocess
 import tarfile
-import threading
 import typing as t
 from collections.abc import Iterator
 from pathlib import Path
@@ -229,16 +228,6 @@ def test_a_storage_that_refuses_fails_the_step(
 
 
 # elsewhere ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as site:
-        thread = threading.Thread(target=site.serve_forever, args=(0.02,))
-        thread.start()
-        yield site
-        site.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
-import threading
 import time
 import typing as t
 import urllib.parse
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -41,6 +40,7 @@ from tests.support import airflow_stack
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import LIMIT_S, AirflowRun, Worker
 from tests.support.airflow_stack import AirflowStack
+from tests.support.http_server import QuietHandler, serving
 
 pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(2)]
 
@@ -55,8 +55,8 @@ class Site:
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
         site = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+        class Handler(QuietHandler):
+            def do_GET(self) -> None:  # noqa: N802 - a name of the base class
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 before = [one for one in site.asked if one[1] == self.path]
                 site.asked.append((self.command, self.path, dict(self.headers), body))
@@ -70,21 +70,8 @@ class Site:
 
             do_POST = do_GET  # noqa: N815 - a name of the base class
 
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self._http.server_address[1]}"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,))
-
-    def __enter__(self) -> Site:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.http.server_address[1]}"
 
     def of(self, path: str) -> list[tuple[str, str, dict[str, str], bytes]]:
         return [one for one in self.asked if one[1] == path]
@@ -92,7 +79,8 @@ class Site:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    with Site() as site:
+    site = Site()
+    with serving(site.http):
         yield site
 
 

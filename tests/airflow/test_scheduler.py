@@ -46,7 +46,8 @@ from tests.support import airflow_stack
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import LIMIT_S, AirflowRun, Json
 from tests.support.airflow_stack import AirflowStack
-from tests.support.web_site import Site, serve
+from tests.support.http_server import serving
+from tests.support.web_site import Site
 
 pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(2)]
 
@@ -248,7 +249,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "86400",
     }
     with contextlib.ExitStack() as opened:
-        site = opened.enter_context(serve())
+        site = opened.enter_context(serving(Site()))
         site.files |= {"/ok": b"ok", "/ok?ok": b"", "/list": b"[1, 2]", "/item2": b""}
         site.files["/hello/you"] = b"welcome"
         cluster = opened.enter_context(FakeCluster(folder / "cluster"))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 import typing as t
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,12 @@ from couler.ir.values import ParamRef, StepRef, Template
 from couler.ir.workflow import Http
 from tests.dsl.look import box, codes, problems, steps, waits
 from tests.support import argo_schema
+from tests.support.http_server import QuietHandler, serving
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "dsl" / "calls.yaml"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     """Answers with the request; `/code/N` with the code N."""
 
     def answer(self) -> None:
@@ -37,18 +37,11 @@ class Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = answer  # noqa: N815  # the names that the server looks for
 
-    def log_message(self, *_args: object) -> None:
-        pass
-
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as http:
         yield f"http://127.0.0.1:{http.server_port}"
-        http.shutdown()
-        thread.join()
 
 
 def call(workflow: couler.Workflow, name: str) -> Http:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from couler.llm import LlmSettings, Message, Prompt, open_model
 from couler.llm.opening import OpenedModel
 from tests.fakes.llm import ScriptedServer
 from tests.llm.raw_server import Send, Serve, Server
+from tests.support.http_server import serving
 
 KEY = "sk-secret-of-these-tests-0123456789"
 
@@ -97,20 +97,14 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    started: list[Server] = []
+    with ExitStack() as stack:
 
-    def start(send: Send) -> Server:
-        server = Server(send)
-        loop = {"poll_interval": 0.02}
-        threading.Thread(target=server.serve_forever, kwargs=loop, daemon=True).start()
-        started.append(server)
-        return server
+        def start(send: Send) -> Server:
+            server = stack.enter_context(serving(Server(send)))
+            stack.callback(server.closed.set)
+            return server
 
-    yield start
-    for one in started:
-        one.closed.set()
-        one.shutdown()
-        one.server_close()
+        yield start
 
 
 @pytest.fixture

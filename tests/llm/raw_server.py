@@ -7,21 +7,20 @@ import threading
 import typing as t
 from collections.abc import Callable
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
+
+from tests.support.http_server import QuietHandler
 
 Send: t.TypeAlias = Callable[["Handler"], None]
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     """Sends whatever a test wants, until the client has gone."""
 
     protocol_version = "HTTP/1.1"
     server: Server
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Write nothing."""
-
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - a name of the base class
         """Take a request, and send."""
         self.rfile.read(int(self.headers["Content-Length"]))
         self.server.asked += 1

@@ -7,8 +7,8 @@ import functools
 import http.server
 import os
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,13 +20,14 @@ from couler.ir.storage import SecretKey
 from couler.locations.git import GitTree
 from couler.locations.secrets import Entries
 from couler.locations.stop import Stop
+from tests.support.http_server import QuietHandler, serving
 
 USER, PASSWORD = (SecretKey(secret="code", key=key) for key in ("user", "password"))
 SECRETS = {"COULER_SECRET_code_user": "ada", "COULER_SECRET_code_password": "TOPSECRET"}
 BASIC = f"Basic {base64.b64encode(b'ada:TOPSECRET').decode()}"
 
 
-class _Handler(http.server.SimpleHTTPRequestHandler):
+class _Handler(QuietHandler, http.server.SimpleHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
@@ -43,9 +44,6 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
             self.send_header("WWW-Authenticate", 'Basic realm="code"')
             self.end_headers()
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
 
 class Server(http.server.ThreadingHTTPServer):
     """Serves bare repositories to who knows the password, or leads elsewhere."""
@@ -61,17 +59,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[[], Server]]:
-    servers: list[Server] = []
-
-    def start() -> Server:
-        servers.append(Server(tmp_path / "served"))
-        threading.Thread(target=servers[-1].serve_forever, args=(0.02,), daemon=True).start()
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(serving(Server(tmp_path / "served")))
 
 
 def publish(folder: Path, name: str, submodule: str | None = None) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,16 +36,6 @@ class Asking:
 @pytest.fixture
 def asking(tmp_path: Path) -> Asking:
     return Asking(tmp_path)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as site:
-        thread = threading.Thread(target=site.serve_forever, args=(0.02,))
-        thread.start()
-        yield site
-        site.shutdown()
-        thread.join()
 
 
 def test_a_file_goes_to_the_repository_and_comes_back(asking: Asking) -> None:

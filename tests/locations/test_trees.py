@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import threading
 import typing as t
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from fsspec.registry import _registry  # type: ignore[import-untyped]  # has no 
 
 from couler.errors import ArtifactError, StoreError
 from couler.locations.trees import Tree
+from tests.support.http_server import QuietHandler, serving
 
 HOSTILE_NAMES = [
     "a b",
@@ -211,25 +211,21 @@ def test_objects_that_cannot_be_files_side_by_side(
         Tree("s3://data", tmp_path.name, s3).fetch(tmp_path / "target")
 
 
-class _Short(http.server.BaseHTTPRequestHandler):
+class _Short(QuietHandler):
     """Says that it has more than it gives."""
 
-    def do_HEAD(self) -> None:
+    def do_HEAD(self) -> None:  # noqa: N802 - a name of the base class
         self.send_response(200)
         self.send_header("Content-Length", "1000")
         self.end_headers()
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - a name of the base class
         self.do_HEAD()
         self.wfile.write(b"abc")
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
 
 def test_an_object_that_breaks_off_is_no_file(tmp_path: Path) -> None:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Short) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Short)) as server:
         options = {
             "key": "a",
             "secret": "b",
@@ -237,4 +233,3 @@ def test_an_object_that_breaks_off_is_no_file(tmp_path: Path) -> None:
         }
         with pytest.raises(StoreError, match="s3://data/k"):
             Tree("s3://data", "k", options).fetch(tmp_path / "target")
-        server.shutdown()

@@ -33,22 +33,20 @@ def _with_short_waits(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture(scope="module")
-def bench_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that containers see."""
     return tmp_path_factory.mktemp("shared")
 
 
 @pytest.fixture(scope="module")
-def bench_argo(
-    tmp_path_factory: pytest.TempPathFactory, bench_folder: Path
-) -> Iterator[argo_oracle.Session]:
-    with argo_oracle.session(tmp_path_factory.mktemp("argo"), shared=[bench_folder]) as session:
+def argo(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[argo_oracle.Session]:
+    with argo_oracle.session(tmp_path_factory.mktemp("argo"), shared=[shared]) as session:
         yield session
 
 
 @pytest.fixture
-def bench(bench_argo: argo_oracle.Session, bench_folder: Path) -> Bench:
+def bench(argo: argo_oracle.Session, shared: Path) -> Bench:
     """A workflow that can be mended."""
-    folder = bench_folder / uuid.uuid4().hex
+    folder = shared / uuid.uuid4().hex
     folder.mkdir()
-    return Bench(bench_argo, folder)
+    return Bench(argo, folder)

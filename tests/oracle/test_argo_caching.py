@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -53,12 +52,6 @@ pytestmark = [
 ]
 
 MEMOIZED = Cache(max_age_s=3600)
-
-
-@pytest.fixture(scope="module")
-def argo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[argo_oracle.Session]:
-    with argo_oracle.session(tmp_path_factory.mktemp("argo")) as session:
-        yield session
 
 
 def _makes(name: str, word: object, **fields: t.Any) -> Step:

@@ -89,17 +89,6 @@ HOSTILE = (
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("shared")
-
-
-@pytest.fixture(scope="module")
-def argo(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[argo_oracle.Session]:
-    with argo_oracle.session(tmp_path_factory.mktemp("argo"), shared=[folder]) as session:
-        yield session
-
-
 @pytest.fixture
 def api(argo: argo_oracle.Session) -> Iterator[ClusterApi]:
     with RestClient("argo", argo.address, extra="argo") as client:
@@ -169,11 +158,11 @@ def test_the_nodes_of_children_stand_where_they_were_taken_from(
 
 
 def _begun(
-    argo: argo_oracle.Session, api: ClusterApi, folder: Path, **spec: object
+    argo: argo_oracle.Session, api: ClusterApi, shared: Path, **spec: object
 ) -> tuple[str, Callable[[], list[t.Any]]]:
     """A run whose first part is in the middle of its step, and what finds its children."""
     name = f"by-hand-{uuid.uuid4().hex[:6]}"
-    mark = folder / name
+    mark = shared / name
     found = divided({**spec_of(TWO), **spec}, "a", "b")
     arguments = found.spec["arguments"]["parameters"]
     arguments[1]["value"] = f"touch {mark}; sleep 3600"
@@ -202,9 +191,9 @@ def _wait(holds: Callable[[], bool]) -> None:
 
 
 def test_a_run_that_is_cancelled_ends_its_children(
-    argo: argo_oracle.Session, api: ClusterApi, folder: Path
+    argo: argo_oracle.Session, api: ClusterApi, shared: Path
 ) -> None:
-    name, found = _begun(argo, api, folder)
+    name, found = _begun(argo, api, shared)
     api.stop(name)
     stop_children(api, api.get(name))
     assert argo.wait(name).phase == "Failed"
@@ -213,9 +202,9 @@ def test_a_run_that_is_cancelled_ends_its_children(
 
 
 def test_a_run_whose_time_is_over_ends_its_children_by_itself(
-    argo: argo_oracle.Session, api: ClusterApi, folder: Path
+    argo: argo_oracle.Session, api: ClusterApi, shared: Path
 ) -> None:
-    name, found = _begun(argo, api, folder)
+    name, found = _begun(argo, api, shared)
     api._patch("Workflow", name, {"spec": {"activeDeadlineSeconds": 0}})
     done = argo.wait(name)
     assert done.node("couler-stop-a").phase == "Succeeded", done.phases()
@@ -225,9 +214,9 @@ def test_a_run_whose_time_is_over_ends_its_children_by_itself(
 
 
 def test_a_child_that_is_ended_from_outside_fails_its_part(
-    argo: argo_oracle.Session, api: ClusterApi, folder: Path
+    argo: argo_oracle.Session, api: ClusterApi, shared: Path
 ) -> None:
-    name, found = _begun(argo, api, folder)
+    name, found = _begun(argo, api, shared)
     api.stop(found()[0]["metadata"]["name"])
     done = argo.wait(name)
     assert done.phase == "Failed"
@@ -236,9 +225,9 @@ def test_a_child_that_is_ended_from_outside_fails_its_part(
 
 
 def test_the_pod_that_waits_may_be_lost(
-    argo: argo_oracle.Session, api: ClusterApi, folder: Path
+    argo: argo_oracle.Session, api: ClusterApi, shared: Path
 ) -> None:
-    name, found = _begun(argo, api, folder)
+    name, found = _begun(argo, api, shared)
     [child] = found()
     [pod] = [one for one in argo.pod_names if one.startswith(f"{name}-couler-part-a")]
     api._client.call("DELETE", f"/api/v1/namespaces/default/pods/{pod}")
@@ -252,8 +241,8 @@ def test_the_pod_that_waits_may_be_lost(
 
 
 def test_a_run_that_is_deleted_takes_its_children_with_it(
-    argo: argo_oracle.Session, api: ClusterApi, folder: Path
+    argo: argo_oracle.Session, api: ClusterApi, shared: Path
 ) -> None:
-    name, found = _begun(argo, api, folder)
+    name, found = _begun(argo, api, shared)
     api.delete(name)
     _wait(lambda: found() == [])

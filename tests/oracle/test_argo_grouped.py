@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,12 +20,6 @@ pytestmark = [
     pytest.mark.timeout(1800),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
-
-
-@pytest.fixture(scope="module")
-def argo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[argo_oracle.Session]:
-    with argo_oracle.session(tmp_path_factory.mktemp("argo")) as session:
-        yield session
 
 
 def _is_given(case: Case) -> bool:

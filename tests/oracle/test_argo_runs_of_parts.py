@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,17 +35,6 @@ pytestmark = [
 
 SEEDS = 8
 """How many random workflows are run; those that Argo cannot take count as well."""
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("shared")
-
-
-@pytest.fixture(scope="module")
-def argo(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[argo_oracle.Session]:
-    with argo_oracle.session(tmp_path_factory.mktemp("argo"), shared=[shared]) as session:
-        yield session
 
 
 @pytest.mark.sampled(8)

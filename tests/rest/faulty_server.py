@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 import typing as t
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from couler.rest.patience import Patience
+from tests.support.http_server import QuietHandler, serving
 
 QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
 
@@ -61,24 +61,16 @@ class FaultyServer:
         self.release = threading.Event()
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             protocol_version = "HTTP/1.1"
 
-            def handle(self) -> None:
-                """Take it as no error that a client goes away, which would be printed."""
-                with contextlib.suppress(ConnectionError):
-                    super().handle()
-
-            def do_GET(self) -> None:  # the base class looks for this name
+            def do_GET(self) -> None:  # noqa: N802 - a name of the base class
                 size = int(self.headers.get("Content-Length") or 0)
                 sent = self.rfile.read(size)
                 outer.bodies.append(json.loads(sent) if sent else None)
                 outer.asked.append((self.command, self.path, self.headers.get("Authorization")))
                 answer = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
                 answer(self)
-
-            def log_message(self, *_words: object) -> None:
-                """Say nothing."""
 
         for method in ("POST", "PUT", "PATCH", "DELETE"):
             setattr(Handler, f"do_{method}", Handler.do_GET)
@@ -93,12 +85,8 @@ class FaultyServer:
     @contextmanager
     def running(self) -> Iterator[FaultyServer]:
         """Serve until the end of the block."""
-        thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.release.set()
-            self._server.shutdown()
-            self._server.server_close()
-            thread.join()
+        with serving(self._server):
+            try:
+                yield self
+            finally:
+                self.release.set()

@@ -7,6 +7,8 @@ import http.server
 import threading
 from collections.abc import Iterator
 
+from tests.support.http_server import QuietHandler
+
 
 class Site(http.server.ThreadingHTTPServer):
     """Serves files.
@@ -59,15 +61,15 @@ class Site(http.server.ThreadingHTTPServer):
                 self._count -= 1
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: Site
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - a name of the base class
         with self.server.serving(f"GET {self.path}"):
             content = self.server.files.get(self.path)
             self._answer(404 if content is None else 200, content or b"")
 
-    def do_PUT(self) -> None:
+    def do_PUT(self) -> None:  # noqa: N802 - a name of the base class
         with self.server.serving(f"PUT {self.path}"):
             content = self.rfile.read(int(self.headers["Content-Length"] or 0))
             if self.server.put_code < 300:
@@ -80,15 +82,3 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@contextlib.contextmanager
-def serve() -> Iterator[Site]:
-    """Run a server during a block."""
-    with Site() as site:
-        threading.Thread(target=site.serve_forever, args=(0.02,), daemon=True).start()
-        yield site
-        site.shutdown()

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import typing as t
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -25,19 +25,13 @@ from couler.ir.storage import SecretKey
 from couler.ir.workflow import Input, Output, Step, Workflow
 from couler.state.results import RunResult
 from tests.corpus.build import flow, on_failure, sh
-from tests.support.web_site import Site, serve
+from tests.support.web_site import Site
 
 Run = t.Callable[..., RunResult]
 
 PATH = os.environ["PATH"]
 NEVER_S = 600.0
 """Longer than a test may take: a run that awaits the answer fails it."""
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serve() as started:
-        yield started
 
 
 @pytest.fixture

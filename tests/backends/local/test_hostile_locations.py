@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import http.server
 import os
-import threading
 import typing as t
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,7 @@ from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.workflow import Http, Input, Step, Workflow
 from couler.state.results import RunResult
 from tests.corpus.build import flow, ref, sh
+from tests.support.http_server import QuietHandler, serving
 
 USER, PASSWORD, TOKEN = (SecretKey(secret="web", key=key) for key in ("user", "password", "token"))
 SECRETS = {
@@ -38,10 +39,10 @@ SECRETS = {
 }
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: Server
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - a name of the base class
         self.server.paths.append(self.path)
         self.server.asked.append({name.lower(): value for name, value in self.headers.items()})
         self.send_response(self.server.code)
@@ -49,9 +50,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(b"abc")
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -67,17 +65,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Server]]:
-    servers: list[Server] = []
-
-    def start(code: int = 200, **answer: str) -> Server:
-        servers.append(Server(code, **answer))
-        threading.Thread(target=servers[-1].serve_forever, args=(0.02,), daemon=True).start()
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as stack:
+        yield lambda *code, **answer: stack.enter_context(serving(Server(*code, **answer)))
 
 
 def run(workflow: Workflow, folder: Path) -> RunResult:

@@ -7,7 +7,6 @@ import http.server
 import json
 import os
 import subprocess
-import threading
 import typing as t
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -41,6 +40,7 @@ from couler.ir.workflow import Input, Output, Parameter, Step, Workflow
 from couler.locations.secrets import Entries
 from couler.state.results import RunResult
 from tests.corpus.build import flow, sh
+from tests.support.http_server import QuietHandler, serving
 
 SECRETS = {
     "COULER_SECRET_s3_access": "test",
@@ -233,7 +233,7 @@ class Site(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: Site
 
     def _note(self) -> None:
@@ -245,36 +245,31 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         return self.rfile.read(int(self.headers["Content-Length"] or 0))
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - a name of the base class
         self._note()
         content = self.server.files.get(self.path)
         self.send_response(404 if content is None else 200)
         self.end_headers()
         self.wfile.write(content or b"")
 
-    def do_PUT(self) -> None:
+    def do_PUT(self) -> None:  # noqa: N802 - a name of the base class
         self._note()
         self.server.files[self.path] = self._body()
         self.send_response(201)
         self.end_headers()
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - a name of the base class
         self._note()
         self.server.files["/form"] = self._body()
         self.send_response(200)
         self.end_headers()
         self.wfile.write(json.dumps({"access_token": "tkn"}).encode())
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    with Site() as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield server
-        server.shutdown()
+    with serving(Site()) as site:
+        yield site
 
 
 BASIC = f"Basic {base64.b64encode(b'ada:hunter2222').decode()}"

@@ -6,11 +6,10 @@ import base64
 import shutil
 import ssl
 import subprocess
-import threading
 import time
 import typing as t
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -24,9 +23,10 @@ from couler.ir.values import Field, Literal, OwnRef, Template
 from couler.ir.workflow import Http, Step
 from couler.state.results import StepResult
 from tests.corpus.build import flow, ref, sh, text
+from tests.support.http_server import QuietHandler, serving
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     """Answers `/code/N` with the code N, `/slow` late, and anything else with the request."""
 
     requests: list[str]
@@ -46,20 +46,13 @@ class Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_HEAD = answer  # noqa: N815  # the names that the server looks for
 
-    def log_message(self, *_args: object) -> None:
-        pass
-
 
 @pytest.fixture
 def server() -> Iterator[tuple[str, list[str]]]:
     requests: list[str] = []
     handler = type("Recorder", (Handler,), {"requests": requests})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as http:
         yield f"http://127.0.0.1:{http.server_port}", requests
-        http.shutdown()
-        thread.join()
 
 
 def run(tmp_path: Path, action: Http, **fields: object) -> StepResult:
@@ -167,15 +160,12 @@ def test_certificate_is_checked_unless_told_otherwise(
     handler = type("Recorder", (Handler,), {"requests": []})
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
-        http.socket = context.wrap_socket(http.socket, server_side=True)
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    http.socket = context.wrap_socket(http.socket, server_side=True)
+    with serving(http):
         url = f"https://127.0.0.1:{http.server_port}/x"
         refused = run(tmp_path / "a", Http(url=url))
         taken = run(tmp_path / "b", Http(url=url, verify_tls=False))
-        http.shutdown()
-        thread.join()
     assert (refused.status, "CERTIFICATE_VERIFY_FAILED" in str(refused.message)) == ("failed", True)
     assert taken.status == "succeeded"
 

@@ -11,7 +11,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -19,6 +18,7 @@ from tests.fakes.argo.faults import Fault, Faults
 from tests.fakes.argo.service import OTHERS, Service
 from tests.fakes.kubernetes.selectors import selector
 from tests.fakes.kubernetes.store import WORKFLOWS, ApiError
+from tests.support.http_server import ConnectedServer, QuietHandler
 
 Json = dict[str, Any]
 
@@ -87,49 +87,19 @@ class ArgoServer:
         return sum(path.startswith("/api/v1/workflow-events/") for _, path in self.service.asked)
 
 
-class _Http(ThreadingHTTPServer):
+class _Http(ConnectedServer):
     service: Service
     faults: Faults
     token: str | None
     closing = False
-    daemon_threads = False
-    request_queue_size = 128
-
-    def __init__(self, *args: Any) -> None:
-        self._open: set[socket.socket] = set()
-        super().__init__(*args)
-
-    def process_request(self, request: Any, address: Any) -> None:
-        self._open.add(request)
-        super().process_request(request, address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
-        super().shutdown_request(request)
-
-    def hang_up(self) -> None:
-        for request in list(self._open):
-            with contextlib.suppress(OSError):
-                request.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away in the middle is no error; anything else goes to the thread."""
-        raise
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: _Http
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def handle(self) -> None:
-        with contextlib.suppress(ConnectionError):
-            super().handle()
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - a name of the base class
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         address = urlsplit(self.path)
         path = unquote(address.path)

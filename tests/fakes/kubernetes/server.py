@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NoReturn, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -34,6 +33,7 @@ from tests.fakes.kubernetes.store import (
     Store,
 )
 from tests.fakes.kubernetes.websocket import WebSocket, accept_key
+from tests.support.http_server import ConnectedServer, QuietHandler
 
 _API = re.compile(
     r"/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+)/(?P<version>[^/]+))"
@@ -122,7 +122,7 @@ class Server:
         self._thread.join()
 
 
-class _Http(ThreadingHTTPServer):
+class _Http(ConnectedServer):
     store: Store
     elsewhere: Elsewhere
     signal: Signal | None = None
@@ -132,45 +132,14 @@ class _Http(ThreadingHTTPServer):
     strict: bool
     faults: Faults
     closing = False
-    daemon_threads = False
-    request_queue_size = 128
-
-    def __init__(self, *args: object) -> None:
-        self._open: set[socket.socket] = set()
-        super().__init__(*args)  # type: ignore[arg-type]  # the arguments of the base class
-
-    def process_request(self, request: socket.socket, address: object) -> None:  # type: ignore[override]
-        self._open.add(request)
-        super().process_request(request, address)
-
-    def shutdown_request(self, request: socket.socket) -> None:  # type: ignore[override]
-        self._open.discard(request)
-        super().shutdown_request(request)
-
-    def hang_up(self) -> None:
-        """End the connections that clients keep open."""
-        for request in list(self._open):
-            with contextlib.suppress(OSError):
-                request.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away in the middle is no error; anything else goes to the thread."""
-        raise
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: _Http
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # head and body are written apart
 
-    def handle(self) -> None:
-        with contextlib.suppress(ConnectionError):
-            super().handle()
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - a name of the base class
         self._answer()
 
     do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - names of the base
