@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -17,17 +16,6 @@ from tests.support import airflow_runs
 pytestmark = pytest.mark.checkout
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "airflow_limits.py"
-
-
-@pytest.fixture
-def benchmark() -> types.ModuleType:
-    spec = importlib.util.spec_from_file_location("airflow_limits", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["airflow_limits"] = module  # where typing looks for what is named
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("weights", ["absolute", "downstream"])

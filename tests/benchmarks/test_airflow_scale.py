@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import types
 from collections import Counter
 from pathlib import Path
@@ -13,17 +12,6 @@ import pytest
 pytestmark = pytest.mark.checkout
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "airflow_scale.py"
-
-
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    monkeypatch.syspath_prepend(str(FILE.parent))
-    spec = importlib.util.spec_from_file_location("airflow_scale", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def statements(source: str) -> Counter[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -17,23 +16,20 @@ FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "cache_settling.py"
 
 
 def test_all_policies_decide_on_a_full_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    benchmark: types.ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    spec = importlib.util.spec_from_file_location("cache_settling", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "cache_settling", module)  # where typing looks for names
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "QUICK", (10, 20))
-    monkeypatch.setattr(module, "OFFERS", 5)
-    module.main(["--quick", "--json", str(tmp_path / "rows.json")])
+    monkeypatch.setattr(benchmark, "QUICK", (10, 20))
+    monkeypatch.setattr(benchmark, "OFFERS", 5)
+    benchmark.main(["--quick", "--json", str(tmp_path / "rows.json")])
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
-    names = [module.ROWS, *policy_names(), module.EVERYTHING]
+    names = [benchmark.ROWS, *policy_names(), benchmark.EVERYTHING]
     assert [(row["entries"], row["policy"]) for row in rows] == [
         (entries, name) for entries in (10, 20) for name in names
     ]
     evicted = {row["policy"]: row["evicted"] for row in rows}
     assert evicted["lru"] > 0
-    assert evicted["none"] == evicted["all"] == evicted[module.EVERYTHING] == 0
+    assert evicted["none"] == evicted["all"] == evicted[benchmark.EVERYTHING] == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + len(rows)

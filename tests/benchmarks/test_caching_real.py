@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import os
@@ -16,17 +15,6 @@ import pytest
 pytestmark = pytest.mark.checkout
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "caching_real.py"
-
-
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    spec = importlib.util.spec_from_file_location("caching_real", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "caching_real", module)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_each_run_changes_one_or_two_parameters(benchmark: types.ModuleType) -> None:

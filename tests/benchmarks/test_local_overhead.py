@@ -1,7 +1,6 @@
 """The benchmark of the local engine counts what it says that it counts."""
 
 import doctest
-import importlib.util
 import json
 import subprocess
 import sys
@@ -13,18 +12,6 @@ import pytest
 pytestmark = pytest.mark.checkout
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "local_overhead.py"
-
-
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    monkeypatch.syspath_prepend(str(FILE.parent))
-    spec = importlib.util.spec_from_file_location("local_overhead", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "local_overhead", module)
-    spec.loader.exec_module(module)
-    return module
 
 
 def measure(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import types
 from pathlib import Path
 
@@ -15,18 +13,13 @@ FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "observing.py"
 
 
 @pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    monkeypatch.syspath_prepend(str(FILE.parent))
-    spec = importlib.util.spec_from_file_location("observing", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "observing", module)
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "RUNS", 1)
+def benchmark(benchmark: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    monkeypatch.setattr(benchmark, "RUNS", 1)
     # What other tests have left is not looked through each time.
-    monkeypatch.setattr(module, "gc", types.SimpleNamespace(collect=int, disable=int, enable=int))
-    return module
+    monkeypatch.setattr(
+        benchmark, "gc", types.SimpleNamespace(collect=int, disable=int, enable=int)
+    )
+    return benchmark
 
 
 @pytest.mark.parametrize("engine", ["argo", "airflow"])

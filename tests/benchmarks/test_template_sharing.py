@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -18,20 +16,9 @@ from couler.stages import compile as compile_workflow
 from tests.corpus.build import flow, sh
 
 ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "benchmarks" / "template_sharing.py"
 PAGE = ROOT / "docs" / "argo.md"
 _TABLE = re.compile(r"(?<=`python benchmarks/template_sharing.py` prints the table.\n\n)(\|.*\n)*")
-
-
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    file = ROOT / "benchmarks" / "template_sharing.py"
-    spec = importlib.util.spec_from_file_location("template_sharing", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "template_sharing", module)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.checkout

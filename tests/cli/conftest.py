@@ -9,13 +9,16 @@ import subprocess
 import sys
 import textwrap
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import click.testing
 import pytest
 
 from couler.cli import app
+from tests.fakes.llm import ScriptedServer
+from tests.fakes.llm.script import Source
 
 GREET = """
 ir_version: "1"
@@ -37,8 +40,15 @@ outputs:
 CLEAN_ENVIRONMENT = {
     name: value
     for name, value in os.environ.items()
-    if not name.startswith("COULER_") and name not in ("NO_COLOR", "FORCE_COLOR")
+    if not name.startswith(("COULER_", "OPENAI_"))
+    and not name.lower().endswith("_proxy")
+    and name not in ("NO_COLOR", "FORCE_COLOR")
 }
+
+
+KEY = "sk-secret-of-these-tests-0123456789"
+
+Serve = Callable[[Source], ScriptedServer]
 
 
 class Outcome(t.NamedTuple):
@@ -124,6 +134,20 @@ def couler_process(folder: Path) -> Callable[..., Outcome]:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return call
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Start an endpoint that the environment names, and that answers from a script."""
+    with ExitStack() as stack:
+
+        def start(script: Source) -> ScriptedServer:
+            server = stack.enter_context(ScriptedServer(script))
+            for name, value in {**server.environment, "COULER_LLM_API_KEY": KEY}.items():
+                monkeypatch.setenv(name, value)
+            return server
+
+        yield start
 
 
 class Engine:

@@ -9,7 +9,7 @@ import os
 import signal
 import socket
 import typing as t
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,16 +17,13 @@ import pytest
 from couler.cli._generated_files import Destination
 from couler.ir.serialize import read_json
 from couler.llm.opening import OpenedModel
-from tests.cli.conftest import Outcome
+from tests.cli.conftest import KEY, Outcome, Serve
 from tests.fakes.llm import ScriptedServer
 from tests.generation.test_schema_mode import WHOLE as FORM
 
 Couler = Callable[..., Outcome]
-Serve = Callable[..., ScriptedServer]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "from_english"
-
-KEY = "sk-secret-of-these-tests-0123456789"
 
 WHOLE = ("--whole", "--no-calibration")
 
@@ -37,31 +34,6 @@ with couler.Workflow("made") as wf:
     a = couler.run_container("busybox:1.36", ["echo", "1"], name="a")
     wf.output("said", a)
 """
-
-
-@pytest.fixture(autouse=True)
-def _no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in set(os.environ):
-        if name.startswith("OPENAI_") or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Start an endpoint that the environment names."""
-    servers = []
-
-    def start(rules: t.Any) -> ScriptedServer:
-        server = ScriptedServer(rules)
-        server.start()
-        servers.append(server)
-        for name, value in {**server.environment, "COULER_LLM_API_KEY": KEY}.items():
-            monkeypatch.setenv(name, value)
-        return server
-
-    yield start
-    for server in servers:
-        server.close()
 
 
 def program(text: str, prompt: str = "write") -> dict[str, t.Any]:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import socket
 import stat
 import subprocess
 import sys
 import typing as t
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import CLEAN_ENVIRONMENT, Outcome
+from tests.cli.conftest import CLEAN_ENVIRONMENT, KEY, Outcome, Serve
 from tests.fakes.llm import ScriptedServer
+from tests.support.ports import free_port
 
 Couler = Callable[..., Outcome]
-
-KEY = "sk-secret-of-these-tests-0123456789"
 
 SCRIPT = """
 rules:
@@ -31,38 +28,13 @@ rules:
 """
 
 
-@pytest.fixture(autouse=True)
-def _no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in set(os.environ):
-        if name.startswith("OPENAI_") or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ScriptedServer]]:
-    """Start an endpoint that the environment names."""
-    servers = []
-
-    def start(*rules: dict[str, t.Any], **fields: t.Any) -> ScriptedServer:
-        server = ScriptedServer({"rules": rules, **fields})
-        server.start()
-        servers.append(server)
-        for name, value in {**server.environment, "COULER_LLM_API_KEY": KEY}.items():
-            monkeypatch.setenv(name, value)
-        return server
-
-    yield start
-    for server in servers:
-        server.close()
-
-
 FORM = {"when": {"contains": "answer"}, "reply": {"json": {"answer": "ok"}}}
 
 
 def test_check_tells_settings_answer_form_and_price(
-    couler: Couler, serve: Callable[..., ScriptedServer], folder: Path
+    couler: Couler, serve: Serve, folder: Path
 ) -> None:
-    server = serve({"when": {"schema": "Checked"}, "reply": {"json": {"answer": "ok"}}}, FORM)
+    server = serve([{"when": {"schema": "Checked"}, "reply": {"json": {"answer": "ok"}}}, FORM])
     (folder / "pyproject.toml").write_text(
         '[tool.couler.llm]\nmax-tokens-total = 5000\n[tool.couler.llm.prices."scr*"]\n'
         "prompt = 0.5\ncompletion = 2\n"
@@ -78,8 +50,8 @@ def test_check_tells_settings_answer_form_and_price(
     assert KEY not in done.out + done.err
 
 
-def test_check_as_json(couler: Couler, serve: Callable[..., ScriptedServer]) -> None:
-    serve(FORM, structured="refuse")
+def test_check_as_json(couler: Couler, serve: Serve) -> None:
+    serve({"rules": [FORM], "structured": "refuse"})
     done = couler("llm", "check", "--format", "json")
     report = done.json
     assert report["schema_version"] >= 1
@@ -90,13 +62,13 @@ def test_check_as_json(couler: Couler, serve: Callable[..., ScriptedServer]) -> 
     assert 'structured = "text"' in done.err
 
 
-def test_calls_are_logged_and_shown(
-    couler: Couler, serve: Callable[..., ScriptedServer], folder: Path
-) -> None:
+def test_calls_are_logged_and_shown(couler: Couler, serve: Serve, folder: Path) -> None:
     serve(
-        {"status": 429, "retry_after": 0, "times": 1},
-        {"when": {"schema": "Checked"}, "reply": {"json": {"answer": "\x1b[31mred"}}},
-        {"reply": "fine"},
+        [
+            {"status": 429, "retry_after": 0, "times": 1},
+            {"when": {"schema": "Checked"}, "reply": {"json": {"answer": "\x1b[31mred"}}},
+            {"reply": "fine"},
+        ]
     )
     assert couler("llm", "check", "--home", "state").code == 2  # it has no such option
     assert couler("llm", "check").code == 0
@@ -146,25 +118,16 @@ def test_a_log_with_any_characters_is_shown(couler_process: Couler, folder: Path
     assert json.loads(shown.out)["calls"] == [call]
 
 
-def test_the_latest_log_is_shown(
-    couler: Couler, serve: Callable[..., ScriptedServer], folder: Path
-) -> None:
+def test_the_latest_log_is_shown(couler: Couler, serve: Serve, folder: Path) -> None:
     none = couler("llm", "log")
     assert (none.code, "there is no log of language models in" in none.err) == (3, True)
-    serve(FORM)
+    serve([FORM])
     older = folder / "data/couler/llm/20200101-000000-000-x-1.jsonl"
     older.parent.mkdir(parents=True)
     older.write_text("not looked at\n")
     couler("llm", "check")
     assert couler("llm", "log").code == 0
     assert couler("llm", "log", str(older)).code == 3
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @pytest.mark.parametrize(
@@ -211,12 +174,12 @@ def test_what_is_missing_is_one_message(
 )
 def test_endpoints_that_fail_are_one_message(
     couler: Couler,
-    serve: Callable[..., ScriptedServer],
+    serve: Serve,
     rule: dict[str, t.Any],
     code: int,
     what: str,
 ) -> None:
-    serve(rule)
+    serve([rule])
     for options in ((), ("--debug",)):
         done = couler("llm", "check", "-q", *options)
         assert (done.code, what in done.err) == (code, True), done.err
@@ -224,8 +187,8 @@ def test_endpoints_that_fail_are_one_message(
     assert len(couler("llm", "check", "-q").err.splitlines()) == 1
 
 
-def test_a_budget_is_reached(couler: Couler, serve: Callable[..., ScriptedServer]) -> None:
-    server = serve(FORM)
+def test_a_budget_is_reached(couler: Couler, serve: Serve) -> None:
+    server = serve([FORM])
     done = couler("llm", "check", "-q", "--max-tokens-total", "300")
     assert done.code == 4
     assert re.fullmatch(
@@ -236,8 +199,8 @@ def test_a_budget_is_reached(couler: Couler, serve: Callable[..., ScriptedServer
     assert len(server.requests) == 1
 
 
-def test_a_cost_without_a_price(couler: Couler, serve: Callable[..., ScriptedServer]) -> None:
-    server = serve(FORM)
+def test_a_cost_without_a_price(couler: Couler, serve: Serve) -> None:
+    server = serve([FORM])
     done = couler("llm", "check", "-q", "--max-cost", "1")
     assert (done.code, '[tool.couler.llm.prices."scripted"]' in done.err) == (3, True)
     assert server.requests == ()
@@ -245,10 +208,10 @@ def test_a_cost_without_a_price(couler: Couler, serve: Callable[..., ScriptedSer
 
 def test_a_dialogue_is_recorded_and_replayed(
     couler: Couler,
-    serve: Callable[..., ScriptedServer],
+    serve: Serve,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    serve({"when": {"schema": "Checked"}, "reply": {"json": {"answer": "ok"}}}, {"reply": "yes"})
+    serve([{"when": {"schema": "Checked"}, "reply": {"json": {"answer": "ok"}}}, {"reply": "yes"}])
     assert couler("llm", "check", "--record", "dialogue.jsonl").code == 0
     for name in ("BASE_URL", "MODEL", "API_KEY"):
         monkeypatch.delenv(f"COULER_LLM_{name}")
@@ -258,10 +221,8 @@ def test_a_dialogue_is_recorded_and_replayed(
     assert (both.code, "not both" in both.err) == (3, True)
 
 
-def test_without_the_extra(
-    couler: Couler, serve: Callable[..., ScriptedServer], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    serve(FORM)
+def test_without_the_extra(couler: Couler, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve([FORM])
     monkeypatch.setitem(sys.modules, "openai", None)
     done = couler("llm", "check", "-q")
     assert done.code == 3
@@ -294,11 +255,11 @@ def test_settings_of_files_that_are_wrong(
 
 def test_settings_of_a_file(
     couler: Couler,
-    serve: Callable[..., ScriptedServer],
+    serve: Serve,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = serve(FORM)
+    server = serve([FORM])
     for name in ("BASE_URL", "MODEL", "API_KEY"):
         monkeypatch.delenv(f"COULER_LLM_{name}")
     monkeypatch.setenv("MY_KEY", KEY)

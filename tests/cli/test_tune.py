@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import typing as t
-from collections.abc import Callable, Generator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,10 @@ from couler.dsl.workflow import Workflow
 from couler.llm import Prompt
 from couler.llm.opening import OpenedModel
 from couler.tuning.outcome import read_outcome
-from tests.cli.conftest import Outcome
-from tests.fakes.llm import ScriptedServer
+from tests.cli.conftest import Outcome, Serve
 from tests.tuning.conftest import DATA, MODEL, SPACE, log, predicts, proposes
 
 Run = Callable[..., Outcome]
-Serve = Callable[..., ScriptedServer]
 
 DEFAULT = {"learning_rate_init": 0.001, "hidden_layer_sizes": [50]}
 GOOD = {"learning_rate_init": 0.01, "hidden_layer_sizes": [50]}
@@ -35,20 +32,6 @@ ONE = (*CARDS, "--candidates", "1")
 def cards(folder: Path) -> None:
     for name, text in (("data", DATA), ("model", MODEL), ("space", SPACE)):
         (folder / f"{name}.yaml").write_text(text)
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Generator[Serve]:
-    """Let the command's model be a server that answers from rules."""
-    with ExitStack() as stack:
-
-        def started(rules: list[dict[str, t.Any]]) -> ScriptedServer:
-            server = stack.enter_context(ScriptedServer(rules))
-            for name, value in server.environment.items():
-                monkeypatch.setenv(name, value)
-            return server
-
-        yield started
 
 
 def test_what_a_model_says_does_not_drive_the_terminal(couler: Run, serve: Serve) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from couler.errors import ConfigurationError, LanguageModelError, ModelAnswerErr
 from couler.llm import LlmSettings, open_model
 from couler.llm.endpoint import _wait_of
 from tests.llm.conftest import KEY, PROMPT, World
+from tests.support.ports import free_port
 
 OK = {"reply": "fine"}
 
@@ -96,13 +96,6 @@ def test_what_does_not_pass_is_an_error_at_once(
     assert not isinstance(caught.value, ModelAnswerError)
     assert caught.value.exit_code == 4
     assert len(world.server.requests) == 1
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def test_an_endpoint_that_is_down(world: World) -> None:

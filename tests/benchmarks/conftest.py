@@ -1,0 +1,23 @@
+"""The program that a test module names."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import types
+
+import pytest
+
+
+@pytest.fixture
+def benchmark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """The module `FILE` of the test module, loaded anew."""
+    file = request.module.FILE
+    monkeypatch.syspath_prepend(str(file.parent))
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, file.stem, module)  # where typing looks for names
+    spec.loader.exec_module(module)
+    return module
