@@ -25,6 +25,8 @@ from couler.ir.serialize import write_json
 from couler.ir.workflow import Container, Parameter, Step, Workflow
 from couler.state.database import Database, open_database
 from couler.state.home import Home
+from tests.support.argo_cluster import emulated_cluster
+from tests.support.shared_cache import Place
 
 
 @dataclass
@@ -115,6 +117,15 @@ def home(tmp_path: Path) -> Home:
 def database(home: Home) -> Iterator[Database]:
     with open_database(home.database_url) as opened:
         yield opened
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A cluster and the repository of its files."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    with emulated_cluster(tmp_path) as cluster:
+        yield Place(cluster, folder)
 
 
 TRUE = Container(image="alpine:3", command=("true",))

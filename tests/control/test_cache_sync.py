@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -18,16 +17,7 @@ from couler.caching.policies.simple import KeepNone, LeastRecentlyUsed
 from couler.control.cache_sync import SyncReport
 from couler.errors import EngineError, StoreError
 from couler.store.run_files import RunFiles
-from tests.support.argo_cluster import emulated_cluster
 from tests.support.shared_cache import MAP, NOON, Place, keys_of, text_of
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    with emulated_cluster(tmp_path) as cluster:
-        yield Place(cluster, folder)
 
 
 def test_the_policy_says_what_goes(place: Place) -> None:

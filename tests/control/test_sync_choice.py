@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,19 +16,11 @@ from couler.control.cache_sync import SyncReport
 from couler.errors import ConfigurationError, EngineError, FilesLeftError
 from couler.store.run_files import RunFiles
 from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS
-from tests.support.argo_cluster import NAMESPACE, emulated_cluster
+from tests.support.argo_cluster import NAMESPACE
 from tests.support.shared_cache import MAP, NOON, Place, keys_of, text_of
 
 OTHER = repository_mark("s3://of-others")
 PLACE_BYTES = 512 * 1024
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    with emulated_cluster(tmp_path) as cluster:
-        yield Place(cluster, folder)
 
 
 def lose(place: Place, key: str) -> None:

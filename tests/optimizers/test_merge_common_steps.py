@@ -24,6 +24,7 @@ from tests.corpus.build import (
     ref,
     sh,
 )
+from tests.optimizers.grouped.flows import names
 from tests.support.dry_runs import run_dry
 from tests.support.equivalence import assert_same_outcome
 
@@ -37,10 +38,6 @@ def merged(workflow: Workflow) -> tuple[Workflow, PassLog]:
     planned, log = Pipeline((MergeCommonSteps(),)).run(workflow)
     assert_same_outcome(workflow, run_dry(workflow), planned, run_dry(planned), log)
     return planned, log
-
-
-def names(workflow: Workflow) -> list[str]:
-    return [step.name for step in workflow.steps]
 
 
 A, B = kept("a", "echo 1"), kept("b", "echo 1")

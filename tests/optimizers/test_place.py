@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed, Taint
@@ -12,7 +14,6 @@ from couler.ir.policies import Gpu, Placement, Profile, Resources, Retry, Tolera
 from couler.ir.values import Literal, StepRef
 from couler.ir.walk import all_steps
 from couler.ir.workflow import (
-    Container,
     Foreach,
     Group,
     Input,
@@ -24,15 +25,10 @@ from couler.ir.workflow import (
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.place import Place
 from couler.optimizers.pipeline import Pipeline, read_pass
+from tests.support import placement
+from tests.support.placement import GIB, machine, step
 
-GIB = 2**30
 GPU_TAINT = Taint("nvidia.com/gpu", "present")
-
-
-def machine(name: str, group: str, cpu: float = 8, gib: int = 32, **fields: object) -> ClusterNode:
-    labels = {"couler.io/group": group}
-    return ClusterNode(name, cpu, gib * GIB, group, labels=labels, **fields)  # type: ignore[arg-type]  # of a node
-
 
 LAB = Cluster(
     (
@@ -43,21 +39,7 @@ LAB = Cluster(
     ),
     speeds=(Speed(1e9), Speed(1e12, "gpu", "dense-network")),
 )
-
-
-def step(name: str, *after: str, **fields: object) -> Step:
-    return Step.model_validate(
-        {"name": name, "action": Container(image="busybox"), "depends_on": after, **fields}
-    )
-
-
-def placed(
-    *steps: Step, cluster: Cluster = LAB, pass_: Place | None = None
-) -> tuple[dict[str, Step], PassContext]:
-    context = PassContext(cluster=lambda: cluster)
-    made = (pass_ or Place()).run(Workflow(name="w", steps=steps), context)
-    return {one.name: one for one in all_steps(made)}, context
-
+placed = partial(placement.placed, cluster=LAB)
 
 NETWORK = Profile(operations=1e13, model="dense-network", task="training")
 

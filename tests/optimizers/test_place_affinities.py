@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from couler.cluster.model import Cluster, ClusterNode
+from couler.cluster.model import Cluster
 from couler.ir.base import freeze_json
 from couler.ir.policies import Placement, Resources
-from couler.ir.workflow import Container, Step, Workflow
-from couler.optimizers.base import PassContext
-from couler.optimizers.passes.place import Place
-
-GIB = 2**30
-
-
-def machine(name: str, group: str, gib: int = 32) -> ClusterNode:
-    return ClusterNode(name, 8, gib * GIB, group, labels={"couler.io/group": group})
-
+from tests.support import placement
+from tests.support.placement import machine, step
 
 LAB = Cluster((machine("c1", "cpu"), machine("c2", "cpu"), machine("m1", "memory", gib=256)))
-
-
-def step(name: str, *after: str, **fields: object) -> Step:
-    return Step.model_validate(
-        {"name": name, "action": Container(image="busybox"), "depends_on": after, **fields}
-    )
-
-
-def placed(*steps: Step) -> tuple[dict[str, Step], PassContext]:
-    context = PassContext(cluster=lambda: LAB)
-    made = Place().run(Workflow(name="w", steps=steps), context)
-    return {one.name: one for one in made.steps}, context
-
+placed = partial(placement.placed, cluster=LAB)
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

@@ -8,31 +8,8 @@ import pytest
 
 from couler.cluster.model import Cluster, ClusterNode, Speed
 from couler.ir.policies import Profile, Resources
-from couler.ir.walk import all_steps
-from couler.ir.workflow import Container, Step, Workflow
-from couler.optimizers.base import PassContext
 from couler.optimizers.passes.place import Place
-
-GIB = 2**30
-
-
-def machine(name: str, group: str, cpu: float = 8, gib: int = 32, **fields: object) -> ClusterNode:
-    labels = {"couler.io/group": group}
-    return ClusterNode(name, cpu, gib * GIB, group, labels=labels, **fields)  # type: ignore[arg-type]  # of a node
-
-
-def step(name: str, *after: str, **fields: object) -> Step:
-    return Step.model_validate(
-        {"name": name, "action": Container(image="busybox"), "depends_on": after, **fields}
-    )
-
-
-def placed(
-    *steps: Step, cluster: Cluster, pass_: Place | None = None
-) -> tuple[dict[str, Step], PassContext]:
-    context = PassContext(cluster=lambda: cluster)
-    made = (pass_ or Place()).run(Workflow(name="w", steps=steps), context)
-    return {one.name: one for one in all_steps(made)}, context
+from tests.support.placement import GIB, machine, placed, step
 
 
 def priced(name: str, usd: float | None, cpu: float = 8, gib: int = 32) -> ClusterNode:

@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from couler.cluster.model import Cluster, ClusterNode, Gpus, Taint
+from couler.cluster.model import Cluster, Gpus, Taint
 from couler.errors import InvalidWorkflowError
 from couler.ir.base import freeze_json
 from couler.ir.policies import Profile
@@ -15,14 +15,7 @@ from couler.optimizers.base import PassContext
 from couler.optimizers.log_text import log_text
 from couler.optimizers.passes.place import Place
 from couler.optimizers.pipeline import Pipeline
-
-GIB = 2**30
-
-
-def machine(name: str, group: str, **fields: t.Any) -> ClusterNode:
-    labels = {"couler.io/group": group}
-    return ClusterNode(name, 8, 32 * GIB, group, labels=labels, **fields)
-
+from tests.support.placement import machine
 
 LAB = Cluster(
     (

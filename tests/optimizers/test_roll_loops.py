@@ -23,6 +23,7 @@ from tests.corpus.build import (
     ref,
     sh,
 )
+from tests.optimizers.grouped.flows import names
 from tests.support.dry_runs import run_dry
 from tests.support.equivalence import assert_same_outcome
 
@@ -39,10 +40,6 @@ def rolled(workflow: Workflow, at_least: int = 3) -> tuple[Workflow, PassLog]:
     planned, log = Pipeline((RollLoops(at_least),)).run(workflow)
     assert_same_outcome(workflow, run_dry(workflow), planned, run_dry(planned), log)
     return planned, log
-
-
-def names(workflow: Workflow) -> list[str]:
-    return [step.name for step in workflow.steps]
 
 
 def test_states_are_told_by_the_names_of_the_calls() -> None:

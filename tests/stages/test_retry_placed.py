@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from couler.cluster.model import Cluster, ClusterNode, Gpus
+from couler.cluster.model import Cluster, Gpus
 from couler.errors import InvalidWorkflowError
 from couler.ir.policies import Gpu, Resources
 from couler.ir.serialize import write_json
@@ -18,14 +18,7 @@ from couler.stages.submitting import prepare_restart
 from couler.state import Database, Journal, begin_session, create_run, find_run, open_database
 from couler.state.records import RunRecord, StepStatus
 from tests.state.samples import NOON, RUN, STEP
-
-GIB = 2**30
-
-
-def machine(name: str, group: str, **fields: object) -> ClusterNode:
-    labels = {"couler.io/group": group}
-    return ClusterNode(name, 8, 32 * GIB, group, labels=labels, **fields)  # type: ignore[arg-type]  # of a node
-
+from tests.support.placement import machine
 
 BEFORE = Cluster((machine("c1", "cpu"), machine("g1", "gpu", gpus=Gpus("a100"))))
 AFTER = Cluster((machine("c1", "cpu"), machine("n1", "new")))

@@ -11,18 +11,15 @@ import pytest
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.own import response_condition
 from couler.backends.base import Target
-from couler.ir.conditions import Compare, Operator
+from couler.ir.conditions import Compare
 from couler.ir.metrics import Counter, Gauge, Histogram, MetricLabel
 from couler.ir.values import Field, Literal, OwnRef, Value
 from couler.ir.workflow import Hook, Step, Workflow
 from tests.corpus.build import flow, group, item, out, param, parameter, ref, sh
 from tests.support import argo_oracle, argo_schema
+from tests.support.sample_flows import own_fact as own
 
 BACKEND = ArgoBackend()
-
-
-def own(op: Operator, value: object, fact: t.Any = "status", name: str | None = None) -> Compare:
-    return Compare(left=OwnRef(fact=fact, name=name), op=op, right=Literal(value=value))
 
 
 def emitted(workflow: Workflow) -> dict[str, t.Any]:

@@ -7,7 +7,6 @@ import shutil
 import ssl
 import subprocess
 import time
-import typing as t
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.ir.conditions import Compare, Operator
+from couler.ir.conditions import Compare
 from couler.ir.policies import Retry
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.values import Field, Literal, OwnRef, Template
@@ -24,6 +23,7 @@ from couler.ir.workflow import Http, Step
 from couler.state.results import StepResult
 from tests.corpus.build import flow, ref, sh, text
 from tests.support.http_server import QuietHandler, serving
+from tests.support.sample_flows import own_fact as own
 
 
 class Handler(QuietHandler):
@@ -121,10 +121,6 @@ def test_body_of_bytes_is_sent_as_it_is(server: tuple[str, list[str]], tmp_path:
     encoded = base64.b64encode("ä!".encode()).decode()
     step = run(tmp_path, Http(url=f"{url}/x", method="POST", body_base64=encoded))
     assert step.outputs["result"] == "POST /x None ä!"
-
-
-def own(op: Operator, value: object, fact: t.Any, name: str | None = None) -> Compare:
-    return Compare(left=OwnRef(fact=fact, name=name), op=op, right=Literal(value=value))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import typing as t
 import pytest
 
 from couler.ir.base import FrozenDict
-from couler.ir.conditions import And, Compare, Condition, Operator
+from couler.ir.conditions import And, Compare, Condition
 from couler.ir.metrics import Counter, Gauge, Histogram, Metric, MetricLabel
 from couler.ir.policies import Backoff, Retry
 from couler.ir.storage import EnvVar
@@ -24,15 +24,12 @@ from couler.ir.workflow import (
     Workflow,
 )
 from tests.support.sample_flows import AGAIN, A, echo, flow, group
+from tests.support.sample_flows import own_fact as own
 from tests.support.verification import codes, only
 
 STATUS = OwnRef(fact="status")
 TOOK = OwnRef(fact="duration_s")
 NUMBER = Output(name="n", type="int", path="n")
-
-
-def own(op: Operator, value: object, fact: t.Any = "status", name: str | None = None) -> Compare:
-    return Compare(left=OwnRef(fact=fact, name=name), op=op, right=Literal(value=value))
 
 
 def counter(**fields: t.Any) -> Counter:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from couler.ir.values import Literal, StepRef
 from couler.ir.workflow import (
-    Container,
     ExitHandler,
     Foreach,
     Group,
@@ -15,12 +14,7 @@ from couler.ir.workflow import (
     Workflow,
 )
 from couler.optimizers.placement.flattening import Link, flatten
-
-
-def step(name: str, *after: str, **fields: object) -> Step:
-    return Step.model_validate(
-        {"name": name, "action": Container(image="busybox"), "depends_on": after, **fields}
-    )
+from tests.support.placement import step
 
 
 def links_of(*steps: Step) -> list[Link]:
