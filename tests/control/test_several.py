@@ -32,6 +32,7 @@ from couler.state.records import RunRecord
 from tests.control.conftest import ToldRemote, order
 from tests.control.test_following import many_failed, step
 from tests.control.test_restarting import BROKEN, WELL
+from tests.control.test_submission import recorded
 
 NOT_ENDED = RefusedError("told: the run has not ended")
 
@@ -53,13 +54,8 @@ def failed(remote: ToldRemote, database: Database, home: Home) -> RunRecord:
     return follow(run, database, home, {})
 
 
-def found(database: Database) -> RunRecord:
-    [run] = runs.list_runs(database)
-    return run
-
-
 def take_up(database: Database, home: Home) -> RunRecord:
-    run = found(database)
+    run = recorded(database)
     return restart(run, prepare(run, database), database, home, {})
 
 
@@ -71,7 +67,7 @@ def test_a_restart_that_was_planned_before_another_does_nothing(
     remote.faults = [NOT_ENDED]
     with pytest.raises(RunBusyError, match=r"goes on; `couler cancel"):
         restart(failed, prepared, database, home, {})
-    assert found(database) == other
+    assert recorded(database) == other
     assert len(remote.restarted) == 1
 
 
@@ -100,13 +96,13 @@ def test_a_refused_restart_restores_nothing_over_that_of_another_machine(
     def happens() -> None:
         monkeypatch.setattr(restarting, "connect", lambda *_: remote)
         remote.observations = [BROKEN]  # the engine has not begun with the first restart
-        refresh(found(database), database, there, {})
+        refresh(recorded(database), database, there, {})
         take_up(database, there)
 
     monkeypatch.setattr(restarting, "connect", lambda *_: Meanwhile(happens, NOT_ENDED))
     with pytest.raises(RefusedError):
         restart(failed, prepare(failed, database), database, home, {})
-    after = found(database)
+    after = recorded(database)
     assert (after.status, after.place) == ("running", {"name": failed.id, "restarts": 1})
     ends = [session.status for session in runs.sessions_of(database, failed.id)]
     assert ends == ["failed", "refused", "running"]
@@ -120,7 +116,7 @@ def test_who_follows_on_another_machine_writes_no_old_end(
         take_up(database, home)
         with pytest.raises(RunBusyError, match=r"another process has gone on with it"):
             followed.record(replace(WELL, status="succeeded"))
-    assert found(database).status == "running"
+    assert recorded(database).status == "running"
 
 
 def test_a_run_that_waits_for_a_retry_can_be_cancelled(
@@ -132,7 +128,7 @@ def test_a_run_that_waits_for_a_retry_can_be_cancelled(
     seen: list[RunRecord] = []
 
     def sleep(_: float) -> None:
-        seen.append(found(database))
+        seen.append(recorded(database))
         cancel(seen[0], database, home, {})
 
     how = retrying(on_note=notes.append, sleep=sleep)
@@ -171,7 +167,7 @@ def test_a_long_wait_ends_soon_after_it_was_cancelled(
     def sleep(seconds: float) -> None:
         slept.append(seconds)
         if len(slept) == 2:
-            cancel(found(database), database, home, {})
+            cancel(recorded(database), database, home, {})
 
     how = retrying(sleep=sleep)
     assert watch(run, database, home, {}, how).status == "cancelled"
@@ -190,7 +186,7 @@ def test_who_is_refused_the_run_does_not_take_back_that_another_waits(
             patched.setattr(os, "getpid", lambda: 1)  # another process
             with pytest.raises(RunBusyError):
                 watch(run, database, home, {}, retrying())
-        seen.append(marks.is_waiting(found(database)))
+        seen.append(marks.is_waiting(recorded(database)))
         yield "a line"
 
     monkeypatch.setattr(remote, "logs", logs)
@@ -286,5 +282,5 @@ def test_a_run_that_is_lost_is_not_taken_up(
     refresh(run, database, home, {})
     remote.faults = [LostRunError("told: it has no such run")]
     how = retrying(sleep=lambda _: None)
-    assert watch(found(database), database, home, {}, how).status == "failed"
+    assert watch(recorded(database), database, home, {}, how).status == "failed"
     assert remote.restarted == []

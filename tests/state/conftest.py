@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from couler.state import Database, RunRecord, begin_session, create_run, open_database
+from couler.store import ObjectStore
 from tests.state.samples import DIGEST, IR, NOON
 
 
@@ -40,6 +41,18 @@ def add_run(database: Database) -> Callable[..., RunRecord]:
         return run
 
     return add
+
+
+@pytest.fixture
+def two_runs(add_run: Callable[..., RunRecord]) -> None:
+    """The runs `r1` and `r2`."""
+    for run_id in ("r1", "r2"):
+        add_run(run_id)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ObjectStore:
+    return ObjectStore(f"file://{tmp_path}/store")
 
 
 @pytest.fixture

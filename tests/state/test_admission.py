@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 
-from couler.state import Database, RunRecord, cache_decisions_of, delete_run
+from couler.state import Database, cache_decisions_of, delete_run
 from couler.state.admission import (
     Eviction,
     Settled,
@@ -25,14 +24,11 @@ from couler.state.ledger import Ledger, Uses, read_ledger
 from couler.state.tables import cache_decisions, cache_garbage, cache_objects, run_objects
 from tests.state.samples import JSON, NOON
 
+pytestmark = pytest.mark.usefixtures("two_runs")
+
+
 A, B, C = ("a" * 64, "b" * 64, "c" * 64)
 ONE, TWO = ("1" * 64, "2" * 64)
-
-
-@pytest.fixture(autouse=True)
-def _runs(add_run: Callable[..., RunRecord]) -> None:
-    for run_id in ("r1", "r2"):
-        add_run(run_id)
 
 
 def offer(key: str, **fields: object) -> Offer:

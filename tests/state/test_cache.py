@@ -136,11 +136,6 @@ def test_statistics(database: Database) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ObjectStore:
-    return ObjectStore(f"file://{tmp_path}/store")
-
-
-@pytest.fixture
 def put(store: ObjectStore, tmp_path: Path) -> Callable[..., str]:
     """Store a file, or a directory of files, and make its objects old."""
 

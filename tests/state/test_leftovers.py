@@ -26,11 +26,6 @@ LONG_AGO = 1e9
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ObjectStore:
-    return ObjectStore(f"file://{tmp_path}/store")
-
-
-@pytest.fixture
 def put(store: ObjectStore, tmp_path: Path) -> Callable[..., str]:
     """Store a text, as old as it may be, and return its digest."""
 

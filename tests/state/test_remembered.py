@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import sqlalchemy as sa
 
-from couler.state import Database, RunRecord
+from couler.state import Database
 from couler.state.admission import count_pass
 from couler.state.cache import remove_entries, stats_of_cache
 from couler.state.ledger import Uses
@@ -16,11 +14,7 @@ from couler.state.tables import cache_gone
 from tests.state.samples import JSON, NOON
 from tests.state.test_admission import A, B, C, offer, rows, settle, uses
 
-
-@pytest.fixture(autouse=True)
-def _runs(add_run: Callable[..., RunRecord]) -> None:
-    for run_id in ("r1", "r2"):
-        add_run(run_id)
+pytestmark = pytest.mark.usefixtures("two_runs")
 
 
 def remembered(database: Database, key: str) -> Remembered:

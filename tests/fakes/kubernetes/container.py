@@ -210,7 +210,7 @@ class Container:
             )
         self.log = Log(folder / "stdout", folder / "stderr")
         self._began = time.monotonic()
-        self.started = _now()
+        self.started = now()
         self.ended = ""
 
     def _own_mounts(self, node: Node) -> list[Mount]:
@@ -246,7 +246,7 @@ class Container:
             code = self._process.poll()  # before the log is read: nothing is written after
             self.log.read(to_the_end=code is not None)
             if code is not None:
-                self.exit_code, self.ended = code, _now()
+                self.exit_code, self.ended = code, now()
         return self.exit_code is not None
 
     def returned(self) -> bool:
@@ -330,5 +330,5 @@ class Container:
         return "".join(log[-_TAIL_LINES:])[-_TAIL_BYTES:]
 
 
-def _now() -> str:
+def now() -> str:
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

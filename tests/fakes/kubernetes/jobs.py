@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import datetime
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.fakes.kubernetes.container import now
 from tests.fakes.kubernetes.selectors import selector
 from tests.fakes.kubernetes.store import JOBS, PODS, ApiError, Json, Store
 
@@ -188,19 +188,19 @@ class JobController:
             "status": "True",
             "reason": reason,
             "message": message,
-            "lastTransitionTime": _now(),
-            "lastProbeTime": _now(),
+            "lastTransitionTime": now(),
+            "lastProbeTime": now(),
         }
         more: dict[str, Any] = {"conditions": [condition]}
         if kind == "Complete":
-            more["completionTime"] = _now()
+            more["completionTime"] = now()
         progress.changed = time.monotonic()
         self._report(job, progress, **more)
 
     def _report(self, job: Json, progress: _Progress, **more: object) -> None:
         phases = list(progress.phases.values())
         status: Json = {
-            "startTime": job["status"].get("startTime") or _now(),
+            "startTime": job["status"].get("startTime") or now(),
             "active": len(progress.made) - len(phases),
             "succeeded": phases.count("Succeeded"),
             "failed": phases.count("Failed"),
@@ -208,7 +208,7 @@ class JobController:
         }
         if job["spec"].get("suspend") and not more:
             suspended = {"type": "Suspended", "status": "True", "reason": "JobSuspended"}
-            status["conditions"] = [{**suspended, "lastTransitionTime": _now()}]
+            status["conditions"] = [{**suspended, "lastTransitionTime": now()}]
         if job["spec"].get("completionMode") == "Indexed":
             done = sorted(progress.made[name] or 0 for name in progress.ended("Succeeded"))
             status["completedIndexes"] = ",".join(map(str, done))
@@ -267,7 +267,3 @@ def _pod(job: Json, index: int | None) -> Json:
     for container in (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]):
         container["env"] = [*(container.get("env") or ()), variable]
     return pod
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import shutil
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.fakes.kubernetes.container import NODE_NAME, Container, Node
+from tests.fakes.kubernetes.container import NODE_NAME, Container, Node, now
 from tests.fakes.kubernetes.faults import PodFault
 from tests.fakes.kubernetes.images import ConfigError, PullError
 from tests.fakes.kubernetes.store import EVENTS, PODS, ApiError, Json
@@ -61,7 +60,7 @@ class Pod:
         try:
             self._schedule()
             self._started = time.monotonic()
-            self._report("Pending", startTime=_now())
+            self._report("Pending", startTime=now())
             self._run_containers()
             self._finish()
         except ConfigError as error:
@@ -287,15 +286,11 @@ class Pod:
                 "reason": reason,
                 "message": message,
                 "count": 1,
-                "firstTimestamp": _now(),
-                "lastTimestamp": _now(),
+                "firstTimestamp": now(),
+                "lastTimestamp": now(),
             },
         )
 
 
 def _condition(kind: str, holds: bool) -> Json:
     return {"type": kind, "status": str(holds)}
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
