@@ -20,37 +20,13 @@ class Platform:
     is_warm: bool = False
     inside_s: float = 0.0
     between_s: float = 0.0
-    inside_bytes_per_s: float = math.inf
-    between_bytes_per_s: float = math.inf
-    most_pods: int | None = None
     setups_at_once: int | None = None
     messages: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """When an operator ran: from its first message to its last."""
-
-    operator: str
-    group: int
-    begins_s: float
-    ends_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedRun:
-    """What came of a run."""
-
-    total_s: float
-    started_s: float
-    setup_s: float
-    pods_s: float
-    spans: tuple[Span, ...]
-
-
-def simulate(problem: Problem, grouping: Grouping, platform: Platform) -> SimulatedRun:
-    """Return what a run of a grouping does."""
-    return _Run(problem, grouping, platform).report()
+def simulate(problem: Problem, grouping: Grouping, platform: Platform) -> float:
+    """Return the seconds of a run of a grouping."""
+    return _Run(problem, grouping, platform).seconds()
 
 
 class _Run:
@@ -67,8 +43,6 @@ class _Run:
         self.left = [len(group.operators) * platform.messages for group in grouping]
         self.ready: list[list[tuple[int, int, int]]] = [[] for _ in grouping]
         self.is_up = [False] * len(grouping)
-        self.begun = [0.0] * len(grouping)
-        self.ended = [0.0] * len(grouping)
         self.free = [
             [
                 math.inf if limit is None else float(limit)
@@ -79,19 +53,16 @@ class _Run:
             ]
             for _ in grouping
         ]
-        self.sizes = {(edge.before, edge.after): edge.size_bytes for edge in problem.edges}
         # What each operator waits for before each message: predecessors, and its message before.
         self.waits = {
             (node, message): len(problem.predecessors[node]) + (message > 0)
             for node in range(len(problem.operators))
             for message in range(platform.messages)
         }
-        self.first: dict[int, float] = {}
-        self.last: dict[int, float] = {}
+        self.ended = 0.0
         self.groups_before = self._groups_before(len(grouping))
-        self.pods: list[tuple[float, int]] = []  # groups that wait for a pod
         self.setups: list[int] = []  # pods that wait for their turn to be set up
-        self.used_pods = self.used_setups = self.counted = 0
+        self.used_setups = self.counted = 0
         self.touched: set[int] = set()  # groups in which an operator may start
 
     def _groups_before(self, count: int) -> list[set[int]]:
@@ -101,14 +72,14 @@ class _Run:
                 found[self.group_of[after]].add(self.group_of[before])
         return found
 
-    def report(self) -> SimulatedRun:
+    def seconds(self) -> float:
         """Run to the end."""
-        self.pods = [
-            (0.0, group)
+        self.setups = [
+            group
             for group, befores in enumerate(self.groups_before)
             if not (self.is_batch and befores)
         ]
-        self._take_pods()
+        self._take_setups()
         while self.events:
             self.now = self.events[0][0]
             # All that happens at a time does, before anything starts: else the order would decide.
@@ -123,19 +94,7 @@ class _Run:
             touched, self.touched = sorted(self.touched), set()
             for group in touched:
                 self._start(group)
-        names = [one.name for one in self.problem.operators]
-        total = max(self.last.values(), default=0.0)
-        ends = self.ended if self.is_batch else [total] * len(self.ended)
-        return SimulatedRun(
-            total,
-            min(self.first.values(), default=0.0),
-            sum(self.setup_s),
-            sum(end - begin for begin, end in zip(self.begun, ends, strict=True)),
-            tuple(
-                Span(name, self.group_of[node], self.first[node], self.last[node])
-                for node, name in enumerate(names)
-            ),
-        )
+        return self.ended
 
     def _after(
         self, seconds: float, kind: str, group: int, node: int = 0, message: int = 0
@@ -143,14 +102,6 @@ class _Run:
         task = node * self.platform.messages + message
         self.counted += 1
         heapq.heappush(self.events, (self.now + seconds, self.counted, kind, group, task))
-
-    def _take_pods(self) -> None:
-        while self.pods and self.used_pods < (self.platform.most_pods or math.inf):
-            _, group = heapq.heappop(self.pods)
-            self.used_pods += 1
-            self.begun[group] = self.now
-            self.setups.append(group)
-        self._take_setups()
 
     def _take_setups(self) -> None:
         while self.setups and self.used_setups < (self.platform.setups_at_once or math.inf):
@@ -181,12 +132,8 @@ class _Run:
                         self._send(before, node, 0)
 
     def _send(self, before: int, after: int, message: int) -> None:
-        platform, names = self.platform, self.problem.operators
-        size = self.sizes[names[before].name, names[after].name]
-        if self.group_of[before] == self.group_of[after]:
-            seconds = platform.inside_s + size / platform.inside_bytes_per_s
-        else:
-            seconds = platform.between_s + size / platform.between_bytes_per_s
+        is_inside = self.group_of[before] == self.group_of[after]
+        seconds = self.platform.inside_s if is_inside else self.platform.between_s
         if seconds:
             self._after(seconds, "arrival", self.group_of[after], after, message)
         else:
@@ -217,13 +164,12 @@ class _Run:
                 continue
             for at, need in enumerate(needs):
                 free[at] -= need
-            self.first.setdefault(node, self.now)
             self._after(self.problem.operators[node].seconds, "end", group, node, message)
         self.ready[group] = left  # popped in order: still a heap
 
     def _end(self, node: int, message: int) -> None:
         group = self.group_of[node]
-        self.last[node] = self.now
+        self.ended = self.now
         for at, need in enumerate(self._needs(node)):
             self.free[group][at] += need
         if message + 1 < self.platform.messages:
@@ -237,11 +183,9 @@ class _Run:
             self._end_pod(group)
 
     def _end_pod(self, group: int) -> None:
-        self.ended[group] = self.now
-        self.used_pods -= 1
         for other, befores in enumerate(self.groups_before):
             if group in befores:
                 befores.remove(group)
                 if not befores:
-                    heapq.heappush(self.pods, (self.now, other))
-        self._take_pods()
+                    self.setups.append(other)
+        self._take_setups()

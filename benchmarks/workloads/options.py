@@ -8,7 +8,7 @@ import typing as t
 from collections.abc import Sequence
 from pathlib import Path
 
-from couler.cli._format import aligned
+from couler.cli.format import aligned
 from workloads import wfformat
 
 SCHEMA_VERSION = 1

@@ -84,11 +84,6 @@ class Solution:
     cost: float
     bound: float | None = None
 
-    @property
-    def is_optimal(self) -> bool:
-        """Whether the method has proved that nothing costs less."""
-        return self.bound is not None and self.cost <= self.bound + 1e-6 * max(1.0, abs(self.bound))
-
 
 def violations(problem: Problem, grouping: Grouping) -> tuple[str, ...]:
     """Return all that keeps a grouping from solving a problem, one sentence each."""

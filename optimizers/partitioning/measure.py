@@ -1,9 +1,7 @@
-"""Measures of a partition: cut, start times, makespan, least number of parts."""
+"""Measures of a partition: cut, loads, start times, makespan."""
 
 from __future__ import annotations
 
-import bisect
-import itertools
 from collections.abc import Hashable, Mapping, Sequence
 
 from couler.optimizers.partitioning.budget import Budget, part_loads
@@ -28,11 +26,6 @@ def cut_edges(graph: TaskGraph, partition: Partition) -> tuple[tuple[int, int], 
     )
 
 
-def cut_bytes(graph: TaskGraph, partition: Partition) -> int:
-    """Return the data that travels between parts, in bytes; O(n + m)."""
-    return sum(graph.edge_bytes.get(edge, 0) for edge in cut_edges(graph, partition))
-
-
 def loads(
     graph: TaskGraph,
     partition: Partition,
@@ -47,41 +40,6 @@ def loads(
     packed = part_loads(graph, budget, partition.part_of, partition.count)
     by_part = [budget.unpacked(load) for load in packed]
     return {name: tuple(load[name] for load in by_part) for name in graph.costs}
-
-
-def lower_bound(
-    graph: TaskGraph,
-    budget: Mapping[str, int],
-    *,
-    part_overhead: Mapping[str, int] | None = None,
-) -> int:
-    """Return how many parts any partition within the budget has at least."""
-    # S. Martello, P. Toth: Knapsack Problems (1990), section 8.3.
-    checked = Budget(graph, budget, part_overhead or {}, {})
-    most = min(1, len(graph.names))
-    for name, limit, overhead in zip(
-        checked.names, checked.limits, checked.part_overhead, strict=True
-    ):
-        most = max(most, _bins(sorted(graph.costs[name]), limit - overhead))
-    return most
-
-
-def _bins(sizes: list[int], room: int) -> int:
-    """Return the bound L2 for sizes in rising order."""
-    if not sizes or sizes[-1] > room:
-        return len(sizes[:1])
-    upto = [0, *itertools.accumulate(sizes)]
-    half = bisect.bisect_right(sizes, room // 2)
-    most = 0
-    for least in {0, *sizes[:half]}:
-        # Alone in their bins; one to a bin, with room left; and what must go there or elsewhere.
-        alone = bisect.bisect_right(sizes, room - least)
-        large = max(alone - half, 0)
-        left = large * room - (upto[alone] - upto[half]) if large else 0
-        small = upto[half] - upto[bisect.bisect_left(sizes, least)]
-        more = -(-(small - left) // room) if small > left else 0
-        most = max(most, len(sizes) - alone + large + more)
-    return most
 
 
 def makespan(graph: TaskGraph, partition: Partition) -> float:

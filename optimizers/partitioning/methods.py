@@ -1,4 +1,4 @@
-"""The one function that makes parts, the methods that it knows, and the paper's method."""
+"""The one function that makes parts and the methods that it knows."""
 
 from __future__ import annotations
 
@@ -133,19 +133,6 @@ def partition(
     if found.count > most_parts:
         raise BudgetError(f"the budget needs {found.count} parts; at most {most_parts} can be had")
     return found
-
-
-def paper_partition(
-    graph: TaskGraph,
-    budget: Mapping[str, int],
-    *,
-    part_overhead: Mapping[str, int] | None = None,
-    cut_overhead: Mapping[str, int] | None = None,
-) -> Partition:
-    """Put nodes into parts as the Couler paper does, circles and all; to compare with."""
-    limits = Budget(graph, budget, part_overhead or {}, cut_overhead or {})
-    blocks = Blocks(graph, limits)
-    return _whole(blocks) or Partition(*_spread(blocks, walked(_checked(blocks))))
 
 
 def _whole(blocks: Blocks) -> Partition | None:

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from couler.optimizers.partitioning.measure import is_acyclic
+from couler.optimizers.partitioning.measure import is_acyclic, makespan
 from couler.optimizers.partitioning.methods import partition
+from couler.optimizers.partitioning.model import Partition
 from tests.support import simulation
+from tests.support.task_graphs import graph_of
 
 pytestmark = pytest.mark.checkout
 
@@ -79,6 +81,15 @@ def test_what_is_no_wfformat_is_named(modules: Modules, tmp_path: Path, text: st
     (tmp_path / "some.json").write_text(text)
     with pytest.raises(ValueError, match=r"some\.json: no workflow in WfFormat"):
         list(modules.wfformat.instances(tmp_path))
+
+
+def test_the_paper_makes_a_circle_of_a_diamond(modules: Modules) -> None:
+    diamond = graph_of((), (0,), (0,), (1, 2))
+    found = modules.splitting.paper_partition(diamond, {"steps": 3})
+    assert found == Partition((0, 0, 1, 0), 2)
+    assert not is_acyclic(diamond, found)
+    with pytest.raises(ValueError, match="in a circle"):
+        makespan(diamond, found)
 
 
 def test_all_methods_are_measured_alike(

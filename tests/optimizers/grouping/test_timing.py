@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import graphlib
-
 import pytest
-from hypothesis import given
 
-from benchmarks.workloads.grouping_simulation import Platform, simulate
 from couler.optimizers.grouping.problem import Image, Limits, Operator, Problem
 from couler.optimizers.grouping.solution import (
-    assemble_members,
     group_seconds,
     longest_path_s,
     lost_seconds,
-    numbers_of,
     work_seconds,
 )
-from tests.optimizers.grouping.pipelines import grouping_of, partitions, problem_of, problems
+from tests.optimizers.grouping.pipelines import problem_of
 
 # a before b and c, both before d: 1, 2, 4 and 3 seconds.
 DIAMOND = ((0, 1), (0, 2), (1, 3), (2, 3))
@@ -54,26 +48,3 @@ def test_lost_seconds_of_streams_count_the_busiest_group() -> None:
     assert lost_seconds(problem, [0, 1, 1, 1], [[0], [1, 2, 3]]) == 1
     assert lost_seconds(problem, [0, 0, 0, 0], [[0, 1, 2, 3]]) == 2
     assert lost_seconds(problem, [0, 1, 0, 1], [[0, 2], [1, 3]]) == 0
-
-
-@given(problem=problems(6, "batch", has_limits=False))
-def test_the_model_is_a_bound_of_what_is_simulated(problem: Problem) -> None:
-    """Pods take at least what the model says, and exactly that with a step at a time."""
-    for groups in partitions(len(problem.operators)):
-        if len(groups) != 2 or grouping_of(problem, groups) is None:
-            continue
-        grouping = assemble_members(problem, groups)
-        try:
-            lost = lost_seconds(problem, numbers_of(problem, grouping), members(problem, grouping))
-        except graphlib.CycleError:
-            continue
-        total = simulate(problem, grouping, Platform(is_warm=True)).total_s
-        model = longest_path_s(problem) + lost
-        if problem.limits.cpu == 1:
-            assert total == pytest.approx(model)
-        assert model - 1e-9 <= total <= 2 * model + 1e-9
-
-
-def members(problem: Problem, grouping: object) -> list[list[int]]:
-    assert isinstance(grouping, tuple)
-    return [[problem.index[name] for name in group.operators] for group in grouping]

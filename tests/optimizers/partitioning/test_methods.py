@@ -7,30 +7,18 @@ import statistics
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
 
 from couler.errors import BudgetError
 from couler.optimizers.partitioning.measure import (
-    cut_bytes,
     cut_edges,
     is_acyclic,
-    loads,
-    lower_bound,
     makespan,
 )
-from couler.optimizers.partitioning.methods import paper_partition, partition
+from couler.optimizers.partitioning.methods import partition
 from couler.optimizers.partitioning.model import Partition, TaskGraph
-from tests.support.task_graphs import budgets, graph_of, graphs
+from tests.support.task_graphs import graph_of
 
 DIAMOND = graph_of((), (0,), (0,), (1, 2))
-
-
-def test_the_paper_makes_a_circle_of_a_diamond() -> None:
-    found = paper_partition(DIAMOND, {"steps": 3})
-    assert found == Partition((0, 0, 1, 0), 2)
-    assert not is_acyclic(DIAMOND, found)
-    with pytest.raises(ValueError, match="in a circle"):
-        makespan(DIAMOND, found)
 
 
 def test_a_circle_over_the_budget_is_refused_by_name() -> None:
@@ -41,21 +29,7 @@ def test_a_circle_over_the_budget_is_refused_by_name() -> None:
 def test_a_circle_within_the_budget_is_made_one_part() -> None:
     # The walk goes n0, n1, n2, n3; n2 fits with nothing, and n1 waits for n3.
     graph = graph_of((), (0, 3), (0,), (0,), costs={"bytes": (1, 1, 6, 1)})
-    assert paper_partition(graph, {"bytes": 6}).part_of == (0, 0, 1, 2)
     assert partition(graph, {"bytes": 6}, "dfs") == Partition((0, 0, 1, 0), 2)
-
-
-@given(graph=graphs(), budget=budgets)
-def test_the_paper_keeps_the_budget_and_puts_each_node_somewhere(
-    graph: TaskGraph, budget: dict[str, int]
-) -> None:
-    try:
-        found = paper_partition(graph, budget)
-    except BudgetError:
-        return
-    assert set(found.part_of) == set(range(found.count))
-    costs = loads(graph, found)
-    assert all(max(costs[name]) <= limit for name, limit in budget.items())
 
 
 def test_chains_between_two_hubs_are_cut_off_whole() -> None:
@@ -74,7 +48,7 @@ def test_few_parts_are_paid_for_with_time() -> None:
     draw = random.Random(3)
     before = [() if n < 9 else tuple(draw.sample(range(n - 9, n), 2)) for n in range(300)]
     graph = graph_of(*before, seconds=[float(draw.randint(1, 60)) for _ in before])
-    least = lower_bound(graph, {"steps": 30})
+    least = 10
     free = partition(graph, {"steps": 30}, slack=0.0)
     few = partition(graph, {"steps": 30}, slack=0.0, most_parts=2 * least)
     assert few.count <= 2 * least < free.count
@@ -94,32 +68,13 @@ def test_sets_that_overlap_or_wait_for_each_other_are_one() -> None:
 
 def test_measures_of_a_partition_by_hand() -> None:
     # n0 (2 s) before n1 (3 s) and n2 (10 s); n3 (4 s) waits for n1; n4 (1 s) for n2 and n3.
-    graph = graph_of(
-        (), (0,), (0,), (1,), (2, 3), seconds=(2, 3, 10, 4, 1), edge_bytes={(0, 1): 7, (1, 3): 5}
-    )
+    graph = graph_of((), (0,), (0,), (1,), (2, 3), seconds=(2, 3, 10, 4, 1))
     assert makespan(graph, Partition((0, 0, 0, 0, 0), 1)) == 13
     # The second part waits for n2 though n3 does not: 12 s, then 4 and 1.
     found = Partition((0, 0, 0, 1, 1), 2)
     assert makespan(graph, found) == 17
     assert cut_edges(graph, found) == ((1, 3), (2, 4))
-    assert cut_bytes(graph, found) == 5
     assert found.parts == ((0, 1, 2), (3, 4))
-
-
-@pytest.mark.parametrize(
-    ("sizes", "limit", "overhead", "least"),
-    [
-        ((6, 6, 6), 10, 0, 3),  # none share a bin, though 18 would fit into two
-        ((5, 5, 5, 5), 10, 0, 2),
-        ((5, 5, 5, 5), 10, 1, 4),
-        ((7, 7, 4, 4), 10, 0, 3),  # 7 and 4 do not share one
-        ((1,) * 100, 10, 0, 10),
-        ((0, 0), 10, 0, 1),
-    ],
-)
-def test_the_lower_bound(sizes: tuple[int, ...], limit: int, overhead: int, least: int) -> None:
-    graph = graph_of(*[()] * len(sizes), costs={"bytes": sizes})
-    assert lower_bound(graph, {"bytes": limit}, part_overhead={"bytes": overhead}) == least
 
 
 def every_partition(
