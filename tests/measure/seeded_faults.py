@@ -256,11 +256,13 @@ class Checkout:
             is_caught = self._fails(tests)
         finally:
             path.write_bytes(original)
-        return is_caught and not self._fails(self._last_failed() or tests[:1])
+        return is_caught and not self._fails(self._last_failed(tests))
 
-    def _last_failed(self) -> list[str]:
+    def _last_failed(self, tests: Sequence[str]) -> Sequence[str]:
+        """Return the test that failed, or the first one of a file that was not imported."""
         found = self._folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
-        return list(json.loads(found.read_bytes())) if found.is_file() else []
+        failed = json.loads(found.read_bytes()) if found.is_file() else {}
+        return [one for one in tests if failed.keys() & {one, one.partition("::")[0]}][:1] or tests
 
     def _fails(self, tests: Sequence[str]) -> bool:
         chosen = self._folder / "build" / "chosen-tests.txt"
