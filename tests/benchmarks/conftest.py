@@ -1,12 +1,20 @@
-"""The program that a test module names."""
+"""Tests of benchmarks are slow; the program that a test module names."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
 import types
+from pathlib import Path
 
 import pytest
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("slow")
 
 
 @pytest.fixture

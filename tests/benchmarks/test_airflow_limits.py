@@ -36,7 +36,6 @@ def test_the_files_have_the_shapes_that_are_named(
 
 
 @pytest.mark.airflow
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_all_figures_are_measured(benchmark: types.ModuleType, tmp_path: Path) -> None:
     if reason := airflow_runs.obstacle():

@@ -25,7 +25,6 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> t.Any:
     return module
 
 
-@pytest.mark.slow
 def test_the_quick_table(tmp_path: Path) -> None:
     out = tmp_path / "rows.json"
     script = ROOT / "benchmarks" / "argo_sizes.py"

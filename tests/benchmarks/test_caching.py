@@ -42,7 +42,6 @@ def one_workflow(modules: Modules, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(modules.caching, goal, 0.95)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("one_workflow")
 def test_all_policies_are_measured_alike(
     modules: Modules, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -75,7 +75,6 @@ def test_without_room_all_runs(benchmark: types.ModuleType) -> None:
     assert benchmark.play_anew(study, courses, "next-use", 99) == 3 * sum(SECONDS.values())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("every", [1, 2, 3])
 def test_of_a_chain_whose_end_changes_the_default_runs_no_more_than_lru(
     benchmark: types.ModuleType, every: int

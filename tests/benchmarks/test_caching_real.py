@@ -26,7 +26,6 @@ def test_each_run_changes_one_or_two_parameters(benchmark: types.ModuleType) -> 
         assert all(after[name] in benchmark.OTHERS[name][1] for name in changed)
 
 
-@pytest.mark.slow
 def test_a_seed_stands_for_the_same_parameters_in_each_process() -> None:
     """Sets of texts have another order in each, unless it is told which."""
     show = "import runpy, sys; print(runpy.run_path(sys.argv[1])['courses'](10, 1))"
@@ -44,7 +43,6 @@ def test_a_seed_stands_for_the_same_parameters_in_each_process() -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_quick_one_measures_all_figures(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"

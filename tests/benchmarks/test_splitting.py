@@ -180,7 +180,7 @@ def test_without_instances_the_benchmark_says_so(
     assert "there is no folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.nightly)])
 def test_real_instances_are_cut_without_circles_and_with_little_loss(
     modules: Modules, every: int
 ) -> None:

@@ -218,7 +218,6 @@ def test_the_data_card_tells_only_of_the_rows_trained_on(tuning: t.Any) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.slow
 def test_it_runs_and_marks_what_is_scripted(
     tuning: t.Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

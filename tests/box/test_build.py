@@ -114,6 +114,7 @@ def test_nothing_of_a_refused_program_runs(monkeypatch: pytest.MonkeyPatch) -> N
     assert built.seconds == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "limits", "code"),
     [

@@ -164,6 +164,7 @@ steps:
     assert (done.code != 0, "'5' is a text, and its type is int" in done.err) == (True, True)
 
 
+@pytest.mark.slow
 def test_the_best_are_really_trained(couler: Run, serve: Serve, folder: Path) -> None:
     serve(RULES)
     done = couler("tune", *ONE, "--validate", "1", "--splits", "1", "--home", "home")

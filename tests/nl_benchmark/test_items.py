@@ -55,6 +55,7 @@ def test_every_program_has_an_item():
     assert {file.stem for file in folder.glob("*.py")} == {item.name for item in ITEMS}
 
 
+@pytest.mark.slow
 def test_references_are_right():
     for item in ITEMS:
         assert diagnosed(reference_workflow(item), item.engines) == ()
@@ -72,6 +73,7 @@ def test_references_differ():
         assert not verdict.is_right, f"{other} is an answer to {one}"
 
 
+@pytest.mark.slow
 @settings(max_examples=3)
 @given(chance=st.randoms(use_true_random=False))
 def test_references_are_themselves_under_other_names(chance):

@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 SLOW = pytest.mark.slow
-NIGHTLY = (SLOW, pytest.mark.nightly)
+NIGHTLY = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     return Campaign(tmp_path_factory.mktemp("faults"), seed=7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, pytest.param(12, marks=NIGHTLY)])
 def test_killed_engine(kills: int, campaign: Campaign) -> None:
     figures = campaign.kill_engine(kills)

@@ -75,7 +75,6 @@ POLICIES: list[CachePolicy] = [
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.slow
 def test_as_if_all_worths_were_asked_for(policy: CachePolicy) -> None:
     for seed in range(100):
         try:

@@ -16,7 +16,6 @@ REMOTE = Storage(1, 2, 2)
 STORES = [Storage(), Storage(0.5, 4, 4), Storage(3, 1, 1)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("misses", ["reread", "recompute"])
 @pytest.mark.parametrize("cache", STORES, ids=["free", "quick", "slow"])
 def test_no_policy_saves_more_than_can_be_saved(misses: str, cache: Storage) -> None:

@@ -86,7 +86,6 @@ def ask(evaluate, monkeypatch):
     return call
 
 
-@pytest.mark.slow
 @needs_box
 def test_end_to_end(ask, folder):
     chosen = plan("diamond")
@@ -111,7 +110,6 @@ def test_end_to_end(ask, folder):
 
 
 @needs_box
-@pytest.mark.slow
 def test_all_ablations(evaluate, monkeypatch):
     """Each part of the generation alone, and all of them: the same answers, the same shares."""
     monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
@@ -138,7 +136,6 @@ def test_all_ablations(evaluate, monkeypatch):
     assert asked.count("repair") == 1  # the same answer again is not asked for once more
 
 
-@pytest.mark.slow
 @needs_box
 def test_is_gone_on_with_within_the_budget(ask, folder):
     chosen = plan("diamond")

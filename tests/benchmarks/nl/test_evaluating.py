@@ -247,7 +247,6 @@ def test_an_interrupt_keeps_what_comes_and_asks_for_no_more(tmp_path):
     assert Records(file, HEADER, resume=True).lost == records.lost
 
 
-@pytest.mark.slow
 def test_an_answer_that_needs_a_setting_is_a_wrong_sample(built_here):
     listing = """\
 import couler
@@ -303,7 +302,6 @@ def test_several_at_a_time():
     assert len({one.key for one in result.samples}) == 8
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ABLATIONS)
 def test_prompts_have_the_parts_of_a_row_and_no_others(built_here, name):
     chosen = plan(samples=1, temperatures=(0.2,), ablations=(name,))

@@ -33,7 +33,6 @@ class FixedRunner:
         return self.ran
 
 
-@pytest.mark.slow
 @needs_box
 @pytest.mark.parametrize("outcome", [one for one in OUTCOMES if one != "wrong-outcome"])
 def test_each_class(outcome):
@@ -43,7 +42,6 @@ def test_each_class(outcome):
     assert verdict.is_right == (not verdict.reasons)
 
 
-@pytest.mark.slow
 @needs_box
 def test_wrong_outcome_in_the_box():
     program = program_in(ANSWERS["wrong-outcome"](SQUARES))
