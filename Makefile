@@ -179,7 +179,7 @@ budget: $(STAMP) ## Lower the budget to the size of today
 	@$(BIN)/python -m tests.measure.size --write
 
 .PHONY: seeded-faults
-seeded-faults: $(STAMP) ## Seed 100 faults into the product: the default tests must catch each (about an hour)
+seeded-faults: $(STAMP) ## Seed 100 faults into the product: the default tests must catch each (half an hour)
 	rm -rf build/contexts
 	-$(PYTEST) -q -n auto --dist worksteal -p tests.measure.contexts
 	$(BIN)/python -m tests.measure.seeded_faults check
