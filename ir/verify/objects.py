@@ -20,6 +20,7 @@ _VALUES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
     "number": ("a number", (int, float)),
     "bool": ("true or false", bool),
     "int or text": ("a whole number or a text", (int, str)),
+    "scalar": ("a number or a text", (int, float, str)),
 }
 
 
@@ -102,7 +103,7 @@ def _check_value(given: object, of: str, rules: Mapping[str, t.Any], what: str, 
     hint = did_you_mean(given, enum) if isinstance(given, str) and enum else ""
     bounds = f" of at least {low}" if high is None else f" from {low} to {high}"
     wanted = words.replace("number", f"number{bounds}") if low is not None else words
-    _refuse(given, what, f"one of {', '.join(enum)}" if enum else wanted, add, hint)
+    _refuse(given, what, f"one of {', '.join(filter(None, enum))}" if enum else wanted, add, hint)
 
 
 def _refuse(given: object, what: str, wanted: str, add: Add, hint: str = "") -> None:

@@ -6,8 +6,9 @@ The folder has `Workflow.json` and `CronWorkflow.json`, the schemas that an API 
 Argo's resources. Fields of pods that Argo has no place for are those of lightkube's models.
 
 The file maps names of objects to `fields` and `required`. The type of a field is the name of an
-object, `text`, `int`, `number`, `bool`, `int or text` or `any`; a list with the type of its items;
-an object `{"*": TYPE}` for a map; or `{"of": TYPE}` with `enum`, `min` or `max`.
+object, `text`, `int`, `number`, `bool`, `int or text`, `scalar` (a number or a text) or `any`; a
+list with the type of its items; an object `{"*": TYPE}` for a map; or `{"of": TYPE}` with `enum`,
+`min` or `max`.
 """
 
 from __future__ import annotations
@@ -98,6 +99,14 @@ _BOUNDS = {
     "*terminationGracePeriodSeconds": (0, None),
 }
 """The bounds of its numbers likewise; the first pattern that fits holds."""
+
+_ANY_STRINGS = {
+    "*arameters[].value": True,
+    "*arameters[].default": True,
+    "*arameters[].enum[]": True,
+    "*arameters[].valueFrom.default": True,
+}
+"""The texts of Argo's type AnyString, which reads numbers too, as Kubernetes' Quantity does."""
 
 
 class _Table:
@@ -199,6 +208,8 @@ def _scalar(kind: t.Any, schema: Tree, place: str) -> t.Any:
         found = "int or text" if set(kind) == {"integer", "string"} else "any"
     else:
         found = names.get(kind, "any")
+    if (found, "pattern" in schema) == ("int or text", True) or _matching(_ANY_STRINGS, place):
+        found = "scalar"
     rules: Tree = {}
     words = schema.get("enum") or _matching(_ENUMS, place)
     if words and found == "text":

@@ -111,6 +111,7 @@ def test_overrides_of_a_step_are_checked(overrides: object, told: str) -> None:
     [
         ({"spec": {"priority": "5"}}, "engine.argo.spec.priority is '5'"),
         ({"spec": {"podGC": {"strategy": "OnPodComplete"}}}, 'Did you mean "OnPodCompletion"?'),
+        ({"spec": {"podGC": {"strategy": "Never"}}}, "must be one of OnPodCompletion, OnPod"),
         ({"cron": {"concurrencyPolicies": "Forbid"}}, 'Did you mean "concurrencyPolicy"?'),
         ({"metadata": {"finalizer": ["a"]}}, 'Did you mean "finalizers"?'),
     ],
@@ -127,6 +128,8 @@ def test_overrides_of_a_workflow_are_checked(overrides: object, told: str) -> No
         {"template": {"container": {"imagePullPolicy": "{{inputs.parameters.policy}}"}}},
         {"template": {"newInALaterArgo": 1, "timeout": None}},
         {"task": {"withSequence": {"count": "{{tasks.b.outputs.result}}"}}},
+        {"template": {"container": {"resources": {"limits": {"cpu": 0.5}}}}},
+        {"task": {"arguments": {"parameters": [{"name": "a", "value": 1}]}}},
     ],
 )
 def test_overrides_that_may_be_right_pass(overrides: object) -> None:

@@ -151,6 +151,14 @@ def test_what_is_right_in_a_container_passes(field: str, given: t.Any) -> None:
             "spec_patch",
             {"containers": [{"name": "main", "resources": {"limits": {"cpu": "2"}}}]},
         ),
+        (  # quantities as numbers
+            "spec_patch",
+            {
+                "containers": [{"name": "main", "resources": {"limits": {"cpu": 0.5}}}],
+                "overhead": {"cpu": 0.5},
+                "volumes": [{"name": "a", "emptyDir": {"sizeLimit": 1.5}}],
+            },
+        ),
         (
             "spec_patch",
             {
