@@ -1,21 +1,17 @@
-"""Simulate runs of workflows over a cache, under each policy. Nothing is run.
+"""Simulate runs of workflows over a cache, under each policy.
 
-    python -m benchmarks.cache_simulation FILE... [--cache-size SIZE]... [--policy NAME]...
-
-FILE is a program or a workflow, whose steps say in their profiles how long they take and how much
-they give, or a run that was recorded in WfFormat 1.5 (.json or .json.gz). With -p a workflow has
-other parameters than their defaults.
+python -m benchmarks.cache_simulation FILE... [--cache-size SIZE]... [--policy NAME]...
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 import typing as t
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+import click
 
 from benchmarks.cache_simulation.artifact_graph import artifact_graph
 from benchmarks.cache_simulation.comparison import Comparison, compare
@@ -26,11 +22,15 @@ from benchmarks.cache_simulation.wfformat import is_wfformat, read_wfformat
 from couler import stages
 from couler.caching.graph import ArtifactGraph
 from couler.caching.registry import policy_names, read_policy
+from couler.cli._app import GuardedCommand
+from couler.cli._budget import PolicyType, SizeType
+from couler.cli._running import param_option, parse_params
+from couler.cli._runs import FORMATS, format_option
 from couler.cli.format import aligned, bytes_text, seconds_text
-from couler.cli.load import FileType, load
-from couler.errors import CoulerError, ParameterError
+from couler.cli.load import FileType, Source, load
+from couler.cli.session import Session, pass_session, session_options
+from couler.errors import ParameterError
 from couler.ir.parameters import parameter_texts, unknown_parameter, with_values
-from couler.ir.quantity import parse_bytes
 from couler.ir.walk import steps_by_path
 from couler.ir.wording import counted
 from couler.ir.workflow import Group, Step, Workflow
@@ -38,25 +38,6 @@ from couler.optimizers.durations import known_seconds
 from couler.stages.checks import refuse_errors
 
 SCHEMA_VERSION = 1
-
-
-class CacheSize(t.NamedTuple):
-    """A number of bytes, or a share of all artifacts."""
-
-    size_bytes: int = 0
-    share: float = 0.0
-
-    @classmethod
-    def parse(cls, text: str) -> CacheSize:
-        if not text.endswith("%"):
-            return cls(parse_bytes(text))
-        share = float(text.removesuffix("%")) / 100
-        if not 0 < share <= 1:
-            raise ValueError
-        return cls(share=share)
-
-    def of(self, total_bytes: int) -> int:
-        return int(total_bytes * self.share) if self.share else self.size_bytes
 
 
 class Subject(t.NamedTuple):
@@ -70,116 +51,159 @@ class Subject(t.NamedTuple):
     """Names of those that can be given."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Simulate, and print what each policy does."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    try:
-        machine = Machine(
-            options.workers,
-            _storage(options.remote_latency, options.remote_bandwidth),
-            _storage(options.cache_latency, options.cache_bandwidth),
-            options.misses,
-        )
-        policies = {name: read_policy(name) for name in options.policies or policy_names()}
-        subjects = _read_all(options.files, dict(options.params))
-    except (CoulerError, OSError, ValueError) as error:
-        parser.exit(1, f"error: {error}\n")
+def _cache_size(text: str) -> Callable[[int], int]:
+    """Return what makes the bytes of a cache of those of all artifacts."""
+    if text.endswith("%"):
+        match = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)\s*%", text, flags=re.ASCII)
+        share = float(match[1]) / 100 if match else 0.0
+        if 0 < share <= 1:
+            return lambda total_bytes: int(total_bytes * share)
+        raise click.BadParameter(f'"{text}" is no share; it is above 0% and at most 100%')
+    size = SizeType().convert(text, None, None)
+    if size > 10**18:
+        raise click.BadParameter("a cache has at most 1EB, 10^18 bytes")
+    return lambda _total_bytes: size
+
+
+def _bandwidth(text: str) -> int:
+    size = SizeType().convert(text, None, None)
+    if not 1 <= size <= 10**15:
+        raise click.BadParameter("a bandwidth is from 1B to 1PB (10^15 bytes) a second")
+    return size
+
+
+def _latency(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds <= 365 * 86_400:
+        raise click.BadParameter(f"{text} is not from 0 to {365 * 86_400} seconds")
+    return seconds
+
+
+def _run_file(text: str) -> Source:
+    if text.endswith(".json.gz") and Path(text).is_file():
+        return Source(text)
+    return FileType().convert(text, None, None)
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("files", type=_run_file, nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--cache-size",
+    "sizes",
+    type=_cache_size,
+    multiple=True,
+    default=("25%",),
+    metavar="SIZE",
+    help="As 20GB, or a share of all artifacts, as 25%, the default; can be given several times.",
+)
+@click.option(
+    "--policy",
+    "policies",
+    type=PolicyType(),
+    multiple=True,
+    default=policy_names,
+    metavar="NAME",
+    help="As lru; can be given several times; by default all that are installed.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 1_000_000),
+    default=8,
+    show_default=True,
+    help="Steps at a time.",
+)
+@click.option(
+    "--misses",
+    type=click.Choice(t.get_args(Misses)),
+    default="reread",
+    show_default=True,
+    help="Read them from the remote store, or make them again.",
+)
+@click.option("--remote-latency", type=_latency, default="0.5", metavar="SECONDS")
+@click.option("--remote-bandwidth", type=_bandwidth, default="100MB", metavar="SIZE/S")
+@click.option("--cache-latency", type=_latency, default="0", metavar="SECONDS")
+@click.option("--cache-bandwidth", type=_bandwidth, metavar="SIZE/S")
+@click.option("--known-times", is_flag=True, help="Policies know how long each step takes.")
+@param_option
+@format_option
+@session_options
+@pass_session
+def main(
+    session: Session,
+    files: tuple[Source, ...],
+    sizes: tuple[Callable[[int], int], ...],
+    policies: tuple[str, ...],
+    workers: int,
+    misses: Misses,
+    remote_latency: float,
+    remote_bandwidth: int,
+    cache_latency: float,
+    cache_bandwidth: int | None,
+    known_times: bool,
+    params: tuple[str, ...],
+    format_: str | None,
+) -> None:
+    """Simulate runs under each policy.
+
+    Nothing is run. FILE is a program or a workflow, whose steps say in their profiles how long they
+    take and how much they give, or a run that was recorded in WfFormat 1.5 (.json or .json.gz).
+    With -p a workflow has other parameters than their defaults.
+    """
+    machine = Machine(
+        workers,
+        _storage(remote_latency, remote_bandwidth),
+        _storage(cache_latency, cache_bandwidth),
+        misses,
+    )
+    chosen = {name: read_policy(name) for name in policies}
+    subjects = _read_all(files, parse_params(params))
     found = []
     for one in subjects:
-        sizes = options.sizes or [CacheSize(share=0.25)]
-        capacities = dict.fromkeys(size.of(sum(one.graph.size_bytes)) for size in sizes)
-        told = one.graph.seconds if options.known_times else None
-        found.append(compare(one.graph, policies, tuple(capacities), machine, told_seconds=told))
+        capacities = dict.fromkeys(size(sum(one.graph.size_bytes)) for size in sizes)
+        told = one.graph.seconds if known_times else None
+        found.append(compare(one.graph, chosen, tuple(capacities), machine, told_seconds=told))
         for note in one.notes:
-            print(f"note: {one.name}: {note}", file=sys.stderr)
-    if options.format == "json":
+            session.info(f"note: {one.name}: {note}")
+    if session.settings.choose("format", format_, FORMATS) == "json":
         trees = [_json(one, runs) for one, runs in zip(subjects, found, strict=True)]
         document = {"schema_version": SCHEMA_VERSION, "workflows": trees}
-        print(json.dumps(document, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
     else:
         tables = ("\n".join(_lines(one, runs)) for one, runs in zip(subjects, found, strict=True))
-        print("\n\n".join(tables))
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.cache_simulation",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add("files", nargs="+", metavar="FILE")
-    add(
-        "--cache-size",
-        dest="sizes",
-        type=CacheSize.parse,
-        action="append",
-        metavar="SIZE",
-        help="as 20GB, or as a share of all artifacts, as 25%%, the default; can be repeated",
-    )
-    add(
-        "--policy",
-        dest="policies",
-        action="append",
-        metavar="NAME",
-        help="as lru; can be repeated; all by default",
-    )
-    add("--workers", type=int, default=8, help="steps at a time; default %(default)s")
-    add(
-        "--misses",
-        choices=t.get_args(Misses),
-        default="reread",
-        help="read them from the remote store, or make them again; default %(default)s",
-    )
-    for store, latency, bandwidth in (("remote", 0.5, 100e6), ("cache", 0.0, None)):
-        add(f"--{store}-latency", type=float, default=latency, metavar="SECONDS")
-        add(f"--{store}-bandwidth", type=parse_bytes, default=bandwidth, metavar="SIZE/S")
-    add("--known-times", action="store_true", help="policies know how long each step takes")
-    add(
-        *("-p", "--param"),
-        dest="params",
-        type=_parameter,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-    )
-    add("--format", choices=("text", "json"), default="text")
-    return parser
-
-
-def _parameter(text: str) -> tuple[str, str]:
-    name, separator, value = text.partition("=")
-    if not separator or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name, value
+        click.echo("\n\n".join(tables))
 
 
 def _storage(latency_s: float, bandwidth: int | None) -> Storage:
     return Storage(latency_s) if bandwidth is None else Storage(latency_s, bandwidth, bandwidth)
 
 
-def _read_all(files: Sequence[str], given: Mapping[str, object]) -> list[Subject]:
+def _read_all(files: Sequence[Source], given: Mapping[str, object]) -> list[Subject]:
     """Read what FILEs say of runs with the parameters that are given."""
     subjects = [_read(file, given) for file in files]
     names = list(dict.fromkeys(name for one in subjects for name in one.parameters))
     unknown = [unknown_parameter(name, names) for name in given if name not in names]
     if unknown:
         raise ParameterError("\n".join(unknown))
+    for one in subjects:
+        if sum(one.graph.size_bytes) > 10**18 or sum(one.graph.seconds) > 10**12:
+            raise click.BadParameter(
+                f"{one.file}: its artifacts are more than 1EB (10^18 bytes) together, or its steps "
+                "take more than 10^12 seconds"
+            )
     return subjects
 
 
-def _read(file: str, given: Mapping[str, object]) -> Subject:
+def _read(source: Source, given: Mapping[str, object]) -> Subject:
     """Read what a FILE says of a run."""
-    path = Path(file)
+    path = Path(source.path)
     if path.suffix == ".gz" or (path.suffix == ".json" and is_wfformat(_tree(path))):
-        return Subject(file, path.name.split(".json")[0], read_wfformat(path))
-    loaded = load(FileType().convert(file, None, None))
+        return Subject(source.written, path.name.split(".json")[0], read_wfformat(path))
+    loaded = load(source)
     refuse_errors(loaded.workflow, stages.diagnose(loaded))
     workflow = _with_parameters(loaded.workflow, given)
     graph = artifact_graph(workflow)
     names = tuple(parameter.name for parameter in workflow.parameters)
-    return Subject(file, loaded.name, graph, tuple(_notes(workflow, graph)), names)
+    return Subject(source.written, loaded.name, graph, tuple(_notes(workflow, graph)), names)
 
 
 def _with_parameters(workflow: Workflow, given: Mapping[str, object]) -> Workflow:
@@ -194,7 +218,7 @@ def _tree(path: Path) -> object:
     """Return what a file has as JSON; None if that is none, which is told of when it is loaded."""
     try:
         return t.cast("object", json.loads(path.read_bytes()))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
