@@ -1,140 +1,34 @@
 """Measure how well a language model turns descriptions in English into workflows.
 
-    python -m benchmarks.nl [--items GLOB]... [--samples N] [--json FILE | --resume FILE] ...
-
-Each description of the benchmark is asked for several times at each temperature. What comes back is
-built in isolation, verified, compared with a reference and, where that is possible, run in
-isolation. The figures are pass@k with intervals, what went wrong, and what a workflow costs.
-Budgets hold for the whole evaluation, one that is gone on with included. The endpoint is that of
-the settings (`COULER_LLM_*`, `[tool.couler.llm]`). Exit code 4: the budget or the endpoint ended it
-early; --resume goes on.
+python -m benchmarks.nl [--items GLOB]... [--samples N] [--json FILE | --resume FILE] ...
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import typing as t
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import click
+
 from benchmarks.nl.evaluating import Plan, evaluate, spent
 from benchmarks.nl.generating import ABLATIONS, OwnGenerator, check_ablations
-from benchmarks.nl.items import BenchmarkError, read_benchmark
+from benchmarks.nl.items import read_benchmark
 from benchmarks.nl.judging import Judge
 from benchmarks.nl.records import Header, Records, Sample
 from benchmarks.nl.report import Report, Score, report_of
 from benchmarks.nl.runner import BoxRunner, NoRunner
 from couler import box
+from couler.cli._app import GuardedCommand
+from couler.cli._stopping import heeding_requests_to_end
 from couler.cli.format import aligned
-from couler.cli.language_model import LlmFlags, found_settings, opened_model
-from couler.cli.session import Session
-from couler.errors import CoulerError, ModelBudgetError
+from couler.cli.language_model import LlmFlags, found_settings, llm_options, opened_model
+from couler.cli.session import Session, pass_session, session_options
+from couler.errors import ModelBudgetError
 from couler.llm.reading import FoundSettings
 
 OWN_BENCHMARK = Path(__file__).parents[2] / "tests" / "nl_benchmark"
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the evaluation, and print its figures."""
-    options = _options(arguments)
-    try:
-        _run(options, LlmFlags(**{name: getattr(options, name) for name in LLM_OPTIONS}))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except CoulerError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-
-
-def _run(options: argparse.Namespace, llm: LlmFlags) -> None:
-    plan = Plan(
-        read_benchmark(options.benchmark).select(options.items),
-        options.samples,
-        options.temperatures,
-        options.ablations,
-        options.descriptions,
-        options.seed,
-    )
-    if max(options.k) > plan.samples:
-        raise BenchmarkError(f"pass@{max(options.k)} needs at least {max(options.k)} samples")
-    check_ablations(plan.ablations)
-    session = Session()
-    found = found_settings(session, llm)
-    header = Header(plan.benchmark.digest, found.settings.model, found.settings.base_url, plan.seed)
-    file = options.resume or options.json
-    records = Records(file, header, resume=options.resume is not None)
-    box.isolation().require()
-    runner = NoRunner("--no-run was given") if options.no_run else BoxRunner()
-    keys = [key for _, key in plan.asked()]
-
-    def tell(sample: Sample) -> None:
-        count = sum(key in records.samples for key in keys)
-        print(f"{count}/{len(keys)} {_line(sample)}", file=sys.stderr, flush=True)
-
-    with opened_model(session, llm, "nl", found=_less_spent(found, records)) as model:
-        try:
-            result = evaluate(
-                plan, model, OwnGenerator(), Judge(runner), records, jobs=options.jobs, tell=tell
-            )
-        except KeyboardInterrupt:
-            missing = sum(key not in records.samples for key in keys)
-            print(_how_to_go_on(missing, file), file=sys.stderr)
-            raise
-    report = report_of(result, options.k)
-    if options.format == "json":
-        print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
-    else:
-        print("\n".join(_tables(report, plan, found.settings.currency)))
-    if result.stopped is not None:
-        print(_how_to_go_on(result.missing, file), file=sys.stderr)
-        raise result.stopped
-
-
-LLM_OPTIONS = ("model", "base_url", "max_tokens_total", "max_cost", "record", "replay")
-
-
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.nl",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--benchmark", type=Path, default=OWN_BENCHMARK, metavar="DIR", help="folder of the items")
-    add("--items", action="append", default=[], metavar="GLOB", help="names or tags of items")
-    add("--descriptions", type=int, metavar="N", help="only the first N of each item")
-    add("--samples", type=int, default=5, metavar="N", help="answers to each task; %(default)s")
-    add(
-        "--temperatures",
-        type=_numbers(float, 0),
-        default=(0.2, 0.6, 0.8),
-        metavar="T,...",
-        help="default 0.2,0.6,0.8",
-    )
-    add("--ablations", type=_names, default=tuple(ABLATIONS), metavar="NAME,...", help="all six")
-    add("--k", type=_numbers(int, 1), default=(1, 3, 5), metavar="K,...", help="of pass@k; 1,3,5")
-    add("--jobs", type=int, default=1, metavar="N", help="samples at a time; %(default)s")
-    add("--seed", type=int, default=0, help="of samples and intervals; %(default)s")
-    add("--no-run", action="store_true", help="run no workflow, not even shut in")
-    file = parser.add_mutually_exclusive_group()
-    file.add_argument("--json", type=Path, metavar="FILE", help="a new file for all samples")
-    file.add_argument("--resume", type=Path, metavar="FILE", help="go on with such a file")
-    add("--format", choices=("text", "json"), default="text")
-    add("--model", help="as the endpoint calls it")
-    add("--base-url", metavar="URL", help="of the endpoint, up to /chat/completions")
-    add("--max-tokens-total", type=int, metavar="N", help="of all calls")
-    add("--max-cost", type=float, metavar="AMOUNT", help="of all calls, at stated prices")
-    add("--record", type=Path, metavar="FILE", help="write all requests and answers to a new file")
-    add("--replay", type=Path, metavar="FILE", help="answer from such a file")
-    return parser.parse_args(arguments)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-
 
 N = t.TypeVar("N", int, float)
 
@@ -142,11 +36,132 @@ N = t.TypeVar("N", int, float)
 def _numbers(kind: t.Callable[[str], N], least: N) -> t.Callable[[str], tuple[N, ...]]:
     def numbers(text: str) -> tuple[N, ...]:
         found = tuple(dict.fromkeys(map(kind, text.split(","))))
-        if min(found) < least:
-            raise ValueError(text)
+        if not all(least <= number < float("inf") for number in found):
+            raise click.BadParameter(f"{text} are not numbers from {least} on")
         return found
 
     return numbers
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(cls=GuardedCommand)
+@click.option(
+    "--benchmark",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=OWN_BENCHMARK,
+    help="Folder of the items.",
+)
+@click.option("--items", "patterns", multiple=True, metavar="GLOB", help="Names or tags of items.")
+@click.option("--descriptions", type=click.IntRange(1), help="Only the first N of each item.")
+@click.option(
+    "--samples", type=click.IntRange(1), default=5, show_default=True, help="Answers to each task."
+)
+@click.option(
+    "--temperatures",
+    type=_numbers(float, 0),
+    default="0.2,0.6,0.8",
+    show_default=True,
+    metavar="T,...",
+)
+@click.option(
+    "--ablations",
+    type=_names,
+    default=",".join(ABLATIONS),
+    show_default=True,
+    metavar="NAME,...",
+)
+@click.option(
+    "--k",
+    "ks",
+    type=_numbers(int, 1),
+    default="1,3,5",
+    show_default=True,
+    metavar="K,...",
+    help="Of pass@k.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Samples at a time."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of samples and intervals.")
+@click.option("--no-run", is_flag=True, help="Run no workflow, not even shut in.")
+@click.option("--json", "out", type=_FILE, help="A new file for all samples.")
+@click.option("--resume", type=_FILE, help="Go on with such a file.")
+@click.option("--format", "format_", type=click.Choice(("text", "json")), default="text")
+@llm_options
+@session_options
+@pass_session
+def main(
+    session: Session,
+    folder: Path,
+    patterns: tuple[str, ...],
+    descriptions: int | None,
+    samples: int,
+    temperatures: tuple[float, ...],
+    ablations: tuple[str, ...],
+    ks: tuple[int, ...],
+    jobs: int,
+    seed: int,
+    no_run: bool,
+    out: Path | None,
+    resume: Path | None,
+    format_: str,
+    llm: LlmFlags,
+) -> None:
+    """Measure how well descriptions in English become workflows.
+
+    Each description of the benchmark is asked for several times at each temperature. What comes
+    back is built in isolation, verified, compared with a reference and, where that is possible,
+    run in isolation. The figures are pass@k with intervals, what went wrong, and what a workflow
+    costs. Budgets hold for the whole evaluation, one that is gone on with included. The endpoint is
+    that of the settings (COULER_LLM_*, [tool.couler.llm]).
+
+    Exit code 4: the budget or the endpoint ended it early; --resume goes on.
+    """
+    if out is not None and resume is not None:
+        raise click.UsageError("--resume FILE goes on with FILE: leave --json out")
+    items = read_benchmark(folder).select(patterns)
+    plan = Plan(items, samples, temperatures, ablations, descriptions, seed)
+    if max(ks) > samples:
+        raise click.UsageError(f"pass@{max(ks)} needs at least {max(ks)} samples")
+    check_ablations(plan.ablations)
+    found = found_settings(session, llm)
+    header = Header(plan.benchmark.digest, found.settings.model, found.settings.base_url, plan.seed)
+    file = resume or out
+    records = Records(file, header, resume=resume is not None)
+    box.isolation().require()
+    runner = NoRunner("--no-run was given") if no_run else BoxRunner()
+    keys = [key for _, key in plan.asked()]
+
+    def tell(sample: Sample) -> None:
+        count = sum(key in records.samples for key in keys)
+        session.info(f"{count}/{len(keys)} {_line(sample)}")
+
+    with opened_model(session, llm, "nl", found=_less_spent(found, records)) as model:
+        try:
+            with heeding_requests_to_end():
+                result = evaluate(
+                    plan, model, OwnGenerator(), Judge(runner), records,
+                    jobs=jobs, tell=tell, say=session.info,
+                )  # fmt: skip
+        except KeyboardInterrupt as error:
+            missing = sum(key not in records.samples for key in keys)
+            error.add_note(_how_to_go_on(missing, file))
+            raise
+    report = report_of(result, ks)
+    if format_ == "json":
+        click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+    else:
+        click.echo("\n".join(_tables(report, plan, found.settings.currency)))
+    if result.stopped is not None:
+        result.stopped.add_note(_how_to_go_on(result.missing, file))
+        raise result.stopped
 
 
 def _less_spent(found: FoundSettings, records: Records) -> FoundSettings:

@@ -15,6 +15,7 @@ from benchmarks.nl.items import Benchmark, Item
 from benchmarks.nl.judging import Judge, reference_workflow
 from benchmarks.nl.records import Key, Records, Sample, writable
 from couler.errors import LanguageModelError, ModelAnswerError
+from couler.ir.wording import counted
 from couler.llm import Answer, LanguageModel, Parsed, Prompt, Usage
 from couler.llm.dialogue import M
 
@@ -76,18 +77,21 @@ def evaluate(
     *,
     jobs: int = 1,
     tell: Callable[[Sample], None] | None = None,
+    say: Callable[[str], None] = lambda _text: None,
 ) -> Result:
     """Ask for all samples that are not there yet, and judge them."""
     wanted = {key: item for item, key in plan.asked()}
     for item in plan.benchmark.items:  # before there are threads: programs are run one at a time
         reference_workflow(item)
     is_interrupted = threading.Event()
+    under_way: set[Key] = set()
     stopped: list[LanguageModelError] = []
 
     def work(item: Item, key: Key) -> Sample | None:
         # An interrupt comes to the main thread, wherever that is: what is kept here is not lost.
         if stopped or is_interrupted.is_set():
             return None
+        under_way.add(key)
         try:
             sample = sample_of(
                 item, key, plan.seed, model, generator, judge,
@@ -96,6 +100,8 @@ def evaluate(
         except LanguageModelError as error:
             stopped.append(error)
             return None
+        finally:
+            under_way.discard(key)
         records.add(sample)
         return sample
 
@@ -108,6 +114,9 @@ def evaluate(
                     tell(sample)
         except BaseException:
             is_interrupted.set()
+            if count := len(under_way):
+                verb = "is" if count == 1 else "are"
+                say(f"interrupted: {counted(count, 'sample')} {verb} under way")
             raise
     found = [sample for key, sample in sorted(records.samples.items()) if key in wanted]
     return Result(plan, found, stopped[0] if stopped else None)

@@ -106,12 +106,20 @@ class Records:
         self.samples: dict[Key, Sample] = {}
         self.lost = Usage()
         self._lock = threading.Lock()
-        if file is not None and resume:
-            self._read(file)
-        elif file is not None and file.exists():
+        if file is None:
+            return
+        if not resume and file.exists():
             raise BenchmarkError(
                 f"{file} is there already. Go on with it by --resume {file}, or name another file"
             )
+        try:  # before the first sample is paid for
+            if resume:
+                self._read(file)
+            file.open("a").close()
+            if not resume:
+                file.unlink()
+        except OSError as error:
+            raise BenchmarkError(f"{file}: {error.strerror}") from error
 
     def add(self, sample: Sample) -> None:
         """Keep a sample; it is in the file before this returns."""

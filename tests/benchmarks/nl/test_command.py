@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import typing as t
 from pathlib import Path
 
@@ -161,6 +164,23 @@ def test_is_gone_on_with_within_the_budget(ask, folder):
     assert len(server.exchanges) >= 6
 
 
+@needs_box
+def test_an_interrupt_tells_what_is_under_way(folder):
+    with ScriptedServer([{"reply": "late", "slow": 0.5}]) as server:
+        command = [sys.executable, "-m", "benchmarks.nl", "--ablations", "plain", "--no-run"]
+        with subprocess.Popen(
+            command, env={**os.environ, **server.environment}, stderr=subprocess.PIPE, text=True
+        ) as process:
+            while not server.requests and process.poll() is None:
+                server.wait(0.02)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert "interrupted: 1 sample is under way\n" in err
+    assert "error: interrupted\n" in err
+    assert " answers are missing. " in err
+
+
 def test_without_a_box_nothing_is_asked(ask, folder, monkeypatch):
     monkeypatch.setattr("couler.box.isolation", lambda: Isolation("there is no box here"))
     with ScriptedServer(script(plan("diamond"), schedule)) as server:
@@ -179,8 +199,12 @@ def test_without_a_box_nothing_is_asked(ask, folder, monkeypatch):
         (("--k", "7"), "pass@7 needs at least 7 samples"),
         (("--k", "0"), "--k"),
         (("--temperatures", "warm"), "--temperatures"),
-        (("--json", "x", "--resume", "here.jsonl"), "not allowed with"),
+        (("--json", "x", "--resume", "here.jsonl"), "leave --json out"),
         (("--resume", "here.jsonl"), "here.jsonl"),
+        (("--resume", "/nope"), "/nope: No such file"),
+        (("--json", "/nope/x"), "/nope/x: No such file"),
+        (("--jobs", "0"), "--jobs"),
+        (("--descriptions", "0"), "--descriptions"),
     ],
 )
 def test_what_cannot_be_asked(evaluate, folder, monkeypatch, arguments, message):
