@@ -116,15 +116,15 @@ def run(
         When a trial of `raw_template` has ended, as paths of GJSON such as
         `status.conditions.#(type=="Complete")#|#(status=="True")#`; Katib itself knows it of a Job
         and of the jobs of Kubeflow.
-    image, command, secret
+    image, command, args, env, secret, resources, cpu, memory, gpu, volume_mounts, node_selector, \
+    tolerations
         Of a trial without `raw_template`, as for `pytorch.train`.
     timeout
         As for `run_container`.
     local
         What runs on an engine without a cluster: a `LocalForm` or function.
     options
-        The other options of `ClusterJobOptions`; those of pods are for a trial without
-        `raw_template`.
+        The other options of `ClusterJobOptions`.
     input_*
         Further arguments of every trial: `input_epochs=3` is `--epochs=3`.
 

@@ -96,9 +96,10 @@ def train(
     local
         What runs on an engine without a cluster: True for the command alone, if there is one, False
         for nothing, or a `LocalForm` or function.
+    volume_mounts, node_selector, tolerations
+        Of the nodes' pods, as patches of the runtime; Trainer knows them from 2.2 on.
     options
-        The other options of `TrainingOptions`. Volumes and nodes are patches of the runtime, which
-        Trainer knows from 2.2 on.
+        The other options of `TrainingOptions`.
     input_*
         Hyperparameters as keywords: `input_batch_size=100` is `--batch_size=100`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import jsonschema
+import pytest
 
 
 def test_ls(couler: Callable) -> None:
@@ -40,6 +41,24 @@ def test_show_tells_of_hyperparameters(couler: Callable) -> None:
     lines = couler("zoo", "show", "pytorch.train").out.splitlines()
     place = lines.index("input_<NAME>: any")
     assert lines[place + 1].strip().startswith("Hyperparameters as keywords")
+
+
+@pytest.mark.parametrize(
+    ("step", "names", "told"),
+    [
+        ("trainer.train", ("volume_mounts", "node_selector", "tolerations"), "from 2.2 on"),
+        (
+            "katib.run",
+            ("image", "args", "env", "gpu", "tolerations"),
+            "trial without `raw_template`",
+        ),
+    ],
+)
+def test_a_step_may_say_more_of_shared_options(
+    couler: Callable, step: str, names: tuple[str, ...], told: str
+) -> None:
+    known = couler("zoo", "show", step, "--format", "json").json["parameters"]["properties"]
+    assert all(told in known[name]["description"] for name in names)
 
 
 def test_show_as_json(couler: Callable) -> None:
