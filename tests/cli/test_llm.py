@@ -287,7 +287,12 @@ def fake(folder: Path) -> Fake:
     def call(*words: str) -> subprocess.CompletedProcess[str]:
         environment = {**CLEAN_ENVIRONMENT, "COULER_HOME": str(folder / "home")}
         return subprocess.run(
-            [*FAKE, *words], env=environment, capture_output=True, text=True, check=False
+            [*FAKE, *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,
         )
 
     return call
@@ -359,10 +364,19 @@ def test_a_call_is_interrupted(folder: Path) -> None:
 
 
 @pytest.mark.checkout
-def test_a_port_that_is_taken(fake: Fake) -> None:
+def test_an_interrupt_ends_the_command_and_the_endpoint(fake: Fake) -> None:
+    program = "import os, signal, time; os.killpg(0, signal.SIGINT); time.sleep(60)"
+    done = fake("--", sys.executable, "-c", program)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (130, "error: interrupted")
+
+
+@pytest.mark.checkout
+def test_a_port_that_cannot_be_had(fake: Fake) -> None:
     with ScriptedServer([]) as server:
         done = fake("--port", str(server.port))
     assert (done.returncode, "Address already in use" in done.stderr) == (3, True)
+    done = fake("--port", "99999")
+    assert (done.returncode, "0<=x<=65535" in done.stderr) == (2, True)
 
 
 @pytest.mark.checkout

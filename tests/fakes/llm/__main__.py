@@ -1,42 +1,40 @@
-"""Answer as a language model does, from a script: `python -m tests.fakes.llm SCRIPT [-- COMMAND]`.
-
-It prints the variables that make commands of couler use it, and answers until Ctrl-C. With a
-COMMAND behind --, it runs that with these variables set, and ends as it ends.
-"""
+"""A scripted endpoint: `python -m tests.fakes.llm SCRIPT [-- COMMAND]`."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import click
+
+from couler.cli._app import GuardedCommand
 from couler.errors import ConfigurationError
 from tests.fakes.llm.server import Exchange, ScriptedServer
 
 
-def main() -> None:
-    """Answer, beside a command or until Ctrl-C."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fakes.llm", description=__doc__)
-    parser.add_argument("script", type=Path)
-    parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; by default a free one")
-    parser.add_argument("command", nargs="*")
-    options = parser.parse_args()
+@click.command(cls=GuardedCommand)
+@click.argument("script", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="On 127.0.0.1; else any.")
+def main(script: Path, program: tuple[str, ...], port: int) -> None:
+    """Answer as a language model does, from a script.
+
+    Prints the variables that make other commands use it, and answers until Ctrl-C. With a COMMAND
+    behind --, runs that with these variables set, and ends as it ends.
+    """
 
     def tell(exchange: Exchange) -> None:
         by = "no rule" if exchange.rule is None else f"rule {exchange.rule}"
-        print(f"{exchange.asked}: {exchange.status} by {by}", file=sys.stderr, flush=True)  # noqa: T201
+        click.echo(f"{exchange.asked}: {exchange.status} by {by}", err=True)
 
     try:
-        server = ScriptedServer(
-            options.script, port=options.port, on_request=None if options.command else tell
-        )
-        with server:
-            sys.exit(_beside(options.command, server) if options.command else _serve(server))
-    except (ConfigurationError, OSError) as error:
-        parser.exit(3, f"error: {error}\n")
+        with ScriptedServer(script, port=port, on_request=None if program else tell) as server:
+            sys.exit(_beside(list(program), server) if program else _serve(server))
+    except OSError as error:
+        raise ConfigurationError(str(error)) from error
 
 
 def _beside(command: list[str], server: ScriptedServer) -> int:
@@ -48,12 +46,12 @@ def _beside(command: list[str], server: ScriptedServer) -> int:
 
 def _serve(server: ScriptedServer) -> int:
     for name, value in server.environment.items():
-        print(f"export {name}={value}", flush=True)  # noqa: T201
-    print("Answering until Ctrl-C", file=sys.stderr)  # noqa: T201
+        click.echo(f"export {name}={value}")
+    click.echo("Answering until Ctrl-C", err=True)
     try:
         threading.Event().wait()
     except KeyboardInterrupt:
-        print(f"{len(server.exchanges)} requests answered", file=sys.stderr)  # noqa: T201
+        click.echo(f"{len(server.exchanges)} requests answered", err=True)
     return 0
 
 
