@@ -119,8 +119,12 @@ def _run_file(text: str) -> Source:
     show_default=True,
     help="Read them from the remote store, or make them again.",
 )
-@click.option("--remote-latency", type=_latency, default="0.5", metavar="SECONDS")
-@click.option("--remote-bandwidth", type=_bandwidth, default="100MB", metavar="SIZE/S")
+@click.option(
+    "--remote-latency", type=_latency, default="0.5", show_default=True, metavar="SECONDS"
+)
+@click.option(
+    "--remote-bandwidth", type=_bandwidth, default="100MB", show_default=True, metavar="SIZE/S"
+)
 @click.option("--cache-latency", type=_latency, default="0", metavar="SECONDS")
 @click.option("--cache-bandwidth", type=_bandwidth, metavar="SIZE/S")
 @click.option("--known-times", is_flag=True, help="Policies know how long each step takes.")
