@@ -66,7 +66,7 @@ class _Card(Table):
     train_fraction: _Share = 0.8
     test_fraction: _Share = 0.2
 
-    def __init__(self, **fields: t.Any) -> None:
+    def __init__(self, /, **fields: t.Any) -> None:
         try:
             super().__init__(**fields)
         except ValidationError as error:

@@ -125,6 +125,7 @@ def test_all_problems_are_told_at_once() -> None:
         ({"test_fraction": 0.3}, "train_fraction and test_fraction are 1.1 together"),
         ({"samples": True}, "samples is True"),
         ({"name": 5}, "name is 5"),
+        ({"self": 3}, 'there is no key "self"'),
     ],
 )
 def test_each_problem_of_a_table(changes: dict[str, object], problem: str) -> None:
