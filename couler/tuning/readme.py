@@ -95,12 +95,14 @@ def model_card_of_readme(path: Path) -> Drawn:
 
 
 def _parts(path: Path) -> tuple[dict[t.Any, t.Any], str]:
-    match = _FRONT.match(read_text(path, "README"))
+    whole = read_text(path, "README")
+    match = _FRONT.match(whole)
     if match is None:
         raise TuningError(
             f"{path} has no front matter: YAML between two lines ---, as Hugging Face's cards begin"
         )
-    fields = parse_yaml(match["fields"], str(path))
+    before = "\n" * whole.count("\n", 0, match.start("fields"))  # for the lines in messages
+    fields = parse_yaml(before + match["fields"], str(path))
     if not isinstance(fields, dict):
         raise TuningError(f"{path}: the front matter is no table of keys and values")
     return fields, match["text"]

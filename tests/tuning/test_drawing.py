@@ -229,6 +229,7 @@ def test_a_readme_of_a_model(tmp_path: Path) -> None:
         ("# Title\n", "has no front matter"),
         ("---\n- a\n---\n", "no table of keys"),
         ("---\na: [\n---\n", "no YAML"),
+        ("\n---\na: 1\na: 2\n---\n", "README.md:4: .* first in line 3"),
         ("---\npretty_name: X\n---\n", "Give --metric NAME"),
     ],
 )
