@@ -89,35 +89,40 @@ def read_toml(text: str, file: str) -> Document:
     """Return the document that a text of TOML is."""
     try:
         tree = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise ConfigurationError(f"{file}: {error}") from error
     return Document(file, tree, functools.partial(_toml_line, text))
 
 
 def _toml_line(text: str, location: Location) -> int | None:
-    """Return the first line that states most of a location."""
+    """Return the line of the first statement that has most of a location."""
     longest, best = 0, None
-    table: Location = ()
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.lstrip().startswith("["):
-            found = table = _toml_keys(line.partition("]")[0].lstrip(" \t["))
-        else:
-            found = (*table, *_toml_keys(line.partition("=")[0]))
-        if longest < len(found) and found == location[: len(found)]:
-            longest, best = len(found), number
+    for number, tree in _toml_statements(text):
+        depth = 0
+        while depth < len(location) and isinstance(tree, dict) and location[depth] in tree:
+            tree = tree[location[depth]]
+            depth += 1
+        if longest < depth:
+            longest, best = depth, number
     return best
 
 
-def _toml_keys(text: str) -> Location:
-    try:
-        tree: t.Any = tomllib.loads(f"{text} = 0")
-    except tomllib.TOMLDecodeError:
-        return ()
-    keys: list[str] = []
-    while isinstance(tree, dict):
-        [(key, tree)] = tree.items()
-        keys.append(key)
-    return tuple(keys)
+@functools.lru_cache(maxsize=1)
+def _toml_statements(text: str) -> list[tuple[int, t.Any]]:
+    """Return each statement as a document of its own with its header, and its first line."""
+    found: list[tuple[int, t.Any]] = []
+    header = statement = ""
+    first = 1
+    for number, line in enumerate(text.split("\n"), start=1):
+        statement += f"{line}\n"
+        is_header = statement.lstrip().startswith("[")
+        try:
+            found.append((first, tomllib.loads(statement if is_header else header + statement)))
+        except tomllib.TOMLDecodeError:  # it continues on the next line
+            continue
+        header = statement if is_header else header
+        statement, first = "", number + 1
+    return found
 
 
 def read_yaml(text: str, file: str) -> Document:

@@ -64,6 +64,16 @@ def test_numbers_and_paths(tmp_path: Path) -> None:
         ("[tool.couler]\nformat = 3\n", ["format", "must be a text", "3"]),
         ("[tool.couler]\njobs = true\n", ["jobs", "must be a number", "True"]),
         ('[tool.couler]\nprofil = "x"\n', ['Did you mean "profile"?']),
+        (
+            '# only a comment\n[tool.couler]\nengin = "argo"\n',
+            ['pyproject.toml:3: there is no key "engin". Did you mean "engine"?'],
+        ),
+        (
+            '[a]\nb = """\n[tool.couler]\nengin = 1\n"""\n[tool.couler]\n# c\nengin = 1  # =\n',
+            ["pyproject.toml:8: "],
+        ),
+        ('[tool.couler]\n"en=gine" = 1\n', ["pyproject.toml:2: ", '"en=gine"']),
+        (f"[tool.couler]\njobs = {'9' * 5000}\n", ["digits"]),
         ("[tool.couler]\nprices = 3\n", ["prices", "a table", "3"]),
         ("[tool.couler.prices]\ncpu_hours = 3\n", ["cpu_hours", 'Did you mean "cpu_hour"?']),
         ("[tool.couler.prices]\ncpu_hour = -1\n", ["cpu_hour", "-1"]),
