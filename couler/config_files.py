@@ -21,8 +21,14 @@ M = t.TypeVar("M", bound=BaseModel)
 Location: t.TypeAlias = tuple[int | str, ...]
 Problem: t.TypeAlias = tuple[Location, str]
 
-_NUMBER = re.compile(r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$")
-"""Numbers such as 1e-4, which YAML 1.2 and JSON have, and which YAML 1.1 takes for a text."""
+_INT, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+_WHOLE = re.compile(r"^[-+]?[0-9]+$")
+_NUMBER = re.compile(
+    r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?\.(?:inf|Inf|INF)$"
+    r"|^\.(?:nan|NaN|NAN)$"
+)
+_MOST_ALIASED = 100_000
+"""The most values of a file whose aliases give it more than it has characters."""
 
 _WANTED = {
     "bool_type": "it must be true or false",
@@ -133,7 +139,9 @@ def read_yaml(text: str, file: str) -> Document:
     loader = _loader()(text)
     try:
         node = loader.get_single_node()
-        tree = None if node is None else _built(loader, node, (), lines)
+        tree = (
+            None if node is None else _built(loader, node, (), lines, max(len(text), _MOST_ALIASED))
+        )
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = file if mark is None else f"{file}:{mark.line + 1}"
@@ -161,32 +169,65 @@ def _loader() -> t.Any:
     class Loader(safe_loader()):  # type: ignore[misc]  # either
         pass
 
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
+    Loader.yaml_implicit_resolvers = {
+        start: [one for one in resolvers if one[0] not in (_INT, _FLOAT)]
+        for start, resolvers in Loader.yaml_implicit_resolvers.items()
+    }
+    Loader.add_implicit_resolver(_INT, _WHOLE, list("-+0123456789"))
+    Loader.add_implicit_resolver(_FLOAT, _NUMBER, list("-+.0123456789"))
+    Loader.add_constructor(_INT, lambda loader, node: int(loader.construct_scalar(node)))
     return Loader
 
 
-def _built(loader: t.Any, node: yaml.Node, location: Location, lines: dict[Location, int]) -> t.Any:
+def _built(
+    loader: t.Any, node: yaml.Node, location: Location, lines: dict[Location, int], most: int
+) -> t.Any:
     """Return the value of a node, and note its line and those of its keys."""
     import yaml
 
     lines.setdefault(location, node.start_mark.line + 1)
-    if node.tag == "tag:yaml.org,2002:seq":
+    if len(lines) > most:
+        raise _yaml_error("its aliases stand for too many values", node)
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(loader, node)
+    kind = "seq" if isinstance(node, yaml.SequenceNode) else "map"
+    if node.tag != f"tag:yaml.org,2002:{kind}":
+        tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+        raise _yaml_error(f"the tag {tag} means nothing here", node)
+    if kind == "seq":
         return [
-            _built(loader, one, (*location, index), lines) for index, one in enumerate(node.value)
+            _built(loader, one, (*location, index), lines, most)
+            for index, one in enumerate(node.value)
         ]
-    if node.tag != "tag:yaml.org,2002:map":
-        return loader.construct_object(node, deep=True)
     table: dict[str, t.Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:null":
-            raise yaml.MarkedYAMLError(problem="a key must be a text", problem_mark=key.start_mark)
+            raise _yaml_error("a key must be a text", key)
         inner = (*location, key.value)
         if key.value in table:
-            problem = f'the key "{key.value:.60}" is there twice, first in line {lines[inner]}'
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            first = lines[inner]
+            raise _yaml_error(
+                f'the key "{key.value:.60}" is there twice, first in line {first}', key
+            )
         lines[inner] = key.start_mark.line + 1
-        table[key.value] = _built(loader, value, inner, lines)
+        table[key.value] = _built(loader, value, inner, lines, most)
     return table
+
+
+def _scalar(loader: t.Any, node: yaml.ScalarNode) -> t.Any:
+    try:
+        return loader.construct_object(node, deep=True)
+    except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
+        # PyYAML's constructors expect that the text is of the type that its tag says.
+        kind = node.tag.rpartition(":")[2]
+        text = f'"{node.value:.60}" is no {kind} of YAML. Write a text in quotes'
+        raise _yaml_error(text, node) from error
+
+
+def _yaml_error(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    import yaml
+
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
 def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:

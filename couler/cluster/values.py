@@ -42,7 +42,7 @@ def read_cpu(value: object) -> float:
     """Return the processors that a quantity says."""
     number = float(_quantity(value))
     if not 0 < number < math.inf:
-        raise ValueError(f"a machine has more than 0 processors, and not {value}")
+        raise ValueError(f"a machine has more than 0 processors, and not {value!s:.60}")
     return number
 
 
@@ -50,7 +50,7 @@ def read_memory(value: object) -> int:
     """Return the bytes that a quantity says; a part of a byte is none that a pod could have."""
     number = int(_quantity(value))
     if not 0 < number <= _LARGEST:
-        raise ValueError(f"must be above 0 and below 8Ei, not {value}")
+        raise ValueError(f"must be above 0 and below 8Ei, not {value!s:.60}")
     return number
 
 

@@ -66,6 +66,16 @@ def test_a_part_of_a_byte_is_no_memory() -> None:
     assert node.memory_bytes == 1
 
 
+@pytest.mark.parametrize(
+    ("cpu", "number"),
+    [("010", 10), ("+3", 3), ("3.92", 3.92), ("5.", 5), (".5", 0.5), ("1e3", 1e3)],
+)
+def test_numbers_are_those_of_yaml_1_2(cpu: str, number: float) -> None:
+    nodes = f"nodes:\n- {{name: a, cpu: &n {cpu}, memory: 1}}\n- {{name: b, cpu: *n, memory: 1}}"
+    assert [node.cpu for node in read_cluster(nodes).nodes] == [number, number]
+
+
+LAUGHS = "".join(f"a{n}: &a{n} [{', '.join(9 * [f'*a{n - 1}'])}]\n" for n in range(1, 9))
 ONE = "{name: p, count: 1, cpu: 1, memory: 1}"
 NODE = "nodes:\n- {{name: a, cpu: 1, memory: 1Gi, {}}}\n"
 
@@ -75,10 +85,28 @@ NODE = "nodes:\n- {{name: a, cpu: 1, memory: 1Gi, {}}}\n"
     [
         ("name: a\nnodes: [\n", 3, ["YAML"]),
         ("- a", 1, ["table"]),
+        (f"a0: &a0 [x]\n{LAUGHS}nodes: *a8", 1, ["its aliases stand for too many values"]),
         ("name: lab", 1, ["no machine is described"]),
         ("nodes: []\npools: []", 1, ["no machine is described"]),
         ("nodes: {a: 1}", 1, ["nodes", "list"]),
         ("nodes:", 1, ["nodes", "list"]),
+        ("name: a\nnodes: !!map [a]", 2, ["!!map"]),
+        ("name: a\nnodes: !!seq {a: 1}", 2, ["!!seq"]),
+        ("nodes: !!seq abc", 1, ["expected a sequence"]),
+        ("nodes:\n- name: 2020-99-99", 2, ['"2020-99-99" is no timestamp']),
+        *(
+            (f"nodes:\n- name: a\n  cpu: {value}\n  memory: 1", 3, [words])
+            for value, words in {
+                **{one: f'"{one}" is no quantity' for one in ("1:30", "0x10", "0b11", "1_0")},
+                '!!int ""': '"" is no int',
+                "!!int 0x10": '"0x10" is no int',
+                "!!bool maybe": '"maybe" is no bool',
+                "!!timestamp x": '"x" is no timestamp',
+                '!!float ""': '"" is no float',
+                f"!!float 1{200 * ':0'}": "is no float",
+                "9" * 5000: f'"{"9" * 60}" is no int',
+            }.items()
+        ),
         ("nodes:\n- just", 2, ["just"]),
         ("nodes:\n- {name: a, memory: 1}", 2, ["cpu is missing"]),
         ("nodes:\n- {cpu: 1, memory: 1}", 2, ["name is missing"]),
@@ -116,6 +144,7 @@ NODE = "nodes:\n- {{name: a, cpu: 1, memory: 1Gi, {}}}\n"
         ("nodes: [{name: a, cpu: -1, memory: 1}]", 1, ["cpu", "-1"]),
         ("nodes: [{name: a, cpu: 1e400, memory: 1}]", 1, ["cpu"]),
         ("nodes: [{name: a, cpu: two, memory: 1}]", 1, ["cpu", '"two" is no quantity']),
+        (f"nodes: [{{name: a, cpu: {'9' * 400}, memory: 1}}]", 1, [f"and not {'9' * 60}"]),
         ("nodes: [{name: a, cpu: 1, memory: 4 GB}]", 1, ["memory", 'Did you mean "4G"?']),
         ("nodes: [{name: a, cpu: 1, memory: 100m}]", 1, ["memory", "must be above 0"]),
         ("nodes: [{name: a, cpu: 1, memory: 8Ei}]", 1, ["memory", "below 8Ei"]),
@@ -141,6 +170,7 @@ def test_what_is_wrong_is_told_with_its_line(text: str, line: int, told: list[st
     message = str(caught.value)
     assert message.startswith(f"cluster.yaml:{line}: ")
     assert all(words in message for words in told), message
+    assert len(message) < 400
     assert caught.value.exit_code == 3
 
 

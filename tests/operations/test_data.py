@@ -145,6 +145,7 @@ def test_a_card_that_is_made_wrong_is_refused_as_well() -> None:
     ("text", "message"),
     [
         ("a: [", "card.yaml:"),
+        *((f"\nsamples: {one}", "card.yaml:2: ") for one in ('!!int ""', "!!seq a", "!!map [a]")),
         ("5", "card.yaml: 5 is no object with the fields of a data card"),
         ("{samples: 5}", 'card.yaml: the type is None; there are "tabular" and "image"'),
         ("{type: video}", "card.yaml: the type is 'video'"),

@@ -59,9 +59,11 @@ def test_all_problems_are_told_at_once() -> None:
         ("[1, 2]", "is no table with the keys name"),
         ("", "it is empty, and no table with the keys name"),
         ("name: [", "no YAML"),
+        ("name: x\ndescription: !!seq {a: 1}", ":2: .*!!seq"),
+        ("name: x\ndescription: !!bool maybe", ":2: .*is no bool"),
         ("name: &a x\ndescription: *a", r":2: aliases \(\*a\) are not read"),
         ("name: 2024-01-01", "name is datetime.date"),
-        ("!!python/object/apply:os.system [ls]", "no YAML"),
+        ("!!python/object/apply:os.system [ls]", "python/object.* means nothing"),
     ],
 )
 def test_what_is_no_card_is_refused(text: str, problem: str) -> None:
