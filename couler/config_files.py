@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import tomllib
 import typing as t
@@ -230,6 +231,13 @@ def _yaml_error(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
+def shown(value: object) -> str:
+    """Return a value in the words of a file, for messages."""
+    if value is None or isinstance(value, bool | str | dict | list | tuple):
+        value = json.dumps(value, ensure_ascii=False, skipkeys=True, default=str)
+    return f"{value!s:.60}"
+
+
 def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
     """Yield what a model refuses, in words, each with where it is."""
     for one in error.errors(include_url=False):
@@ -251,7 +259,7 @@ def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Prob
                 text = f"{place}: {text}" if place else text
             case kind:
                 wanted = _WANTED.get(kind) or f"{one['msg'][:1].lower()}{one['msg'][1:]}"
-                text = f"{place or 'the file'} is {given!r:.60}; {wanted}"
+                text = f"{place or 'the file'} is {shown(given)}; {wanted}"
                 if kind == "string_type" and not isinstance(given, dict | list | None):
                     text += ". Write it in quotes"
                 elif kind == "literal_error" and isinstance(given, str):

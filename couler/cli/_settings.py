@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import AfterValidator, BeforeValidator, Strict, create_model
 from pydantic import Field as ModelField
 
-from couler.config_files import Document, Table, read_toml
+from couler.config_files import Document, Table, read_toml, shown
 from couler.errors import ConfigurationError
 
 
@@ -22,7 +22,7 @@ def _as_text(*kinds: type) -> BeforeValidator:
         if isinstance(value, kinds) and not isinstance(value, bool):
             return str(value)
         if not isinstance(value, str):
-            raise ValueError(f"it must be a number, not {value!r:.60}")
+            raise ValueError(f"it must be a number, not {shown(value)}")
         return value
 
     return BeforeValidator(read)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Strict, WithJsonSchema
 from pydantic import Field as ModelField
 
 from couler.cluster.model import Effect as EffectName
+from couler.config_files import shown
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.quantity import parse_quantity
 from couler.ir.verify.kubernetes import is_qualified, is_subdomain
@@ -63,7 +64,7 @@ def read_count(text: str) -> int:
 
 
 def _quantity(value: object) -> Decimal:
-    return parse_quantity(str(value))
+    return parse_quantity(str(value) if type(value) in (str, int, float) else shown(value))
 
 
 def _some_text(text: str) -> str:

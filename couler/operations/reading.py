@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from couler.config_files import read_yaml
+from couler.config_files import read_yaml, shown
 from couler.errors import ConfigurationError, EstimateError
 from couler.ir.wording import counted
 from couler.operations.data import DataCard, ImageCard, TabularCard
@@ -25,7 +25,7 @@ def parse_data_card(text: str, *, file: str = "data card") -> DataCard:
 def read_data_card(given: object, *, where: str = "data card") -> DataCard:
     """Return the data card that an object of plain values describes."""
     if not isinstance(given, Mapping):
-        raise EstimateError(f"{where}: {given!r:.60} is no object with the fields of a data card")
+        raise EstimateError(f"{where}: {shown(given)} is no object with the fields of a data card")
     fields: dict[str, t.Any] = {str(name): value for name, value in given.items()}
     type_ = fields.pop("type", None)
     for kind in _KINDS:
@@ -35,4 +35,4 @@ def read_data_card(given: object, *, where: str = "data card") -> DataCard:
             except EstimateError as error:
                 head = f"{where}: {counted(len(error.problems), 'problem')}"
                 raise EstimateError(head, error.problems) from error
-    raise EstimateError(f'{where}: the type is {type_!r}; there are "tabular" and "image"')
+    raise EstimateError(f'{where}: the type is {shown(type_)}; there are "tabular" and "image"')

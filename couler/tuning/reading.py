@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from couler.config_files import problems_of, read_yaml
+from couler.config_files import problems_of, read_yaml, shown
 from couler.errors import ConfigurationError, TuningError
 from couler.ir.wording import counted
 from couler.ir.yaml_loading import safe_loader
@@ -73,7 +73,7 @@ def make_sheet(model: type[M], given: object, where: str) -> M:
     """Return what plain values describe."""
     if not isinstance(given, dict):
         known = ", ".join(model.model_fields)
-        what = "it is empty, and" if given is None else f"{given!r:.60} is"
+        what = "it is empty, and" if given is None else f"{shown(given)} is"
         raise TuningError(f"{where}: {what} no table with the keys {known}")
     try:
         return model.model_validate(_tuples(given))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from couler.config_files import Table
+from couler.config_files import Table, shown
 from couler.errors import TuningError
 from couler.ir.base import FrozenDict, Json, JsonMap
 from couler.ir.diagnostics import did_you_mean
@@ -61,7 +61,7 @@ class Parameter(Table):
             raise ValueError(f"the default {problem}")
         for other, wanted in self.when.items():
             if not isinstance(wanted, tuple):
-                raise ValueError(f"when: {other} has a list of values, not {wanted!r}")
+                raise ValueError(f"when: {other} has a list of values, not {shown(wanted)}")
         return self
 
     def _check_range(self) -> None:

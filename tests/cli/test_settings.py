@@ -62,7 +62,7 @@ def test_numbers_and_paths(tmp_path: Path) -> None:
     ("text", "what"),
     [
         ("[tool.couler]\nformat = 3\n", ["format", "must be a text", "3"]),
-        ("[tool.couler]\njobs = true\n", ["jobs", "must be a number", "True"]),
+        ("[tool.couler]\njobs = true\n", ["jobs", "must be a number", "true"]),
         ('[tool.couler]\nprofil = "x"\n', ['Did you mean "profile"?']),
         (
             '# only a comment\n[tool.couler]\nengin = "argo"\n',

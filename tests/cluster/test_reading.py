@@ -89,11 +89,12 @@ NODE = "nodes:\n- {{name: a, cpu: 1, memory: 1Gi, {}}}\n"
         ("name: lab", 1, ["no machine is described"]),
         ("nodes: []\npools: []", 1, ["no machine is described"]),
         ("nodes: {a: 1}", 1, ["nodes", "list"]),
-        ("nodes:", 1, ["nodes", "list"]),
+        ("nodes:", 1, ["nodes is null", "list"]),
         ("name: a\nnodes: !!map [a]", 2, ["!!map"]),
         ("name: a\nnodes: !!seq {a: 1}", 2, ["!!seq"]),
         ("nodes: !!seq abc", 1, ["expected a sequence"]),
         ("nodes:\n- name: 2020-99-99", 2, ['"2020-99-99" is no timestamp']),
+        (NODE.format("group: 2020-01-02"), 2, ["group is 2020-01-02; it must be a text"]),
         *(
             (f"nodes:\n- name: a\n  cpu: {value}\n  memory: 1", 3, [words])
             for value, words in {
@@ -148,7 +149,7 @@ NODE = "nodes:\n- {{name: a, cpu: 1, memory: 1Gi, {}}}\n"
         ("nodes: [{name: a, cpu: 1, memory: 4 GB}]", 1, ["memory", 'Did you mean "4G"?']),
         ("nodes: [{name: a, cpu: 1, memory: 100m}]", 1, ["memory", "must be above 0"]),
         ("nodes: [{name: a, cpu: 1, memory: 8Ei}]", 1, ["memory", "below 8Ei"]),
-        ("nodes: [{name: a, cpu: true, memory: 1}]", 1, ["cpu", "is no quantity"]),
+        ("nodes: [{name: a, cpu: true, memory: 1}]", 1, ["cpu", '"true" is no quantity']),
         ("pools: [{name: a, count: 100001, cpu: 1, memory: 1}]", 1, ["count", "100001"]),
         (f"pools: [{{name: {'a' * 252}, count: 1, cpu: 1, memory: 1}}]", 1, ["is too long"]),
         (

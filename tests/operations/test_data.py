@@ -104,7 +104,7 @@ def test_all_problems_are_told_at_once() -> None:
     for words in (
         '"widht". Did you mean "width"?',
         "height is missing",
-        "samples is 'many'",
+        'samples is "many"',
         "channels is 0",
         'there is no type "unit8". Did you mean "uint8"?',
         "normalised is 1",
@@ -118,12 +118,12 @@ def test_all_problems_are_told_at_once() -> None:
     ("changes", "problem"),
     [
         ({"columns": {"float": 3}}, 'there is no type "float"'),
-        ({"columns": {"float64": "3"}}, "float64 is '3'"),
+        ({"columns": {"float64": "3"}}, 'float64 is "3"'),
         ({"columns": {}}, "columns is"),
         ({"columns": {"float64": 1}}, "columns has the label alone"),
         ({"features": 4}, "features is 4, but there are 3 columns"),
         ({"test_fraction": 0.3}, "train_fraction and test_fraction are 1.1 together"),
-        ({"samples": True}, "samples is True"),
+        ({"samples": True}, "samples is true"),
         ({"name": 5}, "name is 5"),
         ({"self": 3}, 'there is no key "self"'),
     ],
@@ -147,8 +147,8 @@ def test_a_card_that_is_made_wrong_is_refused_as_well() -> None:
         ("a: [", "card.yaml:"),
         *((f"\nsamples: {one}", "card.yaml:2: ") for one in ('!!int ""', "!!seq a", "!!map [a]")),
         ("5", "card.yaml: 5 is no object with the fields of a data card"),
-        ("{samples: 5}", 'card.yaml: the type is None; there are "tabular" and "image"'),
-        ("{type: video}", "card.yaml: the type is 'video'"),
+        ("{samples: 5}", 'card.yaml: the type is null; there are "tabular" and "image"'),
+        ("{type: video}", 'card.yaml: the type is "video"'),
     ],
 )
 def test_what_is_no_card(text: str, message: str) -> None:

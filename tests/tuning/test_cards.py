@@ -45,10 +45,10 @@ def test_all_problems_are_told_at_once() -> None:
     for one in (
         'there is no key "nme". Did you mean "name"?',
         "name is missing",
-        "input_type is 'tabula'",
+        'input_type is "tabula"',
         'there is no key "label_space.clases". Did you mean "classes"?',
         'metric: the metric "acuracy" is not known. Did you mean "accuracy"?',
-        "rows is 'many'",
+        'rows is "many"',
     ):
         assert one in told
 
@@ -62,7 +62,7 @@ def test_all_problems_are_told_at_once() -> None:
         ("name: x\ndescription: !!seq {a: 1}", ":2: .*!!seq"),
         ("name: x\ndescription: !!bool maybe", ":2: .*is no bool"),
         ("name: &a x\ndescription: *a", r":2: aliases \(\*a\) are not read"),
-        ("name: 2024-01-01", "name is datetime.date"),
+        ("name: 2024-01-01", "name is 2024-01-01; it must be a text"),
         ("!!python/object/apply:os.system [ls]", "python/object.* means nothing"),
     ],
 )
