@@ -17,6 +17,7 @@ from couler.ir.diagnostics import did_you_mean
 
 if t.TYPE_CHECKING:
     import yaml
+    from pydantic.fields import FieldInfo
 
 M = t.TypeVar("M", bound=BaseModel)
 Location: t.TypeAlias = tuple[int | str, ...]
@@ -73,12 +74,13 @@ class Document:
         """Return the line of a key, or of the nearest table around it."""
         return self.find_line((*self.start, *location)) or 1
 
-    def read(self, model: type[M]) -> M:
-        """Return what the document states."""
+    def read(self, model: type[M], within: Location = ()) -> M:
+        """Return what the document states; messages name its keys after those it is within."""
         try:
             return model.model_validate(self.tree)
         except ValidationError as error:
-            raise self.error(problems_of(model, error)) from error
+            whole = place_of(self.start) or "the file"
+            raise self.error(problems_of(model, error, within, whole)) from error
 
     def error(self, problems: Iterable[Problem]) -> ConfigurationError:
         """Return the error that reports problems in the order of their lines."""
@@ -238,20 +240,26 @@ def shown(value: object) -> str:
     return f"{value!s:.60}"
 
 
-def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
+def problems_of(
+    model: type[BaseModel], error: ValidationError, within: Location = (), whole: str = "the file"
+) -> Iterator[Problem]:
     """Yield what a model refuses, in words, each with where it is."""
     for one in error.errors(include_url=False):
         location = tuple(part for part in one["loc"] if part != "[key]")
-        place, given = place_of(location), one.get("input")
+        place, given = place_of((*within, *location)), one.get("input")
+        fields = _fields_at(model, location[:-1])
         match one["type"]:
             case "extra_forbidden":
-                known = list(_keys_at(model, location[:-1]))
-                hint = did_you_mean(str(location[-1]), known) or f" There are: {', '.join(known)}."
+                hint = (
+                    did_you_mean(str(location[-1]), fields) or f" There are: {', '.join(fields)}."
+                )
                 text = f'there is no key "{place}".{hint}'
             case "missing":
-                others = set(given) - set(_keys_at(model, location[:-1]))
-                hint = did_you_mean(str(location[-1]), others)
-                text = f"{place} is missing{hint.replace(' Did you mean', '. Is it what you call')}"
+                hint = did_you_mean(str(location[-1]), set(given) - set(fields))
+                examples = getattr(fields.get(str(location[-1])), "examples", None) or ()
+                added = "".join(f". Add {one}" for one in examples)
+                hint = hint.replace(" Did you mean", ". Is it what you call")
+                text = f"{place} is missing{added}{hint}"
             case "too_short":
                 text = f"{place} is empty"
             case "value_error":
@@ -259,7 +267,7 @@ def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Prob
                 text = f"{place}: {text}" if place else text
             case kind:
                 wanted = _WANTED.get(kind) or f"{one['msg'][:1].lower()}{one['msg'][1:]}"
-                text = f"{place or 'the file'} is {shown(given)}; {wanted}"
+                text = f"{place or whole} is {shown(given)}; {wanted}"
                 if kind == "string_type" and not isinstance(given, dict | list | None):
                     text += ". Write it in quotes"
                 elif kind == "literal_error" and isinstance(given, str):
@@ -273,22 +281,25 @@ def place_of(location: Location) -> str:
     return place.removeprefix(".")
 
 
-def _keys_at(model: type[BaseModel], parents: Location) -> Iterator[str]:
-    """Yield the keys of the table at a location, as far as types tell it."""
+def _fields_at(model: type[BaseModel], parents: Location) -> dict[str, FieldInfo]:
+    """Return the fields of the table at a location by key, as far as types tell it."""
     kind: t.Any = model
     skip = False
     for part in parents:
         if skip:  # the key or number of one of several
             skip = False
             continue
-        fields = {field.alias or name: field for name, field in kind.model_fields.items()}
-        field = fields.get(str(part))
+        field = _fields_of(kind).get(str(part))
         kind = None if field is None else _model_in(field.annotation)
         if kind is None:
-            return
+            return {}
         assert field is not None, "it has an annotation"
         skip = t.get_origin(field.annotation) in (dict, list, tuple)
-    yield from (field.alias or name for name, field in kind.model_fields.items())
+    return _fields_of(kind)
+
+
+def _fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _model_in(annotation: t.Any) -> t.Any:

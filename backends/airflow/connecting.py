@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, model_validator
+from pydantic import Field as ModelField
 
 from couler.backends.remote import Connection, GivenText, Seconds
 from couler.config_files import Table
@@ -39,7 +40,9 @@ def _without_password(dags: str) -> str:
 class Fields(Table):
     """What a target may say of how Airflow is reached."""
 
-    address: GivenText
+    address: GivenText = ModelField(
+        examples=["that of Airflow's API server, such as https://airflow.example:8080"]
+    )
     dags: t.Annotated[GivenText, AfterValidator(_without_password)] | None = None
     token: t.Any = None
     username: GivenText | None = None

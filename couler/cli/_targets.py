@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 from pydantic import AfterValidator, ConfigDict
+from pydantic import Field as ModelField
 
 from couler.backends.base import Backend, Target
 from couler.backends.registry import get_backend
@@ -89,7 +90,7 @@ class _TargetTable(Table):
 
     model_config = ConfigDict(extra="allow")
 
-    engine: str
+    engine: str = ModelField(examples=['the engine\'s name, such as engine = "argo"'])
     profile: str | None = None
     engine_version: str | None = None
     namespace: str | None = None
@@ -103,7 +104,7 @@ class _TargetTable(Table):
 def read_target(name: str, stated: Stated) -> NamedTarget:
     """Read the table of a target."""
     origin, document = stated.origin, stated.document
-    table = document.read(_TargetTable)
+    table = document.read(_TargetTable, ("targets", name))
     fields = table.model_extra or {}
     for place in _plain_secrets(fields):
         raise ConfigurationError(

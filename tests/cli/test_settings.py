@@ -73,6 +73,7 @@ def test_numbers_and_paths(tmp_path: Path) -> None:
             ["pyproject.toml:8: "],
         ),
         ('[tool.couler]\n"en=gine" = 1\n', ["pyproject.toml:2: ", '"en=gine"']),
+        ("[tool]\ncouler = 3\n", ["pyproject.toml:2: tool.couler is 3; it must be a table"]),
         (f"[tool.couler]\njobs = {'9' * 5000}\n", ["digits"]),
         ("[tool.couler]\nprices = 3\n", ["prices", "a table", "3"]),
         ("[tool.couler.prices]\ncpu_hours = 3\n", ["cpu_hours", 'Did you mean "cpu_hour"?']),

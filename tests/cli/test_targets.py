@@ -190,9 +190,22 @@ def test_references_and_addresses_are_no_secrets(folder: Path, line: str) -> Non
     [
         ('targets = "argo"', ["targets", "a table", "argo"]),
         ('[tool.couler.targets]\nprod = "argo"', ["targets", "a table", "argo"]),
-        ('[tool.couler.targets.prod]\nengin = "argo"', ["engine", 'Is it what you call "engin"']),
-        ("[tool.couler.targets.prod]\nengine = 3", ["engine", "must be a text", "3"]),
+        (
+            '[tool.couler.targets.prod]\nengin = "argo"',
+            [
+                'targets.prod.engine is missing. Add the engine\'s name, such as engine = "argo"',
+                'Is it what you call "engin"?',
+            ],
+        ),
+        (
+            "[tool.couler.targets.prod]\nengine = 3",
+            [":3: targets.prod.engine is 3; it must be a text"],
+        ),
         ('[tool.couler.targets.prod]\nengine="a"\nnamespace = 3', ["namespace", "a text"]),
+        (
+            '[tool.couler.targets.prod]\nengine="a"\nx = [  # [\n "#",\n]  # ]\nprofile = 3',
+            [":7: targets.prod.profile is 3"],
+        ),
         ('[tool.couler.targets.prod]\nengine="a"\noptions = "x"', ["options", "a table"]),
         ('[tool.couler.targets.prod]\nengine="a"\nstorage = { s3 = 1 }', ["storage", "a table"]),
         ('[tool.couler.targets.prod]\nengine="a"\ncache_budget = "9Q"', ["cache_budget", "9Q"]),

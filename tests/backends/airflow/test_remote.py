@@ -345,7 +345,7 @@ def test_a_name_and_a_password_give_a_token(airflow: FakeAirflow, tmp_path: Path
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({}, 'the target "prod".* address'),
+        ({}, r'the target "prod": address .*such as https://'),
         ({"adress": "http://x"}, "adress"),
         ({"address": "x"}, "is no address such as"),
         ({"address": "http://x", "poll_s": 0}, "poll_s"),
