@@ -60,14 +60,14 @@ pytestmark = [
 
 def printed(code: str, *words: str) -> int:
     """Return the number that a program prints last, in an interpreter of its own."""
-    environ = {name: text for name, text in os.environ.items() if not name.startswith("COV_")}
+    ours = {name: text for name, text in os.environ.items() if name[:4] not in ("COV_", "PYTH")}
     done = subprocess.run(
         (sys.executable, "-c", code, *words),
         check=True,
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env=environ | {"PYTHONHASHSEED": "0"},
+        env=ours | {"PYTHONHASHSEED": "0"},
     )
     return int(done.stdout.split()[-1])
 
