@@ -172,7 +172,7 @@ def test_every_core_requirement_has_a_floor_and_a_cap() -> None:
 @pytest.mark.parametrize(
     ("versions", "tests"),
     [
-        pytest.param("latest", WITH_LATEST, id="latest"),
+        pytest.param("latest", WITH_LATEST, id="latest", marks=pytest.mark.longest),
         pytest.param("lowest", WITH_LOWEST_IN_CI, id="lowest", marks=pytest.mark.longest),
         pytest.param("lowest", WITH_LOWEST, id="lowest-all", marks=pytest.mark.nightly),
     ],
