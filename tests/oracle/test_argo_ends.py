@@ -60,14 +60,14 @@ def a_key_of(says: str, **fields: object) -> Step:
 AFTER = sh("after", "echo after", depends_on=["of"])
 
 
-def test_a_group_whose_output_is_not_there(bench_argo: argo_oracle.Session, tmp_path: Path) -> None:
+def test_a_group_whose_output_is_not_there(argo: argo_oracle.Session, tmp_path: Path) -> None:
     workflow = flow("not-there", a_key_of("echo '{}'"), AFTER)
-    states = same(workflow, bench_argo, tmp_path)
+    states = same(workflow, argo, tmp_path)
     assert states == {"of": "failed", "of/say": "succeeded", "after": "omitted"}
 
 
 def test_a_group_in_parts_whose_output_is_not_there(
-    bench_argo: argo_oracle.Session, tmp_path: Path
+    argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     inside = (
         sh("say", "echo '{}'", result="json", part=Part(group="one")),
@@ -75,24 +75,24 @@ def test_a_group_in_parts_whose_output_is_not_there(
         sh("last", "true", depends_on=["more"]),
     )
     of = group("of", *inside, outputs=[out("key", "int", source=part(ref("say"), "k"))])
-    outcome = assert_same_outcome(flow("in-parts", of, AFTER), bench_argo, tmp_path)
+    outcome = assert_same_outcome(flow("in-parts", of, AFTER), argo, tmp_path)
     assert outcome.states["after"] == "omitted"
     assert "'k' not found" in outcome.messages["of"]
 
 
-def test_the_reason_is_told_of_the_group(bench_argo: argo_oracle.Session, tmp_path: Path) -> None:
-    outcome = assert_same_outcome(flow("why", a_key_of("echo '{}'"), AFTER), bench_argo, tmp_path)
+def test_the_reason_is_told_of_the_group(argo: argo_oracle.Session, tmp_path: Path) -> None:
+    outcome = assert_same_outcome(flow("why", a_key_of("echo '{}'"), AFTER), argo, tmp_path)
     assert "'k' not found" in outcome.messages["of"]
 
 
-def test_a_group_whose_output_is_no_json(bench_argo: argo_oracle.Session, tmp_path: Path) -> None:
+def test_a_group_whose_output_is_no_json(argo: argo_oracle.Session, tmp_path: Path) -> None:
     as_text = [out("key", "str", source=ref("say"))]
     workflow = flow("no-json", a_key_of("echo x", outputs=as_text), AFTER)
-    assert same(workflow, bench_argo, tmp_path)["after"] == "omitted"
+    assert same(workflow, argo, tmp_path)["after"] == "omitted"
 
 
 def test_exit_handlers_run_after_a_workflow_whose_output_is_not_there(
-    bench_argo: argo_oracle.Session, tmp_path: Path
+    argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     handlers = [
         ExitHandler(name=on, on=on, steps=(sh("tell", 'echo "$1"', run("status")),))
@@ -104,13 +104,13 @@ def test_exit_handlers_run_after_a_workflow_whose_output_is_not_there(
         exit_handlers=handlers,
         outputs=[out("key", "int", source=part(ref("say"), "k"))],
     )
-    states = same(workflow, bench_argo, tmp_path)
+    states = same(workflow, argo, tmp_path)
     assert (states["exit:failure/tell"], states["exit:success"]) == ("succeeded", "skipped")
 
 
 @pytest.mark.parametrize("found", ["[]", "{}", "true", "null"])
 def test_what_is_no_number_is_unequal_to_one(
-    found: str, bench_argo: argo_oracle.Session, tmp_path: Path
+    found: str, argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     says = sh("says", f'echo \'{{"k":{found},"n":1}}\'', result="json")
     key, number = part(ref("says"), "k"), part(ref("says"), "n")
@@ -122,7 +122,7 @@ def test_what_is_no_number_is_unequal_to_one(
         sh("one", "true", when=compare(number, "==", 1)),
         sh("not-one", "true", when=compare(number, "!=", 1)),
     )
-    states = same(workflow, bench_argo, tmp_path)
+    states = same(workflow, argo, tmp_path)
     assert [states[name] for name in ("same", "other", "one", "not-one")] == [
         "skipped",
         "succeeded",
@@ -131,16 +131,14 @@ def test_what_is_no_number_is_unequal_to_one(
     ]
 
 
-def test_a_failure_to_give_an_output_is_handled(
-    bench_argo: argo_oracle.Session, tmp_path: Path
-) -> None:
+def test_a_failure_to_give_an_output_is_handled(argo: argo_oracle.Session, tmp_path: Path) -> None:
     handled = sh("rescue", 'echo "$1"', or_else(ref("of", "key"), 7), depends_on=[on_failure("of")])
-    states = same(flow("handled", a_key_of("echo '{}'"), handled), bench_argo, tmp_path)
+    states = same(flow("handled", a_key_of("echo '{}'"), handled), argo, tmp_path)
     assert (states["of"], states["rescue"]) == ("failed", "succeeded")
 
 
 def test_an_item_and_a_round_whose_output_is_not_there(
-    bench_argo: argo_oracle.Session, tmp_path: Path
+    argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     items = a_key_of(
         'echo "{\\"$1\\":1}"', inputs=[given("n", item())], foreach=["k", "x", "k"]
@@ -152,13 +150,13 @@ def test_an_item_and_a_round_whose_output_is_not_there(
         loop=while_(compare(last("key"), "<", 3)),
     ).model_copy(update={"name": "rounds"})
     after = [sh(f"after-{one}", "true", depends_on=[one]) for one in ("items", "rounds")]
-    states = same(flow("parts", items, rounds, *after), bench_argo, tmp_path)
+    states = same(flow("parts", items, rounds, *after), argo, tmp_path)
     assert [states[f"items[{index}]"] for index in range(3)] == ["succeeded", "failed", "succeeded"]
     assert (states["rounds@0"], states["rounds@1"]) == ("succeeded", "failed")
 
 
 def test_a_leaf_that_is_skipped_below_a_failure_still_counts(
-    bench_argo: argo_oracle.Session, tmp_path: Path
+    argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     never = compare("a", "==", "b")
     inside = group(
@@ -168,22 +166,22 @@ def test_a_leaf_that_is_skipped_below_a_failure_still_counts(
         sh("alarm", "true", depends_on=[on_failure("leaf")]),
         outputs=[out("key", "int", source=or_else(part(ref("say"), "k"), 1))],
     )
-    states = same(flow("below", inside, AFTER), bench_argo, tmp_path)
+    states = same(flow("below", inside, AFTER), argo, tmp_path)
     assert (states["of/alarm"], states["of"]) == ("skipped", "failed")
 
 
-def test_a_group_that_is_retried(bench_argo: argo_oracle.Session, tmp_path: Path) -> None:
+def test_a_group_that_is_retried(argo: argo_oracle.Session, tmp_path: Path) -> None:
     workflow = flow("retried", a_key_of("echo '{}'", retry=Retry(limit=1)), AFTER)
-    assert same(workflow, bench_argo, tmp_path)["of"] == "failed"
+    assert same(workflow, argo, tmp_path)["of"] == "failed"
 
 
 def test_items_of_a_group_that_exit_handlers_read(
-    bench_argo: argo_oracle.Session, tmp_path: Path
+    argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     of = a_key_of('echo "{\\"$1\\":1}"', inputs=[given("n", item())], foreach=["x", "k"])
     reader = sh("tell", 'echo "$1"', or_else(ref("of", "key"), []))
     end = ExitHandler(name="end", on="any", steps=(reader,))
-    states = same(flow("kept-items", of, AFTER, exit_handlers=[end]), bench_argo, tmp_path)
+    states = same(flow("kept-items", of, AFTER, exit_handlers=[end]), argo, tmp_path)
     assert (states["of[0]"], states["of[1]"]) == ("failed", "succeeded")
 
 
@@ -193,17 +191,15 @@ def test_items_of_a_group_that_exit_handlers_read(
     ids=["no-list", "no-number"],
 )
 def test_a_kept_foreach_over_what_is_no_list(
-    says: str, over: object, bench_argo: argo_oracle.Session, tmp_path: Path
+    says: str, over: object, argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     made = sh("list", f"echo {says}", result="list" if says == "nothing" else "str")
     of = sh("of", 'echo "$1"', item(), foreach=over)
-    states = same(
-        flow("no-list", made, of, AFTER, exit_handlers=[told("of")]), bench_argo, tmp_path
-    )
+    states = same(flow("no-list", made, of, AFTER, exit_handlers=[told("of")]), argo, tmp_path)
     assert (states["of"], states["after"]) == ("failed", "omitted")
 
 
-def test_a_kept_loop_that_cannot_begin(bench_argo: argo_oracle.Session, tmp_path: Path) -> None:
+def test_a_kept_loop_that_cannot_begin(argo: argo_oracle.Session, tmp_path: Path) -> None:
     first = sh("first", "echo 5", result="json")
     of = sh(
         "of",
@@ -213,23 +209,21 @@ def test_a_kept_loop_that_cannot_begin(bench_argo: argo_oracle.Session, tmp_path
         loop=while_(compare(last(), "==", 0)),
     )
     workflow = flow("no-round", first, of, AFTER, exit_handlers=[told("of", 1)])
-    outcome = assert_same_outcome(workflow, bench_argo, tmp_path, unbegun=("of@0",))
+    outcome = assert_same_outcome(workflow, argo, tmp_path, unbegun=("of@0",))
     assert (outcome.states["of"], outcome.states["after"]) == ("failed", "omitted")
 
 
-def test_kept_lists_are_lists_for_their_readers(
-    bench_argo: argo_oracle.Session, tmp_path: Path
-) -> None:
+def test_kept_lists_are_lists_for_their_readers(argo: argo_oracle.Session, tmp_path: Path) -> None:
     made = sh("list", "echo '[1,2]'", result="list")
     of = sh("of", 'echo "$1"', item(), foreach=ref("list"))
     same_list = compare(ref("of"), "==", ["1", "2"])
     reader = sh("reader", "echo read", depends_on=["of"], when=same_list)
     workflow = flow("lists", made, of, reader, exit_handlers=[told("of")])
-    assert same(workflow, bench_argo, tmp_path)["reader"] == "succeeded"
+    assert same(workflow, argo, tmp_path)["reader"] == "succeeded"
 
 
 def test_a_kept_step_that_did_not_run_has_its_default(
-    bench_argo: argo_oracle.Session, tmp_path: Path
+    argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     never = compare("a", "==", "b")
     default = [out("n", "int", path="n", default=4)]
@@ -239,22 +233,22 @@ def test_a_kept_step_that_did_not_run_has_its_default(
     workflow = flow(
         "defaults", of, reader, exit_handlers=[ExitHandler(name="end", on="any", steps=(end,))]
     )
-    states = same(workflow, bench_argo, tmp_path)
+    states = same(workflow, argo, tmp_path)
     assert (states["reader"], states["exit:end/tell"]) == ("succeeded", "succeeded")
 
 
 def test_what_a_failed_process_printed_is_not_its_output(
-    bench_argo: argo_oracle.Session, tmp_path: Path
+    argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     of = sh("of", "echo 7; exit 1", outputs=[out("result", "int", default=4)], result=None)
     reader = sh("reader", 'test "$1" = 4', ref("of"), depends_on=[on_completion("of")])
-    states = same(flow("printed", of, reader), bench_argo, tmp_path)
+    states = same(flow("printed", of, reader), argo, tmp_path)
     assert states["reader"] == "succeeded"
 
 
 @pytest.mark.parametrize("says", ["exit 1", "echo 1"])
 def test_the_default_of_a_group_that_did_not_give_its_output(
-    says: str, bench_argo: argo_oracle.Session, tmp_path: Path
+    says: str, argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     never = None if says == "exit 1" else compare("a", "==", "b")
     of = group(
@@ -264,13 +258,11 @@ def test_the_default_of_a_group_that_did_not_give_its_output(
         when=never,
     )
     reader = sh("reader", 'test "$1" = 4', ref("of", "n"), depends_on=[on_completion("of")])
-    states = same(flow("default", of, reader), bench_argo, tmp_path)
+    states = same(flow("default", of, reader), argo, tmp_path)
     assert states["reader"] == "succeeded"
 
 
-def test_a_foreach_over_a_literal_of_nothing(
-    bench_argo: argo_oracle.Session, tmp_path: Path
-) -> None:
+def test_a_foreach_over_a_literal_of_nothing(argo: argo_oracle.Session, tmp_path: Path) -> None:
     workflow = flow(
         "nothing",
         sh("of", "exit 1", foreach=[]),
@@ -288,12 +280,12 @@ def test_a_foreach_over_a_literal_of_nothing(
         sh("after", 'echo "$1 $2 $3"', ref("items"), ref("kept"), ref("groups", "o")),
         exit_handlers=[told("kept")],
     )
-    states = same(workflow, bench_argo, tmp_path)
+    states = same(workflow, argo, tmp_path)
     assert set(states.values()) == {"succeeded"}
 
 
 def test_a_handler_that_waits_for_no_failure_and_reads_a_step_that_was_left_out(
-    bench_argo: argo_oracle.Session, tmp_path: Path
+    argo: argo_oracle.Session, tmp_path: Path
 ) -> None:
     says = sh("says", "echo x")
     second = sh(
@@ -305,7 +297,7 @@ def test_a_handler_that_waits_for_no_failure_and_reads_a_step_that_was_left_out(
         sh("left", "echo x", depends_on=["bad"]),
         exit_handlers=[ExitHandler(name="end", on="any", steps=(says, second))],
     )
-    assert same(workflow, bench_argo, tmp_path)["exit:end/second"] == "skipped"
+    assert same(workflow, argo, tmp_path)["exit:end/second"] == "skipped"
 
 
 def test_a_group_that_could_not_give_its_output_is_mended(bench: Bench) -> None:

@@ -25,7 +25,7 @@ def test_most_are_taken() -> None:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_outcome(seed: int, bench_argo: argo_oracle.Session, tmp_path: Path) -> None:
+def test_outcome(seed: int, argo: argo_oracle.Session, tmp_path: Path) -> None:
     workflow = Mill(seed).workflow()
     if is_taken(workflow):
-        assert_same_outcome(workflow, bench_argo, tmp_path)
+        assert_same_outcome(workflow, argo, tmp_path)
