@@ -56,6 +56,7 @@ def recorded(seen: Observation) -> tuple[StepRecord, ...]:
         return tuple(steps_of(database, "r"))
 
 
+@pytest.mark.nightly
 def test_nothing_runs_again_of_what_went_well(elsewhere: Elsewhere) -> None:
     run = elsewhere.submit(every_form(), "well-1", word="good")
     steps = elsewhere.end(run)

@@ -341,6 +341,7 @@ def test_a_scheduled_run(started: Started) -> None:
     assert len(started.scheduled(daily)) == 1
 
 
+@pytest.mark.nightly
 def test_a_run_that_holds_up_its_schedule(started: Started) -> None:
     run = started.ended(started.busy)
     assert run.state == "success", (run.logs, run.log)

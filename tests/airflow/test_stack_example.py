@@ -33,6 +33,7 @@ TIMES = {"seconds"}
 """What differs from run to run."""
 
 
+@pytest.mark.nightly
 def test_same_best_model_and_metrics(tmp_path: Path) -> None:
     if reason := airflow_stack.obstacle():
         pytest.skip(reason)
