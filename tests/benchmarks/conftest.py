@@ -1,4 +1,4 @@
-"""Tests of benchmarks are slow; the program that a test module names."""
+"""Tests of benchmarks are slow, but for the cache simulator; the program that a module names."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).parent
+
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
+        if item.path.is_relative_to(HERE) and item.path.parent.name != "cache_simulation":
             item.add_marker("slow")
 
 

@@ -57,6 +57,7 @@ def test_what_cannot_be_run_is_told():
     assert "nobody" in done.message
 
 
+@pytest.mark.slow
 def test_time_is_bounded():
     ir = workflow(lambda wf: couler.run_container("busybox:1.37", ["sleep", "60"], step_name="s"))
     done = run_boxed(ir, limits=RunLimits(wall_s=4.0))

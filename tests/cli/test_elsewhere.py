@@ -163,6 +163,7 @@ def test_logs_of_an_attempt(couler: Callable, begun: str, engine) -> None:
     assert "has had at most 1 attempts; there is no attempt 2" in told.err
 
 
+@pytest.mark.slow
 def test_logs_are_followed_with_steps_that_begin_meanwhile(
     couler: Callable, write: Callable, engine
 ) -> None:

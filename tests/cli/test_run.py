@@ -122,6 +122,7 @@ def test_what_this_machine_cannot_do(couler: Callable, write: Callable) -> None:
     assert couler("run", file).code == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_ends_the_steps_and_runs_the_exit_handlers(
     write: Callable, folder: Path, number: signal.Signals

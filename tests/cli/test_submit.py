@@ -153,6 +153,7 @@ def test_wrong_usage(
     assert bool(engine.calls()) == (code == 0)
 
 
+@pytest.mark.slow
 def test_a_retry_that_the_engine_refuses_leaves_the_result(
     couler: Callable, greet: str, engine
 ) -> None:

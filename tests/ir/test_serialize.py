@@ -61,6 +61,7 @@ def test_types_of_numbers_survive() -> None:
     assert [type(item) for item in default] == [int, float, bool, str, type(None)]
 
 
+@pytest.mark.slow
 @pytest.mark.checkout
 def test_equal_workflows_are_written_alike_in_every_process() -> None:
     program = (

@@ -160,8 +160,9 @@ def _files() -> list[Path]:
 
 
 def _git(*words: str) -> str:
-    command = ["git", *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def _scopes(tree: ast.Module) -> dict[str, list[ast.stmt]]:

@@ -45,6 +45,7 @@ def outputs(workflow: couler.Workflow) -> t.Any:
     return result.outputs
 
 
+@pytest.mark.slow
 def test_scikit_learn_with_a_file_of_another_step() -> None:
     with couler.Workflow("w", strength=10.0, count=200) as wf:
         data = Dataset(data=rows(wf.params.count), feature_cols="a, b", label_col="label")

@@ -97,6 +97,7 @@ def test_a_file_that_changes_while_it_is_sent_is_not_stored(
     assert store.sweep(time.time() + 60) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["memory", "s3"], indirect=True)
 def test_what_is_stored_or_touched_again_is_young_again(
     store: ObjectStore, write: Write, monkeypatch: pytest.MonkeyPatch

@@ -89,6 +89,7 @@ def test_engine_that_is_asked_to_end_leaves_nothing(
     assert fault_run.broken == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault_run", [ALL], indirect=True, ids=["all"])
 def test_retry_ends_what_a_killed_engine_left_before_anything_starts(fault_run: FaultRun) -> None:
     def fault(watched: Watched) -> None:
