@@ -336,7 +336,7 @@ def test_entries_and_files_may_lie_where_the_helper_reaches(helped: Helped) -> N
     assert not (helped.files / "w/run-2").exists()
 
 
-@pytest.mark.parametrize("change", ["rm f/1", "echo 3 > f/1", "echo 3 > d/1/more", "rm -r d"])
+@pytest.mark.parametrize("change", ["rm f/1", "echo 3 > d/1/more"])
 def test_files_that_the_helper_does_not_find_are_made_anew(helped: Helped, change: str) -> None:
     assert not is_hit(helped.run(MAKE, after=kept(1)))
     subprocess.run(["sh", "-ec", change], cwd=helped.files / "w/run-1", check=True)

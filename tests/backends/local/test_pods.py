@@ -70,14 +70,13 @@ def test_what_they_write_is_in_the_log_of_the_step(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize(
-    "stays",
+    ("stays", "main"),
     [
-        "sleep NUMBER & wait",
-        "trap '' TERM; while true; do sleep NUMBER; done",
-        "setsid sleep NUMBER & sleep NUMBER",
+        ("sleep NUMBER & wait", "sleep 0.3"),
+        ("trap '' TERM; while true; do sleep NUMBER; done", "sleep 0.3; exit 1"),
+        ("setsid sleep NUMBER & sleep NUMBER", "sleep 0.3"),
     ],
 )
-@pytest.mark.parametrize("main", ["sleep 0.3", "sleep 0.3; exit 1"])
 def test_nothing_beside_a_step_outlives_it(stays: str, main: str, tmp_path: Path) -> None:
     # tests that run at the same time have folders of one name, so the process tells them apart
     mark, number = f"couler-test-{os.getpid()}-{tmp_path.name}", f"301.{os.getpid()}"
