@@ -125,7 +125,7 @@ def main(
     Exit code 4: the budget or the endpoint ended it early; --resume goes on.
     """
     if out is not None and resume is not None:
-        raise click.UsageError("--resume FILE goes on with FILE: leave --json out")
+        raise click.UsageError("--resume FILE continues FILE: leave --json out")
     items = read_benchmark(folder).select(patterns)
     plan = Plan(items, samples, temperatures, ablations, descriptions, seed)
     if max(ks) > samples:

@@ -100,7 +100,7 @@ _NAMES = re.compile(r"[A-Za-z_]\w*(?:, [A-Za-z_]\w*)*(?: : .*)?")
 
 @dataclass(frozen=True, slots=True)
 class OptionText:
-    """An option, as it is told of."""
+    """The description of an option."""
 
     name: str
     type: str
@@ -114,7 +114,7 @@ class OptionText:
 
 @dataclass(frozen=True, slots=True)
 class PassDescription:
-    """A pass, as it is told of."""
+    """The description of a pass."""
 
     name: str
     summary: str
