@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from couler.errors import EngineOptionError
+from couler.ir.defaults import Storages
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.features import Feature
 from couler.ir.sizes import Footprint, Limits
-from couler.ir.storages import Storages
 from couler.ir.uses import features, find_uses
 from couler.ir.workflow import Workflow
 

@@ -13,8 +13,8 @@ from couler.backends.registry import get_backend
 from couler.backends.remote import Connection
 from couler.dsl.workflow import Workflow
 from couler.errors import ConfigurationError, EngineError, EngineOptionError
+from couler.ir.defaults import Storages
 from couler.ir.needs import needs
-from couler.ir.storages import Storages
 from couler.rest.client import RestError
 from couler.submitters import (
     SubmittedRun,

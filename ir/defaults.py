@@ -1,12 +1,33 @@
-"""Merging a workflow's defaults into its steps."""
+"""What many steps share: the defaults of a workflow and the storages of a target, filled in."""
 
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Callable, Mapping
 
+from pydantic import ValidationError
+
+from couler.errors import EngineOptionError
 from couler.ir.actions import ContainerSet, Plugin
-from couler.ir.storage import EnvVar
-from couler.ir.workflow import Container, Defaults, Group, Http, Job, Script, Step, Workflow
+from couler.ir.artifacts import LOCATIONS, STORED, Location
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.listing import ListFiles
+from couler.ir.storage import ConfigKey, EnvVar, SecretKey
+from couler.ir.walk import all_steps, locations
+from couler.ir.workflow import (
+    Container,
+    Defaults,
+    Group,
+    Hook,
+    Http,
+    Input,
+    Job,
+    LocalForm,
+    Output,
+    Script,
+    Step,
+    Workflow,
+)
 
 
 def resolve_defaults(workflow: Workflow) -> Workflow:
@@ -59,3 +80,162 @@ def _resolve(step: Step, defaults: Defaults) -> Step:
 def _with_defaults(own: tuple[EnvVar, ...], defaults: Defaults) -> tuple[EnvVar, ...]:
     names = {variable.name for variable in own}
     return (*(variable for variable in defaults.env if variable.name not in names), *own)
+
+
+Storages: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
+"""Fields of locations by their kind, such as `{"s3": {"bucket": "data"}}`."""
+
+_KEYS: dict[type[SecretKey | ConfigKey], str] = {
+    SecretKey: "secret/key or { secret = ..., key = ... }",
+    ConfigKey: "config-map/key or { config_map = ..., key = ... }",
+}
+"""How entries are named in settings."""
+
+_LETS_IN = frozenset(
+    (
+        *("access_key", "secret_key", "session_token", "role_arn", "use_sdk_credentials"),
+        *("account_key", "service_account_key", "user"),
+        *(name for name in LOCATIONS["hdfs"].model_fields if name.startswith("kerberos_")),
+    )
+)
+"""By what a storage lets in: a location that says its own way takes none of these."""
+
+_TEXTS = {"key", "path", "blob", "security_token", "kind"}
+
+
+def fill_locations(workflow: Workflow, storages: Storages) -> Workflow:
+    """Return a workflow whose locations have what is stated of their kind of storage."""
+    stated = {kind: read_storage(kind, fields) for kind, fields in storages.items()}
+    if not stated or not any(True for step in all_steps(workflow) for _ in _all_of(step)):
+        return workflow
+
+    def fill(location: Location) -> Location:
+        storage = stated.get(location.kind)
+        return location if storage is None else _filled(location, storage)
+
+    steps = tuple(_step(step, fill) for step in workflow.steps)
+    handlers = tuple(
+        handler.model_copy(update={"steps": tuple(_step(step, fill) for step in handler.steps)})
+        for handler in workflow.exit_handlers
+    )
+    update = {"steps": steps, "exit_handlers": handlers, "hooks": _hooks(workflow.hooks, fill)}
+    if all(getattr(workflow, name) == value for name, value in update.items()):
+        return workflow
+    return workflow.model_copy(update=update)
+
+
+def _hooks(hooks: tuple[Hook, ...], fill: Callable[[Location], Location]) -> tuple[Hook, ...]:
+    return tuple(hook.model_copy(update={"step": _step(hook.step, fill)}) for hook in hooks)
+
+
+def read_storage(kind: str, fields: Mapping[str, t.Any]) -> Location:
+    """Return a location without a key that has the fields of a storage."""
+    if kind not in STORED:
+        raise EngineOptionError(
+            f"there is no storage {kind!r} to state; there are: {', '.join(STORED)}."
+            f"{did_you_mean(kind, STORED)}"
+        )
+    cls = LOCATIONS[kind]
+    known = [name for name in cls.model_fields if name not in _TEXTS]
+    read: dict[str, t.Any] = {}
+    for name, value in fields.items():
+        if name not in known:
+            raise EngineOptionError(
+                f"the storage {kind} has no {name!r}; it has: {', '.join(known)}."
+                f"{did_you_mean(name, known)}"
+            )
+        read[name] = _value(cls, name, value)
+    for name, value in read.items():
+        for key, shown in _KEYS.items():
+            is_key = isinstance(value, Mapping | key)
+            if key.__name__ in str(cls.model_fields[name].annotation) and not is_key:
+                raise EngineOptionError(f"the storage {kind}: {name} is no entry: write {shown}")
+    blank = {name: "" for name in ("key", "path", "blob") if name in cls.model_fields}
+    try:
+        return cls.model_validate({**blank, **read})
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        raise EngineOptionError(f"the storage {kind}: {place}: {problem['msg']}") from error
+
+
+def _value(cls: type[Location], name: str, value: t.Any) -> t.Any:
+    """Return the value of a field that was given as in a settings file, or as text."""
+    annotation = str(cls.model_fields[name].annotation)
+    for key in (SecretKey, ConfigKey):
+        if key.__name__ in annotation and isinstance(value, str) and "/" in value:
+            owner, _, entry = value.partition("/")
+            first = "secret" if key is SecretKey else "config_map"
+            return key.model_validate({first: owner, "key": entry})
+    if isinstance(value, str) and "bool" in annotation and value in ("true", "false"):
+        return value == "true"
+    if isinstance(value, str) and "int" in annotation and value.isdigit():
+        return int(value)
+    if isinstance(value, str) and "tuple" in annotation:
+        return tuple(part.strip() for part in value.split(","))
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _filled(location: Location, storage: Location) -> Location:
+    for name in ("endpoint", "addresses", "name"):  # another bucket is still that storage
+        own = getattr(location, name, None)
+        if own and own != getattr(storage, name):
+            return location
+    fields = type(location).model_fields
+    says_how = any(getattr(location, name) for name in _LETS_IN & fields.keys())
+    update = {
+        name: getattr(storage, name)
+        for name, field in fields.items()
+        if name not in _TEXTS
+        and not (says_how and name in _LETS_IN)
+        and getattr(location, name) == field.get_default()
+        and getattr(storage, name) != field.get_default()
+    }
+    return location.model_copy(update=update) if update else location
+
+
+def _all_of(step: Step) -> t.Iterator[Location]:
+    yield from locations(step)
+    form = step.action.local if isinstance(step.action, Job) else None
+    held: tuple[Input | Output, ...] = () if form is None else (*form.inputs, *form.outputs)
+    for one in held:
+        if one.at is not None:
+            yield one.at
+
+
+def _step(step: Step, fill: Callable[[Location], Location]) -> Step:
+    update = _files(step, fill)
+    logs = step.logs
+    if logs is not None and logs.at is not None:
+        update["logs"] = logs.model_copy(update={"at": fill(logs.at)})
+    if step.hooks:
+        update["hooks"] = _hooks(step.hooks, fill)
+    action = step.action
+    if isinstance(action, Group):
+        inner = tuple(_step(one, fill) for one in action.steps)
+        if inner != action.steps:
+            update["action"] = action.model_copy(update={"steps": inner})
+    elif isinstance(action, ListFiles):
+        update["action"] = action.model_copy(update={"at": fill(action.at)})
+    elif isinstance(action, Job) and action.local is not None:
+        form = _files(action.local, fill)
+        if form:
+            local = action.local.model_copy(update=form)
+            update["action"] = action.model_copy(update={"local": local})
+    return step.model_copy(update=update) if update else step
+
+
+def _files(owner: Step | LocalForm, fill: Callable[[Location], Location]) -> dict[str, t.Any]:
+    update: dict[str, t.Any] = {}
+    for name in ("inputs", "outputs"):
+        held: tuple[t.Any, ...] = getattr(owner, name)
+        if any(one.at is not None for one in held):
+            update[name] = tuple(_with_location(one, fill) for one in held)
+    return update
+
+
+Held = t.TypeVar("Held", Input, Output)
+
+
+def _with_location(one: Held, fill: Callable[[Location], Location]) -> Held:
+    return one if one.at is None else one.model_copy(update={"at": fill(one.at)})

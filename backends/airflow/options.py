@@ -9,8 +9,8 @@ from couler.backends.airflow.versions import NEWEST, OLDEST, Version
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
 from couler.ir.artifacts import Location, is_in_repository
+from couler.ir.defaults import read_storage
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.storages import read_storage
 from couler.ir.verify.kubernetes import image_problem, is_qualified, is_subdomain
 
 _IMAGES = ("helper_image", "io_image")

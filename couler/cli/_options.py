@@ -17,7 +17,7 @@ from couler.cli.load import FileType
 from couler.cli.session import Session
 from couler.errors import ConfigurationError, CoulerError, EngineOptionError
 from couler.ir.artifacts import STORED
-from couler.ir.storages import Storages
+from couler.ir.defaults import Storages
 from couler.optimizers.pipeline import BUILT_IN, DEFAULT, Pipeline, pass_names, select_passes
 from couler.plugins import find_plugins
 

@@ -9,10 +9,9 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from couler.backends.base import Backend, Target, Weigher, unsupported_uses
-from couler.ir.defaults import resolve_defaults
+from couler.ir.defaults import fill_locations, resolve_defaults
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.sizes import Footprint
-from couler.ir.storages import fill_locations
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.base import (

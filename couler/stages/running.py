@@ -11,8 +11,8 @@ from couler.backends.base import RunOptions, Target
 from couler.backends.registry import get_backend
 from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
+from couler.ir.defaults import Storages
 from couler.ir.paths import StepPath
-from couler.ir.storages import Storages
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Machines, Pass
 from couler.stages.planning import Plan, plan

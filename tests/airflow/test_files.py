@@ -15,10 +15,9 @@ import pytest
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.ir.artifacts import GitLocation, HttpHeader, HttpLocation, S3Location, Tar
-from couler.ir.defaults import resolve_defaults
+from couler.ir.defaults import fill_locations, resolve_defaults
 from couler.ir.policies import Cache
 from couler.ir.storage import SecretKey
-from couler.ir.storages import fill_locations
 from couler.ir.values import Template
 from couler.ir.workflow import Input, Output, Workflow
 from couler.stages.checks import check_engine

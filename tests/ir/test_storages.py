@@ -6,8 +6,8 @@ import pytest
 
 from couler.errors import EngineOptionError
 from couler.ir.artifacts import GitLocation, HdfsLocation, Location, S3Location
+from couler.ir.defaults import Storages, fill_locations
 from couler.ir.storage import SecretKey
-from couler.ir.storages import Storages, fill_locations
 from couler.ir.values import ParamRef
 from couler.ir.walk import all_steps
 from couler.ir.workflow import (

@@ -8,7 +8,7 @@ import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
-from couler.ir.storages import fill_locations
+from couler.ir.defaults import fill_locations
 from couler.ir.workflow import Parameter, StoredWorkflow, Workflow
 from tests.corpus import Case, cases
 from tests.corpus.build import flow, param, parameter, words
