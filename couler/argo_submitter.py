@@ -14,7 +14,7 @@ from couler.backends.remote import Connection
 from couler.dsl.workflow import Workflow
 from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from couler.ir.defaults import Storages
-from couler.ir.needs import needs
+from couler.ir.uses import needs
 from couler.rest.client import RestError
 from couler.submitters import (
     SubmittedRun,

@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 
-from couler.ir.actions import ContainerSet
-from couler.ir.artifacts import Location, without_texts
-from couler.ir.listing import ListFiles
+from couler.ir.artifacts import ListFiles, Location, without_texts
 from couler.ir.pods import PodContainer
 from couler.ir.storage import EnvVar, Mount, Volume
 from couler.ir.walk import pod_containers
 from couler.ir.wire import dump_json
-from couler.ir.workflow import Container, Http, Input, Job, Output, Step
+from couler.ir.workflow import Container, ContainerSet, Http, Input, Job, Output, Step
 
 
 def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:

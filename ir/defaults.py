@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping
 from pydantic import ValidationError
 
 from couler.errors import EngineOptionError
-from couler.ir.actions import ContainerSet, Plugin
-from couler.ir.artifacts import LOCATIONS, STORED, Location
+from couler.ir.artifacts import LOCATIONS, STORED, ListFiles, Location
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.listing import ListFiles
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
 from couler.ir.walk import all_steps, locations
 from couler.ir.workflow import (
     Container,
+    ContainerSet,
     Defaults,
     Group,
     Hook,
@@ -24,6 +23,7 @@ from couler.ir.workflow import (
     Job,
     LocalForm,
     Output,
+    Plugin,
     Script,
     Step,
     Workflow,

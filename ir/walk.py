@@ -5,10 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator
 
-from couler.ir.actions import ContainerSet, Plugin, TemplateCall
-from couler.ir.artifacts import Location, location_texts
+from couler.ir.artifacts import ListFiles, Location, location_texts
 from couler.ir.conditions import operands
-from couler.ir.listing import ListFiles
 from couler.ir.manifests import place_text
 from couler.ir.metrics import metric_texts
 from couler.ir.paths import HANDLER_PREFIX
@@ -17,15 +15,18 @@ from couler.ir.policies import AnyOf, Dependency
 from couler.ir.values import StepRef, Text, Value, walk
 from couler.ir.workflow import (
     Container,
+    ContainerSet,
     Group,
     Hook,
     Http,
     Input,
     Job,
     LocalForm,
+    Plugin,
     Script,
     Step,
     Suspend,
+    TemplateCall,
     Workflow,
 )
 

@@ -7,11 +7,9 @@ import typing as t
 from pydantic import Field as ModelField
 from pydantic import NonNegativeInt, PositiveInt
 
-from couler.ir.actions import ContainerSet, Plugin, TemplateCall
-from couler.ir.artifacts import Archive, FileRemoval, FileSettings, Location, LogSettings
+from couler.ir.artifacts import Archive, FileRemoval, FileSettings, ListFiles, Location, LogSettings
 from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
-from couler.ir.listing import ListFiles
 from couler.ir.locks import Lock
 from couler.ir.manifests import ManifestValue
 from couler.ir.metrics import Metric
@@ -112,6 +110,51 @@ class Suspend(Variant):
     kind: t.Literal["suspend"] = "suspend"
     seconds: Positive | None = None
     message: str | None = None
+
+
+MAIN = "main"
+"""The container of a set whose files and standard output are those of the step."""
+
+
+class SetRetry(Node):
+    """Run a container of a set again after it has failed, in the same pod."""
+
+    limit: PositiveInt
+    wait_s: Positive | None = None
+
+
+class ContainerSet(Variant):
+    """Run several containers in one pod, each when those that it depends on have ended well.
+
+    They share the work folder and the step's mounts. Inputs, outputs and the standard output of
+    the step are those of the container `main`.
+    """
+
+    kind: t.Literal["container_set"] = "container_set"
+    containers: t.Annotated[tuple[PodContainer, ...], ModelField(min_length=1)]
+    retry: SetRetry | None = None
+
+
+class TemplateCall(Variant):
+    """Run a template that exists on the engine, in a collection of templates.
+
+    The step's inputs are its arguments; its outputs are those that the template is known to give.
+    """
+
+    kind: t.Literal["template_call"] = "template_call"
+    collection: str
+    template: str
+    cluster_wide: bool = False
+    """The collection is one of all namespaces."""
+
+
+class Plugin(Variant):
+    """Have a plugin of the engine do something; it finds the step's inputs by their names."""
+
+    kind: t.Literal["plugin"] = "plugin"
+    name: str
+    body: JsonMap
+    """What the plugin is told."""
 
 
 class Group(Variant):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping
 
-from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import (
     ArtifactoryLocation,
     AzureLocation,
@@ -63,7 +62,7 @@ from couler.ir.values import (
     walk,
 )
 from couler.ir.walk import locations, pod_containers, references
-from couler.ir.workflow import Step, Workflow
+from couler.ir.workflow import ContainerSet, Step, Workflow
 
 _KINDS: dict[type[Location], Feature] = {
     S3Location: Feature.FILE_S3,

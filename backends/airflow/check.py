@@ -30,9 +30,8 @@ from couler.backends.airflow.places import (
 from couler.backends.airflow.pod_checks import check_pods
 from couler.backends.airflow.step_checks import check_sets, check_steps
 from couler.backends.airflow.versions import NEWEST
-from couler.ir.artifacts import is_in_repository
+from couler.ir.artifacts import ListFiles, is_in_repository
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.listing import ListFiles
 from couler.ir.locks import locks_of
 from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.storage import NewClaimVolume

@@ -9,9 +9,9 @@ from couler.backends.airflow.options import Options
 from couler.backends.airflow.python import quoted
 from couler.ir.artifacts import location_references
 from couler.ir.diagnostics import Diagnostic, did_you_mean
-from couler.ir.needs import needs
 from couler.ir.pods import PodContainer
 from couler.ir.storage import CsiVolume, EnvVar, SecretKey, SecretVolume
+from couler.ir.uses import needs
 from couler.ir.walk import locations, pod_containers, scopes
 from couler.ir.workflow import Http, Step, Workflow
 

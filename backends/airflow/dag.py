@@ -43,9 +43,9 @@ from couler.backends.airflow.settings import dag_settings
 from couler.backends.airflow.tasks import NO_GATE, Gate, Tasks
 from couler.backends.airflow.versions import mark
 from couler.ir.kubernetes_pods import claim_template
-from couler.ir.needs import Need, needs
 from couler.ir.pods import DisruptionBudget, PodOptions, PodSettings, RunSettings
 from couler.ir.storage import NewClaimVolume
+from couler.ir.uses import Need, needs
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Workflow
 from couler.ir.yaml_writer import dump_all

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from couler.ir.actions import MAIN, ContainerSet
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.pods import PodContainer
-from couler.ir.workflow import Container, Group, Step, Workflow
+from couler.ir.workflow import MAIN, Container, ContainerSet, Group, Step, Workflow
 
 
 def lowered(workflow: Workflow) -> Workflow:

@@ -9,13 +9,12 @@ from couler.backends.airflow.options import Options
 from couler.backends.airflow.paths import read_path
 from couler.backends.airflow.suspend import keeps_worker
 from couler.backends.airflow.versions import NEWEST
-from couler.ir.actions import ContainerSet
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.locks import locks_of
 from couler.ir.manifests import place_text
 from couler.ir.values import ParamRef, RunRef, Value, walk
 from couler.ir.walk import Scope, scopes, steps_by_path
-from couler.ir.workflow import Group, Job, Step, Suspend, Workflow
+from couler.ir.workflow import ContainerSet, Group, Job, Step, Suspend, Workflow
 
 APPROVAL_CODE = "CLR355"
 PATH_CODE = "CLR356"

@@ -31,8 +31,7 @@ from couler.backends.airflow.quoting import quoted, text_block
 from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
-from couler.ir.artifacts import is_in_repository, location_texts
-from couler.ir.listing import ListFiles
+from couler.ir.artifacts import ListFiles, is_in_repository, location_texts
 from couler.ir.packages import install_command
 from couler.ir.values import Literal, Template, Text, Value
 from couler.ir.walk import all_steps

@@ -243,7 +243,7 @@ def _check_version(version: str | None) -> None:
 def _notes(workflow: Workflow) -> Iterator[str]:
     """What must exist where the workflow runs."""
     from couler.backends.argo.parts import has_runs
-    from couler.ir.needs import needs
+    from couler.ir.uses import needs
 
     for need in needs(workflow):
         yield str(need)

@@ -32,17 +32,26 @@ from couler.backends.argo.names import legal
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.tags import Place, foreign_tags, has_tag
-from couler.ir.actions import ContainerSet
-from couler.ir.artifacts import Zip, is_in_repository
+from couler.ir.artifacts import ListFiles, Zip, is_in_repository
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.kubernetes_pods import needs_dollars
-from couler.ir.listing import ListFiles
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.pods import PodContainer
 from couler.ir.values import ParamRef, StepRef, Template, Text, walk
 from couler.ir.walk import predecessors, read_values, scopes, steps_by_path
 from couler.ir.wire import dump_json, is_file
-from couler.ir.workflow import Container, Group, Http, Input, Job, Output, Script, Step, Workflow
+from couler.ir.workflow import (
+    Container,
+    ContainerSet,
+    Group,
+    Http,
+    Input,
+    Job,
+    Output,
+    Script,
+    Step,
+    Workflow,
+)
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:

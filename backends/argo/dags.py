@@ -24,10 +24,9 @@ from couler.backends.argo.references import OutputRenderer, Renderer, global_nam
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.backends.argo.tags import Tagged, tag, tag_in, variable
 from couler.backends.argo.templates import file_outputs, key_parameter
-from couler.ir.actions import TemplateCall
 from couler.ir.values import ParamRef, StepRef, walk
 from couler.ir.wire import is_file
-from couler.ir.workflow import Group, Hook, Input, Output, Step
+from couler.ir.workflow import Group, Hook, Input, Output, Step, TemplateCall
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.child_runs import RunPart

@@ -13,18 +13,27 @@ from couler.backends.argo.references import TAG_SAFE
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.tags import Tagged, has_tag
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
-from couler.ir.actions import ContainerSet, Plugin, TemplateCall
-from couler.ir.artifacts import location_texts, without_texts
+from couler.ir.artifacts import ListFiles, location_texts, without_texts
 from couler.ir.cachekey import definition_digest
 from couler.ir.kubernetes_pods import needs_dollars
-from couler.ir.listing import ListFiles
 from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, container_texts, map_container_texts
 from couler.ir.storage import Volume
 from couler.ir.values import Literal, Text, Value
 from couler.ir.walk import pod_containers
 from couler.ir.wire import ValueType, is_file
-from couler.ir.workflow import Container, Http, Input, Job, Output, Script, Step
+from couler.ir.workflow import (
+    Container,
+    ContainerSet,
+    Http,
+    Input,
+    Job,
+    Output,
+    Plugin,
+    Script,
+    Step,
+    TemplateCall,
+)
 
 SHARE_ALL_ABOVE = 100
 """More templates than that are not read by people, and Argo takes 200 at most."""

@@ -8,9 +8,14 @@ from couler.backends.argo import files
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.tags import Tagged, quote, tag
 from couler.backends.argo.templates import Places
-from couler.ir.artifacts import is_in_repository, location_texts, storage_field
+from couler.ir.artifacts import (
+    ListFiles,
+    is_in_repository,
+    location_texts,
+    pattern_expression,
+    storage_field,
+)
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.listing import ListFiles, pattern_expression
 from couler.ir.wire import MAX_VALUE_BYTES
 from couler.ir.workflow import Step
 

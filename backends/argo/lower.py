@@ -6,10 +6,8 @@ import typing as t
 from collections.abc import Collection, Iterator, Sequence
 
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
-from couler.ir.actions import ContainerSet, Plugin, TemplateCall
-from couler.ir.artifacts import Location, map_texts
+from couler.ir.artifacts import ListFiles, Location, map_texts
 from couler.ir.conditions import map_operands
-from couler.ir.listing import ListFiles
 from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, map_container_texts
 from couler.ir.policies import Foreach, Loop
@@ -36,14 +34,17 @@ from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
     STDOUT,
     Container,
+    ContainerSet,
     Group,
     Http,
     Input,
     Job,
     Output,
+    Plugin,
     Script,
     Step,
     Suspend,
+    TemplateCall,
     Workflow,
 )
 

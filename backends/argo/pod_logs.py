@@ -10,8 +10,7 @@ from couler.backends.argo.status_nodes import Node, place
 from couler.backends.argo.workflow_api import MAIN_CONTAINER, WorkflowApi
 from couler.backends.remote import Json
 from couler.errors import EngineError
-from couler.ir.actions import ContainerSet
-from couler.ir.workflow import Step
+from couler.ir.workflow import ContainerSet, Step
 from couler.rest.client import RestError
 from couler.rest.patience import Patience, Waits
 

@@ -11,11 +11,10 @@ from couler.backends.argo.names import input_place
 from couler.backends.argo.pods import Tree, pod_container
 from couler.backends.argo.tags import BRACE_VARIABLE, protect, uses_brace_variable
 from couler.ir import kubernetes_pods
-from couler.ir.actions import MAIN, ContainerSet
 from couler.ir.pods import container_texts
 from couler.ir.walk import pod_containers as containers_of_pod
 from couler.ir.wire import is_file
-from couler.ir.workflow import WORK_DIR, Container, Input, Script, Step
+from couler.ir.workflow import MAIN, WORK_DIR, Container, ContainerSet, Input, Script, Step
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.templates import Places

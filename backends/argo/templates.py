@@ -16,15 +16,26 @@ from couler.backends.argo.runs import DISPLAY_NAME, step_pod, synchronization
 from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.tags import Tagged, protect, tag, variable
 from couler.ir import kubernetes_pods
-from couler.ir.actions import ContainerSet, Plugin, TemplateCall
-from couler.ir.artifacts import FileRemoval
+from couler.ir.artifacts import FileRemoval, ListFiles
 from couler.ir.cachekey import definition_digest
-from couler.ir.listing import ListFiles
 from couler.ir.locks import locks_of
 from couler.ir.manifests import thawed
 from couler.ir.storage import Volume
 from couler.ir.wire import is_file
-from couler.ir.workflow import Container, Group, Http, Input, Job, Output, Script, Step, Suspend
+from couler.ir.workflow import (
+    Container,
+    ContainerSet,
+    Group,
+    Http,
+    Input,
+    Job,
+    Output,
+    Plugin,
+    Script,
+    Step,
+    Suspend,
+    TemplateCall,
+)
 
 DESCRIPTION = "workflows.argoproj.io/description"
 """Annotation that Argo shows to people."""

@@ -16,11 +16,10 @@ from couler.backends.local.locations.exchange import (
 )
 from couler.backends.local.process import Usage
 from couler.backends.local.retries import FailureKind
-from couler.ir.artifacts import Location
+from couler.ir.artifacts import ListFiles, Location
 from couler.ir.evaluation.instances import RUNS, bind_inputs
 from couler.ir.evaluation.values import Outputs, Stored, View, resolve_text
 from couler.ir.grouped import InnerEnd
-from couler.ir.listing import ListFiles
 from couler.ir.paths import StepPath
 from couler.ir.status import State
 from couler.ir.storage import EnvVar

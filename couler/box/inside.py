@@ -18,7 +18,7 @@ from couler.box import walls
 from couler.box.answer import ForgedError, read_answer
 from couler.box.ending import IS_LONG, OUT_OF_MEMORY, UP
 from couler.box.shipped import shipped_functions
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl.checks import installed_engines
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.serialize import to_tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator, Mapping
 
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.ir.diagnostics import did_you_mean
 
 Tree: t.TypeAlias = Mapping[str, t.Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable
 
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl.checks import shown
 
 R = t.TypeVar("R")

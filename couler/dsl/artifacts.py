@@ -8,7 +8,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl._prelude import Directory, File
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.located import NAMELESS, located_output

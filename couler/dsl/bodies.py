@@ -12,8 +12,7 @@ from couler.dsl.handles import OutputHandle, ProcessHandle, StepHandle, Value
 from couler.dsl.scope import Scope, new_group
 from couler.dsl.types import TypeSpec, list_of
 from couler.ir import values as ir
-from couler.ir.artifacts import Location, LogSettings, map_texts
-from couler.ir.listing import ListFiles
+from couler.ir.artifacts import ListFiles, Location, LogSettings, map_texts
 from couler.ir.storage import EnvVar
 from couler.ir.workflow import Container, Http, Input, Job, Output
 

@@ -9,8 +9,14 @@ import typing as t
 from collections.abc import Iterator
 from types import CodeType
 
-from couler.dsl._context import current, set_scope
-from couler.dsl._places import caller_frame, function_name, program_file, shown_file
+from couler.dsl._context import (
+    caller_frame,
+    current,
+    function_name,
+    program_file,
+    set_scope,
+    shown_file,
+)
 from couler.dsl.scope import Scope
 from couler.dsl.types import TypeSpec
 from couler.ir.diagnostics import Diagnostic, did_you_mean

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from pydantic import ValidationError
 
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl.handles import Value
 from couler.ir.base import Node
 from couler.ir.diagnostics import did_you_mean

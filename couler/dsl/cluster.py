@@ -18,9 +18,8 @@ from couler.dsl.step_options import StepOptions
 from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
 from couler.dsl.units import parse_duration
 from couler.dsl.words import add_files
-from couler.ir.actions import ContainerSet, Plugin, SetRetry, TemplateCall
 from couler.ir.pods import PodContainer
-from couler.ir.workflow import Input, Output
+from couler.ir.workflow import ContainerSet, Input, Output, Plugin, SetRetry, TemplateCall
 
 
 def run_container_set(

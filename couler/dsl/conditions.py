@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterator
 
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl.handles import Value, literal
 from couler.errors import ConditionError
 from couler.ir import conditions as ir

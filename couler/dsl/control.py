@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 
 from couler.dsl._callbacks import call_program
-from couler.dsl._context import current, entered_scope
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError, current, entered_scope
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import name_step
 from couler.dsl.conditions import Condition, as_test

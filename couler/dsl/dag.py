@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Callable, Sequence
 
 from couler.dsl._callbacks import call_program
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import shown
 from couler.dsl.depends import DependsError, parse_depends

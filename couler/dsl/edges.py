@@ -6,8 +6,7 @@ import itertools
 import typing as t
 from collections.abc import Iterator
 
-from couler.dsl._context import current
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError, current
 from couler.dsl.handles import OutputHandle
 
 if t.TYPE_CHECKING:

@@ -7,9 +7,8 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._callbacks import call_program
-from couler.dsl._context import current
+from couler.dsl._context import ProgramError, current
 from couler.dsl._nodes import UNKNOWN_VALUE
-from couler.dsl._places import ProgramError
 from couler.dsl.arguments import make_inputs, report_type
 from couler.dsl.bodies import lift, only_step, open_body, outside, run_body
 from couler.dsl.builder import current_scope

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.dsl import objects
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl.artifacts import read_outputs
 from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import (

@@ -13,8 +13,7 @@ from couler.dsl.located import location_of
 from couler.dsl.locations import LocatedFile
 from couler.dsl.options import step_fields
 from couler.dsl.types import STR, list_of
-from couler.ir.artifacts import S3Location
-from couler.ir.listing import ListFiles
+from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.workflow import STDOUT, Output
 
 _KEYS = Returns((Output(name=STDOUT, type="list"),), {STDOUT: list_of(STR)}, main=STDOUT)

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl.checks import shown
 from couler.ir import artifacts as ir
 from couler.ir.storage import ConfigKey, SecretKey

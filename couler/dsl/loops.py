@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 
 from couler.dsl._callbacks import call_program
-from couler.dsl._context import entered_scope
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError, entered_scope
 from couler.dsl.bodies import is_inside, lift, only_step, open_body, outside
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_count, shown

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
+from couler.dsl._context import ProgramError
 from couler.dsl._nodes import make_container
-from couler.dsl._places import ProgramError
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import check_packages, checked_text, checked_texts, name_step
 from couler.dsl.drafts import Draft, Returns

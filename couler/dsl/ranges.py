@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl.handles import Expression, Value, home_of
 from couler.dsl.types import INT, STR, list_of
 from couler.ir import values

@@ -8,8 +8,7 @@ import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
 from couler.dsl import assembly, objects
-from couler.dsl._context import current, set_scope, set_settings
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError, current, set_scope, set_settings
 from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import OptionError, attempt, several, shown
 from couler.dsl.locations import FileSettings

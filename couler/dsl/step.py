@@ -8,8 +8,7 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 
-from couler.dsl._context import current
-from couler.dsl._places import ProgramError, caller_frame
+from couler.dsl._context import ProgramError, caller_frame, current
 from couler.dsl.arguments import holds_value, make_inputs
 from couler.dsl.checks import check_packages, checked_text, checked_texts, shown
 from couler.dsl.drafts import Draft

@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable
 
-from couler.dsl._context import current, set_scope, set_settings
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError, current, set_scope, set_settings
 from couler.dsl.workflow import Workflow
 from couler.ir.diagnostics import Diagnostic
 

@@ -10,8 +10,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType, TracebackType
 
 from couler.dsl import assembly
-from couler.dsl._context import current, entered_scope
-from couler.dsl._places import ProgramError, caller_frame
+from couler.dsl._context import ProgramError, caller_frame, current, entered_scope
 from couler.dsl.builder import Builder
 from couler.dsl.handles import Expression
 from couler.dsl.scope import Scope

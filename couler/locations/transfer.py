@@ -19,10 +19,10 @@ from couler.ir.artifacts import (
     Location,
     PluginLocation,
     RawLocation,
+    fitting,
     is_in_repository,
     repository_key,
 )
-from couler.ir.listing import fitting
 from couler.ir.verify.credentials import credentials_in_address
 from couler.ir.verify.locations import address_problems
 from couler.locations.buckets import in_repository, open_bucket

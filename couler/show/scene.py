@@ -7,10 +7,8 @@ import typing as t
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from couler.ir.actions import ContainerSet, Plugin, TemplateCall
-from couler.ir.artifacts import location_texts
+from couler.ir.artifacts import ListFiles, location_texts
 from couler.ir.conditions import operands
-from couler.ir.listing import ListFiles
 from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import AnyOf
 from couler.ir.ranges import known_items
@@ -19,13 +17,16 @@ from couler.ir.walk import explicit_dependencies, predecessors
 from couler.ir.wording import counted
 from couler.ir.workflow import (
     Container,
+    ContainerSet,
     Group,
     Http,
     Job,
     Parameter,
+    Plugin,
     Script,
     Step,
     Suspend,
+    TemplateCall,
     Workflow,
 )
 from couler.show.text import condition_text, value_text

@@ -6,10 +6,9 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from couler.ir.artifacts import location_texts
+from couler.ir.artifacts import ListFiles, location_texts
 from couler.ir.evaluation.instances import bind_inputs
 from couler.ir.evaluation.values import Single, Stored, View, resolve, to_json, to_text
-from couler.ir.listing import ListFiles
 from couler.ir.pods import container_texts
 from couler.ir.values import Text
 from couler.ir.walk import pod_containers

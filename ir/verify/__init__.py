@@ -7,7 +7,6 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from couler.ir.actions import ContainerSet
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.local_forms import as_process
 from couler.ir.metrics import Counter, Gauge, Histogram, Metric
@@ -42,7 +41,7 @@ from couler.ir.verify.settings import (
 from couler.ir.verify.types import FILE_TYPES, Kind
 from couler.ir.verify.values import Reader
 from couler.ir.walk import HOOKS, predecessors, step_values
-from couler.ir.workflow import Group, Hook, Job, Step, Suspend, Workflow
+from couler.ir.workflow import ContainerSet, Group, Hook, Job, Step, Suspend, Workflow
 
 _Part: t.TypeAlias = tuple[t.Literal["run", "group", "step"], str]
 """A part, or a step that is one by itself."""

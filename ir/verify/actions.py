@@ -6,10 +6,8 @@ import base64
 import re
 import typing as t
 
-from couler.ir.actions import ContainerSet, Plugin, TemplateCall
-from couler.ir.artifacts import location_texts
+from couler.ir.artifacts import LISTED, ListFiles, location_texts, pattern_expression
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.listing import LISTED, ListFiles, pattern_expression
 from couler.ir.manifests import Path, is_hole, place_text
 from couler.ir.storage import EnvVar
 from couler.ir.verify.flow import check_typed
@@ -18,7 +16,19 @@ from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.wire import is_file, matches
-from couler.ir.workflow import STDOUT, Container, Group, Http, Job, Script, Step, Suspend
+from couler.ir.workflow import (
+    STDOUT,
+    Container,
+    ContainerSet,
+    Group,
+    Http,
+    Job,
+    Plugin,
+    Script,
+    Step,
+    Suspend,
+    TemplateCall,
+)
 
 
 def check_listing(reader: Reader, step: Step, action: ListFiles) -> None:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 
-from couler.ir.actions import MAIN, ContainerSet, Plugin, TemplateCall
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.verify.kubernetes import check_object_name
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.types import has_main
-from couler.ir.workflow import STDOUT, Step, StoredWorkflow, Workflow
+from couler.ir.workflow import (
+    MAIN,
+    STDOUT,
+    ContainerSet,
+    Plugin,
+    Step,
+    StoredWorkflow,
+    TemplateCall,
+    Workflow,
+)
 
 _TEMPLATE = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]{0,127}")
 

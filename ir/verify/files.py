@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from couler.ir.actions import Plugin, TemplateCall
 from couler.ir.artifacts import (
     ArtifactoryLocation,
     FileRemoval,
@@ -28,7 +27,7 @@ from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.walk import step_values
 from couler.ir.wire import is_file
-from couler.ir.workflow import Action, Group, Input, Output, Step
+from couler.ir.workflow import Action, Group, Input, Output, Plugin, Step, TemplateCall
 
 _ONE_FILE = (HttpLocation, ArtifactoryLocation, RawLocation)
 """Locations of which each is one file."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from couler.ir.actions import MAIN, ContainerSet
 from couler.ir.pods import (
     ContainerSettings,
     DisruptionBudget,
@@ -37,7 +36,7 @@ from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.walk import pod_containers
-from couler.ir.workflow import Step
+from couler.ir.workflow import MAIN, ContainerSet, Step
 
 _RESERVED = ("main", "init", "wait")
 """Containers that Argo makes in every pod."""

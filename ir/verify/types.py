@@ -5,9 +5,8 @@ from __future__ import annotations
 import typing as t
 
 from couler.errors import WireError
-from couler.ir.actions import MAIN, ContainerSet
 from couler.ir.wire import ValueType, decode, is_file, literal_type, matches
-from couler.ir.workflow import STDOUT, Container, Http, Script, Step
+from couler.ir.workflow import MAIN, STDOUT, Container, ContainerSet, Http, Script, Step
 
 
 class Kind(t.NamedTuple):

@@ -6,8 +6,8 @@ import typing as t
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from couler.ir.artifacts import ListFiles
 from couler.ir.graph import Graph
-from couler.ir.listing import ListFiles
 from couler.ir.values import StepRef
 from couler.ir.walk import (
     Scope,

@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from couler.ir.actions import ContainerSet
 from couler.ir.pods import PodSettings, StepPod
 from couler.ir.policies import Gpu, Placement, Resources
 from couler.ir.quantity import parse_quantity
-from couler.ir.workflow import Container, Script, Step
+from couler.ir.workflow import Container, ContainerSet, Script, Step
 
 ARCHITECTURE_LABEL = "kubernetes.io/arch"
 HOSTNAME_LABEL = "kubernetes.io/hostname"

@@ -15,7 +15,6 @@ import pytest
 from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.lower import lowered
 from couler.backends.base import Target
-from couler.ir.actions import ContainerSet
 from couler.ir.conditions import Compare
 from couler.ir.defaults import resolve_defaults
 from couler.ir.manifests import ManifestValue
@@ -25,6 +24,7 @@ from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.values import ItemRef, Literal, OrElse, OwnRef, StepRef, Template
 from couler.ir.workflow import (
     Container,
+    ContainerSet,
     Http,
     Input,
     Job,

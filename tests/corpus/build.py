@@ -7,10 +7,9 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from couler.ir.artifacts import S3Location
+from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.base import Node
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
-from couler.ir.listing import ListFiles
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop
 from couler.ir.values import (
     Field,

@@ -9,11 +9,17 @@ import pytest
 import couler
 from couler.backends.base import Target
 from couler.errors import EngineOptionError, UnsupportedFeatureError
-from couler.ir.actions import ContainerSet, Plugin, SetRetry, TemplateCall
-from couler.ir.artifacts import S3Location
-from couler.ir.listing import ListFiles
+from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.values import ItemRef, Literal, ParamRef, StepRef, Template
-from couler.ir.workflow import Output, Parameter, StoredWorkflow
+from couler.ir.workflow import (
+    ContainerSet,
+    Output,
+    Parameter,
+    Plugin,
+    SetRetry,
+    StoredWorkflow,
+    TemplateCall,
+)
 
 
 def test_container_sets() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import couler
-from couler.dsl._places import ProgramError
+from couler.dsl._context import ProgramError
 from couler.dsl.locations import LocatedFile
 from couler.ir import artifacts as ir
 from couler.ir.storage import ConfigKey, SecretKey

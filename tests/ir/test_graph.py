@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.ir.actions import ContainerSet
 from couler.ir.graph import Graph
 from couler.ir.pods import PodContainer
 from couler.ir.storage import EnvVar
 from couler.ir.values import StepRef
-from couler.ir.workflow import Step
+from couler.ir.workflow import ContainerSet, Step
 from tests.support.sample_flows import A, echo
 from tests.support.strategies import acyclic_edges, edges
 

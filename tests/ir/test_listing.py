@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.ir.listing import fitting, pattern_expression
+from couler.ir.artifacts import fitting, pattern_expression
 
 PATHS = ["a.csv", "b.txt", "in/a.csv", "in/deep/a.csv", "in/a+b", "a[1]", "é.csv"]
 

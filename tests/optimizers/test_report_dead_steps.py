@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from couler.ir.artifacts import S3Location
-from couler.ir.listing import ListFiles
+from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.policies import Cache
 from couler.ir.values import OwnRef
 from couler.ir.workflow import ExitHandler, Hook, Http, Output, Step, Suspend, Workflow

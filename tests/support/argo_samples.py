@@ -9,7 +9,6 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from couler.ir.actions import ContainerSet, SetRetry, TemplateCall
 from couler.ir.base import FrozenDict
 from couler.ir.conditions import Compare
 from couler.ir.pods import (
@@ -24,6 +23,7 @@ from couler.ir.policies import Backoff, Foreach, Resources, Retry
 from couler.ir.storage import ClaimVolume, EmptyVolume, EnvFrom, EnvVar, Mount, SecretKey
 from couler.ir.values import ItemRef, Literal, OrElse, OwnRef, ParamRef, Range, StepRef
 from couler.ir.workflow import (
+    ContainerSet,
     ExitHandler,
     Hook,
     Http,
@@ -33,8 +33,10 @@ from couler.ir.workflow import (
     Parameter,
     Schedule,
     Script,
+    SetRetry,
     Step,
     StoredWorkflow,
+    TemplateCall,
     Workflow,
 )
 from tests.support.file_samples import FILE_SAMPLES

@@ -18,6 +18,7 @@ from couler.ir.artifacts import (
     HdfsLocation,
     HttpHeader,
     HttpLocation,
+    ListFiles,
     Location,
     LogSettings,
     OAuth2,
@@ -31,7 +32,6 @@ from couler.ir.artifacts import (
     Zip,
 )
 from couler.ir.base import FrozenDict
-from couler.ir.listing import ListFiles
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.values import ParamRef, RunRef, StepRef, Template
 from couler.ir.workflow import Container, Input, Output, Parameter, Step, Workflow

@@ -6,12 +6,11 @@ import pytest
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
-from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import S3Location
 from couler.ir.defaults import resolve_defaults
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Cache
-from couler.ir.workflow import Http, Output, Step
+from couler.ir.workflow import ContainerSet, Http, Output, Step
 from tests.corpus.build import flow, listing, sh
 
 BUCKET = {"s3": {"bucket": "data"}}

@@ -12,7 +12,6 @@ import pytest
 from couler.backends.airflow import AirflowBackend, worker
 from couler.backends.airflow.cluster import fits, outputs_of
 from couler.backends.base import Target
-from couler.ir.actions import ContainerSet
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.features import Feature
@@ -23,6 +22,7 @@ from couler.ir.policies import Foreach
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
 from couler.ir.values import ItemRef, Literal, ParamRef
 from couler.ir.workflow import (
+    ContainerSet,
     Group,
     Http,
     Job,

@@ -12,8 +12,7 @@ from couler.backends.argo.check import check
 from couler.backends.argo.manifest import ManifestOptions, manifest
 from couler.ir.base import Node
 from couler.ir.defaults import resolve_defaults
-from couler.ir.needs import needs
-from couler.ir.uses import find_uses
+from couler.ir.uses import find_uses, needs
 from couler.ir.verify import verify
 from couler.ir.walk import all_steps, predecessors, read_values, scopes, step_values
 from couler.ir.workflow import Container, Step, Workflow

@@ -16,12 +16,11 @@ from couler.backends.argo.large import (
     words_bytes,
 )
 from couler.backends.base import Target
-from couler.ir.actions import ContainerSet
 from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
 from couler.ir.storage import EnvVar
 from couler.ir.values import Literal, StepRef, Template, Text
-from couler.ir.workflow import Container, Input, Job, Output, Script, Step, Workflow
+from couler.ir.workflow import Container, ContainerSet, Input, Job, Output, Script, Step, Workflow
 from tests.support import argo_oracle
 from tests.support.mills import kubelet
 

@@ -154,9 +154,8 @@ def test_argo_runs_hooks_and_takes_metrics(tmp_path: Path) -> None:
 
 
 def test_texts_that_argo_would_read_are_refused() -> None:
-    from couler.ir.actions import Plugin
     from couler.ir.base import FrozenDict
-    from couler.ir.workflow import Job
+    from couler.ir.workflow import Job, Plugin
 
     label = MetricLabel(name="a", value="{{workflow.name}}")
     labelled = counter(Literal(value=1), labels=(label,))
@@ -178,9 +177,8 @@ def test_texts_that_argo_would_read_are_refused() -> None:
 def test_argo_runs_a_container_set(tmp_path: Path) -> None:
     if reason := argo_oracle.available():
         pytest.skip(reason)
-    from couler.ir.actions import ContainerSet
     from couler.ir.pods import PodContainer
-    from couler.ir.workflow import Output
+    from couler.ir.workflow import ContainerSet, Output
     from tests.corpus.build import given
 
     def box(name: str, script: str, *args: Value, **fields: t.Any) -> PodContainer:

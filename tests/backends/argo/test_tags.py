@@ -15,7 +15,6 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.argo.tags import Tagged, foreign_tags, tag_in
 from couler.backends.base import Target
 from couler.errors import SerializationError
-from couler.ir.actions import Plugin
 from couler.ir.artifacts import GitLocation, S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
@@ -23,7 +22,7 @@ from couler.ir.policies import Foreach
 from couler.ir.storage import EnvVar, HostVolume
 from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Text
 from couler.ir.verify import verify
-from couler.ir.workflow import Container, Http, Input, Step, Workflow
+from couler.ir.workflow import Container, Http, Input, Plugin, Step, Workflow
 from tests.support import ir_texts
 from tests.support.ir_texts import Place
 from tests.support.mills import argo, kubelet

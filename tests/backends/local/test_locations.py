@@ -26,13 +26,13 @@ from couler.ir.artifacts import (
     HdfsLocation,
     HttpHeader,
     HttpLocation,
+    ListFiles,
     Location,
     OAuth2,
     OssLocation,
     S3Location,
     Tar,
 )
-from couler.ir.listing import ListFiles
 from couler.ir.policies import Backoff, Cache, Retry
 from couler.ir.storage import SecretKey
 from couler.ir.values import ParamRef

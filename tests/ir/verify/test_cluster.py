@@ -6,7 +6,6 @@ import typing as t
 
 import pytest
 
-from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.pods import PodContainer
@@ -15,13 +14,16 @@ from couler.ir.storage import EnvVar
 from couler.ir.values import Literal, StepRef
 from couler.ir.workflow import (
     Action,
+    ContainerSet,
     ExitHandler,
     Input,
     Output,
     Parameter,
+    Plugin,
     Step,
     StoredWorkflow,
     Suspend,
+    TemplateCall,
     Workflow,
 )
 from tests.support.sample_flows import AGAIN, echo, flow

@@ -6,8 +6,14 @@ import typing as t
 
 import pytest
 
-from couler.ir.artifacts import GitLocation, HttpLocation, Location, RawLocation, S3Location
-from couler.ir.listing import ListFiles
+from couler.ir.artifacts import (
+    GitLocation,
+    HttpLocation,
+    ListFiles,
+    Location,
+    RawLocation,
+    S3Location,
+)
 from couler.ir.policies import Cache, Foreach, Resources, Retry
 from couler.ir.values import ItemRef, Literal, ParamRef, StepRef
 from couler.ir.workflow import Input, Output, Step

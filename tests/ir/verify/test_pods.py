@@ -252,7 +252,7 @@ def test_what_no_setting_can_be(wrong: t.Callable[[], object]) -> None:
 
 
 def test_what_containers_and_accounts_need() -> None:
-    from couler.ir.needs import needs
+    from couler.ir.uses import needs
 
     secret = EnvVar(name="A", secret=SecretKey(secret="hub", key="token"))
     container = DATABASE.model_copy(update={"env": (secret,)})

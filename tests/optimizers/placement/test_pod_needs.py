@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from couler.ir.actions import ContainerSet
 from couler.ir.pods import PodContainer, PodSettings, StepPod
 from couler.ir.policies import Gpu, Placement, Resources, Toleration
-from couler.ir.workflow import Container, Step
+from couler.ir.workflow import Container, ContainerSet, Step
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of
 
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from couler.ir.actions import ContainerSet, Plugin, TemplateCall
-from couler.ir.artifacts import S3Location
+from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.conditions import And, Compare
 from couler.ir.features import Feature
-from couler.ir.listing import ListFiles
 from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
 from couler.ir.values import Field, Literal, OwnRef, ParamRef, StepRef
 from couler.ir.workflow import (
     Container,
+    ContainerSet,
     Http,
     Input,
     Job,
     LocalForm,
     Output,
     Parameter,
+    Plugin,
     Script,
     Step,
     Suspend,
+    TemplateCall,
     Workflow,
 )
 from tests.support.sample_flows import (
