@@ -8,8 +8,8 @@ import typing as t
 from collections.abc import Mapping
 from pathlib import Path
 
+from couler.backends import get_backend
 from couler.backends.base import Target
-from couler.backends.registry import get_backend
 from couler.backends.remote import Connection
 from couler.dsl.workflow import Workflow
 from couler.errors import ConfigurationError, EngineError, EngineOptionError

@@ -22,7 +22,7 @@ from couler.optimizers.durations import (
 )
 
 if t.TYPE_CHECKING:
-    from couler.optimizers.log import PassRecord
+    from couler.optimizers.pipeline import PassRecord
 
 
 _GIB = 1 << 30

@@ -9,7 +9,7 @@ from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath, without_places
 from couler.ir.source_map import NO_CHANGE, SourceMap, carry
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Group, Step, Workflow
-from couler.optimizers.log import PassLog, PassRecord
+from couler.optimizers.pipeline import PassLog, PassRecord
 
 
 def make_source_map(source: Workflow, log: PassLog) -> SourceMap:

@@ -36,8 +36,8 @@ from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
 from couler.ir.wire import decode, encode
 from couler.ir.workflow import Suspend, Workflow
+from couler.rest import say
 from couler.rest.latest import Latest
-from couler.rest.notices import say
 from couler.rest.patience import Patience
 
 

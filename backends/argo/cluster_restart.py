@@ -24,7 +24,7 @@ from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.remote import Json, UnbegunInterrupt
 from couler.errors import RefusedError
-from couler.rest import notices
+from couler.rest import say
 from couler.rest.answers import Shape
 from couler.rest.client import RestClient
 from couler.rest.patience import Patience
@@ -203,7 +203,7 @@ def _deleted_later(
     later = {name: at for name, at in due.items() if at is not None and at > latest}
     if later:
         name = min(later)
-        notices.say(
+        say(
             f"argo: its controller deletes the pod {name}{_and_more(later)} at about "
             f"{later[name]:%Y-%m-%d %H:%M} UTC (podGC.deleteDelayDuration). It goes by the name: "
             "what then runs under it is deleted, too"
@@ -220,7 +220,7 @@ def _wait_for_marks(pods: OwnedPods, wanted: Collection[str]) -> float:
         if fewest is None or len(unmarked) < fewest:
             fewest, last = len(unmarked), now
         if now - last > _STALL_S:
-            notices.say(
+            say(
                 f"argo: its controller has not marked the pod {min(left)}{_and_more(left)} as "
                 "done, and is not waited for any longer. If it comes to that later, it may end "
                 "what has the name: look whether it runs"
@@ -228,7 +228,7 @@ def _wait_for_marks(pods: OwnedPods, wanted: Collection[str]) -> float:
             return 0.0
         if not has_told and now - began > _QUIET_S:
             has_told = True
-            notices.say(
+            say(
                 f"argo: waits until its controller is done with {len(left)} pods of the run that "
                 "has ended. Nothing is changed yet"
             )
@@ -243,7 +243,7 @@ def _and_more(names: Collection[str]) -> str:
 
 def _wait_for_kills(seconds: float) -> None:
     if seconds > 0:
-        notices.say(
+        say(
             f"argo: begins in {seconds:.0f} s: until then its controller may kill what has the "
             "name of a pod that has ended just now. Nothing is changed yet"
         )

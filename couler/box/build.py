@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from couler.backends.registry import backend_names
+from couler.backends import backend_names
 from couler.box import walls
 from couler.box.answer import Answer, ForgedError, read_answer
 from couler.box.ending import IS_LONG, OUT_OF_MEMORY, UP, Ending

@@ -19,7 +19,7 @@ import couler
 from couler.cli._stopping import RequestToEnd
 from couler.cli.session import Session, session_options
 from couler.errors import CoulerError
-from couler.rest.notices import listening
+from couler.rest import listening
 
 # Command -> its first line of help, which `couler --help` shows without loading the command.
 # The module is couler.cli.<command>; tests/cli/test_app.py holds the lines equal.

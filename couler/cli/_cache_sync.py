@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from couler.backends.registry import get_backend
+from couler.backends import get_backend
 from couler.backends.remote import Connection, RemoteBackend
 from couler.backends.shared_entries import KeepsEntries
 from couler.cli._budget import PolicyType, SizeType, choose_policy

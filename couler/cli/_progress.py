@@ -20,7 +20,7 @@ from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.walk import steps_by_path
 from couler.ir.wording import counted
 from couler.ir.workflow import Suspend, Workflow
-from couler.rest.notices import listening
+from couler.rest import listening
 from couler.stages import RunEvent
 
 Tell: t.TypeAlias = Callable[[RunEvent], None]

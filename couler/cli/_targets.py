@@ -13,8 +13,8 @@ import click
 from pydantic import AfterValidator, ConfigDict
 from pydantic import Field as ModelField
 
+from couler.backends import get_backend
 from couler.backends.base import Backend, Target
-from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, KnowsPaths
 from couler.backends.shared_entries import KeepsEntries
 from couler.cli._options import target_of

@@ -220,7 +220,7 @@ def _earlier(file: Path | None, *, update: bool) -> Cluster | None:
 
 
 def _nodes_of(session: Session, connection: Connection) -> t.Sequence[t.Any]:
-    from couler.backends.registry import get_backend
+    from couler.backends import get_backend
     from couler.backends.remote import ListsNodes
 
     backend: object = get_backend(connection.engine)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import click
 
+from couler.backends import backend_names, get_backend
 from couler.backends.base import Backend, Ignored, Lowered, Native, Support, Target, Unsupported
-from couler.backends.registry import backend_names, get_backend
 from couler.cli.format import echo_json
 from couler.cli.session import Session, pass_session, session_options
 from couler.ir.features import Feature

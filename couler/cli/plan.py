@@ -34,7 +34,7 @@ from couler.errors import ConfigurationError
 from couler.ir.serialize import write_json
 from couler.ir.workflow import Workflow
 from couler.optimizers.estimate import Prices
-from couler.optimizers.log import PassRecord
+from couler.optimizers.pipeline import PassRecord
 
 FORMATS = ("text", "json")
 PICTURES = ("svg", "mermaid", "dot", "html")

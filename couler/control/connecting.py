@@ -6,8 +6,8 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import fields
 
+from couler.backends import get_backend
 from couler.backends.base import Target
-from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, Remote, RemoteBackend
 from couler.errors import EngineOptionError, StateError
 from couler.state.records import Json, RunRecord

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from couler.backends import get_backend
 from couler.backends.base import Artifact, Target, choose_format
-from couler.backends.registry import get_backend
 from couler.backends.remote import ChecksRestarts, Remote, Restart, UnbegunInterrupt
 from couler.control import marks
 from couler.control.connecting import connect, recorded_connection

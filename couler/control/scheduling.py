@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from couler.backends import get_backend
 from couler.backends.base import Artifact
-from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, RemoteBackend, Scheduled, Scheduling
 from couler.control.connecting import connect
 from couler.errors import EngineError, EngineOptionError, ScheduleNotFoundError

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from couler.backends.registry import get_backend
+from couler.backends import get_backend
 from couler.backends.shared_entries import KeepsEntries, SharedEntries
 from couler.control import marks
 from couler.control.connecting import recorded_connection

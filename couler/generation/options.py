@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from couler import stages
+from couler.backends import get_backend
 from couler.backends.base import Artifact, Target
-from couler.backends.registry import get_backend
 from couler.errors import ConfigurationError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow

@@ -14,7 +14,7 @@ from importlib import import_module
 from urllib.parse import urlsplit
 
 from couler.errors import ConfigurationError, EngineError, RefusedError
-from couler.rest import notices
+from couler.rest import say
 from couler.rest.answers import Shape, lacking
 from couler.rest.credentials import Token
 from couler.rest.patience import Patience, Waits
@@ -170,7 +170,7 @@ class RestClient:
         left_s, must_s = waits.left_s, asked_s or 0.0
         is_long = waits.count == _NOTABLE_COUNT or (waits.count == 0 and must_s > _NOTABLE_S)
         if is_long and must_s < left_s:
-            notices.say(f"{self.engine}: {self.address} {why}; asking again for {left_s:.0f} s")
+            say(f"{self.engine}: {self.address} {why}; asking again for {left_s:.0f} s")
         return waits.wait(asked_s)
 
     def lines(

@@ -8,6 +8,7 @@ import typing as t
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from couler.backends import get_backend
 from couler.backends.base import (
     Artifact,
     Judge,
@@ -16,7 +17,6 @@ from couler.backends.base import (
     ignored_features,
     ignored_notes,
 )
-from couler.backends.registry import get_backend
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic
 from couler.optimizers.base import Machines, Pass

@@ -7,8 +7,8 @@ import typing as t
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from couler.backends import backend_names, get_backend
 from couler.backends.base import Backend, Target, unsupported_uses
-from couler.backends.registry import backend_names, get_backend
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
@@ -16,8 +16,7 @@ from couler.ir.verify import verify
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.base import Machines, Pass
-from couler.optimizers.log import PassLog
-from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.pipeline import PassLog, Pipeline
 from couler.stages.rewriting import Origins, Retell, prepare, rewrite
 from couler.stages.workflows import AnyWorkflow, as_ir
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from html import escape
 
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError, fold
-from couler.optimizers.log import PassRecord
 from couler.optimizers.log_text import (
     COLUMNS,
     change_lines,
     options_text,
 )
+from couler.optimizers.pipeline import PassRecord
 from couler.stages.planning import Plan
 
 _MOST_CHANGES = 200

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from couler.backends import get_backend
 from couler.backends.base import Backend, Target, ignored_features, ignored_notes
-from couler.backends.registry import get_backend
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError, fold
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.features import Feature
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Kept, Machines, Pass
-from couler.optimizers.log import PassLog, Size, measure
-from couler.optimizers.pipeline import Callback
+from couler.optimizers.pipeline import Callback, PassLog, Size, measure
 from couler.stages.checks import (
     Override,
     check_engine,

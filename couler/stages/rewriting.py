@@ -23,8 +23,14 @@ from couler.optimizers.base import (
     Weigh,
     fits_engine,
 )
-from couler.optimizers.log import PassLog, PassRecord
-from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline, read_pass
+from couler.optimizers.pipeline import (
+    Callback,
+    PassLog,
+    PassRecord,
+    Pipeline,
+    default_pipeline,
+    read_pass,
+)
 
 if t.TYPE_CHECKING:
     from couler.cluster.model import Cluster

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from couler.backends import get_backend
 from couler.backends.base import RunOptions, Target
-from couler.backends.registry import get_backend
 from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
 from couler.ir.defaults import Storages

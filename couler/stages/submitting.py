@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
+from couler.backends import get_backend
 from couler.backends.base import choose_format
-from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, KeepsSecrets
 from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.registry import backend_names
+from couler.backends import backend_names
 from couler.ir.features import Feature
 from couler.show import FORMATS
 

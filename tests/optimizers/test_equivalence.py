@@ -16,9 +16,8 @@ from couler.errors import InvalidWorkflowError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
-from couler.optimizers.log import PassLog
 from couler.optimizers.passes.place import Place
-from couler.optimizers.pipeline import Pipeline, read_pass
+from couler.optimizers.pipeline import PassLog, Pipeline, read_pass
 from tests.corpus import Case, cases
 from tests.support.dry_runs import Outcome, run_dry
 from tests.support.equivalence import assert_same_outcome

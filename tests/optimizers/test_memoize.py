@@ -15,9 +15,8 @@ from couler.ir.policies import Cache, Profile
 from couler.ir.storage import ClaimVolume, EmptyVolume, Mount
 from couler.ir.workflow import Input, Output, Step, Workflow
 from couler.optimizers.base import History, Refusals
-from couler.optimizers.log import PassLog
 from couler.optimizers.passes.memoize import Memoize
-from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.pipeline import PassLog, Pipeline
 from couler.stages.planning import plan
 from tests.corpus.build import flow, given, group, item, out, param, ref, run, sh
 

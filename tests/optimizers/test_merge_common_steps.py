@@ -7,9 +7,8 @@ import pytest
 from couler.ir.policies import Cache
 from couler.ir.values import Literal, OwnRef
 from couler.ir.workflow import ExitHandler, Group, Hook, Step, Workflow
-from couler.optimizers.log import PassLog
 from couler.optimizers.passes.merge_common_steps import MergeCommonSteps
-from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.pipeline import PassLog, Pipeline
 from tests.corpus.build import (
     any_of,
     compare,

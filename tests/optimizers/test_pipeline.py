@@ -18,9 +18,8 @@ from couler.optimizers import pipeline as pipeline_module
 from couler.optimizers.base import Pass, PassContext
 from couler.optimizers.diff import Added, Changed, Moved, Removed, diff
 from couler.optimizers.estimate import estimate
-from couler.optimizers.log import PassLog, PassRecord, Size
 from couler.optimizers.log_text import known_text, log_text
-from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.pipeline import PassLog, PassRecord, Pipeline, Size
 
 RUN = Container(image="busybox", command=("true",))
 

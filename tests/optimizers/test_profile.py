@@ -14,9 +14,8 @@ from couler.ir.values import Literal
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Container, ExitHandler, Foreach, Group, Step, Suspend, Workflow
 from couler.optimizers.base import History, Measured, PassContext
-from couler.optimizers.log import PassLog
 from couler.optimizers.passes.profile import FillProfiles
-from couler.optimizers.pipeline import Pipeline, read_pass
+from couler.optimizers.pipeline import PassLog, Pipeline, read_pass
 from tests.support.strategies import workflows
 
 

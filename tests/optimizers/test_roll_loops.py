@@ -8,9 +8,8 @@ import couler
 from couler.ir.storage import EnvVar
 from couler.ir.values import Literal
 from couler.ir.workflow import Group, Step, Workflow
-from couler.optimizers.log import PassLog
 from couler.optimizers.passes.roll_loops import RollLoops
-from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.pipeline import PassLog, Pipeline
 from tests.corpus.build import (
     any_of,
     compare,

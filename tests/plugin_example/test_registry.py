@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from couler.backends import backend_names, get_backend
 from couler.backends.base import Backend
-from couler.backends.registry import backend_names, get_backend
 from couler.errors import ConfigurationError, EngineOptionError
 from couler.ir.features import Feature
 from couler.optimizers.base import Pass

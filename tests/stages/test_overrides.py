@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 
 from couler import stages
-from couler.backends.registry import backend_names
+from couler.backends import backend_names
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Container, ExitHandler, Step, Workflow
 

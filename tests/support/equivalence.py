@@ -12,7 +12,7 @@ from couler.ir.grouped import GROUPED
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Group, Step, Workflow
-from couler.optimizers.log import PassLog
+from couler.optimizers.pipeline import PassLog
 from tests.support.dry_runs import Outcome
 
 _INDEXES = re.compile(r"\[\d+\]|@\d+")
@@ -24,7 +24,7 @@ def assert_same_outcome(
     """Compare two runs, at the paths of the workflow before the passes.
 
     What a pass says of the sources of its steps is what leads from a path to the one that it has
-    become: `couler.optimizers.log.PassLog.source_steps`.
+    become: `couler.optimizers.pipeline.PassLog.source_steps`.
     """
     assert after.status == before.status
     assert after.outputs == before.outputs

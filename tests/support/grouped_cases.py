@@ -11,9 +11,8 @@ from couler.ir.policies import Retry
 from couler.ir.rewrite import map_scopes
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Container, Script, Step, Workflow
-from couler.optimizers.log import PassLog
 from couler.optimizers.passes.group import Group
-from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.pipeline import PassLog, Pipeline
 from tests.corpus import Case, Expected, cases
 from tests.corpus.build import (
     PYTHON_IMAGE,

@@ -9,7 +9,7 @@ import pytest
 from couler.backends.remote import RemoteRun, Restart, Submission
 from couler.errors import RefusedError
 from couler.ir.workflow import Schedule, Workflow
-from couler.rest.notices import listening
+from couler.rest import listening
 from tests.backends.airflow.elsewhere import (
     EXITS,
     FLOW,

@@ -15,9 +15,8 @@ from couler.ir.values import StepRef
 from couler.ir.verify import verify
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Step, Workflow
-from couler.optimizers.log import PassLog
 from couler.optimizers.passes.group import Group
-from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.pipeline import PassLog, Pipeline
 from couler.state.results import RunResult
 from tests.corpus import Case, Expected, cases
 from tests.corpus.build import (

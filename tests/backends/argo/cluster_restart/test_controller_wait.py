@@ -16,7 +16,7 @@ from couler.backends.argo.reset import Reset, has_ended, pod_name
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.remote import UnbegunInterrupt
 from couler.errors import RefusedError
-from couler.rest.notices import listening
+from couler.rest import listening
 from tests.backends.argo.cluster_restart.conftest import Clock, Place
 from tests.fakes.kubernetes.store import PODS, WORKFLOWS
 from tests.support.argo_recordings import CHAIN
