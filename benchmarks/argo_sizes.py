@@ -30,8 +30,7 @@ from workloads import graphs, wfformat
 from workloads.options import Options, parse, parser_of
 
 from couler import stages
-from couler.backends.argo.footprint import status_bytes
-from couler.backends.argo.limits import MAX_BYTES, MAX_TASKS, MAX_TEMPLATES
+from couler.backends.argo.footprint import MAX_BYTES, MAX_TASKS, MAX_TEMPLATES, status_bytes
 from couler.backends.base import Target
 from couler.errors import InvalidWorkflowError, SerializationError
 from couler.ir.policies import Profile

@@ -6,7 +6,6 @@ import re
 import typing as t
 from collections.abc import Sequence
 
-from couler.ir.manifests import thawed
 from couler.ir.pods import ContainerSettings, Dns, PodContainer, Port, RestartRule
 from couler.ir.policies import Resources, Toleration
 from couler.ir.storage import (
@@ -26,6 +25,7 @@ from couler.ir.storage import (
     SourceVolume,
     Volume,
 )
+from couler.ir.values import thawed
 
 Tree: t.TypeAlias = dict[str, t.Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from couler.errors import ParameterError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.wire import MAX_VALUE_BYTES, ValueType, check_size, decode, encode, matches
+from couler.ir.values import MAX_VALUE_BYTES, ValueType, check_size, decode, encode, matches
 from couler.ir.workflow import Parameter
 
 

@@ -1,15 +1,21 @@
-"""What a step asks of its engine: when to start, how often, with what resources, where."""
+"""What a step asks of its engine: when to start, how often, resources, where, metrics, locks."""
 
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterator
 
 from pydantic import AfterValidator, PositiveInt
 from pydantic import Field as ModelField
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
-from couler.ir.values import Text, Value
+from couler.ir.features import Feature
+from couler.ir.storage import ConfigKey
+from couler.ir.values import OwnRef, Text, Value, walk
+
+if t.TYPE_CHECKING:
+    from couler.ir.workflow import Step
 
 NonNegative = t.Annotated[float, ModelField(ge=0, allow_inf_nan=False)]
 Positive = t.Annotated[float, ModelField(gt=0, allow_inf_nan=False)]
@@ -163,3 +169,129 @@ class Profile(Node):
     """The kind of model that it trains or evaluates, such as `random-forest`."""
     task: t.Literal["preprocessing", "training", "evaluation"] | None = None
     """What it does, as far as choosing a machine for it needs to know."""
+
+
+class MetricLabel(Node):
+    """A label of a metric: plain text, a value of the workflow, or a fact of the step itself."""
+
+    name: str
+    value: Text
+
+
+class _Metric(Variant):
+    name: str
+    help: str
+    """For people; all metrics of one name have the same."""
+    value: Value
+    labels: tuple[MetricLabel, ...] = ()
+    when: Condition | None = None
+    """Compares facts of the step itself (`OwnRef`) and literals."""
+
+
+class Counter(_Metric):
+    """A number that only grows: by a value, each time that a step ends."""
+
+    kind: t.Literal["counter"] = "counter"
+
+
+class Gauge(_Metric):
+    """A number that is set, or changed by a value, each time that a step ends."""
+
+    kind: t.Literal["gauge"] = "gauge"
+    operation: t.Literal["set", "add", "subtract"] = "set"
+    realtime: bool = False
+    """Given while the step runs, for its duration only."""
+
+
+class Histogram(_Metric):
+    """How often values fell below each of some bounds."""
+
+    kind: t.Literal["histogram"] = "histogram"
+    buckets: tuple[float, ...]
+    """The bounds, growing."""
+
+
+Metric = t.Annotated[Counter | Gauge | Histogram, ModelField(discriminator="kind")]
+
+
+def is_own(text: Text) -> bool:
+    """Return whether a text reads facts of the step itself, so nothing of other steps."""
+    return any(isinstance(value, OwnRef) for value in walk(text))
+
+
+def metric_texts(metrics: tuple[Metric, ...]) -> Iterator[tuple[str, Text]]:
+    """Yield the values of metrics and of their labels, each with the field that reads it."""
+    for metric in metrics:
+        yield f"metrics.{metric.name}", metric.value
+        for label in metric.labels:
+            yield f"metrics.{metric.name}.{label.name}", label.value
+
+
+def metric_features(metric: Metric) -> Iterator[Feature]:
+    """Yield the features that a metric asks of an engine beyond that it is one."""
+    if isinstance(metric, Gauge) and metric.realtime:
+        yield Feature.METRIC_REALTIME
+
+
+class Mutex(Variant):
+    """A lock that one holder has at a time."""
+
+    kind: t.Literal["mutex"] = "mutex"
+    name: str
+    namespace: str | None = None
+    """Those of one namespace know each other's locks; None for that of the run."""
+    database: bool = False
+    """Kept in a database, which the engines of several clusters can share."""
+
+
+class Semaphore(Variant):
+    """A lock that several holders have at a time, as many as an entry of a config map says."""
+
+    kind: t.Literal["semaphore"] = "semaphore"
+    limit: ConfigKey
+    namespace: str | None = None
+    """Where the config map and the holders are; None for that of the run."""
+
+
+class DatabaseSemaphore(Variant):
+    """A lock that several holders have at a time, as many as a database of the engine says."""
+
+    kind: t.Literal["database_semaphore"] = "database_semaphore"
+    key: str
+    namespace: str | None = None
+
+
+Lock = t.Annotated[Mutex | Semaphore | DatabaseSemaphore, ModelField(discriminator="kind")]
+
+
+def locks_of(step: Step) -> tuple[Lock, ...]:
+    """Return all locks that a step holds while it runs, that of its `mutex` first."""
+    return step.locks if step.mutex is None else (Mutex(name=step.mutex), *step.locks)
+
+
+def lock_identity(lock: Lock) -> tuple[str, ...]:
+    """Return what two locks have in common if they are the same for an engine."""
+    namespace = lock.namespace or ""
+    match lock:
+        case Mutex():
+            return (lock.kind, str(lock.database), namespace, lock.name)
+        case Semaphore():
+            return (lock.kind, namespace, lock.limit.config_map, lock.limit.key)
+        case DatabaseSemaphore():
+            return (lock.kind, namespace, lock.key)
+    t.assert_never(lock)
+
+
+def lock_features(lock: Lock) -> Iterator[Feature]:
+    """Yield the features that a lock asks of an engine."""
+    match lock:
+        case Mutex():
+            yield Feature.MUTEX_DATABASE if lock.database else Feature.MUTEX
+        case Semaphore():
+            yield Feature.SEMAPHORE
+        case DatabaseSemaphore():
+            yield Feature.SEMAPHORE_DATABASE
+        case _:
+            t.assert_never(lock)
+    if lock.namespace is not None:
+        yield Feature.LOCK_NAMESPACE

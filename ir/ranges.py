@@ -7,8 +7,7 @@ import typing as t
 from collections.abc import Callable, Sequence
 
 from couler.errors import EvaluationError
-from couler.ir.values import Literal, Range, Value, children
-from couler.ir.wire import MAX_ITEMS
+from couler.ir.values import MAX_ITEMS, Literal, Range, Value, children
 
 MAX_KNOWN = 1_000_000
 """Most numbers of a range whose ends are known beforehand."""

@@ -10,10 +10,18 @@ from functools import cached_property
 from couler.ir.artifacts import ListFiles, location_references
 from couler.ir.features import Feature
 from couler.ir.local_forms import local_form
-from couler.ir.locks import Lock, Semaphore, lock_features, locks_of
-from couler.ir.metrics import metric_features
 from couler.ir.pods import PodOptions
-from couler.ir.policies import AnyOf, Dependency, Foreach, SourceRef
+from couler.ir.policies import (
+    AnyOf,
+    Dependency,
+    Foreach,
+    Lock,
+    Semaphore,
+    SourceRef,
+    lock_features,
+    locks_of,
+    metric_features,
+)
 from couler.ir.storage import (
     ClaimVolume,
     ConfigKey,
@@ -25,7 +33,7 @@ from couler.ir.storage import (
     SecretVolume,
     Volume,
 )
-from couler.ir.values import RoundRef, walk
+from couler.ir.values import RoundRef, is_file, walk
 from couler.ir.walk import (
     LOCAL,
     Scope,
@@ -39,7 +47,6 @@ from couler.ir.walk import (
     scopes,
     step_values,
 )
-from couler.ir.wire import is_file
 from couler.ir.workflow import (
     Container,
     ContainerSet,

@@ -1,13 +1,15 @@
-"""The closed union of values: what an argument, an item or an output can be."""
+"""The closed union of values, holes for them in manifests, and the text in which they travel."""
 
 from __future__ import annotations
 
+import json
 import typing as t
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pydantic import Field as ModelField
 
-from couler.ir.base import Json, Variant
+from couler.errors import WireError
+from couler.ir.base import Json, Node, Variant, freeze_json
 
 
 class Literal(Variant):
@@ -200,3 +202,198 @@ def walk(value: Text | None) -> Iterator[Value]:
     yield value
     for child in children(value):
         yield from walk(child)
+
+
+Path: t.TypeAlias = tuple[str | int, ...]
+"""Keys and indexes from the root of a manifest."""
+
+
+JsonType: t.TypeAlias = t.Literal["str", "int", "float", "bool", "list", "dict", "json"]
+
+
+class ManifestValue(Node):
+    """A value that is put into the manifest of a job before the job is created."""
+
+    path: t.Annotated[Path, ModelField(min_length=1)]
+    """Where the manifest has the `null` that the value stands for."""
+    value: Value
+    type: JsonType = "str"
+    """What the resource takes there: `str` for text, whatever the value is; else JSON."""
+
+
+def place_text(path: Path) -> str:
+    """Return a path as people write it."""
+    text = ""
+    for key in path:
+        if isinstance(key, int):
+            text += f"[{key}]"
+        elif key.isidentifier():
+            text += f".{key}" if text else key
+        else:
+            text += f'["{key}"]'
+    return text
+
+
+def is_hole(manifest: Mapping[str, t.Any], path: Path) -> bool:
+    """Return whether a manifest has a place for a value: `null` at the end of the path."""
+    tree: t.Any = manifest
+    for key in path:
+        if isinstance(key, int):
+            if not isinstance(tree, list | tuple) or not 0 <= key < len(tree):
+                return False
+        elif not isinstance(tree, Mapping) or key not in tree:
+            return False
+        tree = tree[key]
+    return tree is None
+
+
+def filled(
+    manifest: Mapping[str, t.Any], values: Iterable[tuple[Path, object]]
+) -> dict[str, t.Any]:
+    """Return a manifest as plain dicts and lists, with values at their places."""
+    tree: dict[str, t.Any] = thawed(manifest)
+    for path, value in values:
+        inner: t.Any = tree
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+    return tree
+
+
+def split(
+    tree: object, is_value: Callable[[object], bool]
+) -> tuple[t.Any, list[tuple[Path, t.Any]]]:
+    """Take the values out of a tree: return it with `null` in their places, and the values."""
+    found: list[tuple[Path, t.Any]] = []
+
+    def take(part: object, path: Path) -> object:
+        if is_value(part):
+            found.append((path, part))
+            return None
+        if isinstance(part, Mapping):
+            return {key: take(one, (*path, key)) for key, one in part.items()}
+        if isinstance(part, Sequence) and not isinstance(part, str | bytes):
+            return [take(one, (*path, index)) for index, one in enumerate(part)]
+        return part
+
+    return take(tree, ()), found
+
+
+def thawed(tree: t.Any) -> t.Any:
+    """Return a frozen JSON value as plain dicts and lists."""
+    if isinstance(tree, Mapping):
+        return {key: thawed(value) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [thawed(value) for value in tree]
+    return tree
+
+
+ValueType: t.TypeAlias = t.Literal[
+    "str", "int", "float", "bool", "list", "dict", "json", "file", "directory"
+]
+"""Declared type of an input, output or parameter; `json` is any JSON value."""
+
+MAX_VALUE_BYTES = 64 * 1024
+"""Largest value that travels, in bytes of UTF-8; larger data goes through a file."""
+
+MAX_WORD_BYTES = 131_071
+"""Longest argument or environment variable that Linux gives to a process, in bytes of UTF-8."""
+
+MAX_LIST_BYTES = 96 * 1024
+"""Largest list gathered from the items of a foreach, in bytes of UTF-8."""
+
+MAX_ITEMS = 1000
+"""Most items of a foreach over a list that is only known when the workflow runs."""
+
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "list": (list, tuple),
+    "dict": (dict,),
+    "file": (str,),
+    "directory": (str,),
+}
+
+
+def is_file(value_type: ValueType) -> bool:
+    """Return whether values of this type are files or directories."""
+    return value_type in ("file", "directory")
+
+
+def matches(value: object, value_type: ValueType) -> bool:
+    """Return whether a JSON value may stand where a type is declared."""
+    if value_type == "json":
+        return True
+    if isinstance(value, bool):
+        return value_type == "bool"
+    return isinstance(value, _PYTHON_TYPES[value_type])
+
+
+def is_same(one: object, other: object) -> bool:
+    """Return whether two values are the same: True is not 1, but 1.0 is, and lists are tuples."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def literal_type(value: object) -> ValueType:
+    """Return the type as which a literal travels: that of its JSON, `json` for null."""
+    match value:
+        case str():
+            return "str"
+        case bool():
+            return "bool"
+        case int():
+            return "int"
+        case float():
+            return "float"
+        case tuple() | list():
+            return "list"
+        case dict():
+            return "dict"
+    return "json"
+
+
+def dump_json(value: object) -> str:
+    """Return compact JSON with characters beyond ASCII as they are."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise WireError(f"{value!r} has no JSON form: {error}") from error
+
+
+def encode(value: object, value_type: ValueType = "str") -> str:
+    """Return the text by which a value travels to a reader of some type."""
+    if isinstance(value, str) and value_type != "json":
+        return value
+    return dump_json(value)
+
+
+def decode(text: str, value_type: ValueType) -> t.Any:
+    """Return the value that a text stands for, by its declared type."""
+    if value_type in ("str", "file", "directory"):
+        return text
+    try:
+        value = freeze_json(json.loads(text))
+    except (ValueError, RecursionError) as error:  # which is what deep nesting gives
+        raise WireError(f"{text[:60]!r} is declared {value_type}, but it is no JSON") from error
+    if not matches(value, value_type):
+        raise WireError(f"{text[:60]!r} is declared {value_type}, but it is not one")
+    if value_type != "float":
+        return value
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise WireError(f"{text[:60]!r} is declared float, but it is too large for one") from error
+
+
+def check_size(text: str, limit: int, what: str) -> None:
+    """Refuse a text that is too large to travel."""
+    size = len(text.encode())
+    if size > limit:
+        raise WireError(
+            f"{what} is {size:,} bytes; at most {limit:,} travel between steps. "
+            "Return a File for larger data"
+        )

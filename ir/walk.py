@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 from couler.ir.artifacts import ListFiles, Location, location_texts
 from couler.ir.conditions import operands
-from couler.ir.manifests import place_text
-from couler.ir.metrics import metric_texts
 from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.pods import PodContainer, container_texts
-from couler.ir.policies import AnyOf, Dependency
-from couler.ir.values import StepRef, Text, Value, walk
+from couler.ir.policies import AnyOf, Dependency, metric_texts
+from couler.ir.values import StepRef, Text, Value, place_text, walk
 from couler.ir.workflow import (
     Container,
     ContainerSet,

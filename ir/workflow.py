@@ -10,16 +10,15 @@ from pydantic import NonNegativeInt, PositiveInt
 from couler.ir.artifacts import Archive, FileRemoval, FileSettings, ListFiles, Location, LogSettings
 from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
-from couler.ir.locks import Lock
-from couler.ir.manifests import ManifestValue
-from couler.ir.metrics import Metric
 from couler.ir.pods import ContainerSettings, PodContainer, PodSettings, RunSettings, StepPod
 from couler.ir.policies import (
     AnyOf,
     Cache,
     Dependency,
     Foreach,
+    Lock,
     Loop,
+    Metric,
     Part,
     Placement,
     Positive,
@@ -29,8 +28,7 @@ from couler.ir.policies import (
     SourceRef,
 )
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, Mount, SecretKey, Volume
-from couler.ir.values import Text, Value
-from couler.ir.wire import ValueType
+from couler.ir.values import ManifestValue, Text, Value, ValueType
 
 IR_VERSION = "1"
 

@@ -20,8 +20,6 @@ from couler.ir.artifacts import (
     S3Location,
 )
 from couler.ir.features import Feature
-from couler.ir.locks import lock_features
-from couler.ir.metrics import metric_features
 from couler.ir.pods import (
     ContainerSettings,
     PodContainer,
@@ -30,7 +28,7 @@ from couler.ir.pods import (
     RunSettings,
     StepPod,
 )
-from couler.ir.policies import Resources
+from couler.ir.policies import Resources, lock_features, metric_features
 from couler.ir.storage import (
     ClaimVolume,
     ConfigVolume,

@@ -7,11 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from couler.ir.evaluation.outputs import read_in_scope
-from couler.ir.locks import locks_of
+from couler.ir.policies import locks_of
 from couler.ir.storage import ConfigVolume, EmptyVolume, SecretVolume
-from couler.ir.values import ItemRef, ParamRef, RunRef, StepRef, Value, walk
+from couler.ir.values import ItemRef, ParamRef, RunRef, StepRef, Value, is_file, walk
 from couler.ir.walk import Scope, ScopeKey, output_references, read_values, references, scopes
-from couler.ir.wire import is_file
 from couler.ir.workflow import Container, Group, Input, Output, Script, Step, Workflow
 
 _OWN_VOLUMES = (ConfigVolume, EmptyVolume, SecretVolume)

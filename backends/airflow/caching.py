@@ -15,9 +15,8 @@ from couler.ir.artifacts import location_texts
 from couler.ir.cachekey import definition_digest, text_digest
 from couler.ir.pods import container_texts
 from couler.ir.policies import Cache
-from couler.ir.values import Text
+from couler.ir.values import Text, is_file
 from couler.ir.walk import pod_containers
-from couler.ir.wire import is_file
 from couler.ir.workflow import Container, Step, Workflow
 
 MARK = ".cached"

@@ -16,8 +16,8 @@ from couler.ir.values import (
     StepRef,
     Template,
     Value,
+    ValueType,
 )
-from couler.ir.wire import ValueType
 from couler.ir.workflow import Group, Output, Step
 
 TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")

@@ -23,8 +23,7 @@ from couler.ir.artifacts import (
     repository_key,
 )
 from couler.ir.storage import SecretKey
-from couler.ir.values import Literal, Template, Text
-from couler.ir.wire import is_file
+from couler.ir.values import Literal, Template, Text, is_file
 from couler.ir.workflow import WORK_DIR, Input, Output, Step
 from couler.locations.secrets import variable_name
 

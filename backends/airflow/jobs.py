@@ -11,7 +11,7 @@ from couler.backends.airflow.operators import SENSOR, Operator, short
 from couler.backends.airflow.paths import read_path
 from couler.backends.airflow.python import Code, call
 from couler.backends.airflow.reading import Scope
-from couler.ir.manifests import filled
+from couler.ir.values import filled
 from couler.ir.workflow import Job, Step
 
 if t.TYPE_CHECKING:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from couler.backends.airflow.python import Code, Comprehension, Expression, value_of
 from couler.backends.airflow.quoting import quoted
-from couler.ir.manifests import thawed
 from couler.ir.policies import Foreach
 from couler.ir.ranges import known_items, read_format
-from couler.ir.values import Range
+from couler.ir.values import Range, thawed
 
 
 def item_rows(foreach: Foreach) -> Expression:

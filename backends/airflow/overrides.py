@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from couler.backends.airflow.python import Expression, Table, value_of
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.manifests import thawed
+from couler.ir.values import thawed
 from couler.ir.workflow import Container, Script, Step, Workflow
 
 _TASK = (

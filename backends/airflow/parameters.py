@@ -18,7 +18,7 @@ from couler.backends.airflow.python import (
     value_of,
 )
 from couler.backends.airflow.reading import Read
-from couler.ir.wire import encode, is_file
+from couler.ir.values import encode, is_file
 from couler.ir.workflow import Parameter, Workflow
 
 RUN_PARAMETERS = "run-parameters"

@@ -10,8 +10,8 @@ from couler.backends.airflow.settings import CLEANUPS, tags
 from couler.backends.airflow.specs import BASE, patches
 from couler.backends.airflow.tasks import is_wrapped
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.locks import Mutex, locks_of
 from couler.ir.pods import PodSettings
+from couler.ir.policies import Mutex, locks_of
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import pod_containers, scopes
 from couler.ir.workflow import Container, Script, Step, Workflow

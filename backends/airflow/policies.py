@@ -11,8 +11,7 @@ from couler.backends.airflow.overrides import own_arguments
 from couler.backends.airflow.python import Call, call
 from couler.backends.airflow.versions import NEWEST
 from couler.failures import passing_reasons, passing_statuses
-from couler.ir.locks import Mutex, locks_of
-from couler.ir.policies import Retry
+from couler.ir.policies import Mutex, Retry, locks_of
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Step, Workflow
 

@@ -30,7 +30,6 @@ from couler.backends.airflow.places import (
 from couler.backends.airflow.python import Expression, value_of
 from couler.backends.airflow.quoting import quoted, width
 from couler.ir.conditions import And, Compare, Condition, Not, Or
-from couler.ir.manifests import thawed
 from couler.ir.ranges import known_items
 from couler.ir.values import (
     Field,
@@ -46,8 +45,14 @@ from couler.ir.values import (
     StepRef,
     Template,
     Value,
+    ValueType,
+    decode,
+    dump_json,
+    encode,
+    is_file,
+    literal_type,
+    thawed,
 )
-from couler.ir.wire import ValueType, decode, dump_json, encode, is_file, literal_type
 from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 
 MAY_FAIL = re.compile(r'\b(decoded|numbers|part_of|plain)\(|, kind="')

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from couler.backends.airflow.containers import Tree
 from couler.ir.kubernetes_pods import dns, resources, toleration
-from couler.ir.manifests import thawed
 from couler.ir.pods import PodOptions, PodSettings, StepPod
 from couler.ir.policies import Placement
+from couler.ir.values import thawed
 from couler.ir.workflow import Step
 
 BASE = "base"

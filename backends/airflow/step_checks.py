@@ -10,9 +10,8 @@ from couler.backends.airflow.paths import read_path
 from couler.backends.airflow.suspend import keeps_worker
 from couler.backends.airflow.versions import NEWEST
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.locks import locks_of
-from couler.ir.manifests import place_text
-from couler.ir.values import ParamRef, RunRef, Value, walk
+from couler.ir.policies import locks_of
+from couler.ir.values import ParamRef, RunRef, Value, place_text, walk
 from couler.ir.walk import Scope, scopes, steps_by_path
 from couler.ir.workflow import ContainerSet, Group, Job, Step, Suspend, Workflow
 

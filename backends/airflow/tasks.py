@@ -33,9 +33,8 @@ from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
 from couler.ir.artifacts import ListFiles, is_in_repository, location_texts
 from couler.ir.packages import install_command
-from couler.ir.values import Literal, Template, Text, Value
+from couler.ir.values import Literal, Template, Text, Value, ValueType, is_file
 from couler.ir.walk import all_steps
-from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
     WORK_DIR,
     Action,

@@ -54,7 +54,7 @@ class ArgoBackend:
     def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
         """Yield what Argo would refuse beyond features."""
         from couler.backends.argo.check import check, check_size, check_tags
-        from couler.backends.argo.limits import check_runs
+        from couler.backends.argo.footprint import check_runs
 
         profile = choose_profile(self, target)
         yield from check(workflow)
@@ -72,7 +72,7 @@ class ArgoBackend:
         EngineOptionError
             The profile, the version or an option is unknown: before a pass asks for footprints.
         """
-        from couler.backends.argo.limits import LIMITS
+        from couler.backends.argo.footprint import LIMITS
 
         _options(target)
         return LIMITS[choose_profile(self, target)]

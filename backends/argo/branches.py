@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping
 
-from couler.backends.argo.depends import is_success
+from couler.backends.argo.dags import is_success
 from couler.backends.argo.scope import can_be_skipped
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.walk import implied_dependencies, predecessors

@@ -8,9 +8,22 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-from couler.backends.argo.file_locations import is_item_wrapper
-from couler.backends.argo.footprint import NodeCounts, status_bytes
-from couler.backends.argo.large import (
+from couler.backends.argo.files import is_item_wrapper
+from couler.backends.argo.footprint import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_PARAMETERS,
+    MAX_TASKS,
+    MAX_TEMPLATES,
+    STATUS_BYTES,
+    NodeCounts,
+    status_bytes,
+)
+from couler.backends.argo.manifest import Manifest
+from couler.backends.argo.memoization import check_entries, check_memoized
+from couler.backends.argo.names import legal
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.processes import (
     OFFLOAD_BYTES,
     argument_flag,
     constant_text,
@@ -18,18 +31,6 @@ from couler.backends.argo.large import (
     way_of_manifest,
     way_of_script,
 )
-from couler.backends.argo.limits import (
-    MAX_BYTES,
-    MAX_DEPTH,
-    MAX_PARAMETERS,
-    MAX_TASKS,
-    MAX_TEMPLATES,
-    STATUS_BYTES,
-)
-from couler.backends.argo.manifest import Manifest
-from couler.backends.argo.memoization import check_entries, check_memoized
-from couler.backends.argo.names import legal
-from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.tags import Place, foreign_tags, has_tag
 from couler.ir.artifacts import ListFiles, Zip, is_in_repository
@@ -37,9 +38,8 @@ from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.pods import PodContainer
-from couler.ir.values import ParamRef, StepRef, Template, Text, walk
+from couler.ir.values import ParamRef, StepRef, Template, Text, dump_json, is_file, walk
 from couler.ir.walk import predecessors, read_values, scopes, steps_by_path
-from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import (
     Container,
     ContainerSet,

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from couler.backends.argo.scope import NUMBERS, TEXTS
 from couler.backends.argo.tags import json_literal
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
-from couler.ir.values import Literal, Value
-from couler.ir.wire import ValueType
+from couler.ir.values import Literal, Value, ValueType
 from couler.ir.workflow import Step
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from couler.backends.argo.branches import FAILED, LISTED, NOT_WELL, RAN_WELL, is_one_of
-from couler.backends.argo.depends import StartRules
+from couler.backends.argo.dags import StartRules
 from couler.backends.argo.references import OutputRenderer, Renderer
 from couler.backends.argo.scope import ScopeView, can_be_skipped
 from couler.backends.argo.tags import Tagged, member, tag, variable

@@ -5,15 +5,14 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from couler.backends.argo.file_locations import INDEX, keeps_files
+from couler.backends.argo.files import INDEX, keeps_files
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer, sequence
 from couler.backends.argo.scope import find_output, is_read_as_json, json_text, wire_text
 from couler.backends.argo.tags import quote, tag, tag_in
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
-from couler.ir.values import Literal, Range, StepRef, Value
-from couler.ir.wire import MAX_ITEMS
+from couler.ir.values import MAX_ITEMS, Literal, Range, StepRef, Value
 from couler.ir.workflow import Step
 
 _SAFE_INTEGER = 2**53

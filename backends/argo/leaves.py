@@ -6,9 +6,9 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.backends.argo.files import input_text, kept_holes
-from couler.backends.argo.large import way_of_arguments, way_of_script
 from couler.backends.argo.names import Names, input_place
 from couler.backends.argo.pods import Tree, container_place
+from couler.backends.argo.processes import way_of_arguments, way_of_script
 from couler.backends.argo.references import TAG_SAFE
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.tags import Tagged, has_tag
@@ -16,12 +16,11 @@ from couler.backends.argo.templates import Filled, TemplateOptions, build_templa
 from couler.ir.artifacts import ListFiles, location_texts, without_texts
 from couler.ir.cachekey import definition_digest
 from couler.ir.kubernetes_pods import needs_dollars
-from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, container_texts, map_container_texts
+from couler.ir.policies import Metric
 from couler.ir.storage import Volume
-from couler.ir.values import Literal, Text, Value
+from couler.ir.values import Literal, Text, Value, ValueType, is_file
 from couler.ir.walk import pod_containers
-from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
     Container,
     ContainerSet,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from couler.backends.argo.file_locations import AT
+from couler.backends.argo.files import AT
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView, travels_as, value_of

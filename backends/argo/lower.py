@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.ir.artifacts import ListFiles, Location, map_texts
 from couler.ir.conditions import map_operands
-from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, map_container_texts
-from couler.ir.policies import Foreach, Loop
+from couler.ir.policies import Foreach, Loop, Metric
 from couler.ir.storage import EnvVar
 from couler.ir.values import (
     Field,
@@ -26,11 +25,12 @@ from couler.ir.values import (
     Template,
     Text,
     Value,
+    ValueType,
+    is_file,
     map_children,
     walk,
 )
 from couler.ir.walk import all_steps, output_references, read_values, references, step_values
-from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
     STDOUT,
     Container,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from couler.backends.argo.cluster_api import ClusterApi
-from couler.backends.argo.limits import MAX_BYTES
+from couler.backends.argo.footprint import MAX_BYTES
 from couler.backends.argo.memoization import REPOSITORY_MARK
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import COMPLETED_LABEL

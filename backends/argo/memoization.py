@@ -9,9 +9,8 @@ import typing as t
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from couler.backends.argo.file_locations import is_item_wrapper
-from couler.backends.argo.footprint import items_of
-from couler.backends.argo.limits import MAX_BYTES
+from couler.backends.argo.files import is_item_wrapper
+from couler.backends.argo.footprint import MAX_BYTES, items_of
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.tags import Tagged, tag

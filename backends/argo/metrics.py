@@ -10,7 +10,7 @@ from couler.backends.argo.own import Own
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import wire_text
 from couler.backends.argo.tags import tag
-from couler.ir.metrics import Counter, Gauge, Histogram, Metric, is_own
+from couler.ir.policies import Counter, Gauge, Histogram, Metric, is_own
 from couler.ir.values import Literal, Text, Value
 
 _OPERATIONS = {"set": "Set", "add": "Add", "subtract": "Sub"}

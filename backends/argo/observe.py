@@ -8,8 +8,8 @@ import typing as t
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from couler.backends.argo.kept import COPY, read_where_kept
 from couler.backends.argo.lower import lower, writes_gather_files
+from couler.backends.argo.manifest import COPY, read_where_kept
 from couler.backends.argo.names import Names
 from couler.backends.argo.output_checks import CHECK_TASK
 from couler.backends.argo.parts import PartOf, divide, is_divided, task_names
@@ -29,11 +29,10 @@ from couler.backends.remote import (
 )
 from couler.errors import WireError
 from couler.ir.local_forms import leave_out_local_forms
-from couler.ir.manifests import thawed
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.status import State, refuse_start
+from couler.ir.values import decode, dump_json, is_file, thawed
 from couler.ir.walk import predecessors
-from couler.ir.wire import decode, dump_json, is_file
 from couler.ir.workflow import Group, Output, Step, Workflow
 
 _ITEM = re.compile(r"\((\d+):")

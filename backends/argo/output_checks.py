@@ -9,8 +9,17 @@ from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import TEXTS, ScopeView
 from couler.backends.argo.tags import tag
-from couler.ir.values import Field, FirstOf, Literal, OrElse, Range, StepRef, Template, Value
-from couler.ir.wire import ValueType
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    Literal,
+    OrElse,
+    Range,
+    StepRef,
+    Template,
+    Value,
+    ValueType,
+)
 from couler.ir.workflow import Output
 
 CHECK_TASK = "couler-outputs"

@@ -8,8 +8,7 @@ from couler.backends.argo.conditions import Conditions
 from couler.backends.argo.scope import own_type, wire_text
 from couler.backends.argo.tags import Tagged, json_literal, member, quote, tag, variable
 from couler.ir.conditions import Condition
-from couler.ir.values import Field, Literal, OwnRef, Value
-from couler.ir.wire import ValueType, literal_type
+from couler.ir.values import Field, Literal, OwnRef, Value, ValueType, literal_type
 from couler.ir.workflow import STDOUT, Step
 
 _ENDED = "({0} == 'Succeeded' ? 'succeeded' : 'failed')"

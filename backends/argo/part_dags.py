@@ -18,7 +18,7 @@ from couler.backends.argo.elsewhere import (
     ended,
     tasks_in,
 )
-from couler.backends.argo.file_locations import empty_folder_input
+from couler.backends.argo.files import empty_folder_input
 from couler.backends.argo.parts import (
     ENDS_TEMPLATE,
     PART_TEMPLATE,

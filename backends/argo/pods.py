@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from couler.backends.argo.tags import BRACE_VARIABLE, protect, uses_brace_variable
 from couler.ir import kubernetes_pods
 from couler.ir.kubernetes_pods import toleration
-from couler.ir.manifests import thawed
 from couler.ir.pods import PodContainer, container_texts
 from couler.ir.policies import Placement, Retry
+from couler.ir.values import thawed
 from couler.ir.workflow import Step
 
 Tree: t.TypeAlias = dict[str, t.Any]

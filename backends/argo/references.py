@@ -6,7 +6,7 @@ import copy
 import typing as t
 from collections.abc import Callable, Sequence
 
-from couler.backends.argo.file_locations import (
+from couler.backends.argo.files import (
     is_location,
     keeps_files,
     location_expression,
@@ -27,6 +27,7 @@ from couler.backends.argo.tags import Tagged, json_literal, member, quote, tag, 
 from couler.ir.conditions import Condition
 from couler.ir.policies import Foreach
 from couler.ir.values import (
+    MAX_ITEMS,
     Field,
     FirstOf,
     ItemRef,
@@ -41,10 +42,10 @@ from couler.ir.values import (
     Template,
     Text,
     Value,
+    ValueType,
     walk,
 )
 from couler.ir.walk import explicit_dependencies
-from couler.ir.wire import MAX_ITEMS, ValueType
 from couler.ir.workflow import Step
 
 _WITH_TEXTS = (Field, FirstOf, OrElse, Range, RoundRef, Template)

@@ -7,12 +7,11 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from couler.backends.argo.large import way_of_manifest
+from couler.backends.argo.processes import way_of_manifest
 from couler.backends.argo.tags import Tagged, foreign_tags, has_tag, quote, tag
 from couler.backends.argo.templates import Places
 from couler.ir.kubernetes_pods import protect_dollars
-from couler.ir.manifests import JsonType, filled
-from couler.ir.values import Value
+from couler.ir.values import JsonType, Value, filled
 from couler.ir.workflow import Job
 from couler.ir.yaml_writer import dump
 from couler.ir.yaml_writer import quote as quote_yaml

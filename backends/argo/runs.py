@@ -12,9 +12,9 @@ from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView
 from couler.backends.argo.tags import Tagged
 from couler.ir import kubernetes_pods
-from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore
-from couler.ir.manifests import thawed
 from couler.ir.pods import ExecutorPlugin, PodCleanup, PodOptions, PodSettings, RunSettings, StepPod
+from couler.ir.policies import DatabaseSemaphore, Lock, Mutex, Semaphore
+from couler.ir.values import thawed
 from couler.ir.workflow import Workflow
 
 _NO_SETTINGS = RunSettings.model_construct()

@@ -20,9 +20,12 @@ from couler.ir.values import (
     StepRef,
     Template,
     Value,
+    ValueType,
+    dump_json,
+    is_file,
+    literal_type,
 )
 from couler.ir.walk import explicit_dependencies, told_apart
-from couler.ir.wire import ValueType, dump_json, is_file, literal_type
 from couler.ir.workflow import STDOUT, Group, Input, Output, Step, Workflow
 
 NUMBERS: tuple[ValueType, ...] = ("int", "float")

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from couler.backends.argo.scope import wire_text
 from couler.ir.kubernetes_pods import protect_dollars
-from couler.ir.values import Field, Literal, Range, Template, Text, walk
-from couler.ir.wire import dump_json
+from couler.ir.values import Field, Literal, Range, Template, Text, dump_json, walk
 
 Place: t.TypeAlias = tuple[str | int, ...]
 """Keys and indexes that lead to a text in a tree."""

@@ -18,10 +18,9 @@ from couler.backends.argo.tags import Tagged, protect, tag, variable
 from couler.ir import kubernetes_pods
 from couler.ir.artifacts import FileRemoval, ListFiles
 from couler.ir.cachekey import definition_digest
-from couler.ir.locks import locks_of
-from couler.ir.manifests import thawed
+from couler.ir.policies import locks_of
 from couler.ir.storage import Volume
-from couler.ir.wire import is_file
+from couler.ir.values import is_file, thawed
 from couler.ir.workflow import (
     Container,
     ContainerSet,

@@ -35,7 +35,7 @@ from couler.errors import ArtifactError, EngineError, EvaluationError
 from couler.ir.artifacts import Archive, Location
 from couler.ir.evaluation.outputs import KEEP_BYTES, default_of, read_output
 from couler.ir.evaluation.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
-from couler.ir.wire import is_file
+from couler.ir.values import is_file
 from couler.ir.workflow import STDOUT, Output
 from couler.locations.stop import CutOffError, Stop
 from couler.locations.transfer import OUTSIDE_ERRORS

@@ -43,9 +43,8 @@ from couler.ir.evaluation.values import (
     holds,
 )
 from couler.ir.grouped import unbegun
-from couler.ir.locks import Lock, locks_of
 from couler.ir.paths import StepPath
-from couler.ir.policies import Foreach, Loop
+from couler.ir.policies import Foreach, Lock, Loop, locks_of
 from couler.ir.status import State
 from couler.ir.wording import counted
 

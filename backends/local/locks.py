@@ -12,7 +12,7 @@ from pathlib import Path
 
 from couler.backends.local.writing import explain_writing
 from couler.errors import ConfigurationError
-from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore, locks_of
+from couler.ir.policies import DatabaseSemaphore, Lock, Mutex, Semaphore, locks_of
 from couler.ir.storage import ConfigKey
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Workflow

@@ -11,7 +11,7 @@ from couler.errors import ParameterError, WireError
 from couler.ir.evaluation.stored import read_outputs, write_outputs
 from couler.ir.evaluation.values import Single, as_type, from_json
 from couler.ir.parameters import check_choice, read_parameter, unknown_parameter
-from couler.ir.wire import MAX_VALUE_BYTES, check_size, decode
+from couler.ir.values import MAX_VALUE_BYTES, check_size, decode
 from couler.ir.workflow import Parameter
 from couler.locations.secrets import Entries, missing_entry
 from couler.state.records import Json

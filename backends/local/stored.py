@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from couler.ir.evaluation.stored import singles
 from couler.ir.evaluation.values import Outputs
-from couler.ir.wire import is_file
+from couler.ir.values import is_file
 from couler.store import is_reference
 
 

@@ -13,9 +13,8 @@ from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.quantity import parse_quantity
-from couler.ir.values import Field, ItemRef, ParamRef, StepRef, Text, children
+from couler.ir.values import Field, ItemRef, ParamRef, StepRef, Text, children, is_file
 from couler.ir.walk import predecessors, read_values
-from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.durations import item_counts, known_seconds
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from benchmarks.nl.reading import place_in_work
 from couler.errors import ConfigurationError
 from couler.ir.artifacts import ListFiles
-from couler.ir.locks import Mutex, locks_of
+from couler.ir.policies import Mutex, locks_of
 from couler.ir.quantity import parse_quantity
 from couler.ir.walk import all_steps
 from couler.ir.workflow import (

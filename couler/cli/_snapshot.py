@@ -16,7 +16,7 @@ from couler.ir.grouped import GROUPED
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.serialize import read_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
-from couler.ir.wire import decode, dump_json, is_file
+from couler.ir.values import decode, dump_json, is_file
 from couler.ir.workflow import Group, Step, Suspend, Workflow
 
 if t.TYPE_CHECKING:

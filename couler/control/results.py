@@ -11,7 +11,7 @@ from pathlib import Path
 from couler.control.failing import told
 from couler.errors import WireError
 from couler.ir.serialize import read_json
-from couler.ir.wire import decode, dump_json, is_file
+from couler.ir.values import decode, dump_json, is_file
 from couler.state.database import Database
 from couler.state.inside import with_inside
 from couler.state.records import Json, StepRecord

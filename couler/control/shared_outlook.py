@@ -14,7 +14,7 @@ from couler.caching.later_runs import Course, LaterRuns, Lookups
 from couler.caching.policy import CachePolicy
 from couler.ir.paths import StepPath, without_places
 from couler.ir.serialize import read_json
-from couler.ir.wire import is_file
+from couler.ir.values import is_file
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.history import End, list_ends

@@ -6,8 +6,7 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.ir.base import Node, freeze_json
-from couler.ir.values import Field, Literal, StepRef, Value
-from couler.ir.wire import ValueType
+from couler.ir.values import Field, Literal, StepRef, Value, ValueType
 from couler.ir.workflow import Container, Input, Step
 
 UNKNOWN_VALUE = Field.model_construct(of=Literal.model_construct(value=None), path=("unknown",))

@@ -15,7 +15,7 @@ from couler.dsl.located import NAMELESS, located_output
 from couler.dsl.locations import LocatedFile
 from couler.dsl.scope import free_among
 from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_wire
-from couler.ir.wire import ValueType
+from couler.ir.values import ValueType
 from couler.ir.workflow import STDOUT, Output
 
 if t.TYPE_CHECKING:

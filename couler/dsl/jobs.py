@@ -29,7 +29,7 @@ from couler.dsl.shipping import default_image, makes_steps
 from couler.dsl.step_options import PodOptions
 from couler.dsl.types import is_json, spec_of_wire
 from couler.dsl.words import add_files, words_of
-from couler.ir.manifests import ManifestValue, Path, place_text, split
+from couler.ir.values import ManifestValue, Path, place_text, split
 from couler.ir.workflow import Container, Job, LocalForm, Output, Script
 
 if t.TYPE_CHECKING:

@@ -27,7 +27,7 @@ from couler.dsl.secrets import Secret
 from couler.ir import artifacts as ir
 from couler.ir.base import Node, freeze_json
 from couler.ir.storage import ConfigKey, SecretKey
-from couler.ir.wire import ValueType
+from couler.ir.values import ValueType
 from couler.ir.workflow import Input, Output
 
 if t.TYPE_CHECKING:

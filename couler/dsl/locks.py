@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from couler.ir import locks as ir
+from couler.ir import policies as ir
 from couler.ir.storage import ConfigKey
 
 

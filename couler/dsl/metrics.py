@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.handles import Value, literal
-from couler.ir import metrics as ir
+from couler.ir import policies as ir
 
 if t.TYPE_CHECKING:
     from couler.dsl.scope import Scope

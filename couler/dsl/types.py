@@ -13,7 +13,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 
 from couler.dsl._prelude import Directory, File
-from couler.ir.wire import ValueType
+from couler.ir.values import ValueType
 
 Check: t.TypeAlias = Callable[[object], bool]
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from couler.ir import conditions, values
 from couler.ir.policies import AnyOf, Dependency, Foreach, Gpu, Resources, Retry
-from couler.ir.wire import literal_type
+from couler.ir.values import literal_type
 from couler.ir.workflow import (
     Container,
     ExitHandler,

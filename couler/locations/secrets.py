@@ -10,7 +10,7 @@ from pathlib import Path
 
 from couler.errors import ConfigurationError
 from couler.ir.artifacts import location_references
-from couler.ir.locks import Lock, Semaphore
+from couler.ir.policies import Lock, Semaphore
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, SecretKey
 from couler.ir.walk import all_steps, locations, pod_containers
 from couler.ir.workflow import Http, Workflow

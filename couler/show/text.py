@@ -21,8 +21,8 @@ from couler.ir.values import (
     Template,
     Text,
     Value,
+    dump_json,
 )
-from couler.ir.wire import dump_json
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 

@@ -11,7 +11,7 @@ from itertools import islice
 
 from couler.errors import ArtifactError, SerializationError
 from couler.ir.policies import Profile
-from couler.ir.wire import is_file
+from couler.ir.values import is_file
 from couler.optimizers.base import Measured, Timed, Timings
 
 # A program that only compiles loads no database: what needs one is imported where it is called.

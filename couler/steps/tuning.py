@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from couler.dsl.handles import Value
 from couler.dsl.jobs import as_text
-from couler.ir.wire import ValueType
+from couler.ir.values import ValueType
 from couler.ir.workflow import Output
 from couler.steps.pods import Tree
 

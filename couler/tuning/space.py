@@ -16,7 +16,7 @@ from couler.config_files import Table, shown
 from couler.errors import TuningError
 from couler.ir.base import FrozenDict, Json, JsonMap
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.wire import is_same
+from couler.ir.values import is_same
 from couler.tuning.reading import parse_sheet, read_text
 
 Candidates: t.TypeAlias = t.Literal["given", "grid", "random", "proposed"]

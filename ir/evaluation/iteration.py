@@ -17,7 +17,7 @@ from couler.ir.evaluation.values import (
 )
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known
-from couler.ir.wire import MAX_ITEMS, MAX_LIST_BYTES, check_size, dump_json
+from couler.ir.values import MAX_ITEMS, MAX_LIST_BYTES, check_size, dump_json
 
 
 def foreach_items(foreach: Foreach, view: View) -> tuple[Mapping[str, Stored], ...]:

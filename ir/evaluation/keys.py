@@ -10,9 +10,8 @@ from couler.ir.artifacts import ListFiles, location_texts
 from couler.ir.evaluation.instances import bind_inputs
 from couler.ir.evaluation.values import Single, Stored, View, resolve, to_json, to_text
 from couler.ir.pods import container_texts
-from couler.ir.values import Text
+from couler.ir.values import Text, dump_json, is_file
 from couler.ir.walk import pod_containers
-from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import Container, Http, Input, Job, Step
 
 Content: t.TypeAlias = Callable[[str], str]

@@ -15,9 +15,16 @@ from couler.ir.evaluation.values import (
     from_json,
     resolve,
 )
-from couler.ir.values import RoundRef, StepRef, Value, walk
+from couler.ir.values import (
+    MAX_LIST_BYTES,
+    MAX_VALUE_BYTES,
+    RoundRef,
+    StepRef,
+    Value,
+    check_size,
+    walk,
+)
 from couler.ir.walk import Scope, output_references, references, step_values
-from couler.ir.wire import MAX_LIST_BYTES, MAX_VALUE_BYTES, check_size
 from couler.ir.workflow import STDOUT, Container, Http, Output, Script, Step, Workflow
 
 KEEP_BYTES = MAX_VALUE_BYTES + 1

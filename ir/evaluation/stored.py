@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.ir.evaluation.values import Gathered, Json, Outputs, Single
-from couler.ir.wire import ValueType
+from couler.ir.values import ValueType
 
 
 def write_outputs(outputs: Outputs) -> dict[str, Json]:

@@ -10,8 +10,7 @@ from couler.ir.cachekey import text_digest
 from couler.ir.evaluation.iteration import gather, gather_one
 from couler.ir.evaluation.outputs import scope_outputs
 from couler.ir.evaluation.values import Gathered, Outputs, Single, Stored, View, bind_input
-from couler.ir.values import Value
-from couler.ir.wire import ValueType
+from couler.ir.values import Value, ValueType
 from couler.ir.workflow import Input, Output
 
 

@@ -24,8 +24,10 @@ from couler.ir.values import (
     Template,
     Text,
     Value,
+    ValueType,
+    decode,
+    dump_json,
 )
-from couler.ir.wire import ValueType, decode, dump_json
 from couler.ir.workflow import Input
 
 Json: t.TypeAlias = t.Any

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.local_forms import as_process
-from couler.ir.metrics import Counter, Gauge, Histogram, Metric
 from couler.ir.paths import HANDLER_PREFIX
-from couler.ir.policies import Part, Resources
+from couler.ir.policies import Counter, Gauge, Histogram, Metric, Part, Resources
 from couler.ir.values import Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
 from couler.ir.verify.actions import (
     check_action,

@@ -20,13 +20,12 @@ from couler.ir.artifacts import (
     location_texts,
     storage_field,
 )
-from couler.ir.values import ItemRef, StepRef, Text, Value, walk
+from couler.ir.values import ItemRef, StepRef, Text, Value, is_file, walk
 from couler.ir.verify.kubernetes import check_annotations, check_labels, check_object_name
 from couler.ir.verify.names import Add
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.walk import step_values
-from couler.ir.wire import is_file
 from couler.ir.workflow import Action, Group, Input, Output, Plugin, Step, TemplateCall
 
 _ONE_FILE = (HttpLocation, ArtifactoryLocation, RawLocation)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from couler.ir.storage import EnvVar
-from couler.ir.values import Literal, Text
+from couler.ir.values import MAX_VALUE_BYTES, MAX_WORD_BYTES, Literal, Text, encode
 from couler.ir.verify.scope import ScopeView
 from couler.ir.walk import pod_containers
-from couler.ir.wire import MAX_VALUE_BYTES, MAX_WORD_BYTES, encode
 from couler.ir.workflow import MAIN, Container, ContainerSet, Input, Step
 
 MAX_WORDS_BYTES = 2 * 1024 * 1024

@@ -8,10 +8,20 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore, lock_identity, locks_of
-from couler.ir.policies import Cache, Foreach, Loop, Retry
+from couler.ir.policies import (
+    Cache,
+    DatabaseSemaphore,
+    Foreach,
+    Lock,
+    Loop,
+    Mutex,
+    Retry,
+    Semaphore,
+    lock_identity,
+    locks_of,
+)
 from couler.ir.storage import ConfigKey
-from couler.ir.values import Literal, Range
+from couler.ir.values import MAX_VALUE_BYTES, Literal, Range, encode, matches
 from couler.ir.verify.files import check_file_settings
 from couler.ir.verify.kubernetes import (
     check_annotations,
@@ -23,7 +33,6 @@ from couler.ir.verify.names import Add, check_label_name, check_value_names, che
 from couler.ir.verify.scope import Order, Report, ScopeView
 from couler.ir.verify.types import ANY, Kind, common_kind, literal_kind
 from couler.ir.verify.values import Reader, show
-from couler.ir.wire import MAX_VALUE_BYTES, encode, matches
 from couler.ir.workflow import Defaults, Group, Http, Parameter, Schedule, Step, Suspend, Workflow
 
 _ALIASES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 
 from couler.errors import WireError
-from couler.ir.wire import ValueType, decode, is_file, literal_type, matches
+from couler.ir.values import ValueType, decode, is_file, literal_type, matches
 from couler.ir.workflow import MAIN, STDOUT, Container, ContainerSet, Http, Script, Step
 
 

@@ -25,9 +25,10 @@ from couler.ir.values import (
     Template,
     Text,
     Value,
+    ValueType,
+    is_file,
     walk,
 )
-from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import Container, Input, Output, Script, Step
 from couler.optimizers.grouped import run_attempts, run_group, run_values
 from couler.optimizers.grouped.needs import PodNeeds, pod_needs

@@ -19,11 +19,11 @@ from couler.ir.values import (
     RunRef,
     StepRef,
     Value,
+    is_file,
     walk,
 )
 from couler.ir.verify.types import TEXT, Kind, output_kinds
 from couler.ir.walk import own_values
-from couler.ir.wire import is_file
 from couler.ir.workflow import WORK_DIR, Container, Input, Output, Script, Step
 
 PYTHONS = ("python", "python3")

@@ -14,9 +14,8 @@ from couler.ir.graph import Graph
 from couler.ir.policies import Foreach
 from couler.ir.rewrite import map_scopes
 from couler.ir.storage import EnvVar
-from couler.ir.values import ItemRef, Literal, Text, Value
+from couler.ir.values import MAX_VALUE_BYTES, ItemRef, Literal, Text, Value, encode, is_file
 from couler.ir.walk import Scope, told_apart
-from couler.ir.wire import MAX_VALUE_BYTES, encode, is_file
 from couler.ir.workflow import Container, Input, Script, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.step_definition import definition

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from couler.ir.locks import Mutex, lock_identity, locks_of
+from couler.ir.policies import Mutex, lock_identity, locks_of
 from couler.ir.ranges import known_items
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import Scope, predecessors, references, scopes

@@ -13,8 +13,8 @@ import pytest
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
-from couler.ir.manifests import thawed
 from couler.ir.policies import Retry
+from couler.ir.values import thawed
 from couler.ir.workflow import Job, Step, Workflow
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.faults import RequestFault

@@ -13,9 +13,8 @@ import pytest
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.ir.base import FrozenDict
-from couler.ir.locks import Mutex
 from couler.ir.pods import StepPod
-from couler.ir.policies import Backoff, Retry
+from couler.ir.policies import Backoff, Mutex, Retry
 from couler.ir.workflow import Parameter, Workflow
 from tests.corpus.build import flow, or_else, param, part, ref, sh, words
 from tests.fakes.kubernetes.cluster import FakeCluster

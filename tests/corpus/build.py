@@ -25,8 +25,8 @@ from couler.ir.values import (
     Template,
     Text,
     Value,
+    ValueType,
 )
-from couler.ir.wire import ValueType
 from couler.ir.workflow import (
     Container,
     Group,

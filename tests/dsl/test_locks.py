@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import couler
-from couler.ir import locks as ir
+from couler.ir import policies as ir
 from couler.ir.storage import ConfigKey
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import couler
-from couler.ir import metrics as ir
+from couler.ir import policies as ir
 from couler.ir.conditions import And, Compare
 from couler.ir.policies import Backoff, Retry
 from couler.ir.values import Field, Literal, OwnRef, ParamRef, StepRef

@@ -8,9 +8,8 @@ import pytest
 
 from couler.ir.cachekey import definition_digest
 from couler.ir.local_forms import use_local_forms
-from couler.ir.manifests import ManifestValue, filled, split
 from couler.ir.serialize import read_json, write_json
-from couler.ir.values import ItemRef, Literal, StepRef, Value
+from couler.ir.values import ItemRef, Literal, ManifestValue, StepRef, Value, filled, split
 from couler.ir.walk import predecessors
 from couler.ir.workflow import Container, Job, LocalForm, Output, Step, Workflow
 from tests.corpus.build import flow, ref, sh

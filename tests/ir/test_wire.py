@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from couler.errors import WireError
 from couler.ir.base import freeze_json
-from couler.ir.wire import ValueType, check_size, decode, encode, matches
+from couler.ir.values import ValueType, check_size, decode, encode, matches
 from tests.support.strategies import hostile_text, json_values
 
 TYPES: tuple[ValueType, ...] = (

@@ -9,9 +9,8 @@ import pytest
 from couler.backends.base import Target
 from couler.ir.artifacts import S3Location
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.locks import Mutex
 from couler.ir.pods import PodContainer
-from couler.ir.policies import Cache, Profile
+from couler.ir.policies import Cache, Mutex, Profile
 from couler.ir.storage import ClaimVolume, EmptyVolume, Mount
 from couler.ir.workflow import Input, Output, Step, Workflow
 from couler.optimizers.base import History, Refusals

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.limits import MAX_TASKS, check_runs
+from couler.backends.argo.footprint import MAX_TASKS, check_runs
 from couler.backends.argo.parts import has_runs
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.base import Target
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Part, Retry
+from couler.ir.values import encode
 from couler.ir.verify import verify
 from couler.ir.walk import scopes
-from couler.ir.wire import encode
 from couler.ir.workflow import ExitHandler, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.split import Split

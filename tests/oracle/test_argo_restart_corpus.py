@@ -9,14 +9,14 @@ import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.cluster_api import ClusterApi
-from couler.backends.argo.limits import check_runs
+from couler.backends.argo.footprint import check_runs
 from couler.backends.argo.parts import has_runs
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.base import Target
 from couler.backends.remote import Observation, RemoteRun, Restart
 from couler.control.restarting import Past, plan_restart
 from couler.ir.defaults import resolve_defaults
-from couler.ir.wire import encode
+from couler.ir.values import encode
 from couler.ir.workflow import Workflow
 from couler.rest.client import RestClient
 from tests.backends.argo.absences import BEYOND, REFUSED

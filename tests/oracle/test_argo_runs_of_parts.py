@@ -14,8 +14,8 @@ from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import StepPath
 from couler.ir.policies import Part
+from couler.ir.values import encode
 from couler.ir.verify import verify
-from couler.ir.wire import encode
 from couler.ir.workflow import Step, Suspend, Workflow
 from tests.corpus import Case, cases
 from tests.corpus.build import flow, sh

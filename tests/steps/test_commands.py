@@ -11,7 +11,7 @@ import pytest
 
 import couler
 from couler.errors import InvalidWorkflowError
-from couler.ir.manifests import filled
+from couler.ir.values import filled
 from couler.ir.workflow import Job
 from couler.steps import katib, mpi, pytorch, tensorflow, trainer
 from tests.dsl.look import codes, problems, steps

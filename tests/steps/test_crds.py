@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 import couler
-from couler.ir.manifests import filled
+from couler.ir.values import filled
 from couler.ir.workflow import Job
 from couler.steps import katib, mpi, pytorch, tensorflow, trainer
 from tests.dsl.look import problems, steps

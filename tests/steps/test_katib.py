@@ -7,8 +7,7 @@ import typing as t
 import pytest
 
 import couler
-from couler.ir.manifests import filled
-from couler.ir.values import ParamRef, Template
+from couler.ir.values import ParamRef, Template, filled
 from couler.ir.workflow import Job
 from couler.steps import katib
 from tests.dsl.look import box, problems, steps

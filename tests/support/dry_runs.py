@@ -29,7 +29,7 @@ from couler.backends.local.session import Session
 from couler.ir.defaults import resolve_defaults
 from couler.ir.evaluation.outputs import default_of
 from couler.ir.evaluation.values import RunFacts, Single, to_text
-from couler.ir.wire import ValueType
+from couler.ir.values import ValueType
 from couler.ir.workflow import Output, Script, Workflow
 
 _NOWHERE = Path("/nowhere")

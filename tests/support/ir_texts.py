@@ -11,10 +11,8 @@ from collections.abc import Iterator
 
 from couler.ir.artifacts import FileSettings, GcsLocation, GitLocation, RunFileRemoval
 from couler.ir.base import FrozenDict, Node
-from couler.ir.locks import DatabaseSemaphore
-from couler.ir.metrics import Counter, MetricLabel
 from couler.ir.pods import DisruptionBudget, RunSettings
-from couler.ir.policies import Gpu, Profile, Resources
+from couler.ir.policies import Counter, DatabaseSemaphore, Gpu, MetricLabel, Profile, Resources
 from couler.ir.serialize import from_tree, to_tree
 from couler.ir.storage import ConfigVolume, EphemeralVolume, Mount, NewClaimVolume
 from couler.ir.values import Literal

@@ -23,8 +23,8 @@ from couler.backends.local.runtimes.paths import (
     refuse_paths,
 )
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.values import MAX_WORD_BYTES
 from couler.ir.walk import scopes
-from couler.ir.wire import MAX_WORD_BYTES
 from couler.ir.workflow import WORK_DIR, Container, Script, Step, Workflow
 
 _Which: t.TypeAlias = Callable[..., str | None]

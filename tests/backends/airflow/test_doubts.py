@@ -8,8 +8,7 @@ from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.doubts import has_doubts
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
-from couler.ir.values import Literal, Template, Value
-from couler.ir.wire import ValueType
+from couler.ir.values import Literal, Template, Value, ValueType
 from couler.ir.workflow import ExitHandler, Step
 from tests.corpus.build import (
     flow,

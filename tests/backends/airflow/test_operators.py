@@ -15,12 +15,10 @@ from couler.backends.base import Target
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.features import Feature
-from couler.ir.locks import Mutex
-from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
-from couler.ir.policies import Foreach
+from couler.ir.policies import Foreach, Mutex
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
-from couler.ir.values import ItemRef, Literal, ParamRef
+from couler.ir.values import ItemRef, Literal, ManifestValue, ParamRef
 from couler.ir.workflow import (
     ContainerSet,
     Group,

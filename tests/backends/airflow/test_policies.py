@@ -13,10 +13,9 @@ from couler.backends.airflow.parameters import parameter
 from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import value_of
 from couler.backends.base import Target
-from couler.ir.locks import Mutex
-from couler.ir.policies import Backoff, Retry
+from couler.ir.policies import Backoff, Mutex, Retry
 from couler.ir.storage import ConfigKey
-from couler.ir.wire import ValueType
+from couler.ir.values import ValueType
 from couler.ir.workflow import ExitHandler, Parameter, Step
 from tests.corpus.build import flow, group, sh
 

@@ -9,8 +9,7 @@ from couler.backends.airflow.options import options
 from couler.backends.base import Target
 from couler.ir.conditions import Compare
 from couler.ir.defaults import resolve_defaults
-from couler.ir.values import Literal, ParamRef, StepRef, Text, Value
-from couler.ir.wire import ValueType
+from couler.ir.values import Literal, ParamRef, StepRef, Text, Value, ValueType
 from couler.ir.workflow import Container, Output, Parameter, Step, Workflow
 
 

@@ -38,8 +38,9 @@ from couler.ir.values import (
     StepRef,
     Template,
     Value,
+    ValueType,
+    encode,
 )
-from couler.ir.wire import ValueType, encode
 from couler.ir.workflow import Container, Output, Parameter, Step
 from tests.backends.airflow.test_runtime import JSON, RefusedError
 

@@ -17,7 +17,7 @@ from couler.ir.base import freeze_json
 from couler.ir.conditions import Operator
 from couler.ir.conditions import compare as compare_by_rule
 from couler.ir.evaluation.values import Single, as_type, pick, to_json, to_text
-from couler.ir.wire import ValueType, decode, encode
+from couler.ir.values import ValueType, decode, encode
 
 
 class RefusedError(Exception):

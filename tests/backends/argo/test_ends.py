@@ -11,7 +11,7 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.argo.output_checks import CHECK_TASK
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
-from couler.ir.wire import ValueType
+from couler.ir.values import ValueType
 from couler.ir.workflow import Workflow
 from tests.corpus.build import (
     compare,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.limits import check_runs
+from couler.backends.argo.footprint import check_runs
 from couler.backends.argo.parts import has_runs
 from couler.backends.argo.pod_logs import pod_name
 from couler.backends.argo.remote import ArgoRemote

@@ -9,17 +9,16 @@ import pytest
 
 from couler import stages
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.large import (
+from couler.backends.argo.processes import (
     json_bytes,
     way_of_arguments,
     way_of_manifest,
     words_bytes,
 )
 from couler.backends.base import Target
-from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
 from couler.ir.storage import EnvVar
-from couler.ir.values import Literal, StepRef, Template, Text
+from couler.ir.values import Literal, ManifestValue, StepRef, Template, Text
 from couler.ir.workflow import Container, ContainerSet, Input, Job, Output, Script, Step, Workflow
 from tests.support import argo_oracle
 from tests.support.mills import kubelet

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from couler.ir.defaults import resolve_defaults
-from couler.ir.wire import encode
+from couler.ir.values import encode
 from couler.ir.yaml_writer import dump
 from tests.backends.argo.absences import BEYOND, REFUSED
 from tests.backends.argo.test_corpus import compiled

@@ -12,7 +12,7 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.argo.own import response_condition
 from couler.backends.base import Target
 from couler.ir.conditions import Compare
-from couler.ir.metrics import Counter, Gauge, Histogram, MetricLabel
+from couler.ir.policies import Counter, Gauge, Histogram, MetricLabel
 from couler.ir.values import Field, Literal, OwnRef, Value
 from couler.ir.workflow import Hook, Step, Workflow
 from tests.corpus.build import flow, group, item, out, param, parameter, ref, sh

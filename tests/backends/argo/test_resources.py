@@ -11,8 +11,7 @@ import yaml
 import couler
 from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
-from couler.ir.manifests import ManifestValue
-from couler.ir.values import Literal
+from couler.ir.values import Literal, ManifestValue
 from couler.ir.workflow import Job, Step, Workflow
 from tests.support.mills import argo, kubelet
 

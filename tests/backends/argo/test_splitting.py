@@ -10,8 +10,13 @@ from pathlib import Path
 import pytest
 
 from couler import stages
-from couler.backends.argo.footprint import status_bytes
-from couler.backends.argo.limits import MAX_BYTES, MAX_PARAMETERS, MAX_TASKS, MAX_TEMPLATES
+from couler.backends.argo.footprint import (
+    MAX_BYTES,
+    MAX_PARAMETERS,
+    MAX_TASKS,
+    MAX_TEMPLATES,
+    status_bytes,
+)
 from couler.errors import InvalidWorkflowError
 from couler.ir.artifacts import FileRemoval, FileSettings, RunFileRemoval
 from couler.ir.base import freeze_json

@@ -14,7 +14,7 @@ from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.locks import Hold, Locks, hold_of
 from couler.errors import ConfigurationError, UnsupportedFeatureError
-from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore
+from couler.ir.policies import DatabaseSemaphore, Lock, Mutex, Semaphore
 from couler.ir.serialize import write_json
 from couler.ir.storage import ConfigKey
 from couler.ir.workflow import Workflow

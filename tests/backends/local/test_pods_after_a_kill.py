@@ -15,8 +15,8 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend, place
 from couler.errors import StateError
-from couler.ir.locks import Mutex
 from couler.ir.pods import PodContainer
+from couler.ir.policies import Mutex
 from couler.ir.serialize import write_json
 from couler.ir.workflow import Workflow
 from tests.corpus.build import SHELL_IMAGE, flow, sh

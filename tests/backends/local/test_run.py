@@ -18,7 +18,7 @@ from couler.errors import ConfigurationError, ParameterError
 from couler.ir.policies import Retry
 from couler.ir.serialize import write_json
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
-from couler.ir.wire import ValueType
+from couler.ir.values import ValueType
 from couler.ir.workflow import (
     Container,
     ExitHandler,

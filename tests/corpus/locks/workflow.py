@@ -1,6 +1,6 @@
 """Locks of steps and of the workflow: several mutexes, a semaphore whose size is an entry."""
 
-from couler.ir.locks import Mutex, Semaphore
+from couler.ir.policies import Mutex, Semaphore
 from couler.ir.storage import ConfigKey
 from tests.corpus.build import Expected, flow, item, sh
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from couler.errors import ConditionError
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or, evaluate
 from couler.ir.policies import Loop
-from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value
+from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, ValueType
 from couler.ir.verify import verify
 from couler.ir.verify.logic import Logic
-from couler.ir.wire import ValueType
 from couler.ir.workflow import Output, Parameter
 from tests.support.sample_flows import OVER_LIST, A, echo, flow
 from tests.support.verification import codes, only

@@ -8,8 +8,7 @@ import pytest
 
 from couler.ir.base import FrozenDict
 from couler.ir.conditions import And, Compare, Condition
-from couler.ir.metrics import Counter, Gauge, Histogram, Metric, MetricLabel
-from couler.ir.policies import Backoff, Retry
+from couler.ir.policies import Backoff, Counter, Gauge, Histogram, Metric, MetricLabel, Retry
 from couler.ir.storage import EnvVar
 from couler.ir.values import Field, ItemRef, Literal, OwnRef, ParamRef, StepRef, Template, Value
 from couler.ir.workflow import (

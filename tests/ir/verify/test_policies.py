@@ -7,9 +7,19 @@ import typing as t
 import pytest
 
 from couler.ir.base import FrozenDict
-from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
 from couler.ir.pods import Dns, PodContainer, PodSettings
-from couler.ir.policies import Backoff, Cache, Gpu, Placement, Resources, Retry, Toleration
+from couler.ir.policies import (
+    Backoff,
+    Cache,
+    DatabaseSemaphore,
+    Gpu,
+    Mutex,
+    Placement,
+    Resources,
+    Retry,
+    Semaphore,
+    Toleration,
+)
 from couler.ir.storage import (
     ClaimVolume,
     ConfigKey,

@@ -17,8 +17,8 @@ from couler.ir.values import (
     StepRef,
     Template,
     Value,
+    ValueType,
 )
-from couler.ir.wire import ValueType
 from couler.ir.workflow import Input, Output, Parameter, Schedule, Script, Step
 from tests.support.sample_flows import ITEM, OVER_LIST, A, echo, flow, group
 from tests.support.verification import codes, only

@@ -6,9 +6,8 @@ from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.conditions import And, Compare
 from couler.ir.features import Feature
-from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
-from couler.ir.values import Field, Literal, OwnRef, ParamRef, StepRef
+from couler.ir.values import Field, Literal, ManifestValue, OwnRef, ParamRef, StepRef
 from couler.ir.workflow import (
     Container,
     ContainerSet,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing as t
 
 from couler.ir.features import Feature
-from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
-from couler.ir.policies import Backoff, Cache, Part, Retry
+from couler.ir.policies import Backoff, Cache, DatabaseSemaphore, Mutex, Part, Retry, Semaphore
 from couler.ir.storage import ConfigKey
 from couler.ir.workflow import Workflow
 from tests.support.sample_flows import A, echo, flow, group, one_step

@@ -6,7 +6,6 @@ import typing as t
 
 from couler.ir.base import FrozenDict
 from couler.ir.features import Feature
-from couler.ir.metrics import Counter, Gauge, Histogram, MetricLabel
 from couler.ir.pods import (
     ContainerSettings,
     DisruptionBudget,
@@ -17,6 +16,7 @@ from couler.ir.pods import (
     RunLabel,
     RunSettings,
 )
+from couler.ir.policies import Counter, Gauge, Histogram, MetricLabel
 from couler.ir.values import Literal, OrElse, OwnRef, ParamRef
 from couler.ir.workflow import (
     ExitHandler,
