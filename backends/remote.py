@@ -20,7 +20,7 @@ from pydantic import Strict, StringConstraints, ValidationError
 from couler.backends.base import Artifact, Target
 from couler.config_files import Table, problems_of
 from couler.errors import ConfigurationError
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 
 Json: t.TypeAlias = t.Any

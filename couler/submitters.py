@@ -12,8 +12,8 @@ from couler import stages
 from couler.backends.base import RunOptions, RuntimeName, Target
 from couler.backends.remote import Connection, Scheduled, Scheduling
 from couler.ir.defaults import Storages
-from couler.ir.paths import StepPath
 from couler.ir.serialize import read_json
+from couler.ir.walk import StepPath
 
 if t.TYPE_CHECKING:
     from couler.dsl.workflow import Workflow

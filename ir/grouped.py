@@ -8,8 +8,7 @@ import typing as t
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from couler.ir.paths import StepPath, without_places
-from couler.ir.walk import steps_by_path
+from couler.ir.walk import StepPath, steps_by_path, without_places
 from couler.ir.workflow import Script, Step, Workflow
 
 GROUPED = "group"

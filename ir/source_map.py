@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from couler.ir.paths import PathPart, StepPath, without_places
+from couler.ir.walk import PathPart, StepPath, without_places
 
 _LISTED = 3
 """How many steps of the program a label names."""

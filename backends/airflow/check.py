@@ -32,11 +32,10 @@ from couler.backends.airflow.step_checks import check_sets, check_steps
 from couler.backends.airflow.versions import NEWEST
 from couler.ir.artifacts import ListFiles, is_in_repository
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import locks_of
 from couler.ir.storage import NewClaimVolume
 from couler.ir.values import MAX_WORD_BYTES, is_file
-from couler.ir.walk import steps_by_path
+from couler.ir.walk import HANDLER_PREFIX, steps_by_path
 from couler.ir.workflow import Container, Group, Job, Script, Step, Workflow
 
 

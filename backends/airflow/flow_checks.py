@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from couler.backends.airflow.jobs import belongs_to_run
 from couler.backends.airflow.places import Spot, axis, is_dynamic, item_count
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.values import MAX_ITEMS
+from couler.ir.walk import HANDLER_PREFIX
 from couler.ir.workflow import Group, Job, Step, Workflow
 
 NESTED_CODE = "CLR340"

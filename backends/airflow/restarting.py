@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from couler.backends.airflow.instances import Found, RunSteps, around
 from couler.backends.airflow.places import exit_groups
 from couler.backends.airflow.task_states import Instance, TaskTable
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 
 _OBJECTS = ("make-claims", "make-budget", "delete-claims", "delete-budget")

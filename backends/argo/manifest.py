@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from couler.backends.argo import files, pods
-from couler.backends.argo.dags import Scopes
+from couler.backends.argo.dags import Scopes, hooks
 from couler.backends.argo.leaves import Leaves, holes_of_metrics, merge
 from couler.backends.argo.lower import lower, steps_read_at_exit
 from couler.backends.argo.memoization import DEFAULT_MAPS, map_name
@@ -345,8 +345,6 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
         templates.append(limit_template(options.helper_image))
     own_hooks: Tree = {}
     if workflow.hooks:
-        from couler.backends.argo.dags import hooks
-
         own_hooks = hooks(workflow.hooks, "workflow.status", Renderer(view, {}, ""), leaves)
     owners = {**dict(scopes.owners()), **dict(leaves.owners())}
     return _Body(templates, depth, own_hooks, owners, tuple(scopes.runs))

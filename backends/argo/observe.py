@@ -29,10 +29,9 @@ from couler.backends.remote import (
 )
 from couler.errors import WireError
 from couler.ir.local_forms import leave_out_local_forms
-from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.status import State, refuse_start
 from couler.ir.values import decode, dump_json, is_file, thawed
-from couler.ir.walk import predecessors
+from couler.ir.walk import HANDLER_PREFIX, StepPath, predecessors
 from couler.ir.workflow import Group, Output, Step, Workflow
 
 _ITEM = re.compile(r"\((\d+):")

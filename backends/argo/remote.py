@@ -37,7 +37,7 @@ from couler.errors import (
 )
 from couler.ir.digest import run_digest
 from couler.ir.entered import check_entered
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Step, Workflow
 from couler.rest.client import RestError
 from couler.rest.latest import Latest

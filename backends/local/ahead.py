@@ -16,7 +16,7 @@ from couler.ir.evaluation.foresight import (
 )
 from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.values import View
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from couler.errors import ArtifactError
 from couler.ir.evaluation.places import covers
 from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import Outputs
-from couler.ir.paths import PathPart, StepPath
+from couler.ir.walk import PathPart, StepPath
 from couler.state.records import StepRecord
 
 

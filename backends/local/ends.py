@@ -20,9 +20,9 @@ from couler.ir.artifacts import ListFiles, Location
 from couler.ir.evaluation.instances import RUNS, bind_inputs
 from couler.ir.evaluation.values import Outputs, Stored, View, resolve_text
 from couler.ir.grouped import InnerEnd
-from couler.ir.paths import StepPath
 from couler.ir.status import State
 from couler.ir.storage import EnvVar
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Http, Output, Step
 
 

@@ -43,9 +43,9 @@ from couler.ir.evaluation.values import (
     holds,
 )
 from couler.ir.grouped import unbegun
-from couler.ir.paths import StepPath
 from couler.ir.policies import Foreach, Lock, Loop, locks_of
 from couler.ir.status import State
+from couler.ir.walk import StepPath
 from couler.ir.wording import counted
 
 Ended: t.TypeAlias = Callable[[End], None]

@@ -14,9 +14,9 @@ from couler.backends.local.ends import Bound
 from couler.backends.local.locations import Exchange
 from couler.backends.local.orphans import end_attempts
 from couler.backends.local.runtimes.base import Job, Runtime
-from couler.ir.paths import StepPath
 from couler.ir.pods import HostAlias, PodSettings
 from couler.ir.storage import EnvVar, Volume
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Step
 from couler.locations.secrets import Entries
 from couler.store import ObjectStore

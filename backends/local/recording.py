@@ -20,9 +20,9 @@ from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.stored import write_outputs
 from couler.ir.evaluation.values import Gathered, Stored, to_json
 from couler.ir.grouped import InnerEnd
-from couler.ir.paths import StepPath
 from couler.ir.status import State
 from couler.ir.values import dump_json, is_file
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Group, Script
 from couler.state.results import Event, EventKind, StepResult
 

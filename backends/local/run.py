@@ -51,9 +51,9 @@ from couler.ir.evaluation.places import find_places
 from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import RunFacts, View
-from couler.ir.paths import StepPath
 from couler.ir.serialize import write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from couler.locations.secrets import (
     secret_values,

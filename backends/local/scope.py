@@ -18,8 +18,8 @@ from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.outputs import outputs_of
 from couler.ir.evaluation.values import Outputs
 from couler.ir.graph import Graph
-from couler.ir.paths import StepPath
 from couler.ir.status import State, failed_leaves, refuse_start
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Step
 
 _STATED_S = 1e9

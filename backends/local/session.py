@@ -31,8 +31,8 @@ from couler.ir.evaluation.values import (
     View,
     resolve,
 )
-from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.values import StepRef, is_file
+from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.workflow import ExitHandler, Group, Output, Step, Workflow
 from couler.state.results import RunEnd, RunResult
 from couler.store import ObjectStore, parse_reference

@@ -11,10 +11,9 @@ from benchmarks.cache_simulation.known_lists import with_known_lists
 from couler.caching.graph import ArtifactGraph
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
-from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.quantity import parse_quantity
 from couler.ir.values import Field, ItemRef, ParamRef, StepRef, Text, children, is_file
-from couler.ir.walk import predecessors, read_values
+from couler.ir.walk import HANDLER_PREFIX, predecessors, read_values
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.durations import item_counts, known_seconds
 

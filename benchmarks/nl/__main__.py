@@ -21,10 +21,9 @@ from benchmarks.nl.report import Report, Score, report_of
 from benchmarks.nl.runner import BoxRunner, NoRunner
 from couler import box
 from couler.cli._app import GuardedCommand
-from couler.cli._stopping import heeding_requests_to_end
 from couler.cli.format import aligned
 from couler.cli.language_model import LlmFlags, found_settings, llm_options, opened_model
-from couler.cli.session import Session, pass_session, session_options
+from couler.cli.session import Session, heeding_requests_to_end, pass_session, session_options
 from couler.errors import ModelBudgetError
 from couler.llm.reading import FoundSettings
 

@@ -11,9 +11,8 @@ from couler.errors import RunNotFoundError, SerializationError
 from couler.ir.evaluation.foresight import is_foreseeable
 from couler.ir.evaluation.outputs import read_steps, shown_steps
 from couler.ir.graph import Graph
-from couler.ir.paths import StepPath, without_places
 from couler.ir.serialize import read_json
-from couler.ir.walk import Scope, references, scopes
+from couler.ir.walk import Scope, StepPath, references, scopes, without_places
 from couler.ir.workflow import Group, Step, Workflow
 from couler.state.database import Database
 from couler.state.ownership import shown_status

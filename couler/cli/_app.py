@@ -16,8 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import couler
-from couler.cli._stopping import RequestToEnd
-from couler.cli.session import Session, session_options
+from couler.cli.session import RequestToEnd, Session, session_options
 from couler.errors import CoulerError
 from couler.rest import listening
 

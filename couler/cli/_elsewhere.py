@@ -15,9 +15,8 @@ import click
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
 from couler.cli._progress import Tell, is_live, show_progress
-from couler.cli._stopping import heeding_requests_to_end
 from couler.cli.format import echo_json
-from couler.cli.session import Session
+from couler.cli.session import Session, heeding_requests_to_end
 from couler.errors import ConfigurationError, EngineError, RunBusyError, StateError
 from couler.ir.serialize import read_json
 from couler.stages import RunEvent, RunResult

@@ -13,9 +13,8 @@ import click
 
 from couler.cli._diagnostics import text_lines
 from couler.cli._generated_files import Destination, files_of
-from couler.cli._stopping import heeding_requests_to_end
 from couler.cli.language_model import LlmFlags, opened_model
-from couler.cli.session import Session
+from couler.cli.session import Session, heeding_requests_to_end
 from couler.errors import ConfigurationError, CoulerError, LanguageModelError
 from couler.hidden import clean, escaped
 from couler.stages import SCHEMA_VERSION, plan, show

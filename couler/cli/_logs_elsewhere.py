@@ -17,9 +17,8 @@ from couler.cli._prefixes import Prefixes, is_of
 from couler.cli.session import Session
 from couler.errors import CoulerError
 from couler.ir.grouped import lines_of
-from couler.ir.paths import StepPath, without_places
 from couler.ir.serialize import read_json
-from couler.ir.walk import steps_by_path
+from couler.ir.walk import StepPath, steps_by_path, without_places
 from couler.ir.workflow import Http, Suspend
 
 if t.TYPE_CHECKING:

@@ -13,8 +13,8 @@ from couler.cli._rows import COLOURS
 from couler.cli.format import aligned, echo_json
 from couler.cli.session import Session
 from couler.ir.evaluation.places import covers
-from couler.ir.paths import StepPath
 from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.walk import StepPath
 
 Verdict: t.TypeAlias = t.Literal["runs", "cached", "reused", "omitted", "skipped"]
 

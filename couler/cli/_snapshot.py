@@ -13,10 +13,10 @@ from couler.cli.format import time_text
 from couler.errors import ArtifactError, WireError
 from couler.ir.graph import Graph
 from couler.ir.grouped import GROUPED
-from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.serialize import read_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.values import decode, dump_json, is_file
+from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.workflow import Group, Step, Suspend, Workflow
 
 if t.TYPE_CHECKING:

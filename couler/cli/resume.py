@@ -16,9 +16,8 @@ from couler.cli.session import Session, pass_session, session_options
 from couler.errors import StateError, WireError
 from couler.ir.entered import entered_texts
 from couler.ir.evaluation.places import find_place, refuse_unknown
-from couler.ir.paths import StepPath, without_places
 from couler.ir.serialize import read_json
-from couler.ir.walk import steps_by_path
+from couler.ir.walk import StepPath, steps_by_path, without_places
 from couler.ir.workflow import Step
 from couler.state import (
     Database,

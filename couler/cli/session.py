@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
+import threading
 import typing as t
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -94,3 +97,29 @@ def session_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
 def _set_flag(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and param.name is not None:
         setattr(ctx.ensure_object(Session), param.name, True)
+
+
+class RequestToEnd(KeyboardInterrupt):  # it is as little an error as its base
+    """The process was told to end."""
+
+
+@contextmanager
+def heeding_requests_to_end() -> Iterator[None]:
+    """Raise `RequestToEnd` where the process is told to end; a second request ends it at once."""
+    is_free = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    )
+    if not is_free:
+        yield
+        return
+
+    def hear(_number: int, _frame: object) -> t.NoReturn:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise RequestToEnd
+
+    signal.signal(signal.SIGTERM, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -9,7 +9,7 @@ from couler.control import marks
 from couler.control.connecting import connect, recorded_connection
 from couler.control.following import refresh, remote_run
 from couler.errors import ConfigurationError, LostRunError, RefusedError
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home

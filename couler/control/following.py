@@ -18,8 +18,8 @@ from couler.control.failing import failed_by_themselves
 from couler.control.recording import Recorded, Recorder
 from couler.control.submission import as_place
 from couler.errors import ConfigurationError, EngineError, LostRunError, RunBusyError
-from couler.ir.paths import StepPath
 from couler.ir.serialize import read_json
+from couler.ir.walk import StepPath
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home

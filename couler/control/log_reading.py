@@ -11,7 +11,7 @@ from couler.control.attempts import engines_number
 from couler.control.connecting import connect, recorded_connection
 from couler.control.following import remote_run
 from couler.errors import EngineError, LostRunError
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.records import RunRecord

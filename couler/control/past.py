@@ -33,9 +33,9 @@ from couler.ir.evaluation.values import (
     from_json,
 )
 from couler.ir.graph import Graph
-from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.policies import Foreach
 from couler.ir.storage import Volume
+from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath
 from couler.state.records import StepRecord
 
 WELL: t.Final = ("succeeded", "cached")

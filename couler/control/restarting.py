@@ -36,10 +36,10 @@ from couler.ir.evaluation.replay import Finding, PlannedStep, plan_replay
 from couler.ir.evaluation.unknown import UnknownValueError
 from couler.ir.evaluation.values import RunFacts, View
 from couler.ir.parameters import parameter_texts
-from couler.ir.paths import HANDLER_PREFIX, StepPath, without_places
 from couler.ir.serialize import read_json, write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.status import State
+from couler.ir.walk import HANDLER_PREFIX, StepPath, without_places
 from couler.ir.workflow import Workflow
 from couler.state import runs
 from couler.state.database import Database

@@ -12,9 +12,9 @@ from couler.budget.courses import cached_places
 from couler.caching.asking import ask_credit
 from couler.caching.later_runs import Course, LaterRuns, Lookups
 from couler.caching.policy import CachePolicy
-from couler.ir.paths import StepPath, without_places
 from couler.ir.serialize import read_json
 from couler.ir.values import is_file
+from couler.ir.walk import StepPath, without_places
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.history import End, list_ends

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from couler.dsl._context import ProgramError
 from couler.dsl._prelude import Directory, File
-from couler.dsl.drafts import Draft, Returns
 from couler.dsl.located import NAMELESS, located_output
 from couler.dsl.locations import LocatedFile
-from couler.dsl.scope import free_among
+from couler.dsl.scope import Draft, Returns, free_among
 from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_wire
 from couler.ir.values import ValueType
 from couler.ir.workflow import STDOUT, Output

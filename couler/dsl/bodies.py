@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._context import entered_scope
 from couler.dsl._nodes import make_container
-from couler.dsl.drafts import Draft
 from couler.dsl.handles import OutputHandle, ProcessHandle, StepHandle, Value
-from couler.dsl.scope import Scope, new_group
+from couler.dsl.scope import Draft, Scope, new_group
 from couler.dsl.types import TypeSpec, list_of
 from couler.ir import values as ir
 from couler.ir.artifacts import ListFiles, Location, LogSettings, map_texts

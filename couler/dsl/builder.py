@@ -25,8 +25,8 @@ from couler.ir.storage import EmptyVolume, Volume
 from couler.ir.workflow import Output, Parameter
 
 if t.TYPE_CHECKING:
-    from couler.dsl.drafts import Draft
     from couler.dsl.locations import LocatedFile
+    from couler.dsl.scope import Draft
     from couler.dsl.secrets import Secret
     from couler.dsl.workflow import Workflow
 

@@ -10,11 +10,11 @@ from couler.dsl import objects, units
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import attempt, checked_mapping, name_step
 from couler.dsl.conditions import Condition, as_test
-from couler.dsl.drafts import Draft, Returns
 from couler.dsl.environment import env_of, text_of
 from couler.dsl.handles import StepHandle, Value, as_value, literal
 from couler.dsl.options import step_fields
 from couler.dsl.processes import PRINTS
+from couler.dsl.scope import Draft, Returns
 from couler.dsl.step_options import TaskOptions
 from couler.dsl.types import STR, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
 from couler.ir.workflow import Http, Output, Suspend

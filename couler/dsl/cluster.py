@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from couler.dsl import pods
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import attempt, checked_mapping, name_step
-from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import ProcessHandle, Value, literal
 from couler.dsl.objects import Duration
 from couler.dsl.options import read_containers
 from couler.dsl.processes import PRINTS, finish
-from couler.dsl.scope import Scope, free_among, make_input
+from couler.dsl.scope import Draft, Returns, Scope, free_among, make_input
 from couler.dsl.step_options import StepOptions
 from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
 from couler.dsl.units import parse_duration

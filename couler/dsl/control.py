@@ -12,7 +12,6 @@ from couler.dsl._context import ProgramError, current, entered_scope
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import name_step
 from couler.dsl.conditions import Condition, as_test
-from couler.dsl.drafts import Draft
 from couler.dsl.handles import (
     Defaulted,
     Expression,
@@ -24,7 +23,7 @@ from couler.dsl.handles import (
     spec_of_argument,
 )
 from couler.dsl.options import step_fields
-from couler.dsl.scope import Scope, new_group
+from couler.dsl.scope import Draft, Scope, new_group
 from couler.dsl.step_options import StepOptions
 from couler.dsl.types import JSON, STR
 from couler.ir import values

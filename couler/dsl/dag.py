@@ -10,9 +10,8 @@ from couler.dsl._context import ProgramError
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import shown
 from couler.dsl.depends import DependsError, parse_depends
-from couler.dsl.drafts import Draft
 from couler.dsl.handles import OutputHandle
-from couler.dsl.scope import Scope
+from couler.dsl.scope import Draft, Scope
 
 R = t.TypeVar("R")
 

@@ -10,7 +10,7 @@ from couler.dsl._context import ProgramError, current
 from couler.dsl.handles import OutputHandle
 
 if t.TYPE_CHECKING:
-    from couler.dsl.drafts import Draft, Outcome
+    from couler.dsl.scope import Draft, Outcome
 
 
 class Ending:

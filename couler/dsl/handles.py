@@ -14,8 +14,7 @@ from couler.ir.workflow import Suspend
 
 if t.TYPE_CHECKING:
     from couler.dsl.conditions import Condition
-    from couler.dsl.drafts import Draft
-    from couler.dsl.scope import Scope
+    from couler.dsl.scope import Draft, Scope
     from couler.ir.conditions import Operator
 
 _SCALARS = (str, int, bool)

@@ -20,11 +20,11 @@ from couler.dsl.checks import (
     shown,
 )
 from couler.dsl.control import text
-from couler.dsl.drafts import Draft, Returns
 from couler.dsl.environment import text_of
 from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.options import step_fields
 from couler.dsl.processes import PRINTS, finish, make_script
+from couler.dsl.scope import Draft, Returns
 from couler.dsl.shipping import default_image, makes_steps
 from couler.dsl.step_options import PodOptions
 from couler.dsl.types import is_json, spec_of_wire

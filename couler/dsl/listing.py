@@ -7,11 +7,11 @@ import typing as t
 from couler.dsl import objects
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import OptionError, attempt, name_step
-from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import StepHandle
 from couler.dsl.located import location_of
 from couler.dsl.locations import LocatedFile
 from couler.dsl.options import step_fields
+from couler.dsl.scope import Draft, Returns
 from couler.dsl.types import STR, list_of
 from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.workflow import STDOUT, Output

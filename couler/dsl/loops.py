@@ -13,7 +13,6 @@ from couler.dsl.bodies import is_inside, lift, only_step, open_body, outside
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_count, shown
 from couler.dsl.conditions import Condition, as_test
-from couler.dsl.drafts import Draft
 from couler.dsl.handles import (
     Expression,
     OutputHandle,
@@ -23,6 +22,7 @@ from couler.dsl.handles import (
     spec_of_argument,
 )
 from couler.dsl.iteration import body_name
+from couler.dsl.scope import Draft
 from couler.ir import values
 from couler.ir.policies import Loop
 

@@ -9,8 +9,8 @@ from couler.dsl._context import ProgramError
 from couler.dsl._nodes import make_container
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import check_packages, checked_text, checked_texts, name_step
-from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import ProcessHandle
+from couler.dsl.scope import Draft, Returns
 from couler.dsl.types import PRINTED
 from couler.dsl.words import add_arguments, add_files, command_of, with_arguments, words_of
 from couler.ir.workflow import STDOUT, Script

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from couler.dsl.drafts import Returns
+from couler.dsl.scope import Returns
 from couler.dsl.shipping import METHOD, is_method
 from couler.dsl.types import (
     UNKNOWN,

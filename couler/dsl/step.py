@@ -11,11 +11,11 @@ from types import MethodType
 from couler.dsl._context import ProgramError, caller_frame, current
 from couler.dsl.arguments import holds_value, make_inputs
 from couler.dsl.checks import check_packages, checked_text, checked_texts, shown
-from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.located import keep_outputs
 from couler.dsl.locations import LocatedFile
 from couler.dsl.options import step_fields
+from couler.dsl.scope import Draft
 from couler.dsl.shipping import ShippingError, default_image, is_method, typed_script
 from couler.dsl.signature import Signature, read_signature
 from couler.dsl.step_options import StepOptions

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from couler.dsl.builder import Builder
 from couler.dsl.checks import shown
-from couler.dsl.drafts import Draft
 from couler.dsl.handles import OutputHandle, Value, literal
-from couler.dsl.scope import free_among
+from couler.dsl.scope import Draft, free_among
 from couler.ir.workflow import Input
 
 if t.TYPE_CHECKING:

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from couler.ir.artifacts import ListFiles, location_texts
 from couler.ir.conditions import operands
-from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import AnyOf
 from couler.ir.ranges import known_items
 from couler.ir.values import Literal, StepRef, walk
-from couler.ir.walk import explicit_dependencies, predecessors
+from couler.ir.walk import HANDLER_PREFIX, explicit_dependencies, predecessors
 from couler.ir.wording import counted
 from couler.ir.workflow import (
     Container,

@@ -5,7 +5,7 @@ from importlib import import_module as _import_module
 
 if _t.TYPE_CHECKING:
     from couler.stages.artifacts import compile, judge, show
-    from couler.stages.checks import Override, diagnose
+    from couler.stages.checks import AnyWorkflow, Override, ProgramWorkflow, diagnose
     from couler.stages.plan_page import picture_plan
     from couler.stages.planning import SCHEMA_VERSION, Plan, plan
     from couler.stages.running import (
@@ -20,7 +20,6 @@ if _t.TYPE_CHECKING:
     )
     from couler.stages.scheduling import schedule
     from couler.stages.submitting import prepare_restart, submit, submit_again
-    from couler.stages.workflows import AnyWorkflow, ProgramWorkflow
 
 __all__ = [
     "SCHEMA_VERSION",

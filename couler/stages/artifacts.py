@@ -20,9 +20,8 @@ from couler.backends.base import (
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic
 from couler.optimizers.base import Machines, Pass
-from couler.stages.checks import check_engine
+from couler.stages.checks import AnyWorkflow, as_ir, check_engine
 from couler.stages.planning import Plan, plan
-from couler.stages.workflows import AnyWorkflow, as_ir
 
 if t.TYPE_CHECKING:
     from couler.cluster.model import Cluster

@@ -85,7 +85,7 @@ def earlier_runs(database: Database, home: Home) -> EarlierRuns:
 
 def _timings(database: Database) -> list[Timed]:
     """Return how long what steps compute took, of those that say what that is."""
-    from couler.ir.paths import StepPath, without_places
+    from couler.ir.walk import StepPath, without_places
     from couler.state.history import list_tries, workflows_of
 
     tries = list_tries(database, runs_at_most=_RUNS, latest=_LATEST, at_most=_MOST)
@@ -129,7 +129,7 @@ def _computing(text: str) -> dict[str, Timed]:
 
 def _by_place(database: Database, instances: Sequence[Instance]) -> dict[str, list[Instance]]:
     """Sort instances by where their steps are, in the program and in what passes made of it."""
-    from couler.ir.paths import StepPath, without_places
+    from couler.ir.walk import StepPath, without_places
     from couler.state.source_maps import source_map_of
 
     maps = {run_id: source_map_of(database, run_id) for run_id in {one.run_id for one in instances}}

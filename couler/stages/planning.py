@@ -16,14 +16,15 @@ from couler.ir.workflow import Workflow
 from couler.optimizers.base import Kept, Machines, Pass
 from couler.optimizers.pipeline import Callback, PassLog, Size, measure
 from couler.stages.checks import (
+    AnyWorkflow,
     Override,
+    as_ir,
     check_engine,
     find_overrides,
     refuse_errors,
     verify_everywhere,
 )
 from couler.stages.rewriting import Origins, parts_are_barriers, prepare, rewrite
-from couler.stages.workflows import AnyWorkflow, as_ir
 
 if t.TYPE_CHECKING:
     from couler.cluster.model import Cluster

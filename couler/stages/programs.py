@@ -23,8 +23,7 @@ from couler.errors import CoulerError, DefinitionError, NoWorkflowError, Several
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
-from couler.stages.checks import sort_diagnostics
-from couler.stages.workflows import AnyWorkflow, as_ir, secrets_of
+from couler.stages.checks import AnyWorkflow, as_ir, secrets_of, sort_diagnostics
 
 if t.TYPE_CHECKING:
     from couler.dsl.workflow import Workflow as ProgramWorkflow

@@ -12,11 +12,11 @@ from couler.backends.base import RunOptions, Target
 from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
 from couler.ir.defaults import Storages
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Machines, Pass
+from couler.stages.checks import AnyWorkflow, secrets_of
 from couler.stages.planning import Plan, plan
-from couler.stages.workflows import AnyWorkflow, secrets_of
 
 if t.TYPE_CHECKING:
     from couler.ir.source_map import SourceMap

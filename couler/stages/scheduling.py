@@ -13,9 +13,9 @@ from couler.ir.parameters import parameter_texts, with_values
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Machines, Pass
 from couler.stages.artifacts import compile
+from couler.stages.checks import AnyWorkflow, as_ir
 from couler.stages.planning import plan
 from couler.stages.submitting import put_secrets
-from couler.stages.workflows import AnyWorkflow, as_ir
 
 
 @dataclass(frozen=True)

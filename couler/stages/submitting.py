@@ -14,9 +14,9 @@ from couler.ir.serialize import read_json
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Machines, Pass
 from couler.stages.artifacts import compile
+from couler.stages.checks import AnyWorkflow, secrets_of
 from couler.stages.history import EarlierRuns, earlier_runs
 from couler.stages.planning import plan
-from couler.stages.workflows import AnyWorkflow, secrets_of
 
 # A program that only compiles loads no database: what needs one is imported where it is called.
 if t.TYPE_CHECKING:

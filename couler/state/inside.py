@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from couler.ir.grouped import GROUPED, InnerEnd, Report, read_report, unbegun
-from couler.ir.paths import StepPath, without_places
-from couler.ir.walk import steps_by_path
+from couler.ir.walk import StepPath, steps_by_path, without_places
 from couler.ir.workflow import Workflow
 from couler.state.records import StepRecord
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from couler.ir.paths import StepPath
 from couler.ir.source_map import NO_CHANGE, HasStatus, SourceMap
+from couler.ir.walk import StepPath
 from couler.state.records import StepStatus
 
 RunEnd: t.TypeAlias = t.Literal["succeeded", "failed", "cancelled"]

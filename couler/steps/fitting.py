@@ -10,11 +10,10 @@ from importlib.resources import files
 from couler.dsl._nodes import make_plain_input
 from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import checked_text, checked_texts, name_step
-from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import ProcessHandle, Value, literal
 from couler.dsl.objects import Duration
 from couler.dsl.processes import finish
-from couler.dsl.scope import Scope, make_input
+from couler.dsl.scope import Draft, Returns, Scope, make_input
 from couler.dsl.shipping import default_image
 from couler.dsl.types import DICT, FILE, FLOAT, is_json
 from couler.ir.workflow import Input, Output, Script

@@ -10,8 +10,8 @@ from importlib.metadata import EntryPoint
 
 from couler.dsl._nodes import UNKNOWN_VALUE
 from couler.dsl.builder import Builder, current_scope
-from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import Expression, StepHandle
+from couler.dsl.scope import Draft, Returns
 from couler.dsl.types import UNKNOWN, TypeSpec
 from couler.errors import ConfigurationError
 from couler.ir import values

@@ -10,9 +10,8 @@ from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.outputs import outputs_of
 from couler.ir.evaluation.values import Outputs, View
 from couler.ir.graph import Graph
-from couler.ir.paths import StepPath
 from couler.ir.status import State, refuse_start
-from couler.ir.walk import references
+from couler.ir.walk import StepPath, references
 from couler.ir.workflow import Group, Step
 
 Found = t.TypeVar("Found", bound="Known")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from couler.errors import MissingOutputError
 from couler.ir.evaluation.outputs import default_outputs
 from couler.ir.evaluation.values import Outputs, Stored, View, bind_input
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Group, Output, Step
 
 RUNS = sys.maxsize

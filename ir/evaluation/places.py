@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from couler.errors import StepNotFoundError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.evaluation.instances import Instance
-from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath, without_places
 from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath, without_places
 from couler.ir.workflow import Group, Step, Workflow
 
 

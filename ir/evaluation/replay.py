@@ -21,9 +21,9 @@ from couler.ir.evaluation.unknown import (
 )
 from couler.ir.evaluation.values import VALUE_ERRORS, Outputs, View, holds
 from couler.ir.graph import Graph
-from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.policies import Foreach, Loop
 from couler.ir.status import State, refuse_start
+from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.wording import counted
 
 Verdict: t.TypeAlias = t.Literal["reused", "cached", "runs", "skipped", "omitted"]

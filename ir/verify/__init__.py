@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.local_forms import as_process
-from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import Counter, Gauge, Histogram, Metric, Part, Resources
 from couler.ir.values import Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
 from couler.ir.verify.actions import (
@@ -21,14 +20,15 @@ from couler.ir.verify.actions import (
 )
 from couler.ir.verify.files import check_files, check_optional_reads, check_scope_outputs
 from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
-from couler.ir.verify.limits import MAX_DEPTH, check_words
 from couler.ir.verify.names import (
+    MAX_DEPTH,
     check_handler_name,
     check_label_name,
     check_step_names,
     check_value_names,
+    check_words,
 )
-from couler.ir.verify.scope import Order, Report, ScopeView
+from couler.ir.verify.scope import FILE_TYPES, Kind, Order, Report, ScopeView
 from couler.ir.verify.settings import (
     POLICIES,
     check_default_values,
@@ -37,9 +37,8 @@ from couler.ir.verify.settings import (
     check_settings,
     check_step_loop,
 )
-from couler.ir.verify.types import FILE_TYPES, Kind
 from couler.ir.verify.values import Reader
-from couler.ir.walk import HOOKS, predecessors, step_values
+from couler.ir.walk import HANDLER_PREFIX, HOOKS, predecessors, step_values
 from couler.ir.workflow import ContainerSet, Group, Hook, Job, Step, Suspend, Workflow
 
 _Part: t.TypeAlias = tuple[t.Literal["run", "group", "step"], str]

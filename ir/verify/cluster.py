@@ -6,8 +6,7 @@ import re
 
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.verify.kubernetes import check_object_name
-from couler.ir.verify.scope import ScopeView
-from couler.ir.verify.types import has_main
+from couler.ir.verify.scope import ScopeView, has_main
 from couler.ir.workflow import (
     MAIN,
     STDOUT,

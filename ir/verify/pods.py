@@ -29,8 +29,7 @@ from couler.ir.verify.kubernetes import (
     check_placement,
     is_subdomain,
 )
-from couler.ir.verify.limits import SURELY_SHORT, check_word
-from couler.ir.verify.names import Add, check_label_name
+from couler.ir.verify.names import SURELY_SHORT, Add, check_label_name, check_word
 from couler.ir.verify.objects import check_lifecycle, check_object, check_patch, check_probe
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.scope import ScopeView

@@ -28,10 +28,14 @@ from couler.ir.verify.kubernetes import (
     check_labels,
     check_placement,
 )
-from couler.ir.verify.limits import MAX_ROUNDS
-from couler.ir.verify.names import Add, check_label_name, check_value_names, check_workflow_name
-from couler.ir.verify.scope import Order, Report, ScopeView
-from couler.ir.verify.types import ANY, Kind, common_kind, literal_kind
+from couler.ir.verify.names import (
+    MAX_ROUNDS,
+    Add,
+    check_label_name,
+    check_value_names,
+    check_workflow_name,
+)
+from couler.ir.verify.scope import ANY, Kind, Order, Report, ScopeView, common_kind, literal_kind
 from couler.ir.verify.values import Reader, show
 from couler.ir.workflow import Defaults, Group, Http, Parameter, Schedule, Step, Suspend, Workflow
 

@@ -25,14 +25,15 @@ from couler.ir.values import (
     Value,
     children,
 )
-from couler.ir.verify.limits import check_literal
-from couler.ir.verify.scope import Reason, ScopeView
-from couler.ir.verify.types import (
+from couler.ir.verify.names import check_literal
+from couler.ir.verify.scope import (
     ANY,
     FILE_TYPES,
     LIST,
     TEXT,
     Kind,
+    Reason,
+    ScopeView,
     common_kind,
     is_readable,
     literal_kind,

@@ -22,7 +22,7 @@ from couler.ir.values import (
     is_file,
     walk,
 )
-from couler.ir.verify.types import TEXT, Kind, output_kinds
+from couler.ir.verify.scope import TEXT, Kind, output_kinds
 from couler.ir.walk import own_values
 from couler.ir.workflow import WORK_DIR, Container, Input, Output, Script, Step
 

@@ -11,7 +11,7 @@ from couler.errors import EngineOptionError
 from couler.ir.evaluation.outputs import read_in_scope
 from couler.ir.graph import Graph
 from couler.ir.rewrite import map_scopes
-from couler.ir.verify.types import Kind
+from couler.ir.verify.scope import Kind
 from couler.ir.walk import HOOKS, Scope, ScopeKey, all_steps, scopes, told_apart
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext

@@ -8,8 +8,7 @@ import statistics
 from collections.abc import Collection, Mapping, Sequence
 
 from couler.cluster.model import Cluster
-from couler.ir.paths import HANDLER_PREFIX
-from couler.ir.walk import ScopeKey, scopes
+from couler.ir.walk import HANDLER_PREFIX, ScopeKey, scopes
 from couler.ir.wording import few_text, power_text
 from couler.ir.workflow import Group, Workflow
 from couler.optimizers.base import PassContext

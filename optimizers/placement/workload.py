@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from couler.cluster.model import Cluster, ClusterNode
-from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import Profile, Toleration
-from couler.ir.walk import HOOKS, all_steps
+from couler.ir.walk import HANDLER_PREFIX, HOOKS, all_steps
 from couler.ir.workflow import Container, Job, Script, Step, Workflow
 from couler.optimizers.durations import known_seconds
 from couler.optimizers.placement.flattening import MOST_COPIES, FlatStep, Join, Level, Link, flatten

@@ -9,8 +9,7 @@ import pytest
 
 from couler.backends.airflow import AirflowBackend
 from couler.ir.grouped import GROUPED, REPORT, read_report
-from couler.ir.paths import StepPath
-from couler.ir.walk import steps_by_path
+from couler.ir.walk import StepPath, steps_by_path
 from couler.ir.workflow import Workflow
 from couler.stages.checks import check_engine
 from tests.backends.airflow.absences import REFUSED

@@ -12,8 +12,8 @@ from rich.console import Console
 from couler.cli._again import Again
 from couler.cli._options import PassFlags
 from couler.cli._progress import Board
-from couler.ir.paths import StepPath
 from couler.ir.policies import Profile
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Output, Step, Suspend, Workflow
 
 

@@ -20,8 +20,8 @@ from couler.backends.remote import (
 )
 from couler.control import connecting
 from couler.control.submission import Order
-from couler.ir.paths import StepPath
 from couler.ir.serialize import write_json
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Parameter, Step, Workflow
 from couler.state.database import Database, open_database
 from couler.state.home import Home

@@ -24,7 +24,7 @@ from couler.control.results import result_of
 from couler.control.submission import submit
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError, RunBusyError
 from couler.failures import MAX_RETRIES, GiveUp, Wait
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home

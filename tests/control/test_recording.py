@@ -13,7 +13,7 @@ import pytest
 from couler.backends.remote import Observation, Observed, ObservedAttempt, RunState, StepState
 from couler.control.attempts import UNTOLD
 from couler.control.recording import Recorded, Recorder
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.stages import RunEvent
 from couler.state import (
     AttemptRecord,

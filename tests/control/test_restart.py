@@ -11,9 +11,9 @@ import pytest
 
 from couler.control.restarting import Past, RestartPlan, plan_restart
 from couler.errors import StateError
-from couler.ir.paths import StepPath
 from couler.ir.storage import ConfigKey
 from couler.ir.values import ManifestValue
+from couler.ir.walk import StepPath
 from couler.ir.workflow import ExitHandler, Job, Parameter, Step, Workflow
 from couler.state.records import StepRecord, StepStatus
 from tests.corpus.build import (

@@ -11,11 +11,10 @@ from pydantic import ValidationError
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.paths import PathPart, StepPath
 from couler.ir.policies import Resources, Retry, SourceRef
 from couler.ir.storage import EnvVar
 from couler.ir.values import Field, FirstOf, Literal, OrElse, ParamRef, RoundRef, Template, walk
-from couler.ir.walk import all_steps, read_values, scopes, step_values
+from couler.ir.walk import PathPart, StepPath, all_steps, read_values, scopes, step_values
 from couler.ir.workflow import Container, Defaults, ExitHandler, Workflow
 from tests.support.feature_samples import FEATURE_SAMPLES
 from tests.support.sample_flows import A, echo, flow, group

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from couler.errors import StepNotFoundError
 from couler.ir.evaluation.places import find_place, find_places, refuse_unknown
-from couler.ir.paths import PathPart, StepPath
 from couler.ir.source_map import NO_CHANGE, SourceMap, carry
+from couler.ir.walk import PathPart, StepPath
 from tests.corpus.build import flow, group, sh
 
 MAP = SourceMap(

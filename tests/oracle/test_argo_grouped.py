@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.ir.paths import HANDLER_PREFIX, StepPath, without_places
-from couler.ir.walk import steps_by_path
+from couler.ir.walk import HANDLER_PREFIX, StepPath, steps_by_path, without_places
 from couler.ir.workflow import Workflow
 from tests.backends.argo.absences import REFUSED
 from tests.corpus import Case

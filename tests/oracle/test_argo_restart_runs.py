@@ -16,8 +16,8 @@ from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.remote import RemoteRun
 from couler.errors import RefusedError
 from couler.ir.artifacts import FileSettings, RunFileRemoval
-from couler.ir.paths import StepPath
 from couler.ir.policies import Part
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Output, Step, Workflow
 from tests.corpus.build import flow, given, on_completion, out, param, parameter, ref
 from tests.fakes.kubernetes.store import WORKFLOW_TEMPLATES, WORKFLOWS

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from couler.rest import listening
+from couler.rest import listening, say
 from couler.rest.client import RestClient, RestError
 from couler.rest.patience import Patience, Waits
 from tests.rest.faulty_server import Answer, FaultyServer, cut, says
@@ -59,7 +59,5 @@ def test_a_wait_that_is_too_long_is_none() -> None:
 
 
 def test_without_a_listener_it_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    from couler.rest import say
-
     say("argo is away")
     assert caplog.record_tuples == [("couler.rest", logging.WARNING, "argo is away")]

@@ -32,8 +32,8 @@ from couler.backends.base import Target
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.base import FrozenDict, Node
 from couler.ir.workflow import Schedule
+from couler.stages.checks import as_ir
 from couler.stages.programs import load_program
-from couler.stages.workflows import as_ir
 from tests.corpus import cases
 from tests.support import argo_api
 from tests.support.argo_samples import ARGO_SAMPLES, ArgoSample

@@ -18,7 +18,7 @@ from couler.backends.argo.remote import ArgoRemote
 from couler.backends.base import Target
 from couler.backends.remote import RemoteRun, Restart, Submission
 from couler.ir.defaults import resolve_defaults
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import ExitHandler, Output, Step, Suspend, Workflow
 from couler.rest.client import RestClient
 from tests.corpus.build import flow, item, out, ref, sh

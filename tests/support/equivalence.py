@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from couler.ir.evaluation.instances import Instance
 from couler.ir.grouped import GROUPED
-from couler.ir.paths import HANDLER_PREFIX, StepPath
-from couler.ir.walk import steps_by_path
+from couler.ir.walk import HANDLER_PREFIX, StepPath, steps_by_path
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.pipeline import PassLog
 from tests.support.dry_runs import Outcome

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from couler.ir.paths import StepPath
 from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.walk import StepPath
 from couler.state import Database, Journal, begin_session, create_run
 from couler.state.records import StepStatus
 from tests.state.samples import IR, NOON, RUN, STEP

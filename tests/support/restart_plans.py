@@ -12,8 +12,8 @@ from couler.control.restarting import Past, RestartPlan
 from couler.ir.evaluation.places import around
 from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.graph import Graph
-from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.serialize import read_json
+from couler.ir.walk import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import Group, Step, Workflow
 from couler.state.database import open_database
 from couler.state.home import Home

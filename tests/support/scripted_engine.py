@@ -32,8 +32,8 @@ from couler.config_files import Table
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.features import Feature
-from couler.ir.paths import StepPath
 from couler.ir.serialize import write_json
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from couler.rest.credentials import Credential
 

@@ -14,7 +14,7 @@ from couler.backends.airflow.observing import Asked, Memory
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.backends.remote import RemoteRun
 from couler.errors import RefusedError
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from tests.backends.airflow.elsewhere import connected, the_run
 from tests.corpus.build import flow, sh

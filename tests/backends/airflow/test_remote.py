@@ -13,7 +13,7 @@ from couler.backends.remote import (
 )
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
 from couler.ir.digest import run_digest
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Schedule
 from tests.backends.airflow.elsewhere import (
     ALL,

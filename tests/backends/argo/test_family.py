@@ -17,8 +17,8 @@ from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.backends.remote import Connection, RemoteRun, Submission
 from couler.ir.artifacts import FileSettings, RunFileRemoval
 from couler.ir.defaults import resolve_defaults
-from couler.ir.paths import StepPath
 from couler.ir.policies import Part
+from couler.ir.walk import StepPath
 from couler.ir.workflow import ExitHandler, Output, Schedule, Step, Workflow
 from tests.corpus.build import flow, ref, sh
 from tests.fakes.argo.server import ArgoServer

@@ -10,7 +10,7 @@ import pytest
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.remote import RemoteRun
 from couler.errors import EngineError
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from tests.corpus.build import flow, sh
 

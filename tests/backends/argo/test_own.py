@@ -14,7 +14,7 @@ from couler.backends.base import Target
 from couler.ir.conditions import Compare
 from couler.ir.policies import Counter, Gauge, Histogram, MetricLabel
 from couler.ir.values import Field, Literal, OwnRef, Value
-from couler.ir.workflow import Hook, Step, Workflow
+from couler.ir.workflow import ContainerSet, Hook, Job, Output, Plugin, Step, Workflow
 from tests.corpus.build import flow, group, item, out, param, parameter, ref, sh
 from tests.support import argo_oracle, argo_schema
 from tests.support.sample_flows import own_fact as own
@@ -155,7 +155,6 @@ def test_argo_runs_hooks_and_takes_metrics(tmp_path: Path) -> None:
 
 def test_texts_that_argo_would_read_are_refused() -> None:
     from couler.ir.base import FrozenDict
-    from couler.ir.workflow import Job, Plugin
 
     label = MetricLabel(name="a", value="{{workflow.name}}")
     labelled = counter(Literal(value=1), labels=(label,))
@@ -178,7 +177,6 @@ def test_argo_runs_a_container_set(tmp_path: Path) -> None:
     if reason := argo_oracle.available():
         pytest.skip(reason)
     from couler.ir.pods import PodContainer
-    from couler.ir.workflow import ContainerSet, Output
     from tests.corpus.build import given
 
     def box(name: str, script: str, *args: Value, **fields: t.Any) -> PodContainer:

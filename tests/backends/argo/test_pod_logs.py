@@ -14,7 +14,7 @@ from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.status_nodes import Node
 from couler.backends.remote import RemoteRun
 from couler.errors import EngineError
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Http, Step
 from couler.rest.client import RestError
 from tests.corpus.build import flow, sh

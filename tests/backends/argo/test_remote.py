@@ -12,8 +12,8 @@ from couler.backends.argo.remote import ArgoRemote
 from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.backends.remote import KeepsSecrets, Remote, RemoteRun, Submission
 from couler.errors import EngineError, LostRunError, RefusedError, WireError
-from couler.ir.paths import StepPath
 from couler.ir.policies import SourceRef
+from couler.ir.walk import StepPath
 from couler.ir.workflow import ExitHandler, Schedule, Step, Suspend, Workflow
 from couler.rest.client import RestError
 from couler.rest.patience import Patience

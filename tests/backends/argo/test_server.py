@@ -18,7 +18,7 @@ from couler.backends.base import Target
 from couler.backends.remote import Connection, Observation, RemoteRun, Restart
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
 from couler.ir.defaults import resolve_defaults
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Schedule, Workflow
 from tests.corpus.build import flow, sh
 from tests.fakes.argo.faults import Fault

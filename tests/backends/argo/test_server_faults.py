@@ -10,7 +10,7 @@ from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.server_api import ServerApi
 from couler.backends.remote import RemoteRun
 from couler.errors import EngineError
-from couler.ir.paths import StepPath
+from couler.ir.walk import StepPath
 from couler.rest.client import RestClient
 from couler.rest.credentials import Credential
 from couler.rest.patience import Patience

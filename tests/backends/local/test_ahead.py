@@ -11,8 +11,8 @@ from couler.ir.evaluation.foresight import Foresight, Progress
 from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.values import RunFacts, Single, View
 from couler.ir.graph import Graph
-from couler.ir.paths import StepPath
 from couler.ir.policies import Cache
+from couler.ir.walk import StepPath
 from tests.corpus.build import given, ref, sh
 
 STEPS = (

@@ -12,9 +12,9 @@ from couler.ir.evaluation.foresight import Foresight, Progress
 from couler.ir.evaluation.instances import RUNS, Instance
 from couler.ir.evaluation.values import Outputs, RunFacts, Single, View
 from couler.ir.graph import Graph
-from couler.ir.paths import StepPath
 from couler.ir.policies import Cache
 from couler.ir.values import StepRef
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Input, Output, Step
 
 How: t.TypeAlias = t.Literal["kept", "remembered", "unknown"]
