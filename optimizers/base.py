@@ -15,7 +15,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Placement, Profile
 from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
-from couler.options import default_of
+from couler.plugins import default_of
 
 if t.TYPE_CHECKING:
     from couler.cluster.model import Cluster

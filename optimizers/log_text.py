@@ -12,7 +12,7 @@ from couler.ir.workflow import Workflow
 from couler.optimizers.diff import Added, Change, Changed, Moved, Removed, path_of
 from couler.optimizers.estimate import Estimate, Figure, Prices, StepTimes, estimate
 from couler.optimizers.pipeline import PassRecord, Size, measure
-from couler.options.types import is_size_name, plain_text
+from couler.plugin_options import is_size_name, plain_text
 
 COLUMNS = ("", "took", "steps", "edges", "bytes", "critical path", "peak memory", "cost")
 """Heads of the table; the first column names the pass."""

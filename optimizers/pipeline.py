@@ -28,12 +28,12 @@ from couler.optimizers.base import (
     fits_engine,
     options_of,
 )
-from couler.options import PluginFactory, PluginKind
+from couler.plugins import PluginFactory, PluginKind
 
 if t.TYPE_CHECKING:
     from couler.optimizers.diff import Change
     from couler.optimizers.estimate import Figure, StepTimes
-    from couler.options.types import Option
+    from couler.plugin_options import Option
 
 _DEFAULT_PASSES: tuple[str, ...] = ("split",)
 """Names of passes of Couler's own, in order."""
@@ -306,7 +306,7 @@ def select_passes(
 ) -> tuple[Pass, ...]:
     """Return the passes of a pipeline, changed as asked."""
     passes = list(_of_pipeline(pipeline, named or {}))
-    from couler.options.text import parse_plugin
+    from couler.plugin_options import parse_plugin
 
     added = [parse_plugin(_PASSES.what, text) for text in add]
     names = [one.name for one in added]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from couler.caching.policy import CachePolicy
-from couler.options import PluginKind
+from couler.plugins import PluginKind
 
 DEFAULT_POLICY = "next-use"
 """The name of the policy that decides where none is chosen."""

@@ -18,7 +18,7 @@ from couler.cli.format import aligned, echo_json
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
 from couler.optimizers.pipeline import default_names, load_pass_class, pass_names
-from couler.options.types import Option, plain_text
+from couler.plugin_options import Option, plain_text
 from couler.plugins import distribution_of
 from couler.stages import SCHEMA_VERSION
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from couler.optimizers.placement.strategy import PlacementStrategy
-from couler.options import PluginKind
+from couler.plugins import PluginKind
 
 STRATEGIES: PluginKind[PlacementStrategy] = PluginKind(
     "couler.placement_strategies",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from couler.errors import EngineOptionError
 from couler.optimizers.pipeline import read_pass
-from couler.options.text import parse_plugin
+from couler.plugin_options import parse_plugin
 
 
 def read(options: str) -> t.Any:
