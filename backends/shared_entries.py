@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import typing as t
 from collections.abc import Collection, Mapping
@@ -78,11 +77,3 @@ class KeepsEntries(t.Protocol):
     def entries(self, connection: Connection, environment: Mapping[str, str]) -> SharedEntries:
         """Return where they are; nothing is asked yet. The errors are those of `connect`."""
         ...
-
-
-def repository_mark(url: str | None, chosen: str = "") -> str | None:
-    """Return what tells one repository of files from others, in an entry; None if nothing does."""
-    if url is None and not chosen:
-        return None
-    place = "" if url is None else url.removeprefix("file://").rstrip("/")
-    return hashlib.sha256(f"{place}\n{chosen}".encode()).hexdigest()[:16]

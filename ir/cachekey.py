@@ -132,3 +132,11 @@ def cache_key(digest: str, texts: Iterable[str]) -> str:
 def text_digest(text: str) -> str:
     """Return the digest of one text of a key, in hexadecimal: SHA-256 of its UTF-8."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def repository_mark(url: str | None, chosen: str = "") -> str | None:
+    """Return what tells one repository of files from others, in an entry; None if nothing does."""
+    if url is None and not chosen:
+        return None
+    place = "" if url is None else url.removeprefix("file://").rstrip("/")
+    return hashlib.sha256(f"{place}\n{chosen}".encode()).hexdigest()[:16]

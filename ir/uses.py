@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from couler.ir.artifacts import ListFiles, location_references
+from couler.ir.defaults import local_form
 from couler.ir.features import Feature
-from couler.ir.local_forms import local_form
 from couler.ir.pods import PodOptions
 from couler.ir.policies import (
     AnyOf,

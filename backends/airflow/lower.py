@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from couler.ir.local_forms import leave_out_local_forms
+from couler.ir.defaults import leave_out_local_forms
 from couler.ir.pods import PodContainer
 from couler.ir.workflow import MAIN, Container, ContainerSet, Group, Step, Workflow
 

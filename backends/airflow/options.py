@@ -11,7 +11,7 @@ from couler.errors import EngineOptionError
 from couler.ir.artifacts import Location, is_in_repository
 from couler.ir.defaults import read_storage
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.verify.kubernetes import image_problem, is_qualified, is_subdomain
+from couler.ir.verify.names import image_problem, is_qualified, is_subdomain
 
 _IMAGES = ("helper_image", "io_image")
 _NEVER_EMPTY = (*_IMAGES, "files_claim", "files_store", "gpu_type_label")

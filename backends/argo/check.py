@@ -34,9 +34,9 @@ from couler.backends.argo.processes import (
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.tags import Place, foreign_tags, has_tag
 from couler.ir.artifacts import ListFiles, Zip, is_in_repository
+from couler.ir.defaults import leave_out_local_forms
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.kubernetes_pods import needs_dollars
-from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.pods import PodContainer
 from couler.ir.values import ParamRef, StepRef, Template, Text, dump_json, is_file, walk
 from couler.ir.walk import predecessors, read_values, scopes, steps_by_path

@@ -32,10 +32,10 @@ from couler.backends.argo.runs import (
 from couler.backends.argo.scope import ScopeView, wire_text
 from couler.backends.argo.tags import Tagged, json_literal, tag, variable
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
-from couler.backends.shared_entries import repository_mark
 from couler.errors import EngineOptionError
+from couler.ir.cachekey import repository_mark
+from couler.ir.defaults import leave_out_local_forms
 from couler.ir.kubernetes_pods import claim_template, volume
-from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import (

@@ -28,7 +28,7 @@ from couler.backends.remote import (
     StepState,
 )
 from couler.errors import WireError
-from couler.ir.local_forms import leave_out_local_forms
+from couler.ir.defaults import leave_out_local_forms
 from couler.ir.status import State, refuse_start
 from couler.ir.values import decode, dump_json, is_file, thawed
 from couler.ir.walk import HANDLER_PREFIX, StepPath, predecessors

@@ -27,9 +27,8 @@ from couler.errors import (
     RunNotFoundError,
     UnsupportedFeatureError,
 )
-from couler.ir.defaults import resolve_defaults
+from couler.ir.defaults import local_form, resolve_defaults, use_local_forms
 from couler.ir.diagnostics import Diagnostic, did_you_mean
-from couler.ir.local_forms import local_form, use_local_forms
 from couler.ir.serialize import read_json, write_json, write_yaml
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.walk import steps_by_path

@@ -10,7 +10,7 @@ from pydantic import model_validator
 from couler.cluster import values
 from couler.cluster.model import BANDWIDTH_BYTES_PER_S, PODS
 from couler.config_files import Table
-from couler.ir.verify.kubernetes import is_subdomain
+from couler.ir.verify.names import is_subdomain
 
 Json: t.TypeAlias = t.Any
 

@@ -13,7 +13,7 @@ from couler.cluster.model import Effect as EffectName
 from couler.config_files import shown
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.quantity import parse_quantity
-from couler.ir.verify.kubernetes import is_qualified, is_subdomain
+from couler.ir.verify.names import is_qualified, is_subdomain
 
 MOST = 100_000
 """The most nodes of a pool, and GPUs of a node: beyond it a number is a slip of the keyboard."""

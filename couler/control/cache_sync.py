@@ -10,11 +10,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from couler.backends.shared_entries import CacheEntry, SharedEntries, repository_mark
+from couler.backends.shared_entries import CacheEntry, SharedEntries
 from couler.caching.policy import CachePolicy
 from couler.control.shared_outlook import NOTHING_KNOWN, SharedOutlook
 from couler.control.sync_choice import Measured, Removal, choose, divide, held_bytes
 from couler.errors import EngineError, FilesLeftError
+from couler.ir.cachekey import repository_mark
 from couler.ir.wording import counted
 from couler.store.run_files import told_places
 

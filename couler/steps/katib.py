@@ -11,7 +11,7 @@ from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.jobs import as_text
 from couler.dsl.objects import Duration
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.verify.kubernetes import check_labels
+from couler.ir.verify.names import check_labels
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC
 from couler.steps.pods import (

@@ -30,7 +30,8 @@ from couler.ir.verify.environment import (
     check_variable_names,
     check_volume,
 )
-from couler.ir.verify.kubernetes import (
+from couler.ir.verify.names import (
+    Add,
     check_annotations,
     check_labels,
     check_object_name,
@@ -38,7 +39,6 @@ from couler.ir.verify.kubernetes import (
     command_problem,
     image_problem,
 )
-from couler.ir.verify.names import Add
 from couler.ir.verify.quantities import check_resources
 from couler.steps.commands import CommandError, command_words, unexpanded
 

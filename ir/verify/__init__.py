@@ -7,8 +7,8 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
+from couler.ir.defaults import as_process
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.local_forms import as_process
 from couler.ir.policies import Counter, Gauge, Histogram, Metric, Part, Resources
 from couler.ir.values import Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
 from couler.ir.verify.actions import (

@@ -11,8 +11,13 @@ from couler.ir.diagnostics import did_you_mean
 from couler.ir.storage import EnvVar
 from couler.ir.values import Path, is_file, is_hole, matches, place_text
 from couler.ir.verify.flow import check_typed
-from couler.ir.verify.kubernetes import command_problem, image_problem
-from couler.ir.verify.names import SURELY_SHORT, check_script, check_word
+from couler.ir.verify.names import (
+    SURELY_SHORT,
+    check_script,
+    check_word,
+    command_problem,
+    image_problem,
+)
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.workflow import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.verify.kubernetes import check_object_name
+from couler.ir.verify.names import check_object_name
 from couler.ir.verify.scope import ScopeView, has_main
 from couler.ir.workflow import (
     MAIN,

@@ -28,8 +28,14 @@ from couler.ir.storage import (
     SourceVolume,
     Volume,
 )
-from couler.ir.verify.kubernetes import check_object_name, is_subdomain
-from couler.ir.verify.names import SURELY_SHORT, Add, check_label_name, check_word
+from couler.ir.verify.names import (
+    SURELY_SHORT,
+    Add,
+    check_label_name,
+    check_object_name,
+    check_word,
+    is_subdomain,
+)
 from couler.ir.verify.objects import check_object, fields_of
 from couler.ir.verify.quantities import check_quantity
 from couler.ir.verify.scope import ScopeView

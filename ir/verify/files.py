@@ -21,8 +21,7 @@ from couler.ir.artifacts import (
     storage_field,
 )
 from couler.ir.values import ItemRef, StepRef, Text, Value, is_file, walk
-from couler.ir.verify.kubernetes import check_annotations, check_labels, check_object_name
-from couler.ir.verify.names import Add
+from couler.ir.verify.names import Add, check_annotations, check_labels, check_object_name
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.walk import step_values

@@ -20,16 +20,19 @@ from couler.ir.pods import (
 from couler.ir.storage import ClaimVolume, EphemeralVolume, NewClaimVolume, SourceVolume
 from couler.ir.values import StepRef, walk
 from couler.ir.verify.environment import check_container_environment, check_mounts
-from couler.ir.verify.kubernetes import (
+from couler.ir.verify.names import (
+    SURELY_SHORT,
+    Add,
     check_address,
     check_annotations,
     check_dns,
+    check_label_name,
     check_labels,
     check_object_name,
     check_placement,
+    check_word,
     is_subdomain,
 )
-from couler.ir.verify.names import SURELY_SHORT, Add, check_label_name, check_word
 from couler.ir.verify.objects import check_lifecycle, check_object, check_patch, check_probe
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.scope import ScopeView

@@ -7,8 +7,7 @@ from decimal import Decimal
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.policies import Resources
 from couler.ir.quantity import parse_quantity
-from couler.ir.verify.kubernetes import is_qualified
-from couler.ir.verify.names import Add
+from couler.ir.verify.names import Add, is_qualified
 
 _MILLI = Decimal("0.001")
 _PLAIN_NAMES = ("cpu", "memory", "disk", "gpu", "hugepages-2Mi", "hugepages-1Gi")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from couler.ir.verify.kubernetes import is_qualified
+from couler.ir.verify.names import is_qualified
 
 _TOKEN = re.compile(r"==|!=|[<>]=|[=<>!(),]|[^\s=<>!(),]+")
 _VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")

@@ -23,15 +23,13 @@ from couler.ir.policies import (
 from couler.ir.storage import ConfigKey
 from couler.ir.values import MAX_VALUE_BYTES, Literal, Range, encode, matches
 from couler.ir.verify.files import check_file_settings
-from couler.ir.verify.kubernetes import (
-    check_annotations,
-    check_labels,
-    check_placement,
-)
 from couler.ir.verify.names import (
     MAX_ROUNDS,
     Add,
+    check_annotations,
     check_label_name,
+    check_labels,
+    check_placement,
     check_value_names,
     check_workflow_name,
 )

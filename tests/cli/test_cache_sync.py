@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.shared_entries import repository_mark
 from couler.cli import _cache_sync
 from couler.control.cache_sync import SyncReport
 from couler.errors import FilesLeftError
+from couler.ir.cachekey import repository_mark
 from couler.store.run_files import RunFiles
 from tests.cli.conftest import GREET
 from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS, Json

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo.memo_entries import MemoEntries, locations_in
-from couler.backends.shared_entries import CacheEntry, CacheView, repository_mark
+from couler.backends.shared_entries import CacheEntry, CacheView
 from couler.control.cache_sync import SyncReport
 from couler.errors import ConfigurationError, EngineError, FilesLeftError
+from couler.ir.cachekey import repository_mark
 from couler.store.run_files import RunFiles
 from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS
 from tests.support.argo_cluster import NAMESPACE

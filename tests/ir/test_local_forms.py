@@ -6,8 +6,7 @@ import typing as t
 
 import pytest
 
-from couler.ir.defaults import resolve_defaults
-from couler.ir.local_forms import leave_out_local_forms, use_local_forms
+from couler.ir.defaults import leave_out_local_forms, resolve_defaults, use_local_forms
 from couler.ir.policies import Resources, Retry
 from couler.ir.storage import EnvVar
 from couler.ir.values import StepRef

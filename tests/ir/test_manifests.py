@@ -7,7 +7,7 @@ import typing as t
 import pytest
 
 from couler.ir.cachekey import definition_digest
-from couler.ir.local_forms import use_local_forms
+from couler.ir.defaults import use_local_forms
 from couler.ir.serialize import read_json, write_json
 from couler.ir.values import ItemRef, Literal, ManifestValue, StepRef, Value, filled, split
 from couler.ir.walk import predecessors

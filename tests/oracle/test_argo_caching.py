@@ -12,13 +12,13 @@ import pytest
 from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
 from couler.backends.remote import Connection
-from couler.backends.shared_entries import repository_mark
 from couler.caching.policies.simple import LeastRecentlyUsed
 from couler.control.cache_sync import sync_entries
 from couler.control.restarting import Changes, prepare, restart
 from couler.control.submission import Order, submit
 from couler.control.watching import Watch, watch
 from couler.failures import MAX_RETRIES
+from couler.ir.cachekey import repository_mark
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Cache, Part
 from couler.ir.workflow import ExitHandler, Step, Workflow

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from couler.backends.argo.memo_entries import MemoEntries
-from couler.backends.shared_entries import repository_mark
 from couler.caching.policies.simple import LeastRecentlyUsed
 from couler.caching.policy import CachePolicy
 from couler.control.cache_sync import SyncReport, sync_entries
+from couler.ir.cachekey import repository_mark
 from couler.store.run_files import RunFiles
 from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS
 from tests.support.argo_cluster import NAMESPACE, EmulatedCluster
