@@ -22,12 +22,12 @@ from benchmarks.cache_simulation.wfformat import is_wfformat, read_wfformat
 from couler import stages
 from couler.caching.graph import ArtifactGraph
 from couler.caching.registry import policy_names, read_policy
-from couler.cli._app import GuardedCommand
-from couler.cli._budget import PolicyType, SizeType
-from couler.cli._running import param_option, parse_params
-from couler.cli._runs import FORMATS, format_option
+from couler.cli import GuardedCommand
+from couler.cli.budget import PolicyType, SizeType
 from couler.cli.format import aligned, bytes_text, seconds_text
 from couler.cli.load import FileType, Source, load
+from couler.cli.running import param_option, parse_params
+from couler.cli.runs import FORMATS, format_option
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ParameterError
 from couler.ir.parameters import parameter_texts, unknown_parameter, with_values

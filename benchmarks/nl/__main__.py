@@ -20,7 +20,7 @@ from benchmarks.nl.records import Header, Records, Sample
 from benchmarks.nl.report import Report, Score, report_of
 from benchmarks.nl.runner import BoxRunner, NoRunner
 from couler import box
-from couler.cli._app import GuardedCommand
+from couler.cli import GuardedCommand
 from couler.cli.format import aligned
 from couler.cli.language_model import LlmFlags, found_settings, llm_options, opened_model
 from couler.cli.session import Session, heeding_requests_to_end, pass_session, session_options

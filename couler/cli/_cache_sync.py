@@ -10,11 +10,11 @@ import click
 from couler.backends import get_backend
 from couler.backends.remote import Connection, RemoteBackend
 from couler.backends.shared_entries import KeepsEntries
-from couler.cli._budget import PolicyType, SizeType, choose_policy
 from couler.cli._duration import DurationType
-from couler.cli._runs import FORMATS, format_option, open_existing
 from couler.cli._targets import NamedTarget, choose_target, connect_to, read_target
+from couler.cli.budget import PolicyType, SizeType, choose_policy
 from couler.cli.format import aligned, bytes_text, echo_json, time_text
+from couler.cli.runs import FORMATS, format_option, open_existing
 from couler.cli.session import Session, pass_session, session_options
 from couler.control.cache_sync import GRACE, SyncReport, sync_entries
 from couler.errors import (

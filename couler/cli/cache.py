@@ -12,10 +12,10 @@ from couler.budget.cleaning import Cleaned, Held, clean_cache, measure_held
 from couler.budget.courses import Latest, latest_course
 from couler.budget.judging import Budget, Judge
 from couler.cli import _cache_sync
-from couler.cli._budget import AskedBudget, budget_options
 from couler.cli._duration import DurationType
-from couler.cli._runs import FORMATS, format_option, open_home
+from couler.cli.budget import AskedBudget, budget_options
 from couler.cli.format import aligned, bytes_text, echo_json, minute_text, seconds_text, time_text
+from couler.cli.runs import FORMATS, format_option, open_home
 from couler.cli.session import Session, pass_session, session_options
 from couler.ir.wording import counted
 from couler.stages import SCHEMA_VERSION

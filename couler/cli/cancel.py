@@ -9,8 +9,8 @@ import click
 from couler import stages
 from couler.backends.base import RunOptions
 from couler.cli._again import Again
-from couler.cli._running import home_flag
-from couler.cli._runs import home_option, open_home, run_argument
+from couler.cli.running import home_flag
+from couler.cli.runs import home_option, open_home, run_argument
 from couler.cli.session import Session, pass_session, session_options
 from couler.state import Database, Home, RunRecord, find_run
 

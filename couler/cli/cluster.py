@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from couler.cli._options import engine_option, find_cluster_file, target_option
-from couler.cli._runs import FORMATS, format_option, history_of, home_option
 from couler.cli.format import aligned, echo_json
+from couler.cli.runs import FORMATS, format_option, history_of, home_option
 from couler.cli.session import Session, pass_session, session_options
 from couler.cluster.kubernetes_nodes import GROUP_LABEL, read_live_nodes
 from couler.cluster.reading import CLUSTER_FILE, read_cluster_file

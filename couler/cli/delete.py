@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from couler.cli._elsewhere import ask
-from couler.cli._runs import RunType, folder_of, home_option, open_home
+from couler.cli.runs import RunType, folder_of, home_option, open_home
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import LostRunError, RunBusyError, StateError
 from couler.state import Database, Home, RunRecord, delete_run, find_run, own_run, shown_status

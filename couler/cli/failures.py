@@ -8,8 +8,8 @@ from itertools import groupby
 
 import click
 
-from couler.cli._runs import FORMATS, format_option
 from couler.cli.format import aligned, echo_json
+from couler.cli.runs import FORMATS, format_option
 from couler.cli.session import Session, pass_session, session_options
 from couler.failures import PATTERNS, Pattern, explain, passing_pattern, recognise
 from couler.failures.explain import retry_sentence

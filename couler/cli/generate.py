@@ -11,9 +11,9 @@ from click.core import ParameterSource
 from couler.backends.base import Target
 from couler.cli._checking_program import check_file
 from couler.cli._options import EngineType, TargetType
-from couler.cli._runs import FORMATS, format_option
 from couler.cli._targets import choose_target, connect_to
 from couler.cli.language_model import LlmFlags, llm_options
+from couler.cli.runs import FORMATS, format_option
 from couler.cli.session import Session, pass_session, session_options
 
 _OF_PROGRAMS = frozenset(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from couler.cli._runs import find_home
+from couler.cli.runs import find_home
 from couler.cli.session import Session
 
 if t.TYPE_CHECKING:

@@ -12,8 +12,8 @@ import click
 from couler.cli._elsewhere import ask, target_name
 from couler.cli._options import EngineType
 from couler.cli._rows import COLOURS
-from couler.cli._runs import FORMATS, format_option, home_option, open_home
 from couler.cli.format import aligned, echo_json, minute_text, seconds_text, time_text
+from couler.cli.runs import FORMATS, format_option, home_option, open_home
 from couler.cli.session import Session, pass_session, session_options
 from couler.state import Database, RunRecord, RunStatus, ShownStatus, list_runs, shown_status
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from couler.cli._runs import FORMATS, format_option, home_option
 from couler.cli.format import aligned, echo_json
 from couler.cli.language_model import (
     LlmFlags,
@@ -18,6 +17,7 @@ from couler.cli.language_model import (
     log_folder,
     opened_model,
 )
+from couler.cli.runs import FORMATS, format_option, home_option
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
 from couler.hidden import escaped

@@ -12,7 +12,7 @@ import click
 
 from couler.cli._logs_elsewhere import LEFT_OUT, show_logs, told_nothing
 from couler.cli._prefixes import Prefixes, is_of
-from couler.cli._runs import home_option, open_home, run_argument
+from couler.cli.runs import home_option, open_home, run_argument
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import StateError, StepNotFoundError
 from couler.ir.evaluation.places import find_place, refuse_unknown

@@ -13,8 +13,8 @@ from itertools import groupby
 import click
 
 from couler.cli._options import PassType
-from couler.cli._runs import FORMATS, format_option
 from couler.cli.format import aligned, echo_json
+from couler.cli.runs import FORMATS, format_option
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
 from couler.optimizers.pipeline import default_names, load_pass_class, pass_names

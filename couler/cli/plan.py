@@ -27,8 +27,8 @@ from couler.cli._options import (
     storage_option,
     target_option,
 )
-from couler.cli._runs import history_of, home_option
 from couler.cli.load import Source, load
+from couler.cli.runs import history_of, home_option
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import ConfigurationError
 from couler.ir.serialize import write_json

@@ -9,9 +9,9 @@ import click
 
 from couler.cli._elsewhere import ask
 from couler.cli._prefixes import is_of
-from couler.cli._running import parse_params
-from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._snapshot import take_snapshot
+from couler.cli.running import parse_params
+from couler.cli.runs import home_option, open_home, run_argument
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import StateError, WireError
 from couler.ir.entered import entered_texts

@@ -27,9 +27,9 @@ from couler.cli._options import (
 )
 from couler.cli._planned import say_if_not_run, say_what_runs, show_plan
 from couler.cli._progress import Tell
-from couler.cli._running import home_flag, param_option, parse_params, run_options
-from couler.cli._runs import FORMATS, history_of, open_home, run_argument
 from couler.cli.load import FileType, Source, load
+from couler.cli.running import home_flag, param_option, parse_params, run_options
+from couler.cli.runs import FORMATS, history_of, open_home, run_argument
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import RunBusyError
 from couler.ir.serialize import read_json

@@ -23,9 +23,9 @@ from couler.cli._options import (
 )
 from couler.cli._planned import say_what_runs
 from couler.cli._progress import Tell
-from couler.cli._running import home_flag, param_option, parse_params, run_options
-from couler.cli._runs import FORMATS, history_of, open_home
 from couler.cli.load import Source, load
+from couler.cli.running import home_flag, param_option, parse_params, run_options
+from couler.cli.runs import FORMATS, history_of, open_home
 from couler.cli.session import Session, pass_session, session_options
 from couler.stages.running import RUNNER
 

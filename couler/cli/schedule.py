@@ -26,11 +26,11 @@ from couler.cli._options import (
     storage_option,
     target_option,
 )
-from couler.cli._running import param_option, parse_params
-from couler.cli._runs import FORMATS, format_option
 from couler.cli._targets import connect_to
 from couler.cli.format import aligned, echo_json, minute_text, time_text
 from couler.cli.load import Source, load
+from couler.cli.running import param_option, parse_params
+from couler.cli.runs import FORMATS, format_option
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import InvalidWorkflowError
 

@@ -15,10 +15,10 @@ import click
 from couler.cli._again import Again
 from couler.cli._elsewhere import ask, follow_shown, target_name
 from couler.cli._rows import COLOURS, LEGEND, Row, live_table, mark_of
-from couler.cli._running import home_flag
-from couler.cli._runs import FORMATS, format_option, home_option, open_home, run_argument
 from couler.cli._snapshot import ACTIVE, Snapshot, StepView, depth_of, take_snapshot, utc_now
 from couler.cli.format import aligned, bytes_text, echo_json, seconds_text
+from couler.cli.running import home_flag
+from couler.cli.runs import FORMATS, format_option, home_option, open_home, run_argument
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import CoulerError
 from couler.state import Database, Home, RunRecord, find_run

@@ -26,10 +26,10 @@ from couler.cli._options import (
     storage_option,
     target_option,
 )
-from couler.cli._running import home_flag, param_option, parse_params
-from couler.cli._runs import FORMATS, home_option, open_home
 from couler.cli._targets import connect_to
 from couler.cli.load import Source, load
+from couler.cli.running import home_flag, param_option, parse_params
+from couler.cli.runs import FORMATS, home_option, open_home
 from couler.cli.session import Session, pass_session, session_options
 
 

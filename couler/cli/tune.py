@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from couler.cli._runs import FORMATS, chosen_home, format_option, home_option
 from couler.cli.format import aligned
 from couler.cli.language_model import LlmFlags, llm_options, opened_model
+from couler.cli.runs import FORMATS, chosen_home, format_option, home_option
 from couler.cli.session import Session, heeding_requests_to_end, pass_session, session_options
 from couler.errors import ConfigurationError, CoulerError, LanguageModelError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from couler.cli._app import GuardedCommand
+from couler.cli import GuardedCommand
 from couler.errors import ConfigurationError
 from tests.fakes.llm.server import Exchange, ScriptedServer
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from couler.backends.base import RUNTIMES, RunOptions, RuntimeName
-from couler.cli._budget import BUDGET_OPTIONS, SizeType, choose_policy, choose_size
-from couler.cli._runs import chosen_home, home_option
+from couler.cli.budget import BUDGET_OPTIONS, SizeType, choose_policy, choose_size
+from couler.cli.runs import chosen_home, home_option
 from couler.cli.session import Session
 from couler.ir.quantity import parse_quantity
 
