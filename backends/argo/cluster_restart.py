@@ -21,7 +21,7 @@ from couler.backends.argo.settling import (
     whole_wait_s,
 )
 from couler.backends.argo.status_nodes import read_nodes
-from couler.backends.argo.workflow_api import COMPLETED_LABEL
+from couler.backends.argo.workflow_api import COMPLETED_LABEL, list_all
 from couler.backends.remote import Json, UnbegunInterrupt
 from couler.errors import RefusedError
 from couler.rest import say
@@ -277,19 +277,8 @@ class OwnedObjects:
 
     def _found(self, selector: str) -> Iterator[tuple[str, Json]]:
         """Yield those that are there, with their names."""
-        params: dict[str, str | int | bool] = {"labelSelector": selector, "limit": 500}
-        while True:
-            answer = self._client.call(
-                "GET", self._path, params=params, absent=self._absent, expect=_NAMES
-            )
-            if answer is None:
-                return
-            for one in answer.get("items") or ():
-                yield one["metadata"]["name"], one
-            more = answer["metadata"].get("continue")
-            if not more:
-                return
-            params["continue"] = more
+        for one in list_all(self._client, self._path, selector, expect=_NAMES, absent=self._absent):
+            yield one["metadata"]["name"], one
 
 
 class OwnedPods(OwnedObjects):

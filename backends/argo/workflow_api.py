@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from couler.backends.remote import Json
 from couler.errors import LostRunError
@@ -173,16 +173,19 @@ def list_all(
     expect: Shape,
     prefix: str = "",
     fields: str | None = None,
+    absent: Collection[int] = (),
 ) -> list[Json]:
     """Return all objects of a path, or those of them that have labels, page by page.
 
-    The names of the parameters begin with the prefix.
+    The names of the parameters begin with the prefix. An answer of an absent status ends it.
     """
     found: list[Json] = []
     params = given_params(fields=fields, **{f"{prefix}labelSelector": selector})
     params[f"{prefix}limit"] = 100
     while True:
-        answer = client.call("GET", path, params=params, expect=expect)
+        answer = client.call("GET", path, params=params, absent=absent, expect=expect)
+        if answer is None:
+            return found
         found += answer.get("items") or ()
         more = answer["metadata"].get("continue")
         if not more:
