@@ -49,11 +49,11 @@ __all__ = [
 
 _MODULES = {
     "SCHEMA_VERSION": "planning",
-    "AnyWorkflow": "workflows",
+    "AnyWorkflow": "checks",
     "Override": "checks",
     "Plan": "planning",
     "PlannedStep": "running",
-    "ProgramWorkflow": "workflows",
+    "ProgramWorkflow": "checks",
     "RunEvent": "running",
     "RunResult": "running",
     "cancel": "running",

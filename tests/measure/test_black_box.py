@@ -12,8 +12,8 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 DIGESTS = {
-    "corpus/*/workflow.py": "14725a82ff5df246",
-    "corpus/build.py": "32a3d856ccb1db5a",
+    "corpus/*/workflow.py": "69775546448a37d7",
+    "corpus/build.py": "8f84ce42f80e5267",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
     "golden/argo/*": "9ccb14547a446b81",
