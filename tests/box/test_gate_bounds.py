@@ -57,6 +57,7 @@ HARD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HARD)
 def test_no_program_keeps_the_gate_for_long(name: str) -> None:
     """Each of these programs would last longer than the timeout of a test, or never end."""

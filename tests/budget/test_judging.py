@@ -159,6 +159,7 @@ def test_an_unknown_policy_is_refused() -> None:
         Budget.choose("belady")
 
 
+@pytest.mark.slow
 def test_a_decision_among_ten_thousand_entries(
     database: Database, measure: Callable[[str, str], None]
 ) -> None:

@@ -181,6 +181,7 @@ def test_table_on_a_terminal(write: Callable, folder: Path) -> None:
     assert "started    fine" not in shown
 
 
+@pytest.mark.slow
 def test_table_keeps_to_the_height_of_the_terminal(write: Callable, folder: Path) -> None:
     steps = [
         {"name": f"s{number}", "action": {"kind": "container", "image": "b", "command": ["true"]}}

@@ -234,6 +234,7 @@ def test_logs_are_followed_to_the_end(couler: Callable, write: Callable, start: 
     assert run.wait() == 0
 
 
+@pytest.mark.slow
 def test_status_lives_on_a_terminal(couler: Callable, write: Callable, start: Callable) -> None:
     start("run", write("asking.yaml", ASKING), until="waiting: couler resume")
     leader, follower = pty.openpty()

@@ -153,6 +153,7 @@ def double(n: int) -> int:
     return n * 2
 
 
+@pytest.mark.slow
 def test_a_program_of_typed_steps_runs_to_its_end() -> None:
     with couler.Workflow("live", dataset="digits") as wf:
         data = split(wf.params.dataset)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 
+import pytest
+
 from benchmarks.nl.aspects import aspects_for
 from benchmarks.nl.comparison import differences
 from benchmarks.nl.items import Item, read_benchmark
@@ -291,6 +293,7 @@ def test_changes_of_meaning_are_seen():
     assert alike == ALIKE.keys()
 
 
+@pytest.mark.slow
 def test_there_are_changes_of_each_kind():
     kinds = Counter(
         told.split()[0] for item in ITEMS for told, _ in mutations(reference_workflow(item))

@@ -58,6 +58,7 @@ def start(program: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing(
     url: str, database: Database, add_run: Callable[..., RunRecord]
 ) -> None:

@@ -74,6 +74,7 @@ POLICIES: list[CachePolicy] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_as_if_all_worths_were_asked_for(policy: CachePolicy) -> None:
     for seed in range(100):
