@@ -68,6 +68,7 @@ def to_json(stored: tuple[str, str]) -> Any:
         return text
     try:
         value = json.loads(text)
+        json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError):
         raise UnreadableError(f"{text[:60]!r} is declared {kind}, but it is no JSON") from None
     if kind != "json":

@@ -298,9 +298,8 @@ def test_there_are_changes_of_each_kind():
     kinds = Counter(
         told.split()[0] for item in ITEMS for told, _ in mutations(reference_workflow(item))
     )
-    for kind in ("another_output", "another_step", "other_conditions"):
-        assert kinds[kind] > 10, kinds
-    for kind in ("swapped_arguments", "swapped_words"):
+    many = ("another_output", "another_step", "other_conditions", "swapped_arguments")
+    for kind in (*many, "swapped_words"):
         assert kinds[kind] > 10, kinds
     for kind in ("another_default", "other_places", "in_another_order"):
         assert kinds[kind], kinds

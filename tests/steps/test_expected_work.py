@@ -84,7 +84,7 @@ def test_columns_and_rows_that_are_chosen_count() -> None:
 def test_rows_are_held_out_as_the_program_does(samples: int, percent: int) -> None:
     card = TabularCard(samples=samples, columns={"float64": 3})
     dataset = Dataset(data="rows.csv", card=card, test_fraction=percent / 100)
-    held_out = round(samples * percent / 100) or (1 if percent else 0)
+    held_out = round(samples * (percent / 100)) or (1 if percent else 0)
     found = expected_operations("RandomForestClassifier", {"max_depth": 4}, dataset)
     if held_out == samples:
         assert found is None  # the program ends with an error: nothing is left to train on

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from couler.errors import MissingOutputError
@@ -45,6 +45,8 @@ values = st.recursive(
 )
 
 
+@example(StepRef(step="b"), ("", "str"), ("NaN", "json"), "str")
+@example(StepRef(step="b"), ("", "str"), ("[1e999]", "list"), "str")
 @given(values, stored, stored, st.sampled_from(TYPES))
 def test_values_are_those_of_the_ir(
     value: Value, a: tuple[str, ValueType], b: tuple[str, ValueType], wanted: ValueType
