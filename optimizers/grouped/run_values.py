@@ -9,7 +9,6 @@ from typing import Any
 MAX_VALUE_BYTES = 65536
 TEXTS = ("str", "file", "directory")
 PYTHON_TYPES = {
-    "str": (str,),
     "int": (int,),
     "float": (int, float),
     "bool": (bool,),
@@ -68,7 +67,7 @@ def to_json(stored: tuple[str, str]) -> Any:
         return text
     try:
         value = json.loads(text)
-        json.dumps(value, allow_nan=False)
+        dump(value)
     except (ValueError, RecursionError):
         raise UnreadableError(f"{text[:60]!r} is declared {kind}, but it is no JSON") from None
     if kind != "json":
@@ -80,7 +79,7 @@ def to_json(stored: tuple[str, str]) -> Any:
     try:
         return float(value)
     except OverflowError:
-        raise UnreadableError(f"{text[:60]!r} is too large for a float") from None
+        raise UnreadableError(f"{text[:60]!r} is too large for float") from None
 
 
 def to_text(stored: tuple[str, str]) -> str:

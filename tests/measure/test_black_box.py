@@ -20,7 +20,7 @@ DIGESTS = {
     "golden/ancestor/*": "ba7d98ad09011e6b",
     "golden/dsl/*": "ad42c7b3c2a87921",
     "golden/grouping/*": "3f96cfbf72c9ecd5",
-    "golden/passes/*": "699f13d7ac403c11",
+    "golden/passes/*": "aa4a3914b9f221d9",
     "golden/show/*": "4cc3fbff6ab7a339",
     "box/hostile*.py": "648e96250811c64e",
     "box/escapes.py": "c4a2f030e8851b03",
