@@ -1,6 +1,7 @@
-"""Reads the inputs of a step, calls its function and writes its outputs."""
+"""Reads the inputs of a step, calls its function and writes its outputs.
 
-from __future__ import annotations
+Scripts have parts of it. It has no annotations, which would be evaluated there.
+"""
 
 import dataclasses
 import enum
@@ -8,8 +9,6 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
-from typing import Any
 
 
 class File(str):
@@ -32,26 +31,26 @@ class Directory(File):
 class _Json:
     """Values of a type, which travel as JSON."""
 
-    def __init__(self, *types: type, make: Callable[[Any], Any] | None = None):
+    def __init__(self, *types, make=None):
         self.types = types or (object,)
         self.make = make  # gives the value for its JSON form, where they differ
 
-    def decode(self, value: Any) -> Any:
+    def decode(self, value):
         return value if self.make is None else self.make(value)
 
-    def parse(self, text: str) -> Any:
+    def parse(self, text):
         return self.decode(json.loads(text))
 
-    def is_given(self, name: str) -> bool:
+    def is_given(self, name):
         return "COULER_INPUT_" + name in os.environ
 
-    def read(self, name: str) -> Any:
+    def read(self, name):
         return self.parse(os.environ["COULER_INPUT_" + name])
 
-    def encode(self, value: Any) -> str:
+    def encode(self, value):
         return _dump(value)
 
-    def write(self, name: str, value: Any) -> None:
+    def write(self, name, value):
         value = _plain(value)
         is_bool = isinstance(value, bool) and not {bool, object}.intersection(self.types)
         if is_bool or not isinstance(value, self.types):
@@ -72,17 +71,17 @@ class _Json:
 class _Text(_Json):
     """Text, which travels as it is."""
 
-    def parse(self, text: str) -> Any:
+    def parse(self, text):
         return self.decode(text)
 
-    def encode(self, value: Any) -> str:
+    def encode(self, value):
         return str(value)
 
 
 class _Path(_Text):
     """Files or folders."""
 
-    def write(self, name: str, value: Any) -> None:
+    def write(self, name, value):
         path = _path_of(name)
         if not isinstance(value, str | os.PathLike) or not os.path.exists(value):
             sys.exit(f"the output {name} is {value!r:.200}, but there is no such file")
@@ -95,20 +94,20 @@ class _Path(_Text):
 class _List(_Json):
     """Lists, whole or as their items: `x`, or `x_0`, `x_1` and so on."""
 
-    def __init__(self, item: _Json):
+    def __init__(self, item):
         super().__init__(list)
         self.item = item
 
-    def decode(self, value: Any) -> Any:
+    def decode(self, value):
         return [self.item.decode(one) for one in value]
 
-    def is_given(self, name: str) -> bool:
+    def is_given(self, name):
         return super().is_given(name) or self.item.is_given(name + "_0")
 
-    def read(self, name: str) -> Any:
+    def read(self, name):
         if super().is_given(name):
             return super().read(name)
-        values: list[Any] = []
+        values: list[object] = []
         while self.item.is_given(f"{name}_{len(values)}"):
             values.append(self.item.read(f"{name}_{len(values)}"))
         return values
@@ -117,7 +116,7 @@ class _List(_Json):
 class _Files(_List):
     """Lists of files, as a folder with an entry for each item; that of a failed item is missing."""
 
-    def parse(self, text: str) -> Any:
+    def parse(self, text):
         places = {int(entry): os.path.join(text, entry) for entry in os.listdir(text)}
         files = [places.get(index) for index in range(max(places, default=-1) + 1)]
         return [file and self.item.decode(file) for file in files]
@@ -126,16 +125,16 @@ class _Files(_List):
 class _Records(_List):
     """Lists of records, also as a list for each field: `x_field`."""
 
-    def __init__(self, item: _Record, /, **columns: _List):
+    def __init__(self, item, /, **columns):
         super().__init__(item)
         self.cls = item.cls
         self.columns = columns
 
-    def is_given(self, name: str) -> bool:
+    def is_given(self, name):
         parts = (of.is_given(f"{name}_{key}") for key, of in self.columns.items())
         return super().is_given(name) or any(parts)
 
-    def read(self, name: str) -> Any:
+    def read(self, name):
         if super().is_given(name):
             return super().read(name)
         given = {key: of.read(f"{name}_{key}") for key, of in self.columns.items()}
@@ -150,58 +149,58 @@ class _Records(_List):
 class _Tuple(_Json):
     """Tuples of as many items as there are types."""
 
-    def __init__(self, *items: _Json):
+    def __init__(self, *items):
         super().__init__(list)
         self.items = items
 
-    def decode(self, value: Any) -> Any:
+    def decode(self, value):
         return tuple(of.decode(one) for of, one in zip(self.items, value, strict=True))
 
 
 class _Dict(_Json):
     """Dicts with keys of text."""
 
-    def __init__(self, item: _Json):
+    def __init__(self, item):
         super().__init__(dict)
         self.item = item
 
-    def decode(self, value: Any) -> Any:
+    def decode(self, value):
         return {key: self.item.decode(one) for key, one in value.items()}
 
 
 class _Optional(_Json):
     """Values of a type, or None."""
 
-    def __init__(self, item: _Json):
+    def __init__(self, item):
         super().__init__(*item.types, type(None))
         self.item = item
 
-    def decode(self, value: Any) -> Any:
+    def decode(self, value):
         return None if value is None else self.item.decode(value)
 
-    def is_given(self, name: str) -> bool:
+    def is_given(self, name):
         return self.item.is_given(name)
 
-    def read(self, name: str) -> Any:
+    def read(self, name):
         return super().read(name) if _Json.is_given(self, name) else self.item.read(name)
 
 
 class _Record(_Json):
     """Dataclasses and NamedTuples, whole or as their fields: `x`, or `x_field` for each."""
 
-    def __init__(self, cls: Callable[..., Any], /, **fields: _Json):
+    def __init__(self, cls, /, **fields):
         super().__init__(dict)
         self.cls = cls
         self.fields = fields
 
-    def decode(self, value: Any) -> Any:
+    def decode(self, value):
         return self.cls(**{key: self.fields[key].decode(one) for key, one in value.items()})
 
-    def is_given(self, name: str) -> bool:
+    def is_given(self, name):
         parts = (of.is_given(f"{name}_{key}") for key, of in self.fields.items())
         return super().is_given(name) or any(parts)
 
-    def read(self, name: str) -> Any:
+    def read(self, name):
         if super().is_given(name):
             return super().read(name)
         parts = {key: f"{name}_{key}" for key in self.fields}
@@ -211,7 +210,12 @@ class _Record(_Json):
         return self.cls(**given)
 
 
-def _plain(value: Any) -> Any:
+def _member(cls):
+    """Return what gives the member of an enumeration for the JSON form of its value."""
+    return lambda value: next(one for one in cls if _plain(one.value) == value)
+
+
+def _plain(value):
     """Return the JSON form of a value."""
     if isinstance(value, enum.Enum):
         return _plain(value.value)
@@ -229,19 +233,19 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value  # numpy
 
 
-def _dump(value: Any) -> str:
+def _dump(value):
     """Return compact JSON without two opening braces in a row, as templates begin."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("{" * 2, "{\\u007b")  # so written, the script has none either
 
 
-def _path_of(name: str) -> str:
+def _path_of(name):
     folder = os.path.join(os.environ["COULER_WORK"], "outputs")
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, name)
 
 
-def _link(source: Any, path: Any) -> None:
+def _link(source, path):
     try:
         os.link(os.path.realpath(source), path)
     except OSError:  # another disk
@@ -249,12 +253,12 @@ def _link(source: Any, path: Any) -> None:
 
 
 def _run(
-    function: Callable[..., Any],
-    inputs: dict[str, _Json],
-    outputs: _Json | dict[str, _Json],
+    function,
+    inputs,
+    outputs,
     *,
-    stay: bool = False,
-) -> None:
+    stay=False,
+):
     """Call a function with the step's inputs and keep what it returns."""
     work = os.environ.setdefault("COULER_WORK", "/tmp/couler")
     os.makedirs(work, exist_ok=True)

@@ -1,6 +1,7 @@
 """The script that runs a function somewhere else: its source, and what it needs to run."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
@@ -8,17 +9,27 @@ import dis
 import functools
 import inspect
 import json
-import linecache
+import re
 import sys
-import textwrap
 import typing as t
-from collections.abc import Callable, Iterable, Iterator
-from types import CodeType, ModuleType
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from types import CodeType, FunctionType, ModuleType
 
 from couler.dsl import _prelude
 from couler.dsl._prelude import Directory, File
 from couler.dsl.checks import shown
-from couler.dsl.types import is_json
+from couler.dsl.sources import (
+    SourceError,
+    class_source,
+    definition_of,
+    lambda_source,
+    names_around,
+    read_source,
+    refuse_other_code,
+    unindented,
+)
+from couler.dsl.types import class_name, is_json
 
 if t.TYPE_CHECKING:
     from couler.dsl.signature import Signature
@@ -26,7 +37,7 @@ if t.TYPE_CHECKING:
 AnyFunction: t.TypeAlias = Callable[..., t.Any]
 
 _FUTURE = "from __future__ import annotations\n"
-_FLAGS = 0x1000000  # CO_FUTURE_ANNOTATIONS: annotations are not evaluated
+_FLAG = __future__.annotations.compiler_flag
 _BUILTINS = frozenset(dir(builtins)) | {
     "__annotations__",
     "__file__",
@@ -65,20 +76,26 @@ def default_image() -> str:
     return f"python:{sys.version_info.major}.{sys.version_info.minor}-slim"
 
 
-def typed_script(function: AnyFunction, signature: Signature, *, stay: bool) -> str:
-    """Return the script of a typed step."""
-    name, source = _function_source(function)
-    classes, imports = _class_sources(signature.classes, function)
+def typed_script(function: AnyFunction, signature: Signature, text: str, *, stay: bool) -> str:
+    """Return the script of a typed step, whose file had this text when it was defined."""
+    name, source = _function_source(function, text)
+    flags = function.__code__.co_flags & _FLAG
+    for cls in signature.classes:
+        flags |= _FLAG if names_around(cls).get("annotations") is __future__.annotations else 0
+    classes, imports = _class_sources(signature.classes, function, text, flags)
     provided = {"File", "Directory", *classes}
     if name in _prelude_names() or any(cls in _prelude_names() for cls in classes):
         raise ShippingError("CLR125", "its name, or a class's, is one that the script uses itself")
-    aliases = _check_names(function, source, provided)
+    if not flags:
+        source = _quoted(source, lambda name: _is_there(name, function.__globals__, classes))
+    aliases = _check_names(function, source, provided, flags)
+    _check_code(function, source, flags)
     readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
     arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
     call = f"_run({', '.join(arguments)})"
-    used = _names_in(call).union(*map(_names_of, (source, *classes.values())))
+    used = _names_in(call).union(*(_names_of(one, flags) for one in (source, *classes.values())))
     parts = [
-        f"# The function {name} as a step.\n{_FUTURE}\n{_prelude_for(used)}",
+        f"# The function {name} as a step.\n{_FUTURE if flags else ''}\n{_prelude_for(used)}",
         *(["\n".join(imports)] if imports else []),
         *classes.values(),
         *(["\n".join(aliases)] if aliases else []),
@@ -88,6 +105,35 @@ def typed_script(function: AnyFunction, signature: Signature, *, stay: bool) -> 
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
+def _quoted(source: str, is_there: Callable[[str], bool]) -> str:
+    """Return a source whose annotations are text where they use names that are not there."""
+    lines = source.split("\n")
+    for one in sorted(
+        _annotations(ast.parse(source)), key=lambda one: (-one.lineno, -one.col_offset)
+    ):
+        if all(is_there(part.id) for part in ast.walk(one) if isinstance(part, ast.Name)):
+            continue
+        last = (one.end_lineno or one.lineno) - 1
+        start = lines[one.lineno - 1].encode()[: one.col_offset].decode()
+        rest = lines[last].encode()[one.end_col_offset :].decode()
+        lines[one.lineno - 1 : last + 1] = [f"{start}{ast.unparse(one)!r}{rest}"]
+    return "\n".join(lines)
+
+
+def _annotations(tree: ast.Module | ast.ClassDef) -> Iterator[ast.expr]:
+    """Yield the annotations that are evaluated as a function or class is defined."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield from _annotations(node)
+        elif isinstance(node, ast.AnnAssign):
+            yield node.annotation
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = node.args
+            all_of = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+            found = [one.annotation for one in all_of if one is not None] + [node.returns]
+            yield from (one for one in found if one is not None)
+
+
 def plain_script(function: AnyFunction) -> str:
     """Return a script that calls a function without arguments, or with those of a partial."""
     called, bound = function, ""
@@ -95,7 +141,7 @@ def plain_script(function: AnyFunction) -> str:
         function, bound = called.func, _bound_arguments(called)
     if is_method(function):
         raise ShippingError("CLR109", METHOD)
-    name, source = _function_source(function)
+    name, source = _function_source(function, source_text(function))
     required = [
         parameter.name
         for parameter in inspect.signature(called).parameters.values()
@@ -107,8 +153,12 @@ def plain_script(function: AnyFunction) -> str:
             "CLR109",
             f"nothing gives it its arguments ({', '.join(required)}); make it a @couler.step",
         )
-    _check_names(function, source, set())
-    future = _FUTURE + "\n\n" if getattr(function, "__annotations__", None) else ""
+    flags = function.__code__.co_flags & _FLAG
+    if not flags:
+        source = _quoted(source, lambda name: _is_builtin(name, function.__globals__))
+    _check_names(function, source, set(), flags)
+    _check_code(function, source, flags)
+    future = _FUTURE + "\n\n" if flags and getattr(function, "__annotations__", None) else ""
     return f"{future}{source}\n\n{name}({bound})\n"
 
 
@@ -129,136 +179,147 @@ def _bound_arguments(function: functools.partial[t.Any]) -> str:
     return ", ".join(name + text for name, text in zip(names, texts, strict=True))
 
 
-def python_preamble(text: str, line: str) -> str:
-    """Put a line into a Python script: after its docstring and `from __future__` imports."""
+def python_preamble(text: str, statement: str) -> str:
+    """Put a simple statement into a script: after its docstring and `from __future__` imports."""
     try:
         body = ast.parse(text).body
-    except SyntaxError:
-        return line + text
-    end = 0
-    for index, node in enumerate(body):
-        is_docstring = index == 0 and isinstance(node, ast.Expr)
-        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if not (is_docstring or is_future):
+    except (SyntaxError, ValueError):
+        body = []
+    last: ast.stmt | None = None
+    for node in body:
+        if node is body[0] and isinstance(node, ast.Expr):
+            is_before = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        else:
+            is_before = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not is_before:
             break
-        end = node.end_lineno or 0
-    lines = text.splitlines(keepends=True)
-    if end and not lines[end - 1].endswith("\n"):
-        lines[end - 1] += "\n"
-    return "".join([*lines[:end], line, *lines[end:]])
+        last = node
+    if last is None:
+        return f"{statement}\n{text}"
+    lines = re.split("\r\n|\r|\n", text)  # those that Python counts
+    line = lines[(last.end_lineno or 1) - 1].encode()
+    before, after = line[: last.end_col_offset].decode(), line[last.end_col_offset :].decode()
+    lines[(last.end_lineno or 1) - 1] = (
+        f"{before}; {statement}{after}"
+        if after.lstrip().startswith(";")
+        else f"{before}{after}\n{statement}"
+    )
+    return "\n".join(lines)
 
 
-def _function_source(function: AnyFunction) -> tuple[str, str]:
+def source_text(function: object) -> str:
+    """Return the text of the file that a function is written in, as it is now."""
+    if not isinstance(function, FunctionType):
+        return ""
+    return read_source(function.__code__.co_filename, function.__globals__)
+
+
+def _function_source(function: AnyFunction, text: str) -> tuple[str, str]:
     """Return a function's name and its source, from `def` on and without indentation."""
-    if not inspect.isfunction(function):
-        if hasattr(function, "__wrapped__"):
-            raise ShippingError(
-                "CLR124",
-                "another decorator stands between it and couler.step, and is not shipped with it",
-            )
+    wrapped = getattr(function, "__wrapped__", None)
+    if wrapped is not None:
+        code = getattr(function, "__code__", None)
+        maker = "" if code is None else f" ({code.co_qualname.partition('.<locals>')[0]})"
+        raise ShippingError(
+            "CLR124",
+            f"another decorator{maker} stands between it and couler.step, and is not shipped with "
+            "it",
+        )
+    if not isinstance(function, FunctionType):
         raise ShippingError("CLR110", f"{shown(function)} is no function written in Python")
     if inspect.isgeneratorfunction(function):  # a call of it would run nothing
         raise ShippingError("CLR110", "it is a generator (it has a yield); return a list")
-    try:
-        text = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError, IndentationError) as error:
+    if not text:
         raise ShippingError(
             "CLR110", "its source cannot be found; write it in a file or a notebook's cell"
-        ) from error
-    if function.__name__ == "<lambda>":
-        return "function", f"function = {_lambda_source(function)}\n"
-    try:
-        node = ast.parse(text).body[0]
-    except (SyntaxError, IndexError) as error:
-        raise ShippingError("CLR110", f"its source cannot be read: {error}") from error
-    if not isinstance(node, ast.FunctionDef):
-        kind = "asynchronous" if isinstance(node, ast.AsyncFunctionDef) else "no plain function"
-        raise ShippingError("CLR110", f"it is {kind}; a step runs a plain function")
-    if len(node.decorator_list) > 1:
-        others = [ast.unparse(one) for one in node.decorator_list]
-        raise ShippingError(
-            "CLR124", f"only one decorator is allowed, as others are not shipped: {others}"
         )
-    lines = text.splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
-    return node.name, "".join(lines).rstrip() + "\n"
+    try:
+        if function.__code__.co_name == "<lambda>":
+            name, source = "function", f"function = {lambda_source(function, text)}\n"
+        else:
+            node = definition_of(function, text)
+            name = function.__code__.co_name
+            if isinstance(node, ast.AsyncFunctionDef):
+                raise ShippingError("CLR110", "it is asynchronous; a step runs a plain function")
+            if len(node.decorator_list) > 1:
+                others = [ast.unparse(one) for one in node.decorator_list]
+                raise ShippingError(
+                    "CLR124", f"only one decorator is allowed, as others are not shipped: {others}"
+                )
+            source = unindented(text, node, node.lineno)
+    except SourceError as error:
+        raise ShippingError("CLR110", str(error)) from error
+    return name, source
 
 
-def _lambda_source(function: AnyFunction) -> str:
-    """Return the lambda of a file that has this function's code, by the places of its parts."""
-    code = function.__code__
-    places = [
-        ((first, start), (last, end))
-        for first, last, start, end in code.co_positions()
-        if first is not None and last is not None and start is not None and end is not None
-    ]
-    tree = ast.parse("".join(inspect.findsource(function)[0]))
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda)
-        and node.lineno == code.co_firstlineno
-        and any(place == _span(node.body) for place in places)
-    ]
-    if len(found) != 1:
-        raise ShippingError("CLR110", "a lambda whose source is not clear; use def")
-    return ast.unparse(found[0])
-
-
-def _span(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
-    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+def _check_code(function: AnyFunction, source: str, flags: int) -> None:
+    """Refuse a source that is not what runs."""
+    own = function.__code__.co_flags & _FLAG
+    for given in dict.fromkeys((own, flags)):
+        try:
+            refuse_other_code(t.cast("FunctionType", function), source, given)
+        except SourceError as error:
+            if given == own:
+                raise ShippingError("CLR110", str(error)) from error
+            raise ShippingError(
+                "CLR110",
+                "its file has no `from __future__ import annotations`, and that of a class in its "
+                "signature has; write the line in both or in none",
+            ) from error
 
 
 def _class_sources(
-    classes: tuple[type, ...], function: AnyFunction
+    classes: tuple[type, ...], function: AnyFunction, text: str, flags: int
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the sources of classes by name, and the imports that they need."""
+    """Return the sources of classes by their names in the script, and the imports they need."""
     sources: dict[str, str] = {}
     imports: dict[str, None] = {}
-    known = {"File", "Directory", *(cls.__name__ for cls in classes)}
+    texts = {str(function.__globals__.get("__file__")): text}
+    plain = Counter(cls.__name__ for cls in classes)
+
+    def is_there(name: str, names: Mapping[str, t.Any]) -> bool:
+        is_known = _is_there(name, names, plain)
+        return is_known or _import_line(name, names.get(name)) is not None
+
     for cls in classes:
-        source = _class_source(cls)
-        sources[cls.__name__] = source
-        module = sys.modules.get(cls.__module__)
-        scope = {**function.__globals__, **(vars(module) if module else {})}
-        for name in sorted(_names_of(source) - known - _BUILTINS):
-            line = _import_line(name, scope.get(name))
+        name = class_name(cls)
+        names = {**function.__globals__, **names_around(cls)}
+        try:
+            source = class_source(cls, texts)
+        except SourceError as error:
+            raise ShippingError("CLR110", str(error)) from error
+        if not flags:
+            source = _quoted(source, functools.partial(is_there, names=names))
+        for used in sorted(_names_of(source, flags) - {"File", "Directory"}):
+            if used in plain or _is_builtin(used, names):
+                continue
+            line = _import_line(used, names.get(used))
             if line is None:
                 raise ShippingError(
                     "CLR122",
-                    f"the class {cls.__name__} uses {name}, which the script does not have",
+                    f"the class {cls.__name__} uses {used}, which the script does not have",
                 )
             imports[line] = None
+        if name in sources:
+            raise ShippingError("CLR125", f"two classes are named {name}; rename one of them")
+        sources[name] = source + ("" if name == cls.__name__ else f"\n\n{name} = {cls.__name__}\n")
+    twice = {name for name, count in plain.items() if count > 1}
+    for name in sorted(twice & _names_of("".join(sources.values()), flags)):
+        raise ShippingError("CLR125", f"two classes are named {name}; rename one of them")
     return sources, list(imports)
 
 
-def _class_source(cls: type) -> str:
-    try:
-        source: str | None = textwrap.dedent(inspect.getsource(cls)).rstrip() + "\n"
-    except (OSError, TypeError):
-        source = None
-    if source is None or f"class {cls.__name__}" not in source:  # defined in a notebook
-        source = _class_in_cells(cls.__name__)
-    if source is None:
-        raise ShippingError("CLR110", f"the source of the class {cls.__name__} cannot be found")
-    return source
+def _is_there(name: str, names: Mapping[str, t.Any], classes: Container[str]) -> bool:
+    """Return whether the script of a step knows a name of a module."""
+    return name in classes or names.get(name) in (File, Directory) or _is_builtin(name, names)
 
 
-def _class_in_cells(name: str) -> str | None:
-    """Look for a class in the cells of a notebook, the last one first."""
-    for entry in reversed(list(linecache.cache.values())):
-        lines = entry[2] if len(entry) > 2 else []
-        text = "".join(lines)
-        if f"class {name}" not in text:
-            continue
-        try:
-            body = ast.parse(text).body
-        except SyntaxError:
-            continue
-        for node in reversed(body):
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-                return "".join(lines[first - 1 : node.end_lineno]).rstrip() + "\n"
-    return None
+def _is_builtin(name: str, names: Mapping[str, t.Any]) -> bool:
+    """Return whether a name means in a module what it means without it."""
+    is_of_module = name.startswith("__")
+    return name in _BUILTINS and (
+        is_of_module or names.get(name, ...) in (..., getattr(builtins, name, ...))
+    )
 
 
 def _import_line(name: str, value: object) -> str | None:
@@ -273,11 +334,13 @@ def _import_line(name: str, value: object) -> str | None:
     return f"from {module} import {attribute}" + ("" if attribute == name else f" as {name}")
 
 
-def _check_names(function: AnyFunction, source: str, provided: set[str]) -> list[str]:
+def _check_names(function: AnyFunction, source: str, provided: set[str], flags: int) -> list[str]:
     """Refuse names that the script would not have; return lines that give others a new name."""
     aliases = []
-    for name in sorted(_names_of(source) - provided - _BUILTINS):
+    for name in sorted(_names_of(source, flags) - provided):
         value = function.__globals__.get(name)
+        if _is_builtin(name, function.__globals__):
+            continue
         if provided and (value is File or value is Directory):
             aliases.append(f"{name} = {value.__name__}")
         elif name in function.__code__.co_freevars:
@@ -334,9 +397,9 @@ def makes_steps(function: object) -> bool:
     return any(getattr(given.__globals__.get(name), "__name__", "") == "couler" for name in names)
 
 
-def _names_of(source: str) -> set[str]:
+def _names_of(source: str, flags: int) -> set[str]:
     """Return the global names that a piece of source reads and does not define itself."""
-    code = compile(source, "<step>", "exec", flags=_FLAGS, dont_inherit=True)
+    code = compile(source, "<step>", "exec", flags=flags, dont_inherit=True)
     read: set[str] = set()
     defined: set[str] = set()
     for name, is_definition in _global_uses(t.cast(CodeType, code)):
@@ -366,11 +429,11 @@ class _Part(t.NamedTuple):
 
 @functools.cache
 def _prelude_parts() -> tuple[_Part, ...]:
-    """Return the statements of the prelude after its docstring and `from __future__` line."""
+    """Return the statements of the prelude after its docstring."""
     source = inspect.getsource(_prelude)
     lines = source.splitlines()
     parts = []
-    for node in ast.parse(source).body[2:]:
+    for node in ast.parse(source).body[1:]:
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
         if isinstance(node, ast.Import):
             parts.append(_Part(text, node.names[0].name, frozenset(), True))

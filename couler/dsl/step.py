@@ -16,7 +16,7 @@ from couler.dsl.located import keep_outputs
 from couler.dsl.locations import LocatedFile
 from couler.dsl.options import step_fields
 from couler.dsl.scope import Draft
-from couler.dsl.shipping import ShippingError, default_image, is_method, typed_script
+from couler.dsl.shipping import ShippingError, default_image, is_method, source_text, typed_script
 from couler.dsl.signature import Signature, read_signature
 from couler.dsl.step_options import StepOptions
 from couler.ir.diagnostics import did_you_mean
@@ -77,6 +77,7 @@ class TypedStep(t.Generic[P, R]):
             )
         self._given: t.Any = function
         self.fn: Callable[P, R] = _function_in(function)
+        self._source = source_text(self.fn)  # now, as the file may change
         self._names = names
         self._options = dict(options)
         frame = caller_frame()
@@ -132,6 +133,7 @@ class TypedStep(t.Generic[P, R]):
     def with_options(self, **options: t.Unpack[TypedStepOptions]) -> TypedStep[P, R]:
         """Return the same step with other options."""
         other: TypedStep[P, R] = TypedStep(self._given, {**self._options, **options}, self._names)
+        other._source = self._source
         if "working_dir" not in options:
             other.__dict__.update(
                 {key: self.__dict__[key] for key in ("_signature", "_text") if key in self.__dict__}
@@ -146,7 +148,7 @@ class TypedStep(t.Generic[P, R]):
     def _text(self) -> str | ShippingError:
         try:
             stay = self._options.get("working_dir") is not None
-            return typed_script(self.fn, self._signature, stay=stay)
+            return typed_script(self.fn, self._signature, self._source, stay=stay)
         except ShippingError as error:
             return error
 

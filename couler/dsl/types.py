@@ -301,7 +301,7 @@ def _record(cls: type) -> TypeSpec:
     return TypeSpec(
         "dict",
         cls.__name__,
-        f"_Record({cls.__name__}{arguments})",
+        f"_Record({class_name(cls)}{arguments})",
         lambda value: isinstance(value, cls),
         fields=fields,
         classes=(*inner, cls),
@@ -310,13 +310,20 @@ def _record(cls: type) -> TypeSpec:
 
 def _enumeration(cls: type[enum.Enum]) -> TypeSpec:
     is_text = all(isinstance(member.value, str) for member in cls)
+    has_form = all(json_form(member.value) is member.value for member in cls)
+    name = class_name(cls)
     return TypeSpec(
         "str" if is_text else "json",
         cls.__name__,
-        f"{'_Text' if is_text else '_Json'}(make={cls.__name__})",
+        f"{'_Text' if is_text else '_Json'}(make={name if has_form else f'_member({name})'})",
         lambda value: isinstance(value, cls),
         classes=(cls,),
     )
+
+
+def class_name(cls: type) -> str:
+    """Return the name of a class in the script of a step: `Outer_Inner` for one within another."""
+    return cls.__qualname__.rpartition("<locals>.")[2].replace(".", "_")
 
 
 def _choices(values: tuple[object, ...]) -> TypeSpec:

@@ -215,7 +215,7 @@ def with_arguments(
     if _PYTHON.fullmatch(program):
         names = ", ".join(f'"COULER_INPUT_arg_{index}"' for index in range(count))
         return python_preamble(
-            text, f"import os, sys; sys.argv[1:] = [os.environ[name] for name in ({names},)]\n"
+            text, f"import os, sys; sys.argv[1:] = [os.environ[name] for name in ({names},)]"
         )
     if _SHELL.fullmatch(program):
         words = " ".join(f'"$COULER_INPUT_arg_{index}"' for index in range(count))

@@ -9,6 +9,7 @@ import pytest
 from tests.support import argo_oracle
 from tests.support.argo_compare import assert_same_outcome, is_taken
 from tests.support.mill_of_flows import Mill
+from tests.support.step_sources import steps_workflow
 
 pytestmark = [
     pytest.mark.slow,
@@ -29,3 +30,9 @@ def test_outcome(seed: int, argo: argo_oracle.Session, tmp_path: Path) -> None:
     workflow = Mill(seed).workflow()
     if is_taken(workflow):
         assert_same_outcome(workflow, argo, tmp_path)
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("seed", range(5))
+def test_steps_of_any_source(seed: int, argo: argo_oracle.Session, tmp_path: Path) -> None:
+    assert_same_outcome(steps_workflow(seed, 10, tmp_path), argo, tmp_path)

@@ -1,0 +1,274 @@
+"""The source of a function or class as it runs: what a file says now may be something else."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import enum
+import functools
+import inspect
+import linecache
+import os
+import sys
+import typing as t
+from collections.abc import Iterator, Mapping
+from types import CodeType, FunctionType
+
+_FUTURES = functools.reduce(
+    int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
+_ANNOTATIONS = __future__.annotations.compiler_flag
+_COMPARED = (
+    *("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_exceptiontable"),
+    *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
+)
+_PLAIN = (str, int, float, bytes, type(None))
+
+
+rewritten: set[str] = set()
+"""Files of which something else runs, on purpose: the bodies of steps are not built."""
+
+
+class SourceError(Exception):
+    """There is no source that is surely what runs."""
+
+
+def read_source(file: str, names: Mapping[str, t.Any]) -> str:
+    """Return the text of a source file as it is now.
+
+    A relative path is that of the module with these names, wherever the current folder is now.
+    """
+    place = names.get("__file__")
+    if isinstance(place, str) and os.path.basename(place) == os.path.basename(file):
+        file = place
+    linecache.checkcache(file)
+    return "".join(linecache.getlines(file, dict(names)))
+
+
+@functools.lru_cache(maxsize=64)
+def parsed(text: str) -> ast.Module:
+    """Return the syntax tree of a text."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        raise SourceError(f"its source cannot be read: {error}") from error
+
+
+def definition_of(function: FunctionType, text: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """Return the definition of a function in the text of its file."""
+    code = function.__code__
+    for node in ast.walk(parsed(text)):
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.name == code.co_name
+            and _first_line(node) == code.co_firstlineno
+        ):
+            return node
+    raise SourceError(_changed(function))
+
+
+def lambda_source(function: FunctionType, text: str) -> str:
+    """Return the lambda of a text that has a function's code, by the places of its parts."""
+    code = function.__code__
+    places = set(code.co_positions())
+    found = [
+        node
+        for node in ast.walk(parsed(text))
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and _place(node.body) in places
+    ]
+    if len(found) != 1:
+        raise SourceError("a lambda whose source is not clear; use def")
+    return ast.unparse(found[0])
+
+
+def _place(node: ast.expr) -> tuple[int, int | None, int, int | None]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def refuse_other_code(function: FunctionType, source: str, flags: int) -> None:
+    """Refuse a source that, compiled with these flags, does not give the code of a function."""
+    code = function.__code__
+    if code.co_filename in rewritten:
+        return
+    flags |= code.co_flags & _FUTURES & ~_ANNOTATIONS
+    tree = ast.parse(source)
+    if code.co_freevars:  # of the function around it; the script has them at its top
+        around = ast.parse(f"def around({', '.join(code.co_freevars)}): ...")
+        t.cast(ast.FunctionDef, around.body[0]).body = tree.body
+        tree = around
+    if any(_is_same(one, code) for one in _codes(compile(tree, "<step>", "exec", flags, True))):
+        return
+    # pytest writes the assertions of tests anew, so that their code is not that of their source.
+    if not any(name.startswith("@py") for name in (*code.co_names, *code.co_varnames)):
+        raise SourceError(_changed(function))
+
+
+def _changed(function: FunctionType) -> str:
+    return (
+        f"{os.path.basename(function.__code__.co_filename)} does not say what runs: it was changed "
+        "after its import, or something else made the function's code. Start the program again"
+    )
+
+
+def _is_same(first: CodeType, second: CodeType) -> bool:
+    own, other = _constants(first), _constants(second)
+    return (
+        all(getattr(first, name) == getattr(second, name) for name in _COMPARED)
+        and (first.co_flags ^ second.co_flags) & ~(inspect.CO_NESTED | _ANNOTATIONS) == 0
+        and len(own) == len(other)
+        and all(map(_is_same_constant, own, other))
+    )
+
+
+def _constants(code: CodeType) -> list[object]:
+    """Return the constants of code, with its name in place of where it is defined."""
+    return [code.co_name if one == code.co_qualname else one for one in code.co_consts]
+
+
+def _is_same_constant(first: object, second: object) -> bool:
+    if isinstance(first, CodeType) and isinstance(second, CodeType):
+        return first.co_name == second.co_name and _is_same(first, second)
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return len(first) == len(second) and all(map(_is_same_constant, first, second))
+    if isinstance(first, frozenset) and isinstance(second, frozenset):
+        return set(map(repr, first)) == set(map(repr, second))
+    return type(first) is type(second) and repr(first) == repr(second)
+
+
+def names_around(cls: type) -> Mapping[str, t.Any]:
+    """Return the names of the module that a class is of; none if it is gone."""
+    return getattr(sys.modules.get(cls.__module__), "__dict__", {})
+
+
+def class_source(cls: type, texts: Mapping[str, str]) -> str:
+    """Return the source of a class with its decorators, unindented.
+
+    `texts` holds those of files, by their names, that were read when functions were defined.
+    """
+    names = names_around(cls)
+    file = str(names.get("__file__"))
+    own = texts.get(file) or read_source(file, names)
+    cells = (linecache.getlines(name) for name in [*linecache.cache][::-1] if name != file)
+    for text in (own, *map("".join, cells)):
+        found = {
+            unindented(text, node, _first_line(node))
+            for node in _classes_named(cls.__qualname__, text)
+            if _is_class(cls, node, text)
+        }
+        if len(found) > 1:
+            raise SourceError(
+                f"the class {cls.__name__} is defined several times, and which of them runs cannot "
+                "be told; give each a name of its own"
+            )
+        if found:
+            return found.pop()
+    raise SourceError(
+        f"the source of the class {cls.__name__} cannot be found, or was changed after its import; "
+        "write it in a file or a notebook's cell, and start the program again"
+    )
+
+
+def _classes_named(qualname: str, text: str) -> Iterator[ast.ClassDef]:
+    """Yield the definitions of classes of a name, as `Outer.Config` or `f.<locals>.Config`."""
+
+    def below(node: ast.AST, around: str) -> Iterator[ast.ClassDef]:
+        for child in ast.iter_child_nodes(node):
+            inner = around
+            if isinstance(child, ast.ClassDef):
+                inner = f"{around}{child.name}."
+                if around + child.name == qualname:
+                    yield child
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                inner = f"{around}{child.name}.<locals>."
+            yield from below(child, inner)
+
+    try:
+        tree = parsed(text)
+    except SourceError:  # no Python, as a cell of another language
+        return
+    yield from below(tree, "")
+
+
+def _is_class(cls: type, node: ast.ClassDef, text: str) -> bool:
+    """Whether a definition is that of a class, by its fields, plain values and methods."""
+    members = vars(cls)
+    annotated = set(members.get("__annotations__", ()))
+    fields, values, methods = set(), {}, set()
+    for one in node.body:
+        if isinstance(one, ast.AnnAssign):
+            fields.add(ast.unparse(one.target))
+        elif isinstance(one, ast.FunctionDef):
+            methods.add(one.name)
+        if isinstance(one, ast.AnnAssign | ast.Assign) and isinstance(one.value, ast.Constant):
+            target = one.target if isinstance(one, ast.AnnAssign) else one.targets[0]
+            values[ast.unparse(target)] = one.value.value
+    inside = {
+        one.target.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+    }
+    if not fields <= annotated <= inside:
+        return False
+    for name, value in values.items():
+        known = _value(cls, name)
+        if isinstance(known, _PLAIN) and (type(known), known) != (type(value), value):
+            return False
+    lines = range(node.lineno, (node.end_lineno or 0) + 1)
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # of a notebook's cell
+    module = compile(text, "<module>", "exec", flags=flags, dont_inherit=True)
+    made = [one for one in _codes(module) if one.co_firstlineno in lines]
+    return all(
+        code is None or any(one.co_name == name and _is_same(one, code) for one in made)
+        for name, code in ((name, _method(cls, name)) for name in methods)
+    )
+
+
+def _value(cls: type, name: str) -> object:
+    """Return the value that a class was given for a name; ... if that is not known."""
+    if issubclass(cls, enum.Enum):
+        return cls.__members__[name].value if name in cls.__members__ else ...
+    return {**vars(cls), **getattr(cls, "_field_defaults", {})}.get(name, ...)
+
+
+def _method(cls: type, name: str) -> CodeType | None:
+    """Return the code of a method that no decorator has replaced."""
+    member = vars(cls).get(name)
+    member = getattr(member, "__func__", getattr(member, "fget", member))
+    code = getattr(member, "__code__", None)
+    return code if isinstance(code, CodeType) and code.co_name == name else None
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield all code within code, and itself."""
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _codes(one)
+
+
+def unindented(text: str, node: ast.stmt, first: int) -> str:
+    """Return the lines of a statement from line `first` on as if it stood at the margin.
+
+    Texts of several lines stay as they are.
+    """
+    within: set[int] = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.JoinedStr) or (
+            isinstance(one, ast.Constant) and isinstance(one.value, str | bytes)
+        ):
+            within.update(range(one.lineno + 1, (one.end_lineno or 0) + 1))
+    lines = text.split("\n")
+    indent = lines[node.lineno - 1].encode()[: node.col_offset].decode()
+    taken = []
+    for number in range(first, (node.end_lineno or first) + 1):
+        line = lines[number - 1]
+        if number not in within:
+            line = line[len(indent) :] if line.startswith(indent) else line.lstrip(" \t\f")
+        taken.append(line)
+    return "\n".join(taken).rstrip(" \t\f") + "\n"
+
+
+def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    return min([node.lineno, *(one.lineno for one in node.decorator_list)])

@@ -1,0 +1,285 @@
+"""What is shipped of a function is what runs here, or it is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+import couler
+from couler.dsl.shipping import python_preamble
+from couler.ir.workflow import Script
+from tests.support.step_sources import imported, step_module
+
+
+def shipped(step: t.Any, *given: object) -> t.Callable[..., object] | str:
+    """Return the function of the script of a step; or why there is none."""
+    with couler.Workflow("w") as flow:
+        step(*given)
+    action = flow.to_ir().steps[0].action
+    assert isinstance(action, Script)
+    if flow.diagnostics:
+        return flow.diagnostics[0].message
+    names: dict[str, t.Any] = {"__name__": "step"}
+    exec(compile(action.source, "script", "exec", dont_inherit=True), names)
+    return t.cast("t.Callable[..., object]", names[action.function])
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(2_000, marks=pytest.mark.nightly)])
+def test_any_source_gives_what_the_plain_call_gives(count: int, tmp_path: Path) -> None:
+    draw, refused = random.Random(27), []
+    for index in range(count):
+        path = tmp_path / f"module_{index}.py"
+        path.write_bytes(step_module(draw))
+        work = imported(path).work
+        there = shipped(work, 3)
+        if isinstance(there, str):
+            refused.append((path, there))
+        else:
+            assert there(3) == work.fn(3), path
+    assert len(refused) <= 0.02 * count, refused[:5]
+
+
+def written(folder: Path, text: str, name: str = "steps") -> t.Any:
+    path = folder / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    return imported(path)
+
+
+PAIR = """
+import couler
+
+@couler.step
+def double(n: int) -> int:
+    return n * 2
+
+@couler.step
+def half(n: int) -> int:
+    return n // 2
+"""
+
+
+@pytest.mark.parametrize("front", ["", "import os\n\n\n\n", "@print\ndef other(): ...\n" * 2])
+def test_a_file_that_is_changed_after_its_import_ships_what_was_imported(
+    front: str, tmp_path: Path
+) -> None:
+    module = written(tmp_path, PAIR)
+    (tmp_path / "steps.py").write_text(front + PAIR.replace("* 2", "* 3").replace("\n", "\n#\n"))
+    half = module.half.with_options(working_dir="/tmp")
+    for step, result in ((module.double, 16), (module.half, 4), (half, 4)):
+        there = shipped(step, 8)
+        assert not isinstance(there, str)
+        assert there(8) == result
+
+
+def test_a_plain_function_of_a_changed_file_is_refused(tmp_path: Path) -> None:
+    module = written(tmp_path, "def show():\n    print('old')\n")
+    (tmp_path / "steps.py").write_text("def show():\n    print('new')\n")
+    with couler.Workflow("w") as flow:
+        couler.run_script("python:3.12", source=module.show, step_name="a")
+    assert [one.code for one in flow.diagnostics] == ["CLR110"]
+    assert "steps.py does not say what runs" in flow.diagnostics[0].message
+
+
+def test_a_relative_path_is_that_of_the_module(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "flow.py").write_text(PAIR)
+    (tmp_path / "inner" / "flow.py").write_text(PAIR.replace("* 2", "* 9"))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, t.Any] = {"__name__": "flow", "__file__": str(tmp_path / "flow.py")}
+    exec(compile("import os; os.chdir('inner')\n" + PAIR[1:], "flow.py", "exec"), names)
+    there = shipped(names["double"], 4)
+    assert not isinstance(there, str)
+    assert there(4) == 8
+
+
+CLASSES = """
+import enum
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import couler
+
+NEW = {new}
+
+if NEW:
+    @dataclass
+    class Plan:
+        rounds: int = 1
+else:
+    @dataclass
+    class Plan:
+        rounds: int = 10
+
+if not NEW:
+    class Pair(NamedTuple):
+        a: int
+        b: int = 2
+
+        def total(self) -> int:
+            return self.a + self.b
+else:
+    class Pair(NamedTuple):
+        a: int
+        b: int = 2
+
+        def total(self) -> int:
+            return self.a * self.b
+
+class Outer:
+    @dataclass
+    class Config:
+        most: ClassVar[int] = 3
+        rate: float
+
+class Other:
+    @dataclass
+    class Config:
+        name: str
+
+class Kind(enum.Enum):
+    WIDE = (1, (2, "x"))
+    DEEP = [3]
+
+@couler.step
+def work(plan: Plan, pair: Pair, one: Outer.Config, two: Other.Config, kind: Kind) -> list[str]:
+    return [str(plan.rounds), str(pair.total()), str(one.rate), two.name, kind.name]
+"""
+
+
+@pytest.mark.parametrize("new", [True, False])
+def test_the_class_that_is_there_is_shipped(new: bool, tmp_path: Path) -> None:
+    module = written(tmp_path, CLASSES.format(new=new))
+    plan, pair = module.Plan(), module.Pair(4)
+    given = (plan, pair, module.Outer.Config(0.5), module.Other.Config("c"), module.Kind.WIDE)
+    with couler.Workflow("w") as flow:
+        module.work(*given)
+    assert flow.diagnostics == ()
+    step = flow.to_ir().steps[0]
+    script = tmp_path / "script.py"
+    script.write_text(step.action.source)
+    texts = {f"COULER_INPUT_{one.name}": json.dumps(one.value.value) for one in step.inputs}
+    environment = {**texts, "COULER_WORK": str(tmp_path / "work")}
+    subprocess.run([sys.executable, "-I", str(script)], env=environment, check=True)
+    printed = (tmp_path / "work" / "outputs" / "result").read_text()
+    assert json.loads(printed) == module.work.fn(*given)
+
+
+TWICE = """
+from dataclasses import dataclass
+
+import couler
+
+def make(flag):
+    if flag:
+        @dataclass
+        class Config:
+            size: int = 1
+    else:
+        @dataclass
+        class Config:
+            size: int = 1
+            __slots__ = ()
+    return Config
+
+Config = make(True)
+
+@couler.step
+def work(config: Config) -> int:
+    return config.size
+"""
+
+
+def test_classes_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
+    module = written(tmp_path, TWICE)
+    assert "is defined several times" in str(shipped(module.work, module.Config()))
+
+
+def test_a_changed_class_is_refused(tmp_path: Path, monkeypatch) -> None:
+    rows = "from dataclasses import dataclass\n\n@dataclass\nclass Row:\n    n: int = 1\n"
+    monkeypatch.setitem(sys.modules, "rows", written(tmp_path, rows, "rows"))
+    text = (
+        "import couler\nfrom rows import Row\n\n@couler.step\ndef work(row: Row) -> int:\n"
+        "    return row.n\n"
+    )
+    module = written(tmp_path, text)
+    assert not isinstance(shipped(module.work, module.Row()), str)
+    (tmp_path / "rows.py").write_text(rows.replace("= 1", "= 2"))
+    assert "was changed after its import" in str(
+        shipped(written(tmp_path, text).work, module.Row())
+    )
+
+
+WRAPPED = """
+import functools
+
+def doubled(f):
+    @functools.wraps(f)
+    def inner():
+        return 2 * f()
+    return inner
+
+def base() -> int:
+    return 1
+
+work = couler.step(doubled(base))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def max(values): ...\n\n@couler.step\ndef work() -> int:\n    return max([1])\n", "max"),
+        ("from math import pow\n\n@couler.step\ndef work() -> int:\n    return pow(1, 2)\n", "pow"),
+        (
+            WRAPPED,
+            "another decorator (doubled)",
+        ),
+    ],
+)
+def test_what_would_be_something_else_there_is_refused(
+    text: str, told: str, tmp_path: Path
+) -> None:
+    assert told in str(shipped(written(tmp_path, f"import couler\n{text}").work))
+
+
+def test_annotations_mean_what_they_mean_in_the_file(tmp_path: Path) -> None:
+    text = (
+        "import couler\nimport decimal\n{future}\n@couler.step\n"
+        "def work(n: 'int', d: decimal.Decimal | int = 1) -> int:\n"
+        "    import dataclasses\n    import typing as t\n\n    @dataclasses.dataclass\n"
+        "    class Config:\n        most: t.ClassVar[int] = 5\n        depth: int = n\n\n"
+        "    return len(dataclasses.fields(Config))\n"
+    )
+    module = written(tmp_path, text.replace("{future}", "").replace(" | int", ""))
+    with couler.Workflow("w") as flow:
+        module.work(1)
+    assert [one.code for one in flow.diagnostics] == ["CLR108"]  # no Decimal travels
+    module = written(tmp_path, text.replace("{future}", "").replace("decimal.Decimal | ", ""))
+    there = shipped(module.work, 1)
+    assert not isinstance(there, str)
+    assert there(1) == module.work.fn(1) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'print(__import__("sys").argv[1:])',
+        '"""Doc\x0c."""\nimport sys\nprint(sys.argv[1:])',
+        '"""Doc."""; import sys; print(sys.argv[1:])',
+        "'''D\r\nx'''\r\nfrom __future__ import annotations;import sys\r\nprint(sys.argv[1:])",
+        'print(\\\n  __import__("sys").argv[1:])\n',
+        "# a comment\nfrom __future__ import annotations  # here\nimport sys\nprint(sys.argv[1:])",
+    ],
+)
+def test_arguments_come_before_the_first_statement(text: str) -> None:
+    script = python_preamble(text, "import sys; sys.argv[1:] = ['x']")
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "['x']"
