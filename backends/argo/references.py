@@ -149,6 +149,7 @@ class Renderer:
         self.location = location
         self._nodes = nodes
         self._guarded = False
+        self._is_condition = False
 
     # texts for arguments ---------------------------------------------------------------------
 
@@ -289,8 +290,13 @@ class Renderer:
             listed = member(task, "outputs", "parameters", value.output, optional=True)
             return f"{listed} ?? '[]'"
         default = self._default_of(value)
-        may_miss = optional or self._guarded or default is not None
-        if not is_stdout(producer, self.view.output(value)):
+        is_printed = is_stdout(producer, self.view.output(value))
+        # Where a condition reads what a skipped step printed, Argo waits for it for ever, also if
+        # `&&` leaves it out; but not for what stands before `??`.
+        is_waited_for = self._is_condition and is_printed and can_be_skipped(producer)
+        is_guarded = self._guarded or is_waited_for
+        may_miss = optional or is_guarded or default is not None
+        if not is_printed:
             text = member(task, "outputs", "parameters", value.output, optional=may_miss)
         elif may_miss:
             # Argo keeps standard output only where it finds this very name in the template. It
@@ -301,7 +307,7 @@ class Renderer:
             text = member(task, "outputs", "result")
         if default is not None:
             return f"({text} ?? {quote(default)})"
-        return f"({text} ?? '')" if self._guarded and not optional else text
+        return f"({text} ?? '')" if is_guarded and not optional else text
 
     def _default_of(self, value: StepRef) -> str | None:
         """The text that stands for an output that was not made."""
@@ -466,7 +472,9 @@ class Renderer:
         """Return an expression that is true or false as the condition is."""
         from couler.backends.argo.conditions import Conditions
 
-        return Conditions(self).expression(condition)
+        reader = copy.copy(self)
+        reader._is_condition = True
+        return Conditions(reader).expression(condition)
 
 
 class OutputRenderer(Renderer):
