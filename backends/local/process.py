@@ -77,8 +77,8 @@ async def run_process(
     """Run a command in a session of its own and wait for its end."""
     shared = streams.stdout is streams.stderr
     process = subprocess.Popen(
-        words,
-        env=environ,
+        [_utf8(word) for word in words],
+        env={_utf8(name): _utf8(value) for name, value in environ.items()},
         cwd=directory,
         stdin=subprocess.DEVNULL,
         stdout=streams.log if streams.stdout is None else subprocess.PIPE,
@@ -102,6 +102,11 @@ async def run_process(
     peak = used.ru_maxrss * _RSS_UNIT
     usage = Usage(used.ru_utime + used.ru_stime, peak if peak > own_peak else None)
     return ProcessEnd(watch.reason and limits.reached, code if code >= 0 else 128 - code, usage)
+
+
+def _utf8(text: str) -> bytes:
+    """Return what a process gets of a text, whatever the locale; inherited bytes stay."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024

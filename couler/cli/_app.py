@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import gc
 import io
-import os
 import signal
 import sys
 import typing as t
@@ -17,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 import couler
 from couler.cli.session import RequestToEnd, Session, session_options
+from couler.cli.streams import silence, steady_streams
 from couler.errors import CoulerError
 from couler.rest import listening
 
@@ -66,7 +66,7 @@ class GuardedCommand(click.Command):
             sys.stdout.flush()
         except BrokenPipeError:
             # Python would fail again when it flushes at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            silence(sys.stdout)
             ctx.exit(128 + signal.SIGPIPE)
         return result
 
@@ -205,6 +205,7 @@ def main() -> t.NoReturn:
     """Run the command line and end the process."""
     # What is imported stays: to look for garbage in it takes a tenth of the start.
     gc.set_threshold(_GC_OBJECTS)
+    steady_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # an artifact is the same in every locale
     app.main(prog_name="couler")

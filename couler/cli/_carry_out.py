@@ -19,6 +19,7 @@ from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli.format import echo_json, seconds_text
 from couler.cli.session import Session
+from couler.cli.streams import silence
 from couler.ir.grouped import lines_of
 from couler.ir.source_map import SourceMap
 from couler.ir.workflow import Workflow
@@ -60,7 +61,12 @@ def carry_out(
     ):
         result = _watch(show, start, again, log, None if run is None else run.id)
     if shown:
-        _show_outputs(result, format_)
+        try:
+            _show_outputs(result, format_)
+            sys.stdout.flush()
+        except OSError as error:  # which changes nothing of the run
+            silence(sys.stdout)
+            session.info(f"note: its outputs cannot be printed: {error.strerror}")
     for note in result.notes:
         session.info(f"note: {note}")
     for line in _failure_lines(result, again, None if run is None else run.engine):

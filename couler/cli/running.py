@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import typing as t
 from collections.abc import Callable
 from pathlib import Path
@@ -150,7 +151,12 @@ def parse_params(params: tuple[str, ...]) -> dict[str, object]:
         if param.startswith("@"):
             given |= _of_file(Path(param[1:]))
             continue
-        name, separator, value = param.partition("=")
+        try:
+            text = os.fsencode(param).decode()  # whatever the locale is
+        except UnicodeDecodeError:
+            message = f"the value of {param.partition('=')[0]} is not UTF-8"
+            raise click.BadParameter(message, param_hint="-p") from None
+        name, separator, value = text.partition("=")
         if not separator or not name:
             raise click.BadParameter(f"{param!r} is not NAME=VALUE", param_hint="-p")
         given[name] = value
