@@ -336,28 +336,42 @@ def _import_line(name: str, value: object) -> str | None:
 
 def _check_names(function: AnyFunction, source: str, provided: set[str], flags: int) -> list[str]:
     """Refuse names that the script would not have; return lines that give others a new name."""
-    aliases = []
+    aliases, around, unknown, modules = [], [], [], []
     for name in sorted(_names_of(source, flags) - provided):
         value = function.__globals__.get(name)
-        if _is_builtin(name, function.__globals__):
+        if _is_builtin(name, function.__globals__) or _is_made_by(name, function):
             continue
         if provided and (value is File or value is Directory):
             aliases.append(f"{name} = {value.__name__}")
         elif name in function.__code__.co_freevars:
-            raise ShippingError(
-                "CLR123",
-                f"it uses {name} of the function around it, which is not shipped; "
-                "make it an argument",
-            )
+            around.append(name)
         elif isinstance(value, ModuleType):
-            raise ShippingError("CLR122", _unshipped_module(name, value, source))
+            modules.append(_unshipped_module(name, value, source))
         else:
-            raise ShippingError(
-                "CLR122",
-                f"it uses {name}, which is not shipped with it; make it an argument, or define "
-                "or import it inside the function",
-            )
+            unknown.append(name)
+    if around:
+        raise ShippingError("CLR123", _unshipped(around, " of the function around it", "", ""))
+    if unknown:
+        it = "it" if len(unknown) == 1 else "them"
+        instead = f", or define or import {it} inside the function"
+        modules.insert(0, _unshipped(unknown, "", " with it", instead))
+    if modules:
+        raise ShippingError("CLR122", "; ".join(modules))
     return aliases
+
+
+def _unshipped(names: list[str], where: str, how: str, instead: str) -> str:
+    is_one = len(names) == 1
+    return (
+        f"it uses {', '.join(names)}{where}, which {'is' if is_one else 'are'} not shipped{how}; "
+        f"make {'it an argument' if is_one else 'them arguments'}{instead}"
+    )
+
+
+def _is_made_by(name: str, function: AnyFunction) -> bool:
+    """Return whether a function itself makes a global name, by `global`."""
+    uses = _global_uses(function.__code__)
+    return name not in function.__globals__ and (name, "STORE_GLOBAL") in uses
 
 
 def _unshipped_module(name: str, module: ModuleType, source: str) -> str:
@@ -399,23 +413,28 @@ def makes_steps(function: object) -> bool:
 
 def _names_of(source: str, flags: int) -> set[str]:
     """Return the global names that a piece of source reads and does not define itself."""
-    code = compile(source, "<step>", "exec", flags=flags, dont_inherit=True)
-    read: set[str] = set()
-    defined: set[str] = set()
-    for name, is_definition in _global_uses(t.cast(CodeType, code)):
-        (defined if is_definition else read).add(name)
-    return read - defined
+    code = t.cast("CodeType", compile(source, "<step>", "exec", flags=flags, dont_inherit=True))
+    own = {name for name, way in _global_uses(code, within=False) if way == "STORE_NAME"}
+    return {name for name, way in _global_uses(code) if way != "STORE_NAME"} - own
 
 
-def _global_uses(code: CodeType) -> Iterator[tuple[str, bool]]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
-            yield instruction.argval, False
-        elif instruction.opname in ("STORE_GLOBAL", "STORE_NAME"):
-            yield instruction.argval, True
-    for constant in code.co_consts:
+def _global_uses(code: CodeType, *, within: bool = True) -> set[tuple[str, str]]:
+    """Return the names that code reads and makes outside of functions, with the instructions.
+
+    What the body of a class makes is no global, and what it reads of that neither.
+    """
+    used = {
+        (instruction.argval, instruction.opname)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname.endswith(("_GLOBAL", "_NAME", "FROM_DICT_OR_GLOBALS"))
+        and not instruction.opname.startswith("IMPORT")
+    }
+    made = {name for name, way in used if way == "STORE_NAME"}
+    used = {(name, way) for name, way in used if way == "STORE_NAME" or name not in made}
+    for constant in code.co_consts if within else ():
         if isinstance(constant, CodeType):
-            yield from _global_uses(constant)
+            used |= {one for one in _global_uses(constant) if one[1] != "STORE_NAME"}
+    return used
 
 
 class _Part(t.NamedTuple):

@@ -283,3 +283,33 @@ def test_arguments_come_before_the_first_statement(text: str) -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "['x']"
+
+
+GLOBALS = """
+import os
+
+import couler
+
+LIMIT = COUNT = 1
+
+def helper(): ...
+
+@couler.step
+def work(by: int) -> int:
+    global COUNT, made
+    made = 2
+    COUNT += made
+
+    class Settings:
+        LIMIT = 5
+        size = LIMIT
+
+    return COUNT + LIMIT + Settings.size + helper() + len(os.sep)
+"""
+
+
+def test_all_names_that_are_missing_are_told_at_once(tmp_path: Path) -> None:
+    told = str(shipped(written(tmp_path, GLOBALS).work, 1))
+    assert "it uses COUNT, LIMIT, helper, which are not shipped with it" in told
+    assert "it uses the module os; import it inside the function" in told
+    assert "made" not in told.split("which")[0]
