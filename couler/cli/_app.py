@@ -15,8 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import couler
-from couler.cli.session import RequestToEnd, Session, session_options
-from couler.cli.streams import silence, steady_streams
+from couler.cli.session import RequestToEnd, Session, session_options, silence, steady_streams
 from couler.errors import CoulerError
 from couler.rest import listening
 

@@ -18,8 +18,7 @@ from couler.cli._events import STANDARD_OUTPUT, EventLog, open_events
 from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli.format import echo_json, seconds_text
-from couler.cli.session import Session
-from couler.cli.streams import silence
+from couler.cli.session import Session, silence
 from couler.ir.grouped import lines_of
 from couler.ir.source_map import SourceMap
 from couler.ir.workflow import Workflow

@@ -14,6 +14,8 @@ import typing as t
 from collections.abc import Iterator, Mapping
 from types import CodeType, FunctionType
 
+from couler.dsl._context import rewritten
+
 _FUTURES = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
@@ -23,10 +25,6 @@ _COMPARED = (
     *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
 )
 _PLAIN = (str, int, float, bytes, type(None))
-
-
-rewritten: set[str] = set()
-"""Files of which something else runs, on purpose: the bodies of steps are not built."""
 
 
 class SourceError(Exception):

@@ -162,7 +162,7 @@ def _execute(
     read: Callable[[str], bytes | ast.Module],
 ) -> None:
     """Run the program, which adds what it builds to `built`."""
-    from couler.dsl.sources import rewritten
+    from couler.dsl._context import rewritten
 
     try:
         text = read(path)

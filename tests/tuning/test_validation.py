@@ -42,7 +42,6 @@ def options(folder: Path, **told: int) -> ValidateOptions:
     return ValidateOptions(**{"splits": 1, **told}, run=RunOptions(home=folder))  # type: ignore[arg-type]  # all are ints
 
 
-@pytest.mark.slow
 def test_the_default_and_the_best_are_trained(
     tmp_path: Path, data: DataCard, trees: ModelCard
 ) -> None:
