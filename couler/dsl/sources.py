@@ -24,6 +24,7 @@ _COMPARED = (
     *("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_exceptiontable"),
     *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
 )
+Function: t.TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _PLAIN = (str, int, float, bytes, type(None))
 
 
@@ -40,29 +41,38 @@ def read_source(file: str, names: Mapping[str, t.Any]) -> str:
     if isinstance(place, str) and os.path.basename(place) == os.path.basename(file):
         file = place
     linecache.checkcache(file)
-    return "".join(linecache.getlines(file, dict(names)))
+    return _shared("".join(linecache.getlines(file, dict(names))))
 
 
 @functools.lru_cache(maxsize=64)
-def parsed(text: str) -> ast.Module:
-    """Return the syntax tree of a text."""
+def _shared(text: str) -> str:
+    """Return one text for all steps of a file."""
+    return text
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError) as error:
         raise SourceError(f"its source cannot be read: {error}") from error
 
 
-def definition_of(function: FunctionType, text: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+@functools.lru_cache(maxsize=64)
+def _functions(text: str) -> dict[tuple[str, int], Function]:
+    """Return the definitions of functions in a text, by name and first line."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [node for node in ast.walk(_parsed(text)) if isinstance(node, functions)]
+    return {(node.name, _first_line(node)): node for node in found}
+
+
+def definition_of(function: FunctionType, text: str) -> Function:
     """Return the definition of a function in the text of its file."""
     code = function.__code__
-    for node in ast.walk(parsed(text)):
-        if (
-            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            and node.name == code.co_name
-            and _first_line(node) == code.co_firstlineno
-        ):
-            return node
-    raise SourceError(_changed(function))
+    found = _functions(text).get((code.co_name, code.co_firstlineno))
+    if found is None:
+        raise SourceError(_changed(function))
+    return found
 
 
 def lambda_source(function: FunctionType, text: str) -> str:
@@ -71,7 +81,7 @@ def lambda_source(function: FunctionType, text: str) -> str:
     places = set(code.co_positions())
     found = [
         node
-        for node in ast.walk(parsed(text))
+        for node in ast.walk(_parsed(text))
         if isinstance(node, ast.Lambda)
         and node.lineno == code.co_firstlineno
         and _place(node.body) in places
@@ -148,8 +158,8 @@ def class_source(cls: type, texts: Mapping[str, str]) -> str:
     names = names_around(cls)
     file = str(names.get("__file__"))
     own = texts.get(file) or read_source(file, names)
-    cells = (linecache.getlines(name) for name in [*linecache.cache][::-1] if name != file)
-    for text in (own, *map("".join, cells)):
+    cells = [name for name in linecache.cache if name[0] == "<" or "ipykernel_" in name]
+    for text in (own, *("".join(linecache.getlines(name)) for name in cells[::-1])):
         found = {
             unindented(text, node, _first_line(node))
             for node in _classes_named(cls.__qualname__, text)
@@ -183,7 +193,7 @@ def _classes_named(qualname: str, text: str) -> Iterator[ast.ClassDef]:
             yield from below(child, inner)
 
     try:
-        tree = parsed(text)
+        tree = _parsed(text)
     except SourceError:  # no Python, as a cell of another language
         return
     yield from below(tree, "")
@@ -193,15 +203,17 @@ def _is_class(cls: type, node: ast.ClassDef, text: str) -> bool:
     """Whether a definition is that of a class, by its fields, plain values and methods."""
     members = vars(cls)
     annotated = set(members.get("__annotations__", ()))
+    is_enum = issubclass(cls, enum.Enum)  # other attributes are variables
     fields, values, methods = set(), {}, set()
     for one in node.body:
         if isinstance(one, ast.AnnAssign):
             fields.add(ast.unparse(one.target))
+            if isinstance(one.value, ast.Constant):
+                values[ast.unparse(one.target)] = one.value.value
+        elif is_enum and isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant):
+            values[ast.unparse(one.targets[0])] = one.value.value
         elif isinstance(one, ast.FunctionDef):
             methods.add(one.name)
-        if isinstance(one, ast.AnnAssign | ast.Assign) and isinstance(one.value, ast.Constant):
-            target = one.target if isinstance(one, ast.AnnAssign) else one.targets[0]
-            values[ast.unparse(target)] = one.value.value
     inside = {
         one.target.id
         for one in ast.walk(node)
