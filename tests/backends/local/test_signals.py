@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 import time
 import typing as t
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from couler.ir.policies import Cache
 from couler.state.results import Event, RunResult
 from couler.store import ObjectStore
 from tests.corpus.build import flow, given, param, parameter, sh
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals go to the main one"
@@ -37,17 +40,29 @@ def test_run_under_a_parent_that_ignores_the_ends_of_children(tmp_path: Path) ->
     assert (result.steps["a"].status, result.steps["a"].exit_code) == ("failed", 3)
 
 
+def functions_of_main() -> Iterator[str]:
+    """Yield the functions that the main thread is in."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None:
+        yield frame.f_code.co_name
+        frame = frame.f_back
+
+
 def test_interrupt_that_a_host_turns_into_an_error_cancels_the_run(tmp_path: Path) -> None:
+    def interrupt() -> None:
+        until(lambda: {"result", "wait"} <= set(functions_of_main()))  # what can be interrupted
+        os.kill(os.getpid(), signal.SIGINT)
+
     def hear(event: Event) -> None:
         if event.kind == "started":
-            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            threading.Thread(target=interrupt).start()
 
     def handle(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     async def host() -> RunResult:
         signal.signal(signal.SIGINT, handle)  # as some notebooks do
-        workflow = flow("w", sh("a", "sleep 20"))
+        workflow = flow("w", sh("a", "sleep 900"))
         return LOCAL.run(workflow, options=RunOptions(home=tmp_path), on_event=hear)
 
     before = signal.getsignal(signal.SIGINT)
