@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
@@ -126,14 +127,17 @@ def heeding_requests_to_end() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-class _Forgiving(io.FileIO):
+class _Forgiving(io.TextIOWrapper):
     """A stream for messages: what cannot be written to it is lost, and ends nothing."""
 
-    def write(self, data: object, /) -> int:
-        try:
-            return super().write(data)  # type: ignore[arg-type]  # any buffer, as its base has it
-        except OSError:
-            return len(memoryview(data).cast("B"))  # type: ignore[arg-type]  # likewise
+    def write(self, text: str, /) -> int:
+        with contextlib.suppress(OSError):
+            super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            super().flush()
 
 
 def steady_streams() -> None:
@@ -150,8 +154,8 @@ def steady_streams() -> None:
             mode = "w" if number else "r"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(_Forgiving(2, "w", closefd=False)),
+        sys.stderr = _Forgiving(
+            io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
             encoding=sys.stderr.encoding,
             errors="backslashreplace",
             line_buffering=True,
