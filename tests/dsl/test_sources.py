@@ -250,17 +250,17 @@ def test_what_would_be_something_else_there_is_refused(
 
 def test_annotations_mean_what_they_mean_in_the_file(tmp_path: Path) -> None:
     text = (
-        "import couler\nimport decimal\n{future}\n@couler.step\n"
+        "import couler\nimport decimal\n\n@couler.step\n"
         "def work(n: 'int', d: decimal.Decimal | int = 1) -> int:\n"
         "    import dataclasses\n    import typing as t\n\n    @dataclasses.dataclass\n"
         "    class Config:\n        most: t.ClassVar[int] = 5\n        depth: int = n\n\n"
         "    return len(dataclasses.fields(Config))\n"
     )
-    module = written(tmp_path, text.replace("{future}", "").replace(" | int", ""))
+    module = written(tmp_path, text.replace(" | int", ""))
     with couler.Workflow("w") as flow:
         module.work(1)
     assert [one.code for one in flow.diagnostics] == ["CLR108"]  # no Decimal travels
-    module = written(tmp_path, text.replace("{future}", "").replace("decimal.Decimal | ", ""))
+    module = written(tmp_path, text.replace("decimal.Decimal | ", ""))
     there = shipped(module.work, 1)
     assert not isinstance(there, str)
     assert there(1) == module.work.fn(1) == 1

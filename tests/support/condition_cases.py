@@ -67,9 +67,8 @@ PRODUCERS: dict[str, tuple[Callable[[bool], Value], Callable[[Value], Value]]] =
 
 
 def _group(condition: Value) -> None:
-    with couler.group("g"), couler.when(condition) as branch:
+    with couler.group("g"), couler.when(condition):
         echo("r")
-    del branch
 
 
 def _otherwise(condition: Value) -> None:
@@ -120,23 +119,26 @@ CASES = tuple(itertools.product(PRODUCERS, STATES, PLACES))
 
 
 @contextlib.contextmanager
-def _becoming(state: str) -> Iterator[None]:
-    """Have the steps of a block end in a state: failed ones do that themselves."""
+def _behind(state: str) -> Iterator[Value]:
+    """Have the producer in a block be skipped, or give what it has to wait for to be omitted."""
     if state == "skipped":
         with couler.when(echo("a", "no") == "yes"):
-            yield
+            yield None
     elif state == "omitted":
-        couler.run_container(IMAGE, ["sh", "-c", "exit 1"], step_name="a")
-        yield
+        yield couler.run_container(IMAGE, ["sh", "-c", "exit 1"], step_name="a")
     else:
-        yield
+        yield None
 
 
 def condition_case(producer: str, state: str, place: str) -> Workflow:
     """Return the workflow of a case."""
     make, condition = PRODUCERS[producer]
-    with couler.Workflow(f"{producer}-{state}-{place}".replace("_", "-")) as flow, _becoming(state):
-        PLACES[place](condition(make(state == "failed")))
+    name = f"{producer}-{state}-{place}".replace("_", "-")
+    with couler.Workflow(name) as flow, _behind(state) as before:
+        made = make(state == "failed")
+        if before is not None:
+            before >> made
+        PLACES[place](condition(made))
     problems = [str(one) for one in flow.diagnostics if one.severity == "error"]
     assert not problems, problems
     return flow.to_ir()
