@@ -156,7 +156,6 @@ CODES: dict[str, str] = {
     "CLR380": "DAG file that Airflow cannot load",
     "CLR381": "groups of Airflow too deep for Python",
     "CLR382": "step whose outputs Airflow takes from no cache",
-    "CLR385": "character that no process can be given",
     # 401-449: policies and quantities
     "CLR401": "bad quantity",
     "CLR402": "request above its limit",

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from couler.errors import ParameterError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.values import MAX_VALUE_BYTES, ValueType, check_size, decode, encode, matches
+from couler.ir.values import (
+    MAX_VALUE_BYTES,
+    ValueType,
+    check_size,
+    decode,
+    encode,
+    matches,
+    unsendable,
+)
 from couler.ir.workflow import Parameter
 
 
@@ -22,8 +30,15 @@ class PlainText(str):
 
 def read_parameter(parameter: Parameter, value: object) -> object:
     """Return a value that a user gives for a parameter, as its type has it."""
+    if parameter.nullable_text and isinstance(value, str) and not isinstance(value, PlainText):
+        value = None if value == "null" else PlainText(value)
     found = value_of_type(value, parameter.type)
+    if parameter.nullable_text and not isinstance(found, str | None):
+        raise ParameterError(f"{value!r} is no text")
     check_choice(parameter, found)
+    problem = unsendable(found)
+    if problem is not None:
+        raise ParameterError(f"the value {problem}")
     return found
 
 

@@ -103,6 +103,25 @@ def steps_by_path(workflow: Workflow) -> Iterator[tuple[str, Step]]:
             yield scope.path_of(step), step
 
 
+def skippable(workflow: Workflow) -> frozenset[str]:
+    """Return the paths of the steps that a run in which nothing fails may leave out."""
+    found: set[str] = set()
+    on_failure = {handler.name for handler in workflow.exit_handlers if handler.on == "failure"}
+    for scope in scopes(workflow):
+        for step in scope.steps:
+            path = scope.path_of(step)
+            around = path.rpartition("/")[0]
+            if (
+                step.when is not None
+                or around in found
+                or around.endswith(HOOKS)
+                or scope.handler in on_failure
+                or any(outcome == "failure" for _, outcome in explicit_dependencies(step))
+            ):
+                found.add(path)
+    return frozenset(found)
+
+
 def step_values(step: Step) -> Iterator[tuple[str, Text]]:
     """Yield what a step reads in its own scope, each with the field that reads it."""
     if step.when is not None:

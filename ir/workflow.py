@@ -327,6 +327,8 @@ class Parameter(Node):
     description: str | None = None
     config: ConfigKey | None = None
     """Its value is taken where a run gives none; the default is for want of the entry."""
+    nullable_text: bool = False
+    """Its values are texts or null, so `5` on a command line is the text and `null` is null."""
 
 
 class ExitHandler(Node):

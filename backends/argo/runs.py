@@ -14,7 +14,7 @@ from couler.backends.argo.tags import Tagged
 from couler.ir import kubernetes_pods
 from couler.ir.pods import ExecutorPlugin, PodCleanup, PodOptions, PodSettings, RunSettings, StepPod
 from couler.ir.policies import DatabaseSemaphore, Lock, Mutex, Semaphore
-from couler.ir.values import thawed
+from couler.ir.values import RunRef, thawed, walk
 from couler.ir.workflow import Workflow
 
 _NO_SETTINGS = RunSettings.model_construct()
@@ -171,7 +171,10 @@ def _run_metadata(workflow: Workflow, runs: RunSettings, *, in_schedule: bool) -
         if isinstance(label.value, str):
             labels[label.name] = label.value
         else:
-            computed[label.name] = {"expression": Tagged(renderer.expression(label.value))}
+            text = renderer.expression(label.value)
+            if RunRef(field="logical_date") in walk(label.value):  # no label holds a ":"
+                text = f"replace({text}, ':', '-')"
+            computed[label.name] = {"expression": Tagged(text)}
     fields: Tree = {"labelsFrom": computed}
     if not in_schedule:
         fields.update(labels=labels, annotations=dict(runs.annotations))

@@ -21,7 +21,7 @@ from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.recording import Recorder
 from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.threads import in_thread
-from couler.errors import WireError
+from couler.errors import EvaluationError, WireError
 from couler.ir import workflow as ir
 from couler.ir.artifacts import ListFiles
 from couler.ir.evaluation.outputs import KEEP_BYTES, read_entered, read_output
@@ -113,7 +113,7 @@ class LocalAttempter:
                 limits=limits,
                 keep_bytes=KEEP_BYTES,
             )
-        except RequestError as error:
+        except (RequestError, EvaluationError) as error:
             return Attempt(False, message=str(error), kind="error")
         if response is None:
             return cut_off(limits)

@@ -196,7 +196,7 @@ class LocalBackend:
         if missing:
             raise UnsupportedFeatureError(f'local cannot run "{workflow.name}"', missing)
         found = tuple(self.check(workflow, target))
-        if found:
+        if any(problem.severity == "error" for problem in found):
             raise InvalidWorkflowError(f'local cannot run "{workflow.name}"', found)
         return use_local_forms(workflow)
 

@@ -14,11 +14,12 @@ from couler.backends.local.ends import Bound
 from couler.backends.local.locations import Exchange
 from couler.backends.local.orphans import end_attempts
 from couler.backends.local.runtimes.base import Job, Runtime
+from couler.errors import EvaluationError
 from couler.ir.pods import HostAlias, PodSettings
 from couler.ir.storage import EnvVar, Volume
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Step
-from couler.locations.secrets import Entries
+from couler.locations.secrets import Entries, missing_entry
 from couler.store import ObjectStore
 
 LOGS, WORK, OUTPUTS = "logs", "work", "outputs"
@@ -122,9 +123,11 @@ def entry_texts(variables: tuple[EnvVar, ...], entries: Entries) -> dict[str, st
     found: dict[str, str] = {}
     for variable in variables:
         key = variable.secret or variable.config
-        value = None if key is None else entries.require(key)
+        value = None if key is None else entries.find(key)
         if value is not None:
             found[variable.name] = value
+        elif key is not None and not key.optional:
+            raise EvaluationError(missing_entry(key))
     return found
 
 

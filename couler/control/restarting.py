@@ -35,10 +35,11 @@ from couler.ir.evaluation.places import around, covers, find_places, shown_steps
 from couler.ir.evaluation.replay import Finding, PlannedStep, plan_replay
 from couler.ir.evaluation.unknown import UnknownValueError
 from couler.ir.evaluation.values import RunFacts, View
-from couler.ir.parameters import parameter_texts
+from couler.ir.parameters import PlainText, parameter_texts
 from couler.ir.serialize import read_json, write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.status import State
+from couler.ir.values import decode
 from couler.ir.walk import HANDLER_PREFIX, StepPath, without_places
 from couler.ir.workflow import Workflow
 from couler.state import runs
@@ -96,7 +97,11 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     after = before if changes.workflow is None else changes.workflow
     had = {name: str(given["text"]) for name, given in run.parameters.items()}
     declared = {parameter.name for parameter in after.parameters}
-    kept = {name: text for name, text in had.items() if name in declared}
+    kept: dict[str, object] = {name: text for name, text in had.items() if name in declared}
+    for one in before.parameters:
+        if one.nullable_text and one.name in kept:
+            value = decode(had[one.name], "json")
+            kept[one.name] = None if value is None else PlainText(value)
     texts = parameter_texts(after.parameters, {**kept, **(changes.parameters or {})})
     ended = holding(runs.steps_of(database, run.id), runs.sessions_of(database, run.id))
     past = Past(run.id, before, had, ended, run.logical_date or "")

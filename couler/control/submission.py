@@ -26,9 +26,10 @@ from couler.errors import (
     RunNotFoundError,
     StateError,
 )
-from couler.ir.parameters import parameter_texts
+from couler.ir.parameters import parameter_texts, with_values
 from couler.ir.serialize import write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.verify.pods import check_label_values
 from couler.ir.workflow import Workflow
 from couler.state import runs
 from couler.state.database import Database
@@ -75,7 +76,7 @@ def submit(
     order: Order, database: Database, home: Home, environment: Mapping[str, str]
 ) -> RunRecord:
     """Begin a run, or find the one that an order of the same name has begun."""
-    texts = parameter_texts(order.workflow.parameters, order.parameters)
+    texts = _texts(order)
     remote = connect(order.connection, environment)
     run = _record(order, texts, database, home)
     if run.place is None:
@@ -85,8 +86,21 @@ def submit(
 
 def check(order: Order, database: Database, home: Home) -> None:
     """Check what can be checked of an order before anything is done for it."""
-    texts = parameter_texts(order.workflow.parameters, order.parameters)
+    texts = _texts(order)
     _find_same(_wanted(order, texts, home), database)
+
+
+def _texts(order: Order) -> dict[str, str]:
+    """Return what the run is given, as texts on the wire."""
+    declared, settings = order.workflow.parameters, order.workflow.runs
+    texts = parameter_texts(declared, order.parameters)
+    if settings is not None:
+        problems: list[str] = []
+        given = with_values(declared, texts)
+        check_label_values(settings, given, lambda code, problem: problems.append(problem))
+        if problems:
+            raise ParameterError("\n".join(problems))
+    return texts
 
 
 def submit_again(

@@ -51,15 +51,15 @@ class _Json:
         return _dump(value)
 
     def write(self, name, value):
-        value = _plain(value)
+        try:
+            value = _plain(value)
+            data, text = _dump(value), self.encode(value)
+            size = len(text.encode())
+        except (TypeError, ValueError) as error:
+            sys.exit(f"the output {name} cannot travel: {error}")
         is_bool = isinstance(value, bool) and not {bool, object}.intersection(self.types)
         if is_bool or not isinstance(value, self.types):
             sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
-        try:
-            data, text = _dump(value), self.encode(value)
-        except (TypeError, ValueError) as error:
-            sys.exit(f"the output {name} has no JSON form: {error}")
-        size = len(text.encode())
         if size > 65536:
             sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
         path = _path_of(name)
@@ -219,6 +219,8 @@ def _plain(value):
     """Return the JSON form of a value."""
     if isinstance(value, enum.Enum):
         return _plain(value.value)
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError("a text cannot hold NUL")
     if isinstance(value, str | int | float | None):
         return value
     if hasattr(value, "_asdict"):
@@ -227,7 +229,10 @@ def _plain(value):
         names = [field.name for field in dataclasses.fields(value)]
         return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        keys = [key for key in value if not isinstance(key, str)]
+        if keys:
+            raise TypeError(f"keys must be text, not {', '.join(map(repr, keys))}")
+        return {_plain(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value.tolist() if hasattr(value, "tolist") else value  # numpy

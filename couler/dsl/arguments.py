@@ -171,7 +171,9 @@ def report_type(scope: Scope, step: str, name: str, spec: TypeSpec, value: objec
     if isinstance(value, Value):
         given = f"{value!r}, which is {_label_of(value)}"
     else:
-        given = f"{shown(value)}, which is {type(value).__name__}{_instead(spec, value)}"
+        kind = type(value).__name__
+        kind = "" if kind == spec.label else f", which is {kind}"
+        given = f"{shown(value)}{kind}{_instead(spec, value)}"
     scope.builder.report(
         "CLR107",
         f'step "{step}": the argument "{name}" must be {spec.label}, not {given}',

@@ -209,6 +209,8 @@ def add_parameter(builder: Builder, name: object, value: object) -> None:
         given = value
     elif isinstance(value, type) or t.get_origin(value) is not None:
         given = objects.Parameter(type=value, required=True)
+    elif value is None:
+        given = objects.Parameter(type=object)
     else:
         given = objects.Parameter(value)
     spec = _parameter_spec(builder, name, given)
@@ -235,6 +237,7 @@ def add_parameter(builder: Builder, name: object, value: object) -> None:
             choices=tuple(json_form(choice) for choice in given.choices),
             description=given.description,
             config=given.config,
+            nullable_text=spec.label == "str | None",
         ),
     )
     builder.parameters[name] = made or ir.Parameter(name=name, type=spec.wire, default=default)

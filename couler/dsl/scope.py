@@ -284,7 +284,7 @@ def both(first: Condition | None, second: Condition) -> Condition:
     if first is None:
         return second
     parts = [part.items if isinstance(part, And) else (part,) for part in (first, second)]
-    return And(items=tuple(dict.fromkeys((*parts[0], *parts[1]))))
+    return And.model_construct(items=tuple(dict.fromkeys((*parts[0], *parts[1]))))
 
 
 def free_among(taken: Collection[str], base: str) -> str:

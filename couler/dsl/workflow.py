@@ -358,6 +358,7 @@ class Workflow:
         ----------
         labels
             Texts, or values that are known when a run starts: parameters, and facts of the run.
+            A time has `-` in place of each `:`, which no label holds.
         annotations
             Texts.
         """

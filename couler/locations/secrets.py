@@ -12,7 +12,7 @@ from couler.errors import ConfigurationError
 from couler.ir.artifacts import location_references
 from couler.ir.policies import Lock, Semaphore
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, SecretKey
-from couler.ir.walk import all_steps, locations, pod_containers
+from couler.ir.walk import all_steps, locations, pod_containers, skippable, steps_by_path
 from couler.ir.workflow import Http, Workflow
 
 _SECRET = "SECRET"
@@ -119,11 +119,13 @@ def variable_name(key: SecretKey | ConfigKey) -> str:
 
 
 def require_entries(workflow: Workflow, entries: Entries) -> None:
-    """Refuse to start a workflow that names entries which are not there."""
+    """Refuse to start a workflow whose entries are not there, but for those of skipped steps."""
+    needed = set(_entries_of_steps(workflow, skippable(workflow)))
+    not_needed = set(_entries_of_steps(workflow)) - needed
     missing = [
         missing_entry(key)
         for key in dict.fromkeys(_named_entries(workflow))
-        if not key.optional and entries.find(key) is None
+        if key not in not_needed and not key.optional and entries.find(key) is None
     ]
     if missing:
         raise ConfigurationError("\n".join(missing))
@@ -149,7 +151,15 @@ def _whole(workflow: Workflow) -> Iterator[EnvFrom]:
 def _named_entries(workflow: Workflow) -> Iterator[SecretKey | ConfigKey]:
     yield from workflow.secrets
     yield from _sizes(workflow.locks)
-    for step in all_steps(workflow):
+    yield from _entries_of_steps(workflow)
+
+
+def _entries_of_steps(
+    workflow: Workflow, left_out: frozenset[str] = frozenset()
+) -> Iterator[SecretKey | ConfigKey]:
+    for path, step in steps_by_path(workflow):
+        if path in left_out:
+            continue
         yield from _sizes(step.locks)
         variables: tuple[EnvVar, ...] = step.env
         if isinstance(step.action, Http):

@@ -384,6 +384,8 @@ def _recursion(error: RecursionError) -> str:
 
 def _call(error: TypeError) -> str:
     """Return what a function of Couler takes, if it was called otherwise."""
+    if twice := re.search(r"Workflow.*\(\) got multiple values for argument '(\w+)'", str(error)):
+        return f'. A parameter of that name is written params={{"{twice[1]}": ...}}'
     match = _CALL.match(str(error))
     if match is None:
         return ""

@@ -277,7 +277,7 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     if workflow.runs is not None:
         from couler.ir.verify.pods import check_run_labels
 
-        check_run_labels(view, workflow.runs)
+        check_run_labels(view, workflow.runs, workflow.parameters)
     if workflow.metrics or workflow.hooks:
         _check_own(workflow, view)
     check_scope_outputs(view, workflow.outputs)

@@ -12,7 +12,6 @@ from couler.ir.storage import EnvVar
 from couler.ir.values import Path, is_file, is_hole, matches, place_text
 from couler.ir.verify.flow import check_typed
 from couler.ir.verify.names import (
-    SURELY_SHORT,
     check_script,
     check_word,
     command_problem,
@@ -195,8 +194,7 @@ def _check_container(reader: Reader, step: Step, action: Container) -> None:
     for words, field in ((action.command, "command"), (action.args, "args")):
         for word in words:
             if isinstance(word, str):
-                if len(word) > SURELY_SHORT:
-                    check_word(view, step, field, word)
+                check_word(view, step, field, word)
             else:
                 reader.text(word, field)
 
@@ -247,11 +245,13 @@ def _check_job(reader: Reader, step: Step, action: Job) -> None:
             _report_without_effect(view, step, "inputs")
     if action.merge_strategy is not None and action.action != "patch":
         view.add("CLR419", step, "merge_strategy has a meaning only when a resource is patched.")
-    if action.action in ("get", "delete"):
-        for field in ("success_condition", "failure_condition", "set_owner_reference"):
+    if action.action == "delete":
+        for field in ("success_condition", "failure_condition"):
             if getattr(action, field):
-                past = "deleted" if action.action == "delete" else "read"
-                view.add("CLR419", step, f"{field} has no meaning when a resource is {past}.")
+                view.add("CLR419", step, f"{field} has no meaning when a resource is deleted.")
+    if action.action in ("get", "delete") and action.set_owner_reference:
+        past = "deleted" if action.action == "delete" else "read"
+        view.add("CLR419", step, f"set_owner_reference has no meaning when a resource is {past}.")
     for field in ("success_condition", "failure_condition"):
         condition = getattr(action, field)
         problem = condition_problem(condition) if condition else None

@@ -29,7 +29,6 @@ from couler.ir.storage import (
     Volume,
 )
 from couler.ir.verify.names import (
-    SURELY_SHORT,
     Add,
     check_label_name,
     check_object_name,
@@ -96,7 +95,7 @@ def check_sources(reader: Reader, variable: EnvVar, field: str) -> None:
     view, step = reader.view, reader.step
     check_one_source(variable, field, reader.add)
     if isinstance(variable.value, str):
-        if step is not None and len(variable.value) > SURELY_SHORT:
+        if step is not None:
             check_word(view, step, field, variable.value, name=variable.name)
     elif variable.value is not None:
         reader.text(variable.value, field)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from couler.ir.evaluation.values import RunFacts, View, as_type, from_json, resolve_text
 from couler.ir.pods import (
     ContainerSettings,
     DisruptionBudget,
@@ -18,10 +19,9 @@ from couler.ir.pods import (
     container_texts,
 )
 from couler.ir.storage import ClaimVolume, EphemeralVolume, NewClaimVolume, SourceVolume
-from couler.ir.values import StepRef, walk
+from couler.ir.values import ParamRef, StepRef, walk
 from couler.ir.verify.environment import check_container_environment, check_mounts
 from couler.ir.verify.names import (
-    SURELY_SHORT,
     Add,
     check_address,
     check_annotations,
@@ -38,7 +38,7 @@ from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.walk import pod_containers
-from couler.ir.workflow import MAIN, ContainerSet, Step
+from couler.ir.workflow import MAIN, ContainerSet, Parameter, Step
 
 _RESERVED = ("main", "init", "wait")
 """Containers that Argo makes in every pod."""
@@ -96,10 +96,10 @@ def _check_container(reader: Reader, step: Step, container: PodContainer) -> Non
         add("CLR409", "the first word of its command is empty. Name a program, or leave it out.")
     for words, field in ((container.command, "command"), (container.args, "args")):
         for word in words:
-            if not isinstance(word, str):
-                reader.text(word, f"{name}.{field}")
-            elif len(word) > SURELY_SHORT:
+            if isinstance(word, str):
                 check_word(view, step, f"{name}.{field}", word)
+            else:
+                reader.text(word, f"{name}.{field}")
     check_container_environment(reader, container)
     check_mounts(view, step, container.mounts)
     if container.working_dir is not None and not container.working_dir.startswith("/"):
@@ -249,7 +249,7 @@ def _check_budget(budget: DisruptionBudget, add: Add) -> None:
             add("CLR442", f'{name} is a number or a percentage such as "50%", not "{value}".')
 
 
-def check_run_labels(view: ScopeView, runs: RunSettings) -> None:
+def check_run_labels(view: ScopeView, runs: RunSettings, parameters: Iterable[Parameter]) -> None:
     """Check the labels of runs that are values: they are read when a run starts."""
     reader = Reader(view)
     reader.start(None)
@@ -264,3 +264,21 @@ def check_run_labels(view: ScopeView, runs: RunSettings) -> None:
             )
         else:
             reader.text(label.value, f"runs.labels.{label.name}")
+    check_label_values(runs, parameters, view.add_to_scope)
+
+
+def check_label_values(runs: RunSettings, parameters: Iterable[Parameter], add: Add) -> None:
+    """Check the labels of runs that parameters make, as far as their values are known."""
+    given = {
+        one.name: as_type(from_json(one.default), one.type)
+        for one in parameters
+        if not one.required and one.config is None
+    }
+    known = View(RunFacts("run", "2026-11-28T00-00-00Z"), parameters=given)
+    for label in runs.labels:
+        if isinstance(label.value, str):
+            continue
+        read = [one.name for one in walk(label.value) if isinstance(one, ParamRef)]
+        if read and all(name in given for name in read):
+            text = resolve_text(label.value, known)
+            check_labels({label.name: text}, f"run labels made of {', '.join(read)}", add)

@@ -208,7 +208,9 @@ class Reader:
                 return check_range(self, value, field, covered)
             case Template():
                 for part in value.parts:
-                    if not isinstance(part, str):
+                    if isinstance(part, str):
+                        check_literal(self.view, self.step, field, part)
+                    else:
                         self.text(part, field, covered)
                 return TEXT
         t.assert_never(value)

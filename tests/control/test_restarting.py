@@ -15,7 +15,7 @@ from couler.control.submission import submit
 from couler.control.watching import Watch, watch
 from couler.errors import EngineError, ParameterError, RefusedError, RunBusyError, StateError
 from couler.failures import MAX_RETRIES
-from couler.ir.workflow import Workflow
+from couler.ir.workflow import Parameter, Workflow
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -80,6 +80,16 @@ def test_what_has_changed_runs_again(failed: RunRecord, database: Database) -> N
     assert prepare(failed, database, Changes(parameters={"depth": 9})).plan.again == {"tell"}
     with pytest.raises(ParameterError, match=r'parameter "depth"'):
         prepare(failed, database, Changes(parameters={"depth": "deep"}))
+
+
+def test_a_text_that_a_run_was_given_stays_the_text(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    note = Parameter(name="note", type="json", nullable_text=True)
+    workflow = WORKFLOW.model_copy(update={"parameters": (*WORKFLOW.parameters, note)})
+    for given in ("12", '"quoted"', "null"):
+        run = submit(order(workflow=workflow, note=given), database, home, {})
+        assert prepare(run, database).texts["note"] == run.parameters["note"]["text"]
 
 
 def test_steps_that_keep_their_ends_are_known_before_the_plan_is_made(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,8 @@ from couler.errors import (
     RefusedError,
     StateError,
 )
+from couler.ir.pods import RunLabel, RunSettings
+from couler.ir.values import ParamRef
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -50,6 +53,17 @@ def test_to_submit_a_name_twice_is_to_submit_once(
     first = submit(order("nightly"), database, home, {})
     assert submit(order("nightly"), database, home, {}) == first
     assert len(remote.submitted) == 1
+
+
+def test_a_parameter_that_makes_no_label_of_a_run_is_refused(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    label = RunLabel(name="depth", value=ParamRef(name="depth"))
+    plain = order(depth=5)
+    labelled = plain.workflow.model_copy(update={"runs": RunSettings(labels=(label,))})
+    submit(replace(plain, workflow=labelled), database, home, {})
+    with pytest.raises(ParameterError, match=r'"-7" is no value of run labels made of depth'):
+        submit(replace(plain, workflow=labelled, parameters={"depth": -7}), database, home, {})
 
 
 def test_a_run_that_the_engine_refuses_is_recorded_as_failed(

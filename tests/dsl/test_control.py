@@ -12,11 +12,31 @@ import couler
 from couler import stages
 from couler.ir.conditions import And, Compare, Not, Or
 from couler.ir.values import Literal, OrElse, ParamRef, StepRef
+from couler.stages.programs import LoadError, load_program
 from tests.dsl.look import box, codes, implicit, steps
 
 
 def is_(step: str, value: object, op: str = "==") -> Compare:
     return Compare(left=StepRef(step=step), op=op, right=Literal(value=value))
+
+
+def test_a_condition_that_calls_itself_without_end_is_one_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "flow.py"
+    program.write_text(
+        "import couler\n"
+        "@couler.step\n"
+        "def flip() -> str: return 'tails'\n"
+        "def again():\n"
+        "    with couler.when(flip() == 'tails'):\n"
+        "        again()\n"
+        "with couler.Workflow('w') as wf:\n"
+        "    again()\n"
+    )
+    with pytest.raises(LoadError, match="again calls itself without an end"):
+        load_program(str(program))
+    assert capfd.readouterr().err == ""
 
 
 def test_a_block_and_its_otherwise() -> None:

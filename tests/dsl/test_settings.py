@@ -5,11 +5,29 @@ from __future__ import annotations
 import pytest
 
 import couler
+from couler.errors import ParameterError
+from couler.ir.parameters import parameter_texts
 from couler.ir.pods import PodSettings
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.values import FirstOf, OrElse, ParamRef, RunRef, StepRef
 from couler.ir.workflow import Defaults, Output, Parameter, Schedule
 from tests.dsl.look import box, codes, implicit, steps
+
+
+def test_a_parameter_of_text_or_none_takes_texts_as_they_are() -> None:
+    wf = couler.Workflow(
+        "w",
+        x=couler.Parameter("d", type=str | None),
+        n=couler.Parameter(type=int | None),
+        params={"none": None},
+    )
+    declared = wf.to_ir().parameters
+    assert codes(wf) == ["CLR201"]
+    for given, text in [("hello", '"hello"'), ("12", '"12"'), ("null", "null"), (None, "null")]:
+        assert parameter_texts(declared, {"x": given, "n": 3}) == {"x": text, "n": "3"}
+    for wrong in ({"x": 12}, {"n": "a"}, {"none": "a"}, {"x": "\0"}, {"n": ["\ud800"]}):
+        with pytest.raises(ParameterError):
+            parameter_texts(declared, wrong)
 
 
 def test_parameters_by_default_by_type_and_in_full() -> None:

@@ -108,6 +108,10 @@ def give(kind: str) -> dict[str, object]:
         "nan": {"x": math.nan},
         "object": {"x": object()},
         "large": {"x": "x" * 70000},
+        "keys": {1: "a", "b": {None: 1}},
+        "inner key": {"b": [{None: 1}]},
+        "nul": {"x": "a\0b"},
+        "half": {"x": "\ud800"},
     }[kind]
 
 
@@ -126,8 +130,12 @@ def test_json_outputs_are_compact_and_hold_no_two_opening_braces(run, tmp_path: 
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("nan", "the output result has no JSON form"),
-        ("object", "the output result has no JSON form"),
+        ("nan", "the output result cannot travel"),
+        ("object", "the output result cannot travel"),
+        ("keys", "keys must be text, not 1"),
+        ("inner key", "keys must be text, not None"),
+        ("nul", "a text cannot hold NUL"),
+        ("half", "surrogates not allowed"),
         ("large", "more than 65536: return a File instead"),
     ],
 )

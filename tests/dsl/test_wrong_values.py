@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections import Counter
 
 import pytest
 
@@ -10,6 +11,21 @@ import couler
 from couler.ir.conditions import And, Compare, Not, Or
 from couler.ir.values import Literal, StepRef
 from tests.dsl.look import box, codes, implicit, problems, steps
+
+
+@pytest.mark.parametrize("text", ["a\0b", "half \ud800"])
+def test_text_that_no_process_can_be_given_is_refused_where_it_is(text: str) -> None:
+    @couler.step
+    def use(value: str, parts: list[str], table: dict[str, str]) -> str:
+        return value
+
+    with couler.Workflow("w", start=text) as wf:
+        use(text, [text], {text: "x"})
+        couler.run_container("busybox", ["echo", text], env={"X": text}, step_name="container")
+        couler.run_script("busybox", source=f"echo {text}", step_name="script")
+        wf.output("end", couler.text("{} " + text, use("", [], {})))
+    found = [one.step for one in problems(wf) if one.code == "CLR103"]
+    assert Counter(found) == {None: 2, "use": 3, "container": 2, "script": 1}
 
 
 @pytest.mark.parametrize("option", ["packages", "command"])

@@ -55,7 +55,9 @@ from couler.ir.workflow import (
     Workflow,
 )
 
-hostile_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
+hostile_text = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12
+) | st.sampled_from(
     ["{{x}}", "${HOME}", "$(HOME)", "$$", "1e3", "no", "'", '"', "a\nb\n", "\t", "#", "08", "null"]
 )
 """Text that engines are tempted to read as something else."""

@@ -8,7 +8,7 @@ import shutil
 import sys
 import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from couler.backends.local.runtimes.paths import (
 )
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.values import MAX_WORD_BYTES
-from couler.ir.walk import scopes
+from couler.ir.walk import scopes, skippable
 from couler.ir.workflow import WORK_DIR, Container, Script, Step, Workflow
 
 _Which: t.TypeAlias = Callable[..., str | None]
@@ -53,13 +53,16 @@ class HostRuntime:
     def check(self, workflow: Workflow) -> Iterator[Diagnostic]:
         """Yield a diagnostic for each path and program that this machine cannot give."""
         which = functools.cache(shutil.which)  # many steps run the same few programs
+        not_needed = skippable(workflow)
         for scope in scopes(workflow):
             for step in scope.steps:
                 if isinstance(step.action, Container | Script):
                     path = scope.path_of(step)
                     for one in (step, *companion_steps(step)):
                         yield from refuse_paths(one, path, self._refuse_absolute)
-                        yield from self._check_program(one, path, which)
+                        for problem in self._check_program(one, path, which):
+                            is_needed = path not in not_needed
+                            yield problem if is_needed else replace(problem, severity="warning")
 
     def is_bare(self, step: Step) -> bool:
         """Return whether a step has neither a script nor files at absolute paths."""

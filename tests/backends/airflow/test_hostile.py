@@ -10,6 +10,7 @@ import pytest
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
+from couler.ir.verify import verify
 from couler.ir.workflow import Container, Step, Workflow
 from tests.backends.airflow.hostile import COUNT, Batch, is_possible, texts
 from tests.backends.airflow.pretend import Pretended
@@ -36,8 +37,8 @@ def test_texts_arrive_or_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
         Step(name=f"s{at}", action=Container(image="a", command=("a", text)))
         for at, text in enumerate(impossible)
     )
-    refused = list(BACKEND.check(Workflow(name="refused", steps=steps), Target()))
-    assert [one.code for one in refused] == ["CLR385"] * len(impossible)
+    refused = verify(Workflow(name="refused", steps=steps))
+    assert [one.code for one in refused] == ["CLR103"] * len(impossible)
     assert [one.step for one in refused] == [step.name for step in steps]
     with capsys.disabled():
         sys.stdout.write(f" {len(possible)} texts unchanged, {len(impossible)} refused ")

@@ -159,6 +159,32 @@ def test_output_that_is_no_text(tmp_path: Path) -> None:
     assert "no UTF-8 text" in str(result.steps["a"].message)
 
 
+def test_what_only_a_skipped_step_needs_does_not_stop_a_run(tmp_path: Path) -> None:
+    token = EnvVar(name="T", secret=SecretKey(secret="absent", key="token"))
+    workflow = flow(
+        "w",
+        sh("runs", "echo runs"),
+        words("program", "no-such-program", when=compare(ref("runs"), "==", "other")),
+        sh("secret", "true", env=[token], when=compare(ref("runs"), "==", "other")),
+        group("around", sh("within", "true", env=[token]), when=compare(ref("runs"), "==", "x")),
+    )
+    assert states(run(workflow, tmp_path)) == {
+        "runs": "succeeded",
+        "program": "skipped",
+        "secret": "skipped",
+        "around": "skipped",
+    }
+    asked = flow(
+        "w",
+        sh("runs", "true"),
+        sh("secret", "true", env=[token], when=compare(ref("runs"), "==", "")),
+    )
+    failed = run(asked, tmp_path).steps["secret"]
+    assert (failed.status, "COULER_SECRET_absent_token" in str(failed.message)) == ("failed", True)
+    with pytest.raises(ConfigurationError, match="COULER_SECRET_absent_token"):
+        run(flow("w", sh("secret", "true", env=[token])), tmp_path)
+
+
 def test_secrets_come_from_variables_or_files_and_stay_out_of_logs(tmp_path: Path) -> None:
     folder = tmp_path / "secrets" / "api"
     folder.mkdir(parents=True)

@@ -208,7 +208,9 @@ def test_actions_on_resources() -> None:
     assert did(Job(manifest=MANIFEST, action="patch", merge_strategy="merge")) == []
     assert did(Job(manifest=MANIFEST, merge_strategy="merge")) == ["CLR419"]
     assert did(Job(manifest=MANIFEST, action="get")) == []
-    assert did(Job(manifest=MANIFEST, action="get", success_condition="x")) == ["CLR419"]
+    assert did(Job(manifest=MANIFEST, action="get", success_condition="x")) == []
+    owned = Job(manifest=MANIFEST, action="get", set_owner_reference=True)
+    assert did(owned) == ["CLR419"]
     both_ways = Output(name="o", jq=".x", json_path="{.x}")
     assert did(Job(manifest=MANIFEST), outputs=(both_ways,)) == ["CLR169"]
     assert codes(flow(echo("a", outputs=(Output(name="o", jq=".x"),)))) == ["CLR169"]
