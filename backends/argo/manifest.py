@@ -262,13 +262,15 @@ def _parameter(given: Parameter) -> Tree:
         key: Tree = {"name": given.config.config_map, "key": given.config.key}
         tree["valueFrom"] = {"configMapKeyRef": key}
         if given.default is not None:
-            tree["valueFrom"]["default"] = wire_text(given.default)
+            tree["valueFrom"]["default"] = wire_text(given.default, given.type)
     elif not given.required:
-        tree["value"] = wire_text(given.default) if given.default is not None else "null"
+        tree["value"] = (
+            wire_text(given.default, given.type) if given.default is not None else "null"
+        )
         if given.default is None and given.type == "str":
             tree["value"] = ""
     if given.choices:
-        tree["enum"] = [wire_text(choice) for choice in given.choices]
+        tree["enum"] = [wire_text(choice, given.type) for choice in given.choices]
     if given.description is not None:
         tree["description"] = given.description
     return tree

@@ -313,8 +313,12 @@ class Renderer:
         """The text that stands for an output that was not made."""
         producer = self.view.steps.get(value.step) or self.view.outer.get(value.step)
         is_one = producer is not None and producer.foreach is None
-        default = self.view.output(value).default if is_one else None
-        return None if default is None else wire_text(default)
+        output = self.view.output(value)
+        return (
+            wire_text(output.default, output.type)
+            if is_one and output.default is not None
+            else None
+        )
 
     def status_of(self, step: Step) -> str:
         """Return the variable that holds the state of a step of this scope."""

@@ -173,6 +173,8 @@ def _run_metadata(workflow: Workflow, runs: RunSettings, *, in_schedule: bool) -
         else:
             text = renderer.expression(label.value)
             if RunRef(field="logical_date") in walk(label.value):  # no label holds a ":"
+                # Here, unlike in templates, the time is an object of its formats.
+                text = text.replace("creationTimestamp", "creationTimestamp.RFC3339")
                 text = f"replace({text}, ':', '-')"
             computed[label.name] = {"expression": Tagged(text)}
     fields: Tree = {"labelsFrom": computed}

@@ -176,9 +176,9 @@ def is_stdout(step: Step, output: Output) -> bool:
     )
 
 
-def wire_text(value: object) -> str:
+def wire_text(value: object, declared: ValueType = "str") -> str:
     r"""Return the text by which a literal travels, safe against Argo's tags where JSON allows."""
-    return value if isinstance(value, str) else json_text(value)
+    return value if isinstance(value, str) and declared != "json" else json_text(value)
 
 
 def json_text(value: object) -> str:

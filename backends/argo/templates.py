@@ -155,7 +155,7 @@ class _Builder:
                 field = "jsonPath" if output.jq is None else "jqFilter"
                 source: Tree = {field: output.json_path or output.jq}
                 if output.default is not None:
-                    source["default"] = wire_text(output.default)
+                    source["default"] = wire_text(output.default, output.type)
                 parameters.append({"name": output.name, "valueFrom": source})
             elif not is_stdout(self._step, output) and output.path is not None:
                 path = work_path(output.path)
@@ -163,12 +163,12 @@ class _Builder:
                     path += ".gather"
                 source = {"path": path}
                 if output.default is not None:
-                    source["default"] = wire_text(output.default)
+                    source["default"] = wire_text(output.default, output.type)
                 parameters.append({"name": output.name, "valueFrom": source})
             elif isinstance(self._step.action, Suspend | Plugin):
                 source = {"supplied": {}}
                 if output.default is not None:
-                    source["default"] = wire_text(output.default)
+                    source["default"] = wire_text(output.default, output.type)
                 parameters.append({"name": output.name, "valueFrom": source})
         if self._options.repository is not None and self._step.cache is not None:
             mark = {"name": REPOSITORY_MARK, "value": self._options.repository}

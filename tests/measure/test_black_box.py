@@ -12,11 +12,11 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 DIGESTS = {
-    "corpus/*/workflow.py": "69775546448a37d7",
+    "corpus/*/workflow.py": "4508f8256cdc1cee",
     "corpus/build.py": "8f84ce42f80e5267",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "9ccb14547a446b81",
+    "golden/argo/*": "b79599a8d8a6eb34",
     "golden/ancestor/*": "ba7d98ad09011e6b",
     "golden/dsl/*": "ad42c7b3c2a87921",
     "golden/grouping/*": "3f96cfbf72c9ecd5",

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from couler.backends.argo import ArgoBackend
+from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
-from couler.ir.values import encode
+from couler.ir.pods import RunLabel, RunSettings
+from couler.ir.values import RunRef, Template, encode
+from couler.ir.workflow import Schedule
 from couler.ir.yaml_writer import dump
 from tests.backends.argo.absences import BEYOND, REFUSED
 from tests.backends.argo.test_corpus import compiled
 from tests.corpus import Case, cases
+from tests.corpus.build import flow, sh
 from tests.support import argo_oracle
 from tests.support.absences import corpus
 from tests.support.argo_outcome import Outcome
@@ -71,3 +77,16 @@ def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
     assert outcome.run_outputs == expected.run_outputs
     if expected.status == "succeeded" and not case.config_maps:  # which plans do not look into
         check_nothing_runs_again(resolve_defaults(case.workflow), parameters, run)
+
+
+@pytest.mark.parametrize("schedule", [None, Schedule(cron=("0 3 * * *",))])
+def test_the_time_of_a_run_is_a_label(schedule: Schedule | None, tmp_path: Path) -> None:
+    parts = ("on-", RunRef(field="logical_date"))
+    label = RunLabel(name="day", value=Template(parts=parts))
+    workflow = flow("labelled", sh("a", "true"), schedule=schedule)
+    workflow = workflow.model_copy(update={"runs": RunSettings(labels=(label,))})
+    text = ArgoBackend().compile(resolve_defaults(workflow), Target()).to_text()
+    run = argo_oracle.run(text, work_dir=tmp_path / "run")
+    assert run.phase == "Succeeded", run.message
+    day = run.workflow["metadata"]["labels"]["day"]
+    assert re.fullmatch(r"on-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ", day)

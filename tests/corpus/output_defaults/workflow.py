@@ -15,7 +15,11 @@ from tests.corpus.build import (
 workflow = flow(
     "output-defaults",
     sh("writes", 'echo 5 > "$COULER_WORK/n"', outputs=[out("n", "int", "n", default=0)]),
-    sh("forgets", "true", outputs=[out("n", "int", "n", default=0)]),
+    sh(
+        "forgets",
+        "true",
+        outputs=[out("n", "int", "n", default=0), out("any", "json", "any", default="none")],
+    ),
     sh(
         "skipped",
         "true",
@@ -25,11 +29,12 @@ workflow = flow(
     sh("fails", 'echo 7 > "$COULER_WORK/n"; exit 1', outputs=[out("n", "int", "n", default=-2)]),
     sh(
         "sum",
-        'echo "$1 $2 $3 $4"',
+        'echo "$1 $2 $3 $4 $5"',
         ref("writes", "n"),
         ref("forgets", "n"),
         ref("skipped", "n"),
         ref("fails", "n"),
+        ref("forgets", "any"),
         depends_on=[on_completion("fails")],
     ),
     parameters=[parameter("on", False, "bool")],
@@ -39,5 +44,5 @@ expected = Expected(
     succeeded="writes forgets sum",
     skipped="skipped",
     failed="fails",
-    outputs={"sum": {"result": "5 0 -1 -2"}},
+    outputs={"sum": {"result": "5 0 -1 -2 none"}},
 )

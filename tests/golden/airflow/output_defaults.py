@@ -8,7 +8,13 @@ def when_skipped(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="output-defaults",
     params={"on": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "first_of": first_of,
+        "plain": plain,
+        "are_open": are_open,
+    },
 ) as dag: ...
 writes = KubernetesPodOperator(
     task_id="writes",
@@ -19,7 +25,7 @@ writes = KubernetesPodOperator(
 forgets = KubernetesPodOperator(
     task_id="forgets",
     image="busybox:1.36",
-    **process(["sh", "-c", "true"], outputs=["result=-", "n?=n"]),
+    **process(["sh", "-c", "true"], outputs=["result=-", "n?=n", "any?=any"]),
     env_vars={"COULER_WORK": "/tmp/couler"},
 )
 skipped = KubernetesPodOperator(
@@ -48,12 +54,13 @@ sum_ = KubernetesPodOperator(
         [
             "sh",
             "-c",
-            'echo "$1 $2 $3 $4"',
+            'echo "$1 $2 $3 $4 $5"',
             "sh",
             '{{ first_of(output(ti, "writes", "n"), "0") }}',
             '{{ first_of(output(ti, "forgets", "n"), "0") }}',
             '{{ first_of(output(ti, "skipped", "n"), "-1") }}',
             '{{ first_of(output(ti, "fails", "n"), "-2") }}',
+            '{{ (plain(first_of(output(ti, "forgets", "any"), \'"none"\')) if are_open(ti, "sum-needs") else "") | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

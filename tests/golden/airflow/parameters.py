@@ -16,8 +16,9 @@ with DAG(
         ),
         "flag": Param(True, type="boolean", enum=[True, False]),
         "tree": Param({"a": [1]}, type="object"),
+        "any": Param("d", enum=["d", 1]),
     },
-    user_defined_macros={"text": text, "PROCESS": PROCESS},
+    user_defined_macros={"text": text, "as_json": as_json, "plain": plain, "PROCESS": PROCESS},
 ): ...
 show = KubernetesPodOperator(
     task_id="show",
@@ -26,13 +27,14 @@ show = KubernetesPodOperator(
         [
             "sh",
             "-c",
-            'echo "$1|$2|$3|$4|$5"',
+            'echo "$1|$2|$3|$4|$5|$6"',
             "sh",
             '{{ params["text"] | replace("$", "$$") }}',
             '{{ params["n"] }}',
             '{{ params["x"] }}',
             '{{ text(params["flag"]) }}',
             '{{ text(params["tree"]) | replace("$", "$$") }}',
+            '{{ plain(as_json(params["any"])) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
