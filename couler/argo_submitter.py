@@ -11,6 +11,7 @@ from pathlib import Path
 from couler.backends import get_backend
 from couler.backends.base import Target
 from couler.backends.remote import Connection
+from couler.dsl.absent import missing
 from couler.dsl.workflow import Workflow
 from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from couler.ir.defaults import Storages
@@ -31,6 +32,11 @@ if t.TYPE_CHECKING:
     from couler.backends.argo.remote import ArgoRemote
 
 __all__ = ["ArgoSubmitter", "delete"]
+
+
+def __getattr__(name: str) -> object:
+    raise missing(__name__, name)
+
 
 Kind: t.TypeAlias = t.Literal["Workflow", "CronWorkflow", "WorkflowTemplate"]
 

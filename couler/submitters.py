@@ -57,6 +57,12 @@ class SubmittedRun:
     def __repr__(self) -> str:
         return f"<couler run {self.run_id}>"
 
+    def __getitem__(self, key: str) -> dict[str, str]:
+        """Return the `metadata` that programs of the ancestor read the name of a run from."""
+        if key != "metadata":
+            raise KeyError(f"{key}: a run is not the object that the API of the cluster returned")
+        return {"name": self.run_id}
+
     def status(self) -> RunStatus:
         """Ask the engine how the run stands: running, succeeded, failed or cancelled.
 

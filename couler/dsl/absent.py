@@ -36,7 +36,16 @@ _NAMES |= {
     )
 }
 
+_NAMES |= dict.fromkeys(
+    ("_SUBMITTER_IMPL_ENV_VAR_KEY", "_SubmitterImplTypes"),
+    "is gone with the submitter in Go: ArgoSubmitter alone submits, so leave this name out",
+)
+
 _MODULES = {
+    "couler.docker_submitter": (
+        "is gone: `couler run FILE --runtime docker` runs a workflow on this machine, and so does "
+        'couler.run(couler.LocalSubmitter(runtime="docker"))'
+    ),
     "couler.core.proto_repr": (
         "is gone with the protobuf form of workflows: `couler show FILE --as json` prints a "
         "workflow as data"
@@ -51,6 +60,12 @@ _IN_MODULES = {
         "encode_base64": "is gone: secrets are given as plain text, see couler.create_secret",
     }.items()
 }
+
+
+def module_missing(name: str) -> str:
+    """Return what to do about a module of `couler` that is not there."""
+    known = _MODULES.get(name, "is no module of Couler: what is public is in `couler` itself")
+    return f". {name} {known}"
 
 
 def missing(module: str, name: str) -> AttributeError | ImportError:

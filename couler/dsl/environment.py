@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 
@@ -18,6 +19,17 @@ def text_of(value: object) -> t.Any:
     if isinstance(value, Value):
         return as_value(value)
     return dump_json(value)
+
+
+_QUOTED = re.compile(r"""(?s)"[^"]*"|'[^']*'""")
+
+
+def without_quotes(env: Mapping[str, object]) -> Mapping[str, object]:
+    """Return variables without the pair of quotes that the ancestor took off their values."""
+    return {
+        name: value[1:-1] if isinstance(value, str) and _QUOTED.fullmatch(value) else value
+        for name, value in env.items()
+    }
 
 
 def env_of(env: Mapping[str, object]) -> list[storage.EnvVar]:

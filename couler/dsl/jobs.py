@@ -20,7 +20,7 @@ from couler.dsl.checks import (
     shown,
 )
 from couler.dsl.control import text
-from couler.dsl.environment import text_of
+from couler.dsl.environment import text_of, without_quotes
 from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.options import step_fields
 from couler.dsl.processes import PRINTS, finish, make_script
@@ -299,7 +299,8 @@ def _read_manifest(
             return _Manifest(dict(_ANY_MANIFEST))
     if env and isinstance(tree, Mapping):
         given = tree
-        tree = attempt(builder, "env", lambda: _with_env(given, env), step) or given
+        added = without_quotes(env) if builder.implicit else env
+        tree = attempt(builder, "env", lambda: _with_env(given, added), step) or given
     tree, handles = split(tree, lambda one: isinstance(one, Value))
     if not isinstance(tree, dict) or not is_json(tree):
         builder.report(

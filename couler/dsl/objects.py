@@ -6,12 +6,30 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from couler.dsl._context import ProgramError
 from couler.ir.storage import ConfigKey
 
 Duration: t.TypeAlias = int | float | str
 """Seconds, or text such as `"90s"`, `"20m"`, `"1h30m"` or `"2d"`."""
 
 Effect: t.TypeAlias = t.Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+class _Plain:
+    """What the ancestor let programs subclass to write manifests of their own."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        if hasattr(cls, "to_dict"):
+            raise ProgramError(
+                "CLR105",
+                f"{cls.__name__}.to_dict is never called: {cls.__base__.__name__} cannot be "
+                "subclassed to write other fields. Volumes of other kinds have classes, such as "
+                "couler.HostVolume; couler.SourceVolume takes any, such as "
+                'couler.SourceVolume("data", {"hostPath": {"path": "/data"}}). Other fields are '
+                'merged into Argo\'s objects by engine={"argo": {...}}',
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +68,7 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(_Plain):
     """Take a step's outputs from an earlier run that had the same inputs, image and code.
 
     Attributes
@@ -132,7 +150,7 @@ class LocalForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Toleration:
+class Toleration(_Plain):
     """A node taint that pods accept.
 
     Attributes
@@ -157,7 +175,7 @@ class Toleration:
 
 
 @dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(_Plain):
     """A persistent volume claim that exists.
 
     Attributes
@@ -259,7 +277,7 @@ class ScratchVolume:
 
 
 @dataclass(frozen=True, slots=True)
-class VolumeClaimTemplate:
+class VolumeClaimTemplate(_Plain):
     """A persistent volume claim that is made for every run.
 
     Attributes
@@ -281,7 +299,7 @@ class VolumeClaimTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class VolumeMount:
+class VolumeMount(_Plain):
     """Where a step sees a volume.
 
     Attributes
@@ -303,14 +321,14 @@ class VolumeMount:
 
 
 @dataclass(frozen=True, slots=True)
-class ImagePullSecret:
+class ImagePullSecret(_Plain):
     """The name of a secret that opens an image registry."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class DnsConfigOption:
+class DnsConfigOption(_Plain):
     """One option of name resolution: its name, such as `ndots`, and its value, if it has one."""
 
     name: str
@@ -318,7 +336,7 @@ class DnsConfigOption:
 
 
 @dataclass(frozen=True, slots=True)
-class DnsConfig:
+class DnsConfig(_Plain):
     """Name resolution of the pods.
 
     Attributes

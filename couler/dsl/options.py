@@ -19,7 +19,7 @@ from couler.dsl.checks import (
     texts_by_name,
     warn_of_engines,
 )
-from couler.dsl.environment import ENV_FROM, env_from_of, env_of, text_of
+from couler.dsl.environment import ENV_FROM, env_from_of, env_of, text_of, without_quotes
 from couler.dsl.handles import Value
 from couler.dsl.hooks import read_hooks
 from couler.dsl.locks import Mutex, read_locks
@@ -109,6 +109,8 @@ def retry_of(value: object) -> policies.Retry:
 
 
 def _add_env(builder: Builder, fields: dict[str, t.Any], env: t.Any) -> None:
+    if builder.implicit and isinstance(env, Mapping):
+        env = without_quotes(env)
     fields["env"] = (*fields.get("env", ()), *env_of(env))
 
 

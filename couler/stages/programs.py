@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
 import couler
+from couler.dsl.absent import module_missing
 from couler.errors import CoulerError, DefinitionError, NoWorkflowError, SeveralWorkflowsError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
@@ -302,6 +303,10 @@ _VALUE = (
     "A value of the workflow is known only when the workflow runs, so Python cannot work with it "
     'while it is built. Pass it to a step, or put it into text: couler.text("... {}", value)'
 )
+_NOT_RUN = (
+    ". couler.run() and wf.run() run nothing under this command and return None: use what they "
+    "return only `if run is not None`; the name of a run is run.run_id"
+)
 _STEP_FUNCTION = "A function that is a step must be called to make one: train(...)"
 _CALL = re.compile(
     r"(?P<path>[\w.]+)\(\) (?:missing|takes|got an unexpected keyword argument '(?P<name>\w+)')"
@@ -310,8 +315,13 @@ _CALL = re.compile(
 
 def hint_for(error: BaseException) -> str:
     """Return what to do about an error of a program, with a blank before it; or nothing."""
+    frame = _frame_at(error.__traceback__)
+    if frame and "run" in frame.f_code.co_names and "'NoneType' object" in str(error):
+        return _NOT_RUN
     match error:
         case ModuleNotFoundError(name=str()):
+            if error.name.startswith("couler."):
+                return module_missing(error.name)
             return (
                 ". Install it where the workflow is built; or, if only steps use it, import it in "
                 "their functions"
@@ -321,7 +331,7 @@ def hint_for(error: BaseException) -> str:
         case AttributeError(name=str()):
             return _attribute(error)
         case NameError(name=str()):
-            return _nearest(error.name, _names_at(error.__traceback__))
+            return _nearest(error.name, _names_at(frame))
         case RecursionError():
             return _recursion(error)
         case TypeError():
@@ -363,13 +373,17 @@ def _public(owner: object) -> list[str]:
     return [name for name in dir(owner) if not name.startswith("_")]
 
 
-def _names_at(trace: TracebackType | None) -> Iterator[str]:
-    """Yield the names that the line which raised could have meant."""
+def _frame_at(trace: TracebackType | None) -> FrameType | None:
+    """Return the frame that raised."""
     frame: FrameType | None = None
     while trace is not None:
         frame, trace = trace.tb_frame, trace.tb_next
-    if frame is not None:
-        yield from {**frame.f_builtins, **frame.f_globals, **frame.f_locals}
+    return frame
+
+
+def _names_at(frame: FrameType | None) -> Iterable[str]:
+    """Return the names that the line which raised could have meant."""
+    return {**frame.f_builtins, **frame.f_globals, **frame.f_locals} if frame else ()
 
 
 def _recursion(error: RecursionError) -> str:

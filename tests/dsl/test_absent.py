@@ -57,6 +57,7 @@ def test_importing_a_gone_name_says_what_to_use(line: str) -> None:
         ("from couler.core.utils import make_list_if_not", "nothing replaces it"),
         ("from couler.core.utils import encode_base64", "see couler.create_secret"),
         ("from couler.core.utils import argo_safe_name", "any name of a step"),
+        ("from couler.argo_submitter import _SubmitterImplTypes as T", "ArgoSubmitter alone"),
     ],
 )
 def test_modules_that_are_gone_say_what_to_use(line: str, mend: str) -> None:
@@ -81,5 +82,5 @@ def test_commands_that_stand_in_are_there() -> None:
     commands = CliRunner().invoke(app, ["--help"]).output
     texts = [*absent._NAMES.values(), *absent._MODULES.values()]
     named = {text.partition("`couler ")[2].split()[0] for text in texts if "`couler " in text}
-    assert named == {"compile", "show"}
+    assert named == {"compile", "run", "show"}
     assert all(f"\n  {name}" in commands for name in named)

@@ -15,6 +15,8 @@ import couler
 import couler.argo as argo
 from couler import stages
 from couler.core.workflow_validation_utils import validate_workflow_yaml
+from couler.ir import workflow as ir
+from couler.stages.programs import LoadError, load_program
 from tests.dsl.look import box, codes, implicit, waits
 
 
@@ -131,6 +133,57 @@ ARGUMENTS = (
     ("DnsConfig", "nameservers options searches"),
     ("DnsConfigOption", "name value"),
 )
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ('"6379"', "6379"),
+        ("'a b'", "a b"),
+        ('""', ""),
+        ('"a" and "b"', '"a" and "b"'),
+        ('"a', '"a'),
+        ("it's", "it's"),
+    ],
+)
+def test_quotes_around_variables_go_in_the_style_of_the_earlier_sdk(given: str, value: str) -> None:
+    box("cache", env={"PORT": given})
+    couler.run_job({"kind": "Pod", "spec": {}}, env={"PORT": given}, step_name="job")
+    with couler.Workflow("w") as wf:
+        box("cache", env={"PORT": given})
+    container, job = implicit().to_ir().steps
+    assert [one.value for one in container.env] == [value]
+    assert isinstance(job.action, ir.Job)
+    assert job.action.manifest["spec"]["env"] == ({"name": "PORT", "value": value},)
+    assert [one.value for one in wf.to_ir().steps[0].env] == [given]
+
+
+@pytest.mark.parametrize("kind", [couler.Volume, couler.Toleration, couler.DnsConfig])
+def test_a_subclass_that_writes_its_own_fields_is_refused(kind: type) -> None:
+    with pytest.raises(couler.DefinitionError, match=r"couler\.HostVolume"):
+        type("Own", (kind,), {"to_dict": lambda self: {}})
+    type("Preset", (kind,), {})
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("from couler.docker_submitter import DockerSubmitter", "couler run FILE --runtime docker"),
+        ("import couler.core.templates.step", "what is public is in `couler`"),
+        ("print(argo.run(submitter=print)['metadata'])", "run.run_id"),
+        ("argo.run().wait()", "return None"),
+    ],
+)
+def test_what_is_gone_says_what_replaces_it(tmp_path: Path, lines: str, told: str) -> None:
+    program = tmp_path / "flow.py"
+    step = "import couler.argo as argo\nargo.run_container('busybox', ['true'], step_name='a')\n"
+    program.write_text(f"{step}{lines}\n")
+    with pytest.raises(LoadError) as caught:
+        load_program(str(program))
+    found = caught.value.diagnostic
+    assert told in found.message
+    assert "Install it" not in found.message
+    assert (found.source and found.source.line) == 3
 
 
 def test_arguments_by_position() -> None:

@@ -189,7 +189,7 @@ def test_argo_submitter_creates_the_workflow_and_its_secrets(cluster: Cluster) -
     submitter = couler.ArgoSubmitter(namespace="ml", config_file=cluster.config, context="emulated")
     run = couler.run(submitter)
     [manifest] = cluster.objects("workflows", "ml")
-    assert manifest["metadata"]["name"] == run.run_id
+    assert manifest["metadata"]["name"] == run.run_id == run["metadata"]["name"]
     assert couler.SubmittedRun(run.run_id).status() == "running"
     [secret] = cluster.objects("secrets")
     assert (secret["metadata"]["name"], secret["metadata"]["namespace"]) == ("new", "ml")
