@@ -131,10 +131,10 @@ class _Relaxed:
             step = self._steps[name]
             # By whatever edge: what the barriers are before must not begin without them.
             self._since[name] = self._last_barriers(self._graph.predecessors[name])
-            if not step.program_order:
-                continue
             if name in self._barriers:
                 found[name] = self._all_before(step, found)
+            elif not step.program_order:
+                continue
             elif _may_be_certain_by_order(step):
                 found[name] = step.program_order
             else:
@@ -159,7 +159,7 @@ class _Relaxed:
         free = dict.fromkeys(step.program_order)
         """Steps whose followers have waited for them by the order of the program."""
         seen: set[str] = set()
-        waiting = list(step.program_order)
+        waiting = list(self._graph.predecessors[step.name])
         while waiting:
             name = waiting.pop()
             if name in seen or name not in self._steps:

@@ -114,6 +114,12 @@ class TestBarriers:
         made = waits(relaxed(flow("w", *steps, step("d", "c")), "s"))
         assert made == {"a": (), "b": (), "s": ("b", "a"), "c": ("s",), "d": ("s",)}
 
+    @pytest.mark.parametrize("marks", [(), ("x",)], ids=["names-only", "order-too"])
+    def test_a_barrier_that_names_what_it_waits_for(self, marks: tuple[str, ...]) -> None:
+        steps = [step("x"), step("a"), step("b", "a"), step("s", *marks, also=("b",))]
+        made = waits(relaxed(flow("w", *steps, step("c", "s")), "s"))
+        assert set(made["s"]) == {"a", "b", *marks}
+
     @given(acyclic_edges(), st.data())
     @settings(max_examples=60)
     def test_nothing_passes_a_barrier(
@@ -127,7 +133,7 @@ class TestBarriers:
             made = sh(name, "true", depends_on=before)
             order = tuple(one for one in before if one in marks)
             steps.append(made.model_copy(update={"program_order": order}))
-        barriers = data.draw(st.sets(st.sampled_from(sorted(edges)), max_size=2))
+        barriers = data.draw(st.sets(st.sampled_from(sorted(edges)), min_size=1, max_size=2))
         workflow = flow("w", *steps)
         planned = relaxed(workflow, *sorted(barriers))
         before, after = Graph.of(workflow.steps), Graph.of(planned.steps)
