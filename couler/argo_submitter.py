@@ -11,7 +11,6 @@ from pathlib import Path
 from couler.backends import get_backend
 from couler.backends.base import Target
 from couler.backends.remote import Connection
-from couler.dsl.absent import missing
 from couler.dsl.workflow import Workflow
 from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from couler.ir.defaults import Storages
@@ -35,6 +34,8 @@ __all__ = ["ArgoSubmitter", "delete"]
 
 
 def __getattr__(name: str) -> object:
+    from couler.dsl.absent import missing
+
     raise missing(__name__, name)
 
 

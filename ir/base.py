@@ -82,6 +82,9 @@ JsonMap = t.Annotated[
 ]
 """A JSON object that the IR passes on without looking inside (an escape hatch); frozen."""
 
+EngineMap = t.Annotated[dict[str, JsonMap], AfterValidator(FrozenDict)]
+"""A JSON object for each of some engines, merged into what the engine is given; frozen."""
+
 
 class Node(BaseModel):
     """Base of everything in the IR: immutable, exact about types, closed to unknown fields."""

@@ -8,7 +8,7 @@ from pydantic import Field as ModelField
 from pydantic import NonNegativeInt, PositiveInt
 
 from couler.ir.artifacts import Archive, FileRemoval, FileSettings, ListFiles, Location, LogSettings
-from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
+from couler.ir.base import EngineMap, FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
 from couler.ir.pods import ContainerSettings, PodContainer, PodSettings, RunSettings, StepPod
 from couler.ir.policies import (
@@ -310,7 +310,7 @@ class Step(Node):
     profile: Profile | None = None
     part: Part | None = None
     """Which part of its scope it belongs to, where that is split."""
-    engine: JsonMap = FrozenDict()
+    engine: EngineMap = FrozenDict()
     source: SourceRef | None = None
     origin: str = "user"
 
@@ -407,5 +407,5 @@ class Workflow(Node):
     """Secrets that must exist where the workflow runs, beyond those that steps name."""
     labels: TextMap = FrozenDict()
     annotations: TextMap = FrozenDict()
-    engine: JsonMap = FrozenDict()
+    engine: EngineMap = FrozenDict()
     source: SourceRef | None = None

@@ -113,8 +113,7 @@ def kind_asked(name: str, value: object) -> str | None:
 
 def own_arguments(owner: Step | Workflow) -> Mapping[str, t.Any]:
     """Return the overrides for Airflow of a step or a workflow."""
-    found = owner.engine.get("airflow", {})
-    return found if isinstance(found, Mapping) else {}
+    return t.cast("Mapping[str, t.Any]", owner.engine.get("airflow", {}))
 
 
 def known_arguments(owner: Step | Workflow) -> tuple[str, ...]:

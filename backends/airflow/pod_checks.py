@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from couler.backends.airflow.overrides import instead, kind_asked, known_arguments, own_arguments
@@ -168,13 +168,6 @@ def _check_overrides(owner: Step | Workflow, add: Add) -> Iterator[Diagnostic]:
     known = known_arguments(owner)
     whose = "DAGs" if isinstance(owner, Workflow) else "its operator"
     mapped = isinstance(owner, Step) and owner.foreach is not None
-    given = owner.engine.get("airflow", {})
-    if not isinstance(given, Mapping):
-        yield add(
-            OVERRIDE_CODE,
-            f"has {given!r:.60} as its overrides for airflow. Write an object, with arguments of "
-            f'{whose} by their names, such as {{"pool": "small"}}.',
-        )
     for name, value in own_arguments(owner).items():
         wanted = kind_asked(name, value)
         if name not in known:

@@ -57,8 +57,10 @@ class ArgoBackend:
         from couler.backends.argo.footprint import check_runs
 
         profile = choose_profile(self, target)
-        yield from check(workflow)
-        yield from check_runs(workflow)
+        found = [*check(workflow), *check_runs(workflow)]
+        yield from found
+        if any(one.code == "CLR314" for one in found):
+            return  # what is wrong would be merged into the manifest
         manifest = self._manifest(workflow, _options(target))
         yield from check_tags(manifest, workflow)
         if workflow.stored is None:

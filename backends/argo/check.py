@@ -19,6 +19,7 @@ from couler.backends.argo.footprint import (
     NodeCounts,
     status_bytes,
 )
+from couler.backends.argo.leaves import overrides_of
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.memoization import check_entries, check_memoized
 from couler.backends.argo.names import legal
@@ -234,8 +235,7 @@ def _check_overrides(
     def add(_: str, problem: str) -> None:
         problems.append(f"argo: {what}: {problem}")
 
-    overrides = engine.get("argo", {})
-    for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
+    for key, value in engine.get("argo", {}).items():
         from couler.ir.verify.objects import check_object
 
         if key in kinds:
@@ -444,7 +444,7 @@ def check_overrides(workflow: Workflow) -> Iterator[Diagnostic]:
         if not overridden or all(step.part is None for step in scope.steps):
             continue
         for step in overridden:
-            task = step.engine.get("argo", {}).get("task", {})
+            task = overrides_of(step, "task")
             named = [key for key in ("depends", "dependencies") if key in task]
             if named or _OTHER_TASKS.search(dump_json(task)):
                 path = scope.path_of(step)

@@ -15,7 +15,7 @@ from couler.backends.argo.files import (
     empty_folder_input,
     is_item_wrapper,
 )
-from couler.backends.argo.leaves import Hole, Leaves, merge
+from couler.backends.argo.leaves import Hole, Leaves, merge, overrides_of
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.names import Names
 from couler.backends.argo.parts import is_divided, task_names
@@ -181,11 +181,10 @@ class Scopes:
             template["dag"] = {"failFast": False, "tasks": tasks}
         else:
             template["steps"] = [[task] for task in tasks]
-        engine = {} if view.owner is None else view.owner.engine
         parts = [] if divided is None else divided.parts(parallelism)
         self.is_divided |= bool(parts)
         self.runs += [] if divided is None else divided.runs()
-        self.templates.append(merge(template, engine.get("argo", {}).get("template", {})))
+        self.templates.append(merge(template, overrides_of(view.owner, "template")))
         self.templates += parts
         for step in steps:
             if isinstance(step.action, Group):
@@ -277,7 +276,7 @@ class Scopes:
         if step.hooks:
             task["hooks"] = hooks(step.hooks, renderer.status_of(step), renderer, self._leaves)
         if step.engine:
-            return merge(task, step.engine.get("argo", {}).get("task", {}))
+            return merge(task, overrides_of(step, "task"))
         return task
 
     def _without_files(self, step: Step, renderer: Renderer) -> Iterator[Tree]:

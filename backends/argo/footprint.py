@@ -21,7 +21,9 @@ if t.TYPE_CHECKING:
 
 def footprint(workflow: Workflow, manifest: Manifest, limits: Limits) -> Footprint:
     """Return what a workflow takes."""
-    if {"templates", "entrypoint"} & workflow.engine.get("argo", {}).get("spec", {}).keys():
+    from couler.backends.argo.leaves import overrides_of
+
+    if {"templates", "entrypoint"} & overrides_of(workflow, "spec").keys():
         limits = Limits()  # what runs is the program's own override, which parts would not change
     return Footprint(
         limits,

@@ -32,6 +32,7 @@ from couler.ir.workflow import (
     Script,
     Step,
     TemplateCall,
+    Workflow,
 )
 
 SHARE_ALL_ABOVE = 100
@@ -185,7 +186,8 @@ class Leaves:
             tree = build_template(
                 shape.step, shape.name, places, self._options, gathers=shape.gathers
             )
-            yield merge(tree, shape.step.engine.get("argo", {}).get("template", {}))
+            own = overrides_of(shape.step, "template") if shape.step.engine else {}
+            yield merge(tree, own) if own else tree
 
 
 def hostile_texts(holes: list[Hole]) -> tuple[tuple[int, str], ...]:
@@ -435,6 +437,12 @@ def all_plain(words: tuple[Text, ...]) -> bool:
 
 _NO_SETTINGS = _settings_key(Step(name="any", action=Container(image="any")), {})
 """Equal to the key of a step that was given settings, but none other than the defaults."""
+
+
+def overrides_of(owner: Step | Workflow | None, part: str) -> Mapping[str, t.Any]:
+    """Return what a program merges into an object of Argo; `check` reports what is no object."""
+    found = {} if owner is None else owner.engine.get("argo", {}).get(part)
+    return found if isinstance(found, Mapping) else {}
 
 
 def merge(tree: Tree, overrides: Mapping[str, t.Any]) -> Tree:

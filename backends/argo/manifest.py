@@ -11,7 +11,7 @@ from functools import cached_property
 
 from couler.backends.argo import files, pods
 from couler.backends.argo.dags import Scopes, hooks
-from couler.backends.argo.leaves import Leaves, holes_of_metrics, merge
+from couler.backends.argo.leaves import Leaves, holes_of_metrics, merge, overrides_of
 from couler.backends.argo.lower import lower, steps_read_at_exit
 from couler.backends.argo.memoization import DEFAULT_MAPS, map_name
 from couler.backends.argo.names import Names, TemplateNames
@@ -141,14 +141,13 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
             "another kind."
         )
     body = _NO_BODY if workflow.stored is not None else _body(workflow, options)
-    overrides = dict(workflow.engine.get("argo", {}))
     # The workflow's own spec, wherever it stands: the same override fits all kinds.
     own = _spec(workflow, in_schedule=kind == "CronWorkflow")
     if body.hooks:
         own["hooks"] = body.hooks
     if workflow.stored is None:
         own["templates"] = body.templates
-    spec = merge(own, overrides.pop("spec", {}))
+    spec = merge(own, overrides_of(workflow, "spec"))
     definitions: tuple[Tree, ...] = ()
     if body.runs:
         from couler.backends.argo.child_runs import divide
@@ -165,11 +164,12 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
         scheduled = scheduled_metadata(workflow)
         if scheduled:
             cron["workflowMetadata"] = scheduled
-        cron = merge(cron, overrides.pop("cron", {}))
+        cron = merge(cron, overrides_of(workflow, "cron"))
         head["spec"] = {**cron, "workflowSpec": spec}
     else:
         head["spec"] = spec
-    return Manifest(merge(head, overrides), body.depth, body.owners, definitions)
+    head["metadata"] = merge(head["metadata"], overrides_of(workflow, "metadata"))
+    return Manifest(head, body.depth, body.owners, definitions)
 
 
 def _metadata(workflow: Workflow) -> Tree:

@@ -24,7 +24,7 @@ class _Plain:
         if hasattr(cls, "to_dict"):
             raise ProgramError(
                 "CLR105",
-                f"{cls.__name__}.to_dict is never called: {cls.__base__.__name__} cannot be "
+                f"{cls.__name__}.to_dict is never called: {cls.__mro__[1].__name__} cannot be "
                 "subclassed to write other fields. Volumes of other kinds have classes, such as "
                 "couler.HostVolume; couler.SourceVolume takes any, such as "
                 'couler.SourceVolume("data", {"hostPath": {"path": "/data"}}). Other fields are '

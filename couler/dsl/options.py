@@ -191,7 +191,8 @@ def _add_daemon(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> Non
 
 
 def _add_engine(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
-    fields["engine"] = _json_map(value)
+    given = {name: _json_map(own) for name, own in _json_map(value).items()}
+    fields["engine"] = FrozenDict(given)
     warn_of_engines(builder, value)
 
 

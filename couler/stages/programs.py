@@ -19,7 +19,6 @@ from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
 import couler
-from couler.dsl.absent import module_missing
 from couler.errors import CoulerError, DefinitionError, NoWorkflowError, SeveralWorkflowsError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
@@ -320,8 +319,10 @@ def hint_for(error: BaseException) -> str:
         return _NOT_RUN
     match error:
         case ModuleNotFoundError(name=str()):
-            if error.name.startswith("couler."):
-                return module_missing(error.name)
+            if str(error.name).startswith("couler."):
+                from couler.dsl.absent import module_missing
+
+                return module_missing(str(error.name))
             return (
                 ". Install it where the workflow is built; or, if only steps use it, import it in "
                 "their functions"

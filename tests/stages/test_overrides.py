@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import typing as t
 
+import pytest
+from pydantic import ValidationError
+
+import couler
 from couler import stages
 from couler.backends import backend_names
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Container, ExitHandler, Step, Workflow
+from tests.dsl.look import box, codes
 
 SHELL = Container(image="busybox:1.36", command=("true",))
 DAEMON = {"template": {"daemon": True}}
@@ -29,6 +34,26 @@ def test_an_engine_that_is_not_installed_is_reported_with_the_nearest() -> None:
     assert '"argoo"' in found.message
     assert 'Did you mean "argo"?' in found.message
     assert ", ".join(backend_names()) in found.message
+
+
+@pytest.mark.parametrize("given", ["x", 3, None, ["a"], True], ids=str)
+def test_what_an_engine_is_given_is_an_object(given: object) -> None:
+    with pytest.raises(ValidationError):
+        step("a", engine={"argo": given})
+    with couler.Workflow("w", engine={"argo": given}) as wf:
+        box("a", engine={"argo": given})
+    assert codes(wf) == ["CLR105", "CLR105"]
+
+
+@pytest.mark.parametrize("engine", ["argo", "airflow"])
+@pytest.mark.parametrize("given", ["x", 3, [3], {"templates": 3}, {"templates": [3]}], ids=str)
+def test_a_part_of_another_shape_is_refused(engine: str, given: object) -> None:
+    parts = dict.fromkeys(("template", "task", "spec", "cron", "metadata"), given)
+    one = step("a", engine={engine: parts})
+    flow = Workflow(name="flow", steps=(one,), engine={engine: parts})
+    found = stages.diagnose(flow, [engine])
+    assert {one.code for one in found} <= {"CLR314", "CLR377"}
+    assert {one.step for one in found} == {None, "a"}
 
 
 def test_planning_reports_it_too() -> None:

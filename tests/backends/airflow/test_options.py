@@ -65,15 +65,6 @@ def test_a_connection_that_no_secret_is() -> None:
     assert one.severity == "warning"
 
 
-@pytest.mark.parametrize("given", ["x", ("a",)])
-def test_overrides_are_an_object(given: t.Any) -> None:
-    engine = FrozenDict(airflow=given)
-    for owner in (echo("a", engine=engine), flow(echo("a"), engine=engine)):
-        [(code, message)] = found_in(owner)
-        assert code == "CLR377"
-        assert "Write an object" in message
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
