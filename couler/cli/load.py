@@ -83,7 +83,8 @@ def load(source: Source) -> Loaded:
             return Loaded(read_json(text, file=name))
         return Loaded(read_yaml(text, file=name))
     except (SerializationError, UnicodeDecodeError) as error:
-        raise unreadable(error, name) from error
+        hint = ". From standard input come JSON and YAML; a program is a file" * (path.name == "-")
+        raise unreadable(SerializationError(f"{error}{hint}"), name) from error
 
 
 def unreadable(error: Exception, file: str) -> LoadError:

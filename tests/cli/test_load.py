@@ -34,6 +34,10 @@ def test_ir_from_a_file_and_from_standard_input(couler: Callable, greet: str, fo
     assert couler("show", "-", input=Path(greet).read_text()).out == tree
 
 
+def test_a_program_on_standard_input_is_refused(couler: Callable) -> None:
+    assert "a program is a file" in couler("validate", "-", input=ONE).out
+
+
 @pytest.mark.parametrize("name", ["flow", "one"])
 def test_workflow_is_chosen_by_variable_or_by_name(
     couler: Callable, write: Callable, name: str
