@@ -110,6 +110,12 @@ nightly: argo-oracle containers postgresql airflow airflow-old ## Tests that tak
 	$(PYTEST) -n 2 --dist worksteal -m "hypothesis and not airflow" --hypothesis-profile=nightly
 	@$(MAKE) --no-print-directory argo-lint seeded-faults
 
+.PHONY: kube-api
+kube-api: argo-oracle ## Build a real Kubernetes API server (12 CPU minutes, needs Go) and run the tests that ask it
+	@command -v etcd >/dev/null || $(APT_INSTALL) etcd-server
+	$(BIN)/python -c 'from tests.kube.api_server import program; print(program())'
+	$(PYTEST) -n0 -m kube_api
+
 .PHONY: airflow-table
 airflow-table: $(STAMP) containers airflow ## Run the corpus here and under Airflow, write the page of the table and print it
 	$(BIN)/python -m pytest -q -m airflow tests/airflow/test_corpus.py --update-goldens
