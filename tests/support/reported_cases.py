@@ -28,6 +28,8 @@ from tests.support import airflow_runs, argo_oracle, io_image
 Case: t.TypeAlias = dict[str, t.Any]
 Look: t.TypeAlias = Callable[[Path, Case], str]
 
+COULER = f"{sysconfig.get_path('scripts')}/couler"
+
 COMMANDS = {
     "07_": "$P $F; $C run $F",
     "11_": "$C run $F:spaces; $C run $F:spaces2",
@@ -74,7 +76,7 @@ def here() -> Iterator[Look]:
             environ = {
                 **os.environ,
                 "COULER_HOME": f"{folder}/home",
-                "C": f"{sysconfig.get_path('scripts')}/couler",
+                "C": COULER,
                 "P": sys.executable,
                 "F": str(file),
                 "D": str(file.parent),
@@ -98,7 +100,7 @@ def here() -> Iterator[Look]:
 
 def compiled(file: Path, *options: str) -> str:
     """Return the file of an engine for a program; raise with what is wrong with it."""
-    command = [sys.executable, "-m", "couler", "compile", str(file), *options]
+    command = [COULER, "compile", str(file), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise click.ClickException(done.stderr)
@@ -112,12 +114,10 @@ def argo() -> Iterator[Look]:
     def look(file: Path, case: Case) -> str:
         run = session.run(compiled(file, "-e", "argo"), timeout_s=120)
         lines = [f"{run.phase} {run.message}"]
-        lines += [
-            f"{node.display_name}: {node.phase} {node.message} {node.outputs or ''}"
-            for node in run.nodes
-        ]
-        lines += [pod.stdout for pod in run.pods]
-        return "\n".join(lines)
+        for node in run.nodes:
+            given = node.outputs if node.type in ("DAG", "Steps") else ""
+            lines.append(f"{node.display_name}: {node.phase} {node.message} {given}")
+        return "\n".join([*lines, *(pod.stdout for pod in run.pods)])
 
     with (
         tempfile.TemporaryDirectory() as folder,
