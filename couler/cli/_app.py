@@ -120,22 +120,19 @@ class GuardedCommand(click.Command):
 
     @staticmethod
     def _explain(session: Session, error: Exception, defect: bool = False) -> None:
-        if session.debug:
-            import traceback
-
-            click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        told = session.trace(error)
         if defect:
             session.error(
                 "\n".join(
                     (
-                        f"a defect of couler {couler.__version__}: {type(error).__name__}: {error}",
+                        f"a defect of couler {couler.__version__}: {type(error).__name__}: {told}",
                         *_notes(error),
                         "Please report it, with what --debug prints",
                     )
                 )
             )
         else:
-            session.error("\n".join((str(error), *_notes(error))))
+            session.error("\n".join((told, *_notes(error))))
 
 
 class App(GuardedCommand, click.Group):

@@ -9,6 +9,7 @@ from itertools import islice
 
 import click
 
+from couler.backends import get_backend
 from couler.cli._elsewhere import ask, target_name
 from couler.cli._options import EngineType
 from couler.cli._rows import COLOURS
@@ -60,6 +61,8 @@ def command(
     The latest comes first. A run is interrupted if the process that worked on it was killed. Those
     of engines elsewhere stand as they did when they were looked at last, unless --refresh is given.
     """
+    if engine is not None:
+        get_backend(engine)  # refuses one that there is not
     with open_home(session, home) as (database, place):
         if refresh:
             going_on = list_runs(database, workflow=workflow, status="running", engine=engine)

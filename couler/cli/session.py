@@ -45,6 +45,24 @@ class Session:
         """Say why the command failed."""
         click.echo(f"{self.style('error:', fg='red', bold=True)} {text}", err=True)
 
+    def trace(self, error: Exception) -> str:
+        """Show the traceback of an error to those who debug; return the message to go with it."""
+        if not self.debug:
+            return str(error)
+        import traceback
+
+        from couler.errors import CoulerError
+        from couler.stages.programs import LoadError
+
+        shown, told = t.cast("BaseException", error), str(error)
+        if isinstance(error, LoadError) and error.__cause__ is not None:  # that of the program
+            shown, told = error.__cause__, "\n".join(map(str, error.diagnostics))
+        text = "".join(traceback.format_exception(shown))
+        if shown is error or isinstance(shown, CoulerError):  # the message has these words
+            text = text.removesuffix("".join(traceback.format_exception_only(shown)))
+        click.echo(text, err=True, nl=False)
+        return told
+
     def complain(self, text: str) -> None:
         """Say more about what went wrong."""
         click.echo(text, err=True)

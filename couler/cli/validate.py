@@ -133,7 +133,7 @@ def command(
     )
     chosen = passes_of(session, passes, target_name)
     machines = machines_of(session, cluster_file, file)
-    findings = _check(file, engines, target, chosen, machines, ask=ask)
+    findings = _check(session, file, engines, target, chosen, machines, ask=ask)
     report = _REPORTS[settings.choose("format", format_, FORMATS)]
     report(session, findings)
     if findings.count("error"):
@@ -159,6 +159,7 @@ def _refuse_for_several(engines: tuple[str, ...], flags: Mapping[str, object]) -
 
 
 def _check(
+    session: Session,
     source: Source,
     engines: tuple[str, ...],
     target: Target,
@@ -171,6 +172,7 @@ def _check(
     try:
         loaded = load(source)
     except LoadError as error:
+        session.trace(error)
         seconds = time.perf_counter() - start
         return Findings(source, None, engines, error.diagnostics, 0, seconds)
     found = diagnose(loaded, engines, target=target, passes=passes, cluster=machines)

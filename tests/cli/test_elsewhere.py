@@ -140,6 +140,9 @@ def test_list_tells_engines_apart(couler: Callable, greet: str, begun: str) -> N
         ("local", None),
         ("scripted", "away"),
     ]
+    told = couler("list", "--engine", "scrpted")
+    assert told.code == 2
+    assert "local, scripted" in told.err
     [line] = couler("list", "--engine", "local").out.splitlines()[1:]
     assert "local" not in line  # of one engine alone, it is not told
 
@@ -202,7 +205,8 @@ def test_logs_that_hold_nothing_are_told_of(couler: Callable, begun: str) -> Non
 
 def test_known_failures_are_told_in_a_line(couler: Callable, begun: str) -> None:
     told = couler("status", begun, "--watch")
-    [line] = [line for line in told.out.splitlines() if "each[1]" in line]
+    [line] = [line for line in told.out.splitlines() if line.lstrip().startswith("each[1]")]
+    assert "failed: each[1]" in told.out
     assert "OOMKilledErr: " in line
     steps = couler("status", begun, "--format", "json").json["steps"]
     assert [one["message"] for one in steps if one["path"] == "each[1]"] == ["OOMKilled"]

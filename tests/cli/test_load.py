@@ -145,9 +145,47 @@ def test_raising_program_shows_its_own_lines_alone(couler: Callable, write: Call
     assert "couler" + os.sep + "cli" not in told.err
 
 
-def test_debug_shows_all_lines(couler: Callable, write: Callable) -> None:
-    told = couler("show", "--debug", write("bad.py", "1/0\n"))
+COMPARED = """
+import couler
+
+with couler.Workflow("w"):
+    if couler.run_container(image="busybox", command=["true"], step_name="a"):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["show", "validate", "plan", "run", "compile -e argo", "submit -e argo"],
+)
+@pytest.mark.parametrize(
+    ("program", "last", "message"),
+    [
+        ("1/0\n", "ZeroDivisionError: division by zero", "ZeroDivisionError"),
+        (
+            COMPARED,
+            "raise ProgramError(",
+            "CLR113",
+        ),
+    ],
+)
+def test_debug_shows_the_traceback_of_a_program_once(
+    couler: Callable, write: Callable, command: str, program: str, last: str, message: str
+) -> None:
+    told = couler(*command.split(), "--debug", write("bad.py", program))
+    assert told.code == 1
+    assert (told.err.count("Traceback (most"), told.err.count('File "bad.py"')) == (1, 1)
+    assert "couler" + os.sep + "stages" in told.err
+    before, _, after = told.err.partition(f"{last}\n")
+    assert "error  " not in before
+    assert (told.out + after).count(message) == 1
+
+
+def test_debug_shows_where_couler_refused_a_workflow(couler: Callable, write: Callable) -> None:
+    file = write("late.py", "import couler\n\ncouler.Workflow('w')\ncouler.Workflow('v')\n")
+    told = couler("show", "--debug", file)
     assert "couler" + os.sep + "cli" in told.err
+    assert told.err.count("CLR003") == 1
 
 
 @pytest.mark.parametrize(
