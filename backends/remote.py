@@ -20,6 +20,8 @@ from pydantic import Strict, StringConstraints, ValidationError
 from couler.backends.base import Artifact, Target
 from couler.config_files import Table, problems_of
 from couler.errors import ConfigurationError
+from couler.ir.evaluation.places import around
+from couler.ir.status import State
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 
@@ -40,15 +42,30 @@ StepState: t.TypeAlias = t.Literal[
     "succeeded",
     "cached",
     "failed",
+    "cancelled",
     "skipped",
     "omitted",
 ]
-"""How an instance of a step stands; the last five are ends."""
+"""How an instance of a step stands; the last six are ends."""
 
-ENDS: frozenset[StepState] = frozenset({"succeeded", "cached", "failed", "skipped", "omitted"})
+ENDS: frozenset[StepState] = frozenset(t.get_args(State))
 
 AttemptState: t.TypeAlias = t.Literal["running", "succeeded", "failed", "error", "cancelled"]
 """How an attempt stands: `failed` has an exit code, `error` could not run or was lost."""
+
+
+@dataclass(slots=True)
+class CutOff:
+    """Tells what the end of a cancelled run cut off, asked of each instance after those inside."""
+
+    _cut: set[StepPath] = field(default_factory=set)
+    _failed: set[StepPath] = field(default_factory=set)
+
+    def ended(self, path: StepPath, last: AttemptState | None, *, runs: bool) -> bool:
+        """Return whether a cancel ended an instance that failed, by its last attempt if it runs."""
+        is_cut = last == "cancelled" if runs else path in self._cut or path not in self._failed
+        (self._cut if is_cut else self._failed).update(around(path))
+        return is_cut
 
 
 class UnbegunInterrupt(KeyboardInterrupt):

@@ -10,9 +10,12 @@ from couler.ir.policies import AnyOf, Dependency
 from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Step
 
-State: t.TypeAlias = t.Literal["succeeded", "cached", "failed", "skipped", "omitted"]
+State: t.TypeAlias = t.Literal["succeeded", "cached", "failed", "cancelled", "skipped", "omitted"]
 
-_RAN: tuple[State, ...] = ("succeeded", "cached", "failed")
+CANCELLED = "the run was cancelled"
+
+FAILED: t.Final = ("failed", "cancelled")
+"""Ends of a step that ran, and not well."""
 
 
 class Refusal(t.NamedTuple):
@@ -36,29 +39,24 @@ def refuse_start(step: Step, states: Mapping[str, State]) -> Refusal | None:
     return skipped
 
 
-def failed_branches(graph: Graph, states: Mapping[str, State]) -> frozenset[str]:
-    """Return the steps whose branch is failed."""
-    failed: set[str] = set()
-    for name in graph.topological_order:
-        if states[name] in _RAN:
-            is_failed = states[name] == "failed"
-        else:
-            is_failed = not failed.isdisjoint(graph.predecessors[name])
-        if is_failed:
+def failed_steps(graph: Graph, states: Mapping[str, State]) -> tuple[str, ...]:
+    """Return the steps whose failure fails a scope; it fails if and only if there are any."""
+    left, seen, failed = list(graph.leaves), set(graph.leaves), set[str]()
+    while left:
+        name = left.pop()
+        if states[name] in FAILED:
             failed.add(name)
-    return frozenset(failed)
-
-
-def failed_leaves(graph: Graph, states: Mapping[str, State]) -> tuple[str, ...]:
-    """Return the leaves whose branch is failed; a scope fails if and only if there are any."""
-    failed = failed_branches(graph, states)
-    return tuple(name for name in graph.leaves if name in failed)
+        elif states[name] in ("skipped", "omitted"):  # then its branch is that of those before
+            new = set(graph.predecessors[name]) - seen
+            seen |= new
+            left += new
+    return tuple(name for name in graph.topological_order if name in failed)
 
 
 def _is_met(option: str | Dependency, states: Mapping[str, State]) -> bool:
     if isinstance(option, Dependency):
         state = states[option.step]
-        return option.on == "completion" or state == "failed"
+        return option.on == "completion" or state in FAILED
     return option not in states or states[option] in ("succeeded", "cached", "skipped")
 
 
@@ -71,5 +69,5 @@ def _explain(option: str | Dependency, states: Mapping[str, State]) -> str:
         ("failure", option.step) if isinstance(option, Dependency) else ("success", option)
     )
     state = states[name]
-    ended = f"was {state}" if state in ("cached", "skipped", "omitted") else state
+    ended = state if state in ("succeeded", "failed") else f"was {state}"
     return f"the {wanted} of {name}, which {ended}"

@@ -30,7 +30,7 @@ from couler.backends.airflow.task_states import (
 )
 from couler.backends.remote import ENDS, Json
 from couler.ir.graph import Graph
-from couler.ir.status import State, failed_leaves
+from couler.ir.status import State, failed_steps
 from couler.ir.values import StepRef, encode
 from couler.ir.walk import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import ExitHandler, Group, Step, Suspend, Workflow
@@ -156,7 +156,7 @@ class RunSteps:
                 status = "running"
             else:
                 graph = self._shape.of(handler.steps).graph
-                if failed_leaves(graph, t.cast("dict[str, State]", ends)):
+                if failed_steps(graph, t.cast("dict[str, State]", ends)):
                     status = "failed"
         elif status is not None and status not in ENDS:
             status = "waiting"  # for what its condition says

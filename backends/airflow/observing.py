@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from couler.backends.airflow.ends import RUN_STATUS
@@ -17,13 +17,14 @@ from couler.backends.airflow.try_ends import TryEnd, end_of_try
 from couler.backends.remote import (
     ENDS,
     AttemptState,
+    CutOff,
     Json,
     Observation,
     Observed,
     ObservedAttempt,
     RunState,
 )
-from couler.ir.status import State, refuse_start
+from couler.ir.status import CANCELLED, FAILED, State, refuse_start
 from couler.ir.walk import predecessors
 from couler.ir.workflow import Workflow
 
@@ -116,6 +117,8 @@ class Asked(Look):
 
     def observation(self) -> Observation:
         """Return how the run stands."""
+        if is_cancelled(self.dag_run):
+            self._mark_cancelled()
         unsettled = self._unsettled()
         shown = [
             one
@@ -137,6 +140,17 @@ class Asked(Look):
             finished=time_of(self.dag_run.get("end_date")) if is_over else None,
         )
 
+    def _mark_cancelled(self) -> None:
+        """Give what the cancel has ended that state; a scope comes after what is inside."""
+        cut_off = CutOff()
+        for path, found in self.steps.found.items():
+            if found.stand.status == "failed":
+                attempts = self._attempts(found) if found.runs else ()
+                last = attempts[-1].status if attempts else None
+                if cut_off.ended(found.path, last, runs=found.runs):
+                    stand = replace(found.stand, status="cancelled")
+                    self.steps.found[path] = replace(found, stand=stand)
+
     def _unsettled(self) -> set[str]:
         """Return the paths of what was left out before all that it depends on has ended."""
         unsettled: set[str] = set()
@@ -156,7 +170,7 @@ class Asked(Look):
     def _message(self) -> str | None:
         """Return why a run has failed or does not begin, where no step tells it."""
         if self.status == "cancelled":
-            return "the run was cancelled"
+            return CANCELLED
         if self.status == "running" and self.dag_run.get("state") == "queued":
             dag = self._run.api.dag(self._run.dag_id)
             if dag is not None and dag.get("is_paused"):
@@ -184,12 +198,14 @@ class Asked(Look):
         stand = found.stand
         assert stand.status is not None, "others are left out"
         attempts = self._attempts(found) if found.runs else ()
-        last = attempts[-1] if attempts and stand.status == "failed" else None
+        last = attempts[-1] if attempts and stand.status in FAILED else None
         message = None if last is None else last.message or _untold(found.stand.own[0])
         if stand.status == "failed" and not found.runs and not has_failed:
             message = self._own_message(found)
         if stand.status in ("omitted", "skipped"):
             message = self._refusal(found)
+        elif stand.status == "cancelled":
+            message = CANCELLED
         return Observed(
             path=found.path,
             status=stand.status,
@@ -260,7 +276,7 @@ class Asked(Look):
                 was_killed = end.was_killed and end.exit_code is None
                 is_cut = was_killed and is_cancelled(self.dag_run)
             if is_cut:
-                state, end = "cancelled", TryEnd("the run was cancelled")
+                state, end = "cancelled", TryEnd(CANCELLED)
         return ObservedAttempt(
             number=task.tries,
             status=state,

@@ -20,6 +20,7 @@ from couler.backends.argo.workflow_api import CANCELLED_LABEL
 from couler.backends.remote import (
     ENDS,
     AttemptState,
+    CutOff,
     Json,
     Observation,
     Observed,
@@ -29,7 +30,7 @@ from couler.backends.remote import (
 )
 from couler.errors import WireError
 from couler.ir.defaults import leave_out_local_forms
-from couler.ir.status import State, refuse_start
+from couler.ir.status import CANCELLED, FAILED, State, refuse_start
 from couler.ir.values import decode, dump_json, is_file, thawed
 from couler.ir.walk import HANDLER_PREFIX, StepPath, predecessors
 from couler.ir.workflow import Group, Output, Step, Workflow
@@ -106,7 +107,9 @@ def _run_message(run: Json) -> str | None:
     message = status.get("message")
     if status["phase"] == "Running" and (run.get("spec") or {}).get("suspend"):
         return message or "it is suspended, and begins no more steps until it is resumed"
-    if not message or is_child_message(message) or run_state(run) == "cancelled":
+    if run_state(run) == "cancelled":
+        return CANCELLED
+    if not message or is_child_message(message):
         return None
     return str(message)
 
@@ -134,6 +137,7 @@ class Look:
         """The step of such an instance, as Argo runs it."""
         self._orders = orders
         self._stopped = was_shut_down(run)
+        self._cut_off = CutOff()
 
     def handler(self, name: str, steps: tuple[Step, ...], node: Node) -> None:
         """See an exit handler and what is in it."""
@@ -252,7 +256,12 @@ class Look:
         if child is None or not child.has_run:
             return self._note(path, node, state, outputs=outputs)
         inside = self._instance(inner, path, child)
-        if state != "running" and not (state == "succeeded" and inside == "cached"):
+        ends: Mapping[str, tuple[StepState, ...]] = {
+            "running": (inside,),
+            "succeeded": ("cached",),
+            "failed": ("cancelled", "omitted"),
+        }
+        if inside not in ends.get(state, ()):
             inside = state
         seen = self.steps[str(path)]
         is_each = _holds_items(inner)
@@ -296,24 +305,30 @@ class Look:
     ) -> StepState:
         """Keep how an instance stands; `inner` is the one that a group of ours stands for."""
         attempts = inner.attempts if inner is not None else attempts_of(tries, self._stopped)
+        if state == "failed" and self._stopped:
+            last = attempts[-1].status if attempts else None
+            if self._cut_off.ended(path, last, runs=str(path) in self.nodes):
+                state, message = "cancelled", CANCELLED
+                if tries and all(one.type == "Pod" and one.host is None for one in tries):
+                    state, attempts = "omitted", ()  # its pod had no node yet
         exit_code = attempts[-1].exit_code if attempts else None
         if message is None and state != "succeeded":
             of_attempt = attempts[-1].message if attempts else None
             message = of_attempt or told(node, self._stopped)
             if message is None and inner is not None:
                 message = inner.message
-        runs = node.has_run
+        runs = node.has_run and state not in ("waiting", "omitted")
         self.places[str(path)] = node
         self.steps[str(path)] = Observed(
             path=path,
             status=state,
-            started=node.started if runs and state != "waiting" else None,
+            started=node.started if runs else None,
             finished=node.finished if state in ENDS else None,
             attempts=attempts,
             message=message,
             exit_code=exit_code,
             # A foreach that failed has those of the items that did not.
-            outputs=outputs if outputs and (state != "failed" or is_each) else {},
+            outputs=outputs if outputs and (state not in FAILED or is_each) else {},
         )
         return state
 
@@ -465,7 +480,7 @@ def told(node: Node, stopped: bool) -> str | None:
         return None
     if _FALSE.fullmatch(message):
         return "its condition is false"
-    return "the run was cancelled" if stopped and _CANCELLED.search(message) else message
+    return CANCELLED if stopped and _CANCELLED.search(message) else message
 
 
 def _attempt_state(node: Node, stopped: bool) -> AttemptState:

@@ -11,12 +11,12 @@ import typing as t
 from pathlib import Path
 
 from couler.backends.base import RUNTIMES
-from couler.backends.local.limits import CANCELLED
 from couler.backends.local.locations.exchange import clear_scratch
 from couler.backends.local.orphans import begun_in, end_orphans
 from couler.backends.local.recording import now, record_lost
 from couler.backends.local.runtimes import make_runtime
 from couler.errors import RunBusyError, StateError
+from couler.ir.status import CANCELLED
 from couler.state import runs
 from couler.state.journal import Journal
 from couler.state.ownership import own_run, owner_of

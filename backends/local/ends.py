@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from couler.backends.local.companions import Companion, companions
-from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import (
     Files,
     Locations,
@@ -20,7 +20,7 @@ from couler.ir.artifacts import ListFiles, Location
 from couler.ir.evaluation.instances import RUNS, bind_inputs
 from couler.ir.evaluation.values import Outputs, Stored, View, resolve_text
 from couler.ir.grouped import InnerEnd
-from couler.ir.status import State
+from couler.ir.status import CANCELLED, State
 from couler.ir.storage import EnvVar
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Http, Output, Step
@@ -137,3 +137,8 @@ def cut_off(limits: Limits) -> Attempt:
 def failure_kind(reason: str | None) -> FailureKind | None:
     """Return how an attempt failed that was ended for a reason; None for a cancel."""
     return None if reason == CANCELLED else "failure"
+
+
+def bad_end(reason: str | None) -> State:
+    """Return how something ended that ran, and not well, by what it tells first of the reason."""
+    return "cancelled" if (reason or "").startswith(CANCELLED) else "failed"

@@ -16,7 +16,7 @@ from couler.backends.local.capacity import Need, need_of
 from couler.backends.local.companions import ports_beside
 from couler.backends.local.demand import Grant, Request, Shape
 from couler.backends.local.dispatch import Dispatcher
-from couler.backends.local.ends import Attempt, Bound, End, ScopeEnd, bind
+from couler.backends.local.ends import Attempt, Bound, End, ScopeEnd, bad_end, bind
 from couler.backends.local.fan import run_all
 from couler.backends.local.keys import NO_FILES
 from couler.backends.local.limits import Limits, too_late
@@ -44,7 +44,7 @@ from couler.ir.evaluation.values import (
 )
 from couler.ir.grouped import unbegun
 from couler.ir.policies import Foreach, Lock, Loop, locks_of
-from couler.ir.status import State
+from couler.ir.status import FAILED, State
 from couler.ir.walk import StepPath
 from couler.ir.wording import counted
 
@@ -162,7 +162,7 @@ class Interpreter:
         return self._close(instance, started, await work)
 
     def _close(self, instance: Instance, started: datetime | None, end: End) -> End:
-        if end.state == "failed" and not end.outputs:
+        if end.state in FAILED and not end.outputs:
             end = replace(end, outputs=readable_defaults(instance))
         self._recorder.ended(instance, end, started)
         return end
@@ -183,16 +183,19 @@ class Interpreter:
 
         ends = await run_all(items, start, width=foreach.max_parallel)
         since = max((end.since for end in ends), default=0)
-        failed = [str(index) for index, end in enumerate(ends) if end.state not in _WELL]
+        failed = [str(index) for index, end in enumerate(ends) if end.state == "failed"]
         given = [end.outputs if end.state in _WELL else None for end in ends]
         try:
             outputs = gather([output.name for output in instance.outputs], given)
         except VALUE_ERRORS as error:
             return End("failed", message=str(error), since=since)
-        if failed:
-            told = f"{len(failed)} of {len(ends)} items failed: {', '.join(failed[:10])}"
-            return End("failed", outputs, told, since=since)
-        return End("succeeded", outputs, since=since)
+        if all(end.state in _WELL for end in ends):
+            return End("succeeded", outputs, since=since)
+        told = f"{len(failed)} of {len(ends)} items failed: {', '.join(failed[:10])}"
+        why = [told] if failed else []
+        if around.limits.reached:
+            why.append(too_late(around.limits))
+        return End(bad_end(around.limits.reached), outputs, "; ".join(why), since=since)
 
     def _start_item(self, instance: Instance, around: Around, ended: Ended) -> None:
         loop = instance.step.loop
@@ -214,7 +217,7 @@ class Interpreter:
             ended = partial(End, since=since)
             if end.state not in _WELL:
                 why = around.limits.reached or f"round {number} failed"
-                return ended("failed", message=why)
+                return ended(bad_end(why), message=why)
             previous = end.outputs
             try:
                 if not holds(loop.condition, replace(around.view, round=previous)):
@@ -334,7 +337,7 @@ class Interpreter:
             bound = replace(bound, files={}) if files else bound
             shape = self._shape(step, around)
             grant = await self._dispatcher.acquire(shape, around.priority, limits)
-        state: State = "succeeded" if last.succeeded else "failed"
+        state: State = "succeeded" if last.succeeded else bad_end(last.message)
         return End(
             *(state, last.outputs, last.message, last.exit_code, number, key),
             since=RUNS,
@@ -376,7 +379,8 @@ class Interpreter:
             if last.succeeded:
                 return End("succeeded", last.outputs, attempts=attempts, since=since)
             if not await self._wait_for_retry(instance, around.limits, attempts, last, begun):
-                return End("failed", {}, last.message, None, attempts, since=since)
+                state = bad_end(last.message)
+                return End(state, {}, last.message, None, attempts, since=since)
 
     async def _run_inside(self, instance: Instance, group: ir.Group, around: Around) -> Attempt:
         step = instance.step

@@ -7,7 +7,8 @@ import time
 import typing as t
 from collections.abc import Callable
 
-CANCELLED = "the run was cancelled"
+from couler.ir.status import CANCELLED
+
 OUT_OF_TIME = "it did not end within its time limit"
 
 

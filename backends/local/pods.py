@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from couler.backends.local.capture import write_all
 from couler.backends.local.companions import Companion
-from couler.backends.local.ends import Attempt, Bound
-from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.ends import Attempt, Bound, failure_kind
+from couler.backends.local.limits import Limits
 from couler.backends.local.masking import Masker
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.process import (
@@ -21,7 +21,6 @@ from couler.backends.local.process import (
     Streams,
     run_process,
 )
-from couler.backends.local.retries import FailureKind
 from couler.backends.local.runtimes.base import CannotStartError, Job, runtime_call
 from couler.backends.local.runtimes.host import explain_start
 from couler.errors import EvaluationError
@@ -61,7 +60,7 @@ class Pod:
                 continue
             end = await self._run(companion, self.limits, self.spawned)
             if end.reason is not None:
-                kind: FailureKind | None = None if end.reason == CANCELLED else "failure"
+                kind = failure_kind(end.reason)
                 raise CompanionError(Attempt(False, {}, end.reason, None, kind, end.usage))
             if end.exit_code != 0:
                 raise _ended(f'its init container "{companion.name}"', end)

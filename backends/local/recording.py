@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from couler.backends.local.ends import Attempt, Bound, End
-from couler.backends.local.limits import CANCELLED
+from couler.backends.local.ends import Attempt, Bound, End, bad_end
 from couler.backends.local.masking import masked
 from couler.backends.local.process import Usage
 from couler.errors import CoulerError, WireError
@@ -331,7 +330,7 @@ class Recorder:
 def _attempt_status(attempt: Attempt) -> AttemptStatus:
     if attempt.succeeded:
         return "succeeded"
-    if attempt.message == CANCELLED:
+    if bad_end(attempt.message) == "cancelled":
         return "cancelled"
     return "error" if attempt.kind == "error" else "failed"
 

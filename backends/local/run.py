@@ -21,7 +21,6 @@ from couler.backends.local.ends import End
 from couler.backends.local.heartbeat import signs_of_life
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.keys import StepKeys
-from couler.backends.local.limits import CANCELLED
 from couler.backends.local.locations import Exchange
 from couler.backends.local.locations.exchange import SCRATCH, clear_scratch
 from couler.backends.local.locks import Locks, hold_of
@@ -53,6 +52,7 @@ from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import RunFacts, View
 from couler.ir.serialize import write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.status import CANCELLED
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from couler.locations.secrets import (

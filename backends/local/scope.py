@@ -18,7 +18,7 @@ from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.outputs import outputs_of
 from couler.ir.evaluation.values import Outputs
 from couler.ir.graph import Graph
-from couler.ir.status import State, failed_leaves, refuse_start
+from couler.ir.status import State, failed_steps, refuse_start
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Step
 
@@ -110,7 +110,7 @@ class _Scope:
             self._start_ready()
             await self._finished
         # What was cut off has no failed step above it, if the limit came between two steps.
-        failed = failed_leaves(self._graph, self._states) or tuple(self._cut_off)
+        failed = failed_steps(self._graph, self._states) or tuple(self._cut_off)
         return ScopeEnd(self._states, self._readable, failed, max(self._since.values(), default=0))
 
     def _start_ready(self) -> None:

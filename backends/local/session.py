@@ -12,9 +12,9 @@ from datetime import datetime
 from pathlib import Path
 
 from couler.backends.local.around import Around
-from couler.backends.local.ends import End, ScopeEnd
+from couler.backends.local.ends import End, ScopeEnd, bad_end
 from couler.backends.local.interpret import Interpreter
-from couler.backends.local.limits import CANCELLED, OUT_OF_TIME, Limits
+from couler.backends.local.limits import OUT_OF_TIME, Limits
 from couler.backends.local.place import OUTPUTS, Place
 from couler.backends.local.recording import Recorder, now
 from couler.backends.local.signals import Interrupts
@@ -22,6 +22,7 @@ from couler.backends.local.writing import explain_writing
 from couler.errors import ArtifactError, MissingOutputError
 from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.outputs import read_outside, read_results, scope_outputs, shown_steps
+from couler.ir.evaluation.places import failure_text
 from couler.ir.evaluation.values import (
     VALUE_ERRORS,
     Gathered,
@@ -31,6 +32,7 @@ from couler.ir.evaluation.values import (
     View,
     resolve,
 )
+from couler.ir.status import CANCELLED, FAILED
 from couler.ir.values import StepRef, is_file
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.workflow import ExitHandler, Group, Output, Step, Workflow
@@ -108,14 +110,16 @@ class _Work:
         session, recorder = self._session, self._session.recorder
         end = await self._run_steps()
         outputs, message = self._read_outputs(end)
-        if self._is_out_of_time:
-            message = f"{TIME_LIMIT}; {message}" if message else message
         succeeded = not (end.failed or message or self._is_cancelled)
         self._limits = Limits()  # the handlers run; the next signal ends them
         handled = await self._run_handlers(end, "succeeded" if succeeded else "failed")
         status: RunEnd = "succeeded" if succeeded and handled else "failed"
         if self._is_cancelled:
             status, message = "cancelled", CANCELLED
+        elif status == "failed":
+            limit = TIME_LIMIT if self._is_out_of_time and not succeeded else None
+            told = (limit, message, failure_text(session.workflow, recorder.results))
+            message = "; ".join(filter(None, told))
         shown: Mapping[str, object] = {}
         if status == "succeeded":
             try:
@@ -148,7 +152,7 @@ class _Work:
 
     def _read_outputs(self, end: ScopeEnd) -> tuple[Outputs, str | None]:
         if end.failed:
-            return {}, f"failed: {', '.join(end.failed)}"
+            return {}, None
         declared = self._session.workflow.outputs
         view = View(self._session.facts, self._session.parameters, end.outputs)
         try:
@@ -180,7 +184,7 @@ class _Work:
         outputs = {
             step.name: end.outputs[step.name]
             for step in workflow.steps
-            if step.foreach is None or end.states[step.name] != "failed"
+            if step.foreach is None or end.states[step.name] not in FAILED
         }
         facts = replace(self._session.facts, status=status)
         around = Around(
@@ -193,7 +197,7 @@ class _Work:
                 for handler in workflow.exit_handlers
             )
         )
-        return all(end.state != "failed" for end in ends)
+        return all(end.state not in FAILED for end in ends)
 
     async def _run_handler(self, handler: ExitHandler, around: Around, *, fits: bool) -> End:
         path = StepPath((PathPart(HANDLER_PREFIX + handler.name),))
@@ -208,7 +212,8 @@ class _Work:
         read = read_results(handler.steps, ())
         end = await self._interpreter.run_scope(handler.steps, path, around, read=read, shown=())
         if end.failed:
-            return End("failed", message=f"failed inside: {', '.join(end.failed)}")
+            why = around.limits.reached or f"failed inside: {', '.join(end.failed)}"
+            return End(bad_end(why), message=why)
         return End("succeeded")
 
 

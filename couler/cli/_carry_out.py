@@ -158,8 +158,6 @@ def _failure_lines(result: RunResult, again: Again, elsewhere: str | None) -> It
         if path in hosts.values() or any(_is_inside(other, path) for other in failed):
             continue
         step = result.steps[path]
-        if result.status == "cancelled" and step.message == result.message:
-            continue
         label = result.source_map.label(path)
         yield f'step "{label}" failed: {_reason(step, elsewhere) or "no reason is known"}'
         if step.log is not None and step.log.is_file():

@@ -16,6 +16,7 @@ from couler.cli._snapshot import critical_steps, depth_of
 from couler.cli.format import seconds_text
 from couler.cli.session import Session
 from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.status import FAILED
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath, steps_by_path
 from couler.ir.wording import counted
 from couler.ir.workflow import Suspend, Workflow
@@ -153,7 +154,7 @@ class Board:
             if own is not None and own.path != path:
                 own.inside += 1
         is_own = depth_of(path) == 0
-        if event.kind in ("finished", "reused") and not is_own and event.status != "failed":
+        if event.kind in ("finished", "reused") and not is_own and event.status not in FAILED:
             self._entries.pop(path, None)
             return
         entry = self._entries.setdefault(path, _Entry(path))

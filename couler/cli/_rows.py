@@ -29,6 +29,7 @@ LEGEND = "the longest path, which the run cannot end before"
 
 _RANKS = {
     "failed": 0,
+    "cancelled": 0,
     "interrupted": 0,
     "suspended": 1,
     "running": 2,

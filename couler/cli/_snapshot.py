@@ -169,6 +169,7 @@ class _Reader:
         from couler.store import ObjectStore
 
         self._is_running = status == "running"
+        self._unended = status if status in ("running", "cancelled") else "interrupted"
         self._has_ended = status not in ("running", "interrupted")
         self._session = session
         self._store = ObjectStore(home.store_url)
@@ -252,7 +253,7 @@ class _Reader:
         begun = next(one.started for one in tried if one.session == last.session)
         known = replace(known, started=begun, message=last.message, exit_code=last.exit_code)
         if not self._is_running:
-            return replace(known, status="interrupted", finished=last.finished)
+            return replace(known, status=self._unended, finished=last.finished)
         if last.status in ("failed", "error"):
             return replace(known, status="retrying")
         step, _ = self._steps[_names(known.path)]
@@ -272,14 +273,13 @@ class _Reader:
             return
         for whole in _wholes(path):
             known = found.get(whole)
-            if known is not None and known.status not in ("running", "interrupted"):
+            if known is not None and known.status != self._unended:
                 if known.status != "waiting":
                     continue
                 known = None
             begun = inner.started or inner.finished
             if known is None:
-                status = "running" if self._is_running else "interrupted"
-                found[whole] = StepView(whole, status, started=begun)
+                found[whole] = StepView(whole, self._unended, started=begun)
             elif known.started and begun and begun < known.started:
                 found[whole] = replace(known, started=begun)
 

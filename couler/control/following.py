@@ -18,6 +18,7 @@ from couler.control.failing import failed_by_themselves
 from couler.control.recording import Recorded, Recorder
 from couler.control.submission import as_place
 from couler.errors import ConfigurationError, EngineError, LostRunError, RunBusyError
+from couler.ir.evaluation.places import failure_text
 from couler.ir.serialize import read_json
 from couler.ir.walk import StepPath
 from couler.state import runs
@@ -96,6 +97,10 @@ class _Followed:
         run = runs.find_run(self.database, self.asked.run_id)
         if observation.status == "failed" and marks.has_mark(run, marks.CANCELLED):
             observation = replace(observation, status="cancelled")
+        elif observation.status == "failed" and not observation.message:
+            ends = {str(step.path): step for step in observation.steps}
+            told = failure_text(self.asked.workflow, ends)
+            observation = replace(observation, message=told)
         events = self.recorder.record(observation)
         if marks.has_mark(run, marks.LOST):  # it is there again
             marks.unmark(self.database, run.id, marks.LOST)

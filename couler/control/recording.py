@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from couler.backends.remote import ENDS, Observation, Observed
 from couler.control.attempts import Attempts
 from couler.ir.evaluation.places import around
+from couler.ir.status import FAILED
 from couler.ir.walk import StepPath
 from couler.state.records import AttemptRecord, RunRecord, StepRecord, StepStatus
 from couler.state.results import Event, EventKind
@@ -289,6 +290,6 @@ def _is_same_end(step: Observed, known: StepRecord) -> bool:
 
 def _has_run(step: Observed) -> bool:
     """Return whether an instance has begun, not only ended."""
-    if step.status in ("succeeded", "failed"):
+    if step.status in ("succeeded", *FAILED):
         return bool(step.started or step.attempts)
     return step.status not in ("waiting", *ENDS)

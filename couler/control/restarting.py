@@ -38,7 +38,7 @@ from couler.ir.evaluation.values import RunFacts, View
 from couler.ir.parameters import PlainText, parameter_texts
 from couler.ir.serialize import read_json, write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
-from couler.ir.status import State
+from couler.ir.status import FAILED, State
 from couler.ir.values import decode
 from couler.ir.walk import HANDLER_PREFIX, StepPath, without_places
 from couler.ir.workflow import Workflow
@@ -110,7 +110,7 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
         *(past, after, texts), from_step=changes.from_step, again=changes.again, source_map=names
     )
     has_ended_badly = run.status in ("failed", "cancelled")
-    is_around = has_ended_badly and all(step.status != "failed" for step in ended)
+    is_around = has_ended_badly and all(step.status not in FAILED for step in ended)
     return Prepared(plan, after, texts, standing, is_around, names)
 
 
@@ -383,7 +383,7 @@ class Ends:
         return tuple(
             path
             for path, record in self._records.items()
-            if record.status == "failed"
+            if record.status in FAILED
             and path in self._around_kept
             and path not in in_doubt
             and path not in self._planned

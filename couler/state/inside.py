@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from couler.ir.grouped import GROUPED, InnerEnd, Report, read_report, unbegun
+from couler.ir.grouped import GROUPED, STOPPED, InnerEnd, Report, read_report, unbegun
 from couler.ir.walk import StepPath, steps_by_path, without_places
 from couler.ir.workflow import Workflow
 from couler.state.records import StepRecord
@@ -32,10 +32,11 @@ def read_inside(log: str | Path, attempt: int = 1) -> Report:
 def record_of(inner: InnerEnd, outer: StepRecord, ordinal: int) -> StepRecord:
     """Return the record of a step that ran inside of another one: beside it, by its own name."""
     path = StepPath.parse(outer.path).parent / inner.name
+    is_cut = (outer.status, inner.state, inner.message) == ("cancelled", "failed", STOPPED)
     return StepRecord(
         path=str(path),
         name=inner.name,
-        status=inner.state,
+        status="cancelled" if is_cut else inner.state,
         finished=inner.finished or outer.finished,
         session=outer.session,
         ordinal=ordinal,

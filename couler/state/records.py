@@ -15,7 +15,9 @@ SessionStatus: t.TypeAlias = t.Literal[
 ]
 """How an engine process ended; `interrupted` is written by its successor, where it was killed."""
 
-StepStatus: t.TypeAlias = t.Literal["succeeded", "cached", "failed", "skipped", "omitted"]
+StepStatus: t.TypeAlias = t.Literal[
+    "succeeded", "cached", "failed", "cancelled", "skipped", "omitted"
+]
 """How an instance of a step ended."""
 
 AttemptStatus: t.TypeAlias = t.Literal[

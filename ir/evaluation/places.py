@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import typing as t
+from collections.abc import Iterable, Iterator, Mapping
 
 from couler.errors import StepNotFoundError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.evaluation.instances import Instance
-from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.graph import Graph
+from couler.ir.source_map import NO_CHANGE, HasStatus, SourceMap
+from couler.ir.status import State, failed_steps
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath, without_places
 from couler.ir.workflow import Group, Step, Workflow
+
+_LISTED = 10
+"""How many of the steps that failed are named."""
 
 
 def around(path: StepPath) -> Iterator[StepPath]:
@@ -20,6 +26,19 @@ def around(path: StepPath) -> Iterator[StepPath]:
             found = StepPath((*outer, shape))
             if found != path:
                 yield found
+
+
+def failure_text(workflow: Workflow, ends: Mapping[str, HasStatus]) -> str | None:
+    """Return which steps made a run fail, the innermost, without those that others handled."""
+    failed = [StepPath.parse(path) for path, end in ends.items() if end.status == "failed"]
+    outer = {whole for path in failed for whole in around(path)}
+    names = [step.name for step in workflow.steps]
+    states = {name: ends[name].status if name in ends else "omitted" for name in names}
+    causes = failed_steps(Graph.of(workflow.steps), t.cast("Mapping[str, State]", states))
+    handled = set(names).difference(causes)
+    told = [str(path) for path in failed if path not in outer and path[0].name not in handled]
+    more = f" and {len(told) - _LISTED} more" if len(told) > _LISTED else ""
+    return f"failed: {', '.join(told[:_LISTED])}{more}" if told else None
 
 
 def covers(outer: StepPath, path: StepPath) -> bool:

@@ -46,6 +46,7 @@ from tests.fakes.kubernetes.images import Images
 from tests.support import airflow_stack, io_image
 from tests.support.airflow_runs import LIMIT_S
 from tests.support.airflow_stack import AirflowStack
+from tests.support.cut_off import ENDS, RUNNING, cut_off
 
 pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(3)]
 
@@ -239,31 +240,25 @@ def test_what_comes_from_an_entry_is_cached(elsewhere: Elsewhere) -> None:
 
 
 def test_a_run_that_is_cancelled_ends_with_its_exit_handlers(elsewhere: Elsewhere) -> None:
-    def slow(seconds: int) -> Workflow:
-        return flow(
-            "slow",
-            sh("first", f"echo at; sleep {seconds}"),
-            group("next", sh("inner", "echo on"), depends_on=["first"]),
-            exit_handlers=(ExitHandler(name="tell", on="failure", steps=(sh("mail", "true"),)),),
-        )
-
-    run = elsewhere.submit(slow(36000), "slow-1")
-    elsewhere.wait(run, "first", "running")
+    run = elsewhere.submit(cut_off("slow", "sleep 36000"), "slow-1")
+    for path in RUNNING:
+        elsewhere.wait(run, path, "running")
+    elsewhere.wait(run, "bad", "failed")
+    time.sleep(2)  # what ended within a second of the cancel counts as ended by it
     elsewhere.remote.cancel(run)
     steps = elsewhere.end(run)
     assert elsewhere.seen[-1].status == "cancelled"
-    assert statuses(steps) == {
-        "first": "failed",
-        "next": "omitted",
-        "exit:tell": "succeeded",
-        "exit:tell/mail": "succeeded",
-    }
+    assert statuses(steps) == ENDS
+    assert steps["behind"].message == "it needs the success of bad, which failed"
+    assert steps["next"].message == "it needs the success of first, which was cancelled"
     assert steps["first"].attempts[-1].status == "cancelled"
     elsewhere.remote.cancel(run)
     assert elsewhere.remote.observe(run).status == "cancelled"
 
-    mended = resolve_defaults(slow(0))
-    again = frozenset({"first", "next/inner"})
+    mended = resolve_defaults(cut_off("slow", "true", "true"))
+    again = frozenset(
+        {"first", "part/a", "part/b", "each[0]", "each[1]", "bad", "behind", "next/inner"}
+    )
     place = elsewhere.remote.restart(run, Restart(mended, artifact(mended), {}, again))
     steps = elsewhere.end(replace(run, workflow=mended, place=place))
     assert elsewhere.seen[-1].status == "succeeded"
@@ -340,7 +335,7 @@ def test_a_cancel_that_broke_off_is_gone_on_with(
     )
     elsewhere.remote.cancel(run)
     assert statuses(elsewhere.end(run)) == {
-        "first": "failed" if is_begun else "omitted",
+        "first": "cancelled" if is_begun else "omitted",
         "next": "omitted",
         "exit:tell": "succeeded",
         "exit:tell/mail": "succeeded",

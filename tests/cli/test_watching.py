@@ -118,7 +118,7 @@ def test_a_run_that_goes_on(couler: Callable, write: Callable, start: Callable) 
     told = couler("cancel", run)
     assert (told.code, told.err) == (0, f"{run} is cancelled; resume with couler retry {run}\n")
     assert process.wait() == 130
-    assert states(couler)["each[1]"] == "failed"
+    assert states(couler)["each[1]"] == "cancelled"
     told = couler("cancel", run)
     assert (told.code, told.err) == (1, f"{run} has ended already: cancelled\n")
     assert couler("resume", run).code == 4
@@ -354,3 +354,36 @@ def test_values_of_a_file_keep_their_types(
     assert couler("resume", "latest", "ask", "-p", "@entered.yaml").code == 0
     assert process.wait() == 0
     assert couler("logs", "latest", "after").out == "0.5 007 fine\n"
+
+
+FAILING = """
+ir_version: "1"
+name: failing
+steps:
+- name: part
+  action:
+    kind: group
+    steps:
+    - {name: deep, action: {kind: container, image: busybox, command: [sh, -c, "exit 3"]}}
+    - name: after
+      depends_on: [deep]
+      action: {kind: container, image: busybox, command: ["true"]}
+- {name: behind, depends_on: [part], action: {kind: container, image: busybox, command: ["true"]}}
+- {name: odd, action: {kind: container, image: busybox, command: ["false"]}}
+- name: repair
+  depends_on: [{step: odd, on: failure}]
+  action: {kind: container, image: busybox, command: ["true"]}
+"""
+
+
+def test_a_failed_run_names_the_step_that_failed(couler: Callable, write: Callable) -> None:
+    told = couler("run", write("failing.yaml", FAILING), "--format", "json")
+    assert (told.code, told.json["message"]) == (1, "failed: part/deep")
+    [listed] = couler("list").out.splitlines()[1:]
+    assert listed.endswith("failed: part/deep")
+    assert couler("list", "--format", "json").json["runs"][0]["message"] == "failed: part/deep"
+    assert "failed: part/deep" in couler("status", "latest").out.splitlines()
+    status = couler("status", "latest", "--format", "json").json
+    assert status["message"] == "failed: part/deep"
+    ends = {step["path"]: step["message"] for step in status["steps"]}
+    assert ends["part"] == "failed inside: deep"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from couler.ir.graph import Graph
-from couler.ir.status import State, failed_branches, failed_leaves, refuse_start
+from couler.ir.status import State, failed_steps, refuse_start
 from couler.ir.workflow import Step
 from tests.corpus.build import any_of, on_completion, on_failure, ref, sh
 
@@ -75,29 +75,35 @@ ROW = Graph({"a": (), "b": ("a",), "c": ("b",)})
 
 
 @pytest.mark.parametrize(
-    ("states", "branches"),
+    ("states", "failed"),
     [
         (("succeeded", "succeeded", "succeeded"), ""),
-        (("failed", "omitted", "omitted"), "abc"),
-        (("failed", "succeeded", "skipped"), "a"),  # b has handled it
-        (("failed", "skipped", "skipped"), "abc"),
-        (("failed", "skipped", "succeeded"), "ab"),
+        (("failed", "omitted", "omitted"), "a"),
+        (("failed", "succeeded", "skipped"), ""),  # b has handled it
+        (("failed", "failed", "omitted"), "b"),
+        (("failed", "skipped", "skipped"), "a"),
+        (("failed", "skipped", "succeeded"), ""),
         (("skipped", "skipped", "skipped"), ""),
-        (("cached", "failed", "succeeded"), "b"),
+        (("cached", "failed", "succeeded"), ""),
+        (("succeeded", "cancelled", "omitted"), "b"),
     ],
 )
-def test_branches_of_a_row(states: tuple[State, State, State], branches: str) -> None:
-    ends = dict(zip("abc", states, strict=True))
-    assert failed_branches(ROW, ends) == set(branches)
-    assert failed_leaves(ROW, ends) == (("c",) if "c" in branches else ())
+def test_what_failed_a_row_is_named(states: tuple[State, State, State], failed: str) -> None:
+    assert failed_steps(ROW, dict(zip("abc", states, strict=True))) == tuple(failed)
 
 
 def test_a_leaf_below_two_branches_fails_with_either() -> None:
     graph = Graph({"a": (), "b": (), "c": ("a", "b")})
-    assert failed_leaves(graph, {"a": "succeeded", "b": "failed", "c": "skipped"}) == ("c",)
+    assert failed_steps(graph, {"a": "succeeded", "b": "failed", "c": "skipped"}) == ("b",)
 
 
 def test_a_failed_step_with_a_good_leaf_below_fails_only_its_other_leaf() -> None:
     graph = Graph({"a": (), "repair": ("a",), "use": ("a",)})
     ends: dict[str, State] = {"a": "failed", "repair": "succeeded", "use": "omitted"}
-    assert failed_leaves(graph, ends) == ("use",)
+    assert failed_steps(graph, ends) == ("a",)
+
+
+def test_what_waits_for_a_cancelled_step_is_omitted_and_not_started_by_it() -> None:
+    needy = sh("needy", "true", depends_on=["bad"])
+    refused = refuse_start(needy, {"bad": "cancelled"})
+    assert refused == ("omitted", "it needs the success of bad, which was cancelled")

@@ -25,6 +25,7 @@ from tests.corpus.build import run as run_fact
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import PODS, WORKFLOWS
 from tests.support import argo_moments, argo_oracle
+from tests.support.cut_off import ENDS, RUNNING, cut_off
 
 pytestmark = [
     pytest.mark.slow,
@@ -153,7 +154,7 @@ def test_cancel_runs_the_exit_handlers(argo: Argo, shared: Path) -> None:
     argo.record("cancelled", run)
     assert last.status == "cancelled"
     states = _states(last)
-    assert (states["hold"], states["ask"]) == ("failed", "failed")
+    assert (states["hold"], states["ask"]) == ("cancelled", "cancelled")
     assert (states["exit:tell"], states["exit:tell/say"]) == ("succeeded", "succeeded")
     [hold] = [seen for seen in last.steps if str(seen.path) == "hold"]
     assert [attempt.status for attempt in hold.attempts] == ["cancelled"]
@@ -174,6 +175,26 @@ def test_cancel_runs_the_exit_handlers(argo: Argo, shared: Path) -> None:
     states = _states(last)
     assert (last.status, states["hold"], states["told"]) == ("failed", "succeeded", "succeeded")
     assert list(argo.remote.logs(run, StepPath.parse("told"))) == ["rate 2.0"]
+
+
+@pytest.mark.parametrize("how", ["cancel", "Stop", "Terminate"])
+def test_what_a_cancel_ends_is_cancelled(argo: Argo, how: str) -> None:
+    run = argo.submit(cut_off(f"cut-{how.lower()}", "sleep 36000"))
+    looks = argo.remote.follow(run)
+    ready = {**dict.fromkeys(RUNNING, "running"), "bad": "failed"}
+    _until(looks, lambda states: states.items() >= ready.items())
+    if how == "cancel":
+        argo.remote.cancel(run)
+    else:
+        argo.remote.api._patch("Workflow", run.place["name"], {"spec": {"shutdown": how}})
+    last = _last(looks)
+    assert last.status == "cancelled"
+    ends = {path: end for path, end in _states(last).items() if not path.startswith("exit:")}
+    assert ends == {path: end for path, end in ENDS.items() if not path.startswith("exit:")}
+    messages = {str(seen.path): seen.message for seen in last.steps}
+    assert messages["behind"] == "it needs the success of bad, which failed"
+    assert messages["next"] == "it needs the success of first, which was cancelled"
+    assert {messages[path] for path in RUNNING} == {"the run was cancelled"}
 
 
 def test_a_step_between_two_attempts(argo: Argo) -> None:

@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.limits import Limits
 from couler.backends.local.loops import run_coroutine
 from couler.backends.local.process import LostProcessError, ProcessEnd, Streams, run_process
 from couler.errors import ArtifactError, EvaluationError
 from couler.ir.artifacts import Archive, Location, map_texts
 from couler.ir.evaluation.values import Single, View, resolve_text
+from couler.ir.status import CANCELLED
 from couler.ir.workflow import Input, Output, Step
 from couler.locations.git import CommandEnd
 from couler.locations.secrets import Entries

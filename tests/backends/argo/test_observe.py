@@ -93,10 +93,10 @@ def test_outputs_are_texts_with_their_types() -> None:
 
 def test_a_run_that_was_cancelled() -> None:
     found = observe("cancelled")
-    assert (found.status, found.message) == ("cancelled", None)
+    assert (found.status, found.message) == ("cancelled", "the run was cancelled")
     for path in ("hold", "ask"):
         seen = step(found, path)
-        assert (seen.status, seen.message) == ("failed", "the run was cancelled")
+        assert (seen.status, seen.message) == ("cancelled", "the run was cancelled")
         assert [one.status for one in seen.attempts] == ["cancelled"]
     assert (step(found, "told").status, step(found, "exit:tell/say").status) == (
         "omitted",

@@ -213,7 +213,7 @@ def test_cancel_leaves_exit_handlers_the_time_to_run(cluster: EmulatedCluster) -
     assert (spec["activeDeadlineSeconds"], "shutdown" in spec) == (0, False)
     cluster.set_status("run-1", {"phase": "Failed", "message": "Step exceeded its deadline"})
     seen = remote.observe(run)
-    assert (seen.status, seen.message) == ("cancelled", None)
+    assert (seen.status, seen.message) == ("cancelled", "the run was cancelled")
 
 
 def test_delete_takes_it_away_once(cluster: EmulatedCluster) -> None:

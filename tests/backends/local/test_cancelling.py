@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import typing as t
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from couler.state import (
     shown_status,
     steps_of,
 )
+from tests.support.cut_off import ENDS, RUNNING, cut_off
 from tests.support.processes import is_running
 
 PROGRAM = """
@@ -43,7 +45,8 @@ def tell(event):
         print(event.kind, event.path, event.run, event.attempt, flush=True)
 
 workflow = read_json(sys.argv[1])
-result = LocalBackend().run(workflow, options=RunOptions(home=Path(sys.argv[2])), on_event=tell)
+options = RunOptions(home=Path(sys.argv[2]), jobs=8)
+result = LocalBackend().run(workflow, options=options, on_event=tell)
 print("ended", result.status, {path: step.status for path, step in result.steps.items()})
 """
 
@@ -65,8 +68,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start an engine that runs a workflow of some steps."""
     started: list[subprocess.Popen[str]] = []
 
-    def begin(*steps: Step) -> subprocess.Popen[str]:
-        workflow = write_json(Workflow(name="w", steps=steps))
+    def begin(*steps: Step, **fields: t.Any) -> subprocess.Popen[str]:
+        workflow = write_json(Workflow(name="w", steps=steps, **fields))
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, workflow, str(tmp_path)],
             stdout=subprocess.PIPE,
@@ -111,6 +114,23 @@ def test_cancel_a_run_that_goes_on(start: Callable, tmp_path: Path) -> None:
     assert out.startswith("ended cancelled")
     with pytest.raises(RunNotFoundError):
         backend.cancel("nope", options=options)
+
+
+def test_what_a_cancel_ends_is_cancelled(start: Callable, tmp_path: Path) -> None:
+    workflow = cut_off("w", "sleep 600")
+    process = start(*workflow.steps, exit_handlers=workflow.exit_handlers)
+    begun, run = set[str](), ""
+    while not begun.issuperset({*RUNNING, "bad"}):
+        _, path, run, _ = line(process)
+        begun.add(path)
+    with open_database(Home(tmp_path).database_url) as database:
+        wait_for(lambda: {"behind"} <= {step.path for step in steps_of(database, run)})
+        assert LocalBackend().cancel(run, options=RunOptions(home=tmp_path)) == "cancelled"
+        ended = {step.path: step for step in steps_of(database, run)}
+    assert {path: step.status for path, step in ended.items()} == ENDS
+    told = "the run was cancelled"
+    assert {step.message for step in ended.values() if step.status == "cancelled"} == {told}
+    assert ended["behind"].message == "it needs the success of bad, which failed"
 
 
 def test_cancel_a_run_whose_engine_was_killed(start: Callable, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_the_time_limit_of_a_step_holds_before_it_is_known_whether_it_runs(
     assert "time limit" in str(step.message)
 
 
-@pytest.mark.parametrize(("cache", "status"), [(None, "failed"), (Cache(), "omitted")])
+@pytest.mark.parametrize(("cache", "status"), [(None, "cancelled"), (Cache(), "omitted")])
 def test_an_interrupt_ends_the_fetching(
     run: Run, site: Site, cache: Cache | None, status: str
 ) -> None:

@@ -99,7 +99,7 @@ def test_result_tells_of_each_step(tmp_path: Path) -> None:
     assert lines[2] == "--- attempt 2 ---"
     assert sorted(lines[3:]) == ["err", "out"]
     assert (omitted.attempts, omitted.started, omitted.log) == (0, None, None)
-    assert result.message == "failed: b"
+    assert result.message == "failed: a"
     told = json.loads(json.dumps(result.to_json()))
     [first, _second] = told["steps"]
     assert (first["path"], first["name"], first["item"]) == ("a", "a", None)
@@ -357,7 +357,7 @@ def test_interrupt_ends_the_step_and_runs_the_exit_handlers(
     assert ended == "ended cancelled " + str(
         {
             "first": "succeeded",
-            "slow": "failed",
+            "slow": "cancelled",
             "repair": "omitted",
             "exit:end/tell": "succeeded",
             "exit:end": "succeeded",
