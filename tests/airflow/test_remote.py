@@ -24,6 +24,7 @@ from couler.backends.remote import (
 )
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.ir.defaults import resolve_defaults
+from couler.ir.evaluation.places import failure_text
 from couler.ir.policies import Cache, Retry, SourceRef
 from couler.ir.walk import StepPath
 from couler.ir.workflow import ExitHandler, Output, Schedule, Step, Suspend, Workflow
@@ -187,6 +188,8 @@ def test_a_run_is_begun_followed_and_taken_up_again(elsewhere: Elsewhere) -> Non
         "exit:tell/mail": "succeeded",
     }
     assert elsewhere.seen[-1].status == "failed"
+    assert elsewhere.seen[-1].message is None
+    assert failure_text(run.workflow, steps) == "failed: train"
     assert elsewhere.seen[0].status == "running"
     failed = steps["train"]
     assert (failed.exit_code, failed.message) == (3, "it ended with exit code 3")

@@ -177,6 +177,11 @@ def test_what_goes_on(database: Database, home: Home) -> None:
     killed = look(database, home, is_running=False)
     assert {killed[path] for path in ("first", "inner/each[0]", "ask")} == {"interrupted"}
     assert (killed["inner"], killed["inner/each[1]"]) == ("interrupted", "succeeded")
+    with Journal(database, "w-1", 1) as journal:  # by who cancels a run that was killed
+        journal.run_updated(status="cancelled", finished=START)
+        journal.flush()
+    cut = look(database, home, is_running=False)
+    assert {cut[path] for path in ("inner", "inner/each[0]", "ask")} == {"cancelled"}
 
 
 def test_a_later_session_has_not_come_to_what_failed(database: Database, home: Home) -> None:

@@ -17,6 +17,7 @@ from couler.backends.base import Target
 from couler.backends.remote import Connection, Observation, RemoteRun, Restart, Submission
 from couler.errors import EngineError, LostRunError
 from couler.ir.defaults import resolve_defaults
+from couler.ir.evaluation.places import failure_text
 from couler.ir.policies import Cache, Retry
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Schedule, Workflow
@@ -118,6 +119,8 @@ def test_a_run_from_its_start_to_its_end(argo: Argo, shared: Path) -> None:
     assert last.status == "failed"
     states = _states(last)
     assert (states["hold"], states["ask"], states["after"]) == ("succeeded", "succeeded", "omitted")
+    ends = {str(seen.path): seen for seen in last.steps}
+    assert failure_text(run.workflow, ends) == "failed: check[1]"
     assert (states["exit:tell"], states["exit:cheer"]) == ("succeeded", "skipped")
     assert list(argo.remote.logs(run, StepPath.parse("told"))) == ["rate 0.5"]
     assert list(argo.remote.logs(run, StepPath.parse("exit:tell/say"))) == ["failed"]

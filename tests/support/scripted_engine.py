@@ -204,7 +204,7 @@ def _observation(stage: Mapping[str, Any]) -> Observation:
 
 def _observed(step: Mapping[str, Any]) -> Observed:
     status = step["status"]
-    is_over = status in ("succeeded", "cached", "failed", "skipped", "omitted")
+    is_over = status in ("succeeded", "cached", "failed", "cancelled", "skipped", "omitted")
     ran = status not in ("skipped", "omitted", "waiting", "cached")
     attempts = step.get("attempts")
     if attempts is None and ran:

@@ -66,6 +66,7 @@ def test_what_was_cut_off_is_told_from_what_had_failed_before(airflow: FakeAirfl
     assert seen.status == "cancelled"
     ends = [(one.status, one.message) for step in seen.steps for one in step.attempts]
     assert ends == [("error", "(404)"), ("cancelled", "the run was cancelled")]
+    assert [one.status for one in seen.steps] == ["failed", "cancelled"]
     note = airflow.runs["r1"]["note"]
     airflow.runs["r1"].update(state="running", note=f"Earlier c{note[1:]}")
     seen = connected(airflow).observe(the_run())

@@ -14,6 +14,7 @@ from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.remote import ENDS, Observation, Observed
 from couler.errors import EngineError
 from couler.ir.defaults import resolve_defaults
+from couler.ir.evaluation.places import failure_text
 from couler.ir.workflow import Workflow
 from tests.support import argo_moments
 
@@ -59,6 +60,8 @@ def test_a_run_that_failed() -> None:
     }
     assert (found.status, found.message, found.outputs) == ("failed", None, {})
     assert found.finished is not None
+    ends = {str(seen.path): seen for seen in found.steps}
+    assert failure_text(argo_moments.WORKFLOW, ends) == "failed: check[1]"
 
 
 def test_attempts_and_exit_codes() -> None:

@@ -16,7 +16,9 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.errors import RunNotFoundError
+from couler.ir.policies import Foreach
 from couler.ir.serialize import write_json
+from couler.ir.values import Literal
 from couler.ir.workflow import Container, Step, Suspend, Workflow
 from couler.state import (
     Home,
@@ -29,6 +31,7 @@ from couler.state import (
     shown_status,
     steps_of,
 )
+from tests.corpus.build import given, item
 from tests.support.cut_off import ENDS, RUNNING, cut_off
 from tests.support.processes import is_running
 
@@ -131,6 +134,33 @@ def test_what_a_cancel_ends_is_cancelled(start: Callable, tmp_path: Path) -> Non
     told = "the run was cancelled"
     assert {step.message for step in ended.values() if step.status == "cancelled"} == {told}
     assert ended["behind"].message == "it needs the success of bad, which failed"
+
+
+def test_items_that_never_started_are_not_counted_as_failed(
+    start: Callable, tmp_path: Path
+) -> None:
+    script = "test $COULER_INPUT_n != 0 && sleep 600"
+    each = Step(
+        name="each",
+        action=Container(image="busybox", command=("sh", "-c", script)),
+        inputs=(given("n", item("n")),),
+        foreach=Foreach(over={"n": Literal(value=[0, 1, 2, 3])}, max_parallel=1),
+    )
+    process = start(each)
+    path = run = ""
+    while path != "each[1]":
+        _, path, run, _ = line(process)
+    assert LocalBackend().cancel(run, options=RunOptions(home=tmp_path)) == "cancelled"
+    with open_database(Home(tmp_path).database_url) as database:
+        ended = {step.path: step for step in steps_of(database, run)}
+    assert {path: step.status for path, step in ended.items()} == {
+        "each": "cancelled",
+        "each[0]": "failed",
+        "each[1]": "cancelled",
+        "each[2]": "omitted",
+        "each[3]": "omitted",
+    }
+    assert ended["each"].message == "1 of 4 items failed: 0; the run was cancelled"
 
 
 def test_cancel_a_run_whose_engine_was_killed(start: Callable, tmp_path: Path) -> None:
