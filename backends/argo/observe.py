@@ -37,6 +37,8 @@ from couler.ir.workflow import Group, Output, Step, Workflow
 
 _ITEM = re.compile(r"\((\d+):")
 _EMPTY = "Skipped, empty params"
+_SAME_ENDS = (("succeeded", "cached"), ("failed", "cancelled"), ("failed", "omitted"))
+"""Ends of a group that was made here, and what these are of the step inside."""
 
 
 class Observer:
@@ -256,12 +258,7 @@ class Look:
         if child is None or not child.has_run:
             return self._note(path, node, state, outputs=outputs)
         inside = self._instance(inner, path, child)
-        ends: Mapping[str, tuple[StepState, ...]] = {
-            "running": (inside,),
-            "succeeded": ("cached",),
-            "failed": ("cancelled", "omitted"),
-        }
-        if inside not in ends.get(state, ()):
+        if state != "running" and (state, inside) not in _SAME_ENDS:
             inside = state
         seen = self.steps[str(path)]
         is_each = _holds_items(inner)

@@ -9,6 +9,7 @@ from couler.errors import StepNotFoundError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.evaluation.instances import Instance
 from couler.ir.graph import Graph
+from couler.ir.grouped import inner_names
 from couler.ir.source_map import NO_CHANGE, HasStatus, SourceMap
 from couler.ir.status import State, failed_steps
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath, without_places
@@ -32,6 +33,8 @@ def failure_text(workflow: Workflow, ends: Mapping[str, HasStatus]) -> str | Non
     """Return which steps made a run fail, the innermost, without those that others handled."""
     failed = [StepPath.parse(path) for path, end in ends.items() if end.status == "failed"]
     outer = {whole for path in failed for whole in around(path)}
+    own = {path[-1].name for path in failed}  # of those that run others, one of which failed
+    outer |= {StepPath() / it.name for it in workflow.steps if own.intersection(inner_names(it))}
     names = [step.name for step in workflow.steps]
     states = {name: ends[name].status if name in ends else "omitted" for name in names}
     causes = failed_steps(Graph.of(workflow.steps), t.cast("Mapping[str, State]", states))

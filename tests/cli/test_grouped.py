@@ -68,6 +68,7 @@ def test_a_run_in_which_a_step_inside_fails(couler: Call, orders: str) -> None:
     assert "| adding" in lines
     assert "| loading monday" not in lines
     status = couler("status", "latest", "--format", "json").json
+    assert status["message"] == "failed: add"
     assert {one["path"]: one["status"] for one in status["steps"]} == {
         "load-to-add": "failed",
         "load": "succeeded",
