@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from couler.backends.argo.lower import lower, writes_gather_files
@@ -60,6 +60,8 @@ class Observer:
             message = found.why_no_outputs(found.tree.root)
         if state == "succeeded" and found.tree.root is not None:
             outputs = run_outputs(self._workflow, found.tree.root)
+        if state == "running" and message is None:
+            message = _waiting(found.steps.values())
         return Observation(
             status=state,
             steps=tuple(sorted(found.steps.values(), key=_by_end)),
@@ -328,6 +330,16 @@ class Look:
             outputs=outputs if outputs and (state not in FAILED or is_each) else {},
         )
         return state
+
+
+def _waiting(steps: Iterable[Observed]) -> str | None:
+    """Return why steps wait that could run: for room on a node, for an image, for a quota."""
+    told = [
+        f'step "{step.path}" waits: {step.message}'
+        for step in steps
+        if step.status == "waiting" and step.message
+    ]
+    return "; ".join(told[:3]) or None
 
 
 def _state(node: Node) -> StepState:

@@ -141,7 +141,7 @@ def _hints(result: RunResult, again: Again) -> Iterator[str]:
     retry = again.retry(result.run_id)
     if result.status == "cancelled":
         yield f"cancelled; resume with {retry}"
-    elif result.status == "failed":
+    elif result.status == "failed" and not result.is_lost:
         yield f"resume with {retry}"
         mended = again.retry_mended(result.run_id)
         if mended is not None:

@@ -145,7 +145,7 @@ class Board:
             self._evicted += 1
             return
         if event.kind == "warned":
-            self._warning = event.message
+            self._warning = ": ".join(filter(None, (str(path), event.message)))
             return
         if event.log is not None:
             self._logs = event.log.parent

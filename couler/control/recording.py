@@ -109,6 +109,8 @@ class Recorder:
                 self._forget(step.path)
             if step.status != "waiting":
                 self._take_open(step, now)
+            elif step.message:
+                self._tell("warned", step.path, message=f"it waits: {step.message}")
 
     def _take_open(self, step: Observed, now: datetime) -> None:
         path = str(step.path)

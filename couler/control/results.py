@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from couler.control import marks
 from couler.control.failing import told
 from couler.errors import WireError
 from couler.ir.serialize import read_json
@@ -43,6 +44,7 @@ def result_of(
         finished=finished,
         message=run.message,
         source_map=source_map,
+        is_lost=marks.has_mark(run, marks.LOST),
     )
 
 

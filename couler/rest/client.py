@@ -229,7 +229,8 @@ class RestClient:
         self, method: str, path: str, send: Json, content_type: str, params: Parameters | None
     ) -> tuple[int, bytes, float | None]:
         """Ask once; return the status, the whole answer, and how long the server asks to wait."""
-        content = None if send is None else json.dumps(send, ensure_ascii=False).encode()
+        # In ASCII: what Kubernetes reads as YAML may hold no control characters.
+        content = None if send is None else json.dumps(send).encode()
         headers = {"Accept": "application/json", **self._authorization()}
         if content is not None:
             headers["Content-Type"] = content_type
@@ -239,6 +240,8 @@ class RestClient:
                 method, self.address + path, content=content, params=params, headers=headers
             ) as answer:
                 body = self._read(answer, until)
+                for warning in answer.headers.get_list("Warning"):
+                    say(f"{self.engine}: {_warning(warning)}")
                 return answer.status_code, body, _after_s(answer.headers.get("Retry-After"))
         except (self._http.ConnectError, self._http.ConnectTimeout) as error:
             if (why := distrust_of(error)) is not None:  # which no other attempt mends
@@ -292,7 +295,8 @@ class RestClient:
     def _refused(
         self, method: str, path: str, code: int, reason: str, *, was_heard: bool = False
     ) -> RestError:
-        hint, kind = self._hints.get(code, ""), RestError
+        hint = "" if _OTHER_REASONS.search(reason) else self._hints.get(code, "")
+        kind = RestError
         hint = f". {hint}" if hint else ""
         if 400 <= code < 500 and code != _FULL:
             if was_heard:
@@ -312,6 +316,9 @@ class RestClient:
             reason=reason,
         )
 
+
+_OTHER_REASONS = re.compile(r"exceeded quota|being terminated")
+"""Kubernetes answers with 403 also where the account may do what it asks for."""
 
 _HINTS = {
     401: "Give the target a token that is valid",
@@ -349,6 +356,12 @@ def _after_s(text: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except ValueError:
         return None
+
+
+def _warning(header: str) -> str:
+    """Return the text of a header `Warning` (RFC 7234, 5.5)."""
+    found = re.match(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"', header)
+    return header if found is None else re.sub(r"\\(.)", r"\1", found[1])
 
 
 def _told(error: Exception) -> str:

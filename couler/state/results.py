@@ -96,6 +96,8 @@ class RunResult:
     message: str | None = None
     notes: tuple[str, ...] = ()
     source_map: SourceMap = NO_CHANGE
+    is_lost: bool = False
+    """The engine has it no more, so nothing can be retried."""
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the result as JSON: times in ISO 8601, paths as text."""

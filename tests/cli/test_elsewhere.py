@@ -88,6 +88,16 @@ def test_status_of_an_engine_that_does_not_answer(couler: Callable, begun: str, 
     assert "mine  running  on away" in told.out
 
 
+def test_a_run_that_somebody_deletes_there_is_not_retried(
+    couler: Callable, write: Callable, engine
+) -> None:
+    engine.play(BEGUN, {"status": "deleted"})
+    told = couler("submit", write("asking.yaml", ASKING), "--target", "away", "--watch")
+    assert told.code == 1
+    assert "`couler submit` begins another run" in told.err
+    assert "couler retry" not in told.err
+
+
 def test_status_asks_no_engine_of_a_run_that_is_over(couler: Callable, begun: str, engine) -> None:
     assert couler("status", begun, "--watch").code == 1
     asked = len(engine.calls())

@@ -209,6 +209,17 @@ def test_a_step_that_waits_for_a_person(watch: Callable[..., Watch]) -> None:
     ]
 
 
+def test_why_a_step_waits_is_told_when_it_changes(watch: Callable[..., Watch]) -> None:
+    one = watch()
+    waits = Observed(StepPath.parse("fit"), "waiting", message="no node has room")
+    assert one.see(waits) == ["warned fit (it waits: no node has room)"]
+    assert one.see(waits) == []
+    assert one.see(replace(waits, message="its image cannot be pulled")) == [
+        "warned fit (it waits: its image cannot be pulled)"
+    ]
+    assert one.see(going("fit")) == ["started fit #1"]
+
+
 def test_items_that_appear_later(database: Database, watch: Callable[..., Watch]) -> None:
     one = watch()
     assert one.see(whole("m", "running"), going("m[0]")) == ["started m", "started m[0] #1"]

@@ -24,6 +24,7 @@ NEAR_MISSES: dict[str, tuple[Failure, ...]] = {
     "EtcdRequestTooLargeErr": said("request is too large"),
     "PodDeletedErr": said("the pod deleted", "pod deleted by the user", "old\npod deleted"),
     "PodIncompleteErr": said("pod failed: main (exit code 1)", "wait container did not complete"),
+    "ArgoWaitErr": said("main: Error (exit code 137)", "it may wait: Error (exit code 1)"),
     "ArgoRateLimitErr": said("rate-limit reached", "resource creation rate-limit reached?"),
     "StepDeadlineErr": said("the work exceeded its deadline today", "exceeded its deadline"),
     "RecursionDepthErr": said(

@@ -58,6 +58,7 @@ class FaultyServer:
         self.asked: list[tuple[str, str, str | None]] = []
         self.bodies: list[t.Any] = []
         """What was sent with each, as JSON; None for nothing."""
+        self.raw: list[bytes] = []
         self.release = threading.Event()
         outer = self
 
@@ -67,6 +68,7 @@ class FaultyServer:
             def do_GET(self) -> None:  # noqa: N802 - a name of the base class
                 size = int(self.headers.get("Content-Length") or 0)
                 sent = self.rfile.read(size)
+                outer.raw.append(sent)
                 outer.bodies.append(json.loads(sent) if sent else None)
                 outer.asked.append((self.command, self.path, self.headers.get("Authorization")))
                 answer = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]

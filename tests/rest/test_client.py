@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from couler.errors import ConfigurationError, RefusedError
+from couler.rest import listening
 from couler.rest.client import RestClient, RestError
 from couler.rest.credentials import Credential
 from couler.rest.patience import Patience, Waits
@@ -74,6 +75,37 @@ def test_a_question_that_may_have_been_heard_is_not_repeated(
         client.call("POST", "/x", send={})
     server.answers = [cut, says(200, 7)]
     assert client.call("POST", "/x", send={}, repeat=True) == 7
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        'pods "a" is forbidden: exceeded quota: two, used: pods=2, limited: pods=2',
+        "unable to create new content in namespace ml because it is being terminated",
+    ],
+)
+def test_403_is_not_always_a_right_that_is_missing(
+    server: FaultyServer, client: RestClient, reason: str
+) -> None:
+    server.answers = [says(403, {"message": reason})]
+    with pytest.raises(RefusedError) as refused:
+        client.call("POST", "/x", send={})
+    assert str(refused.value).endswith(reason)
+
+
+def test_warnings_of_the_server_are_shown(server: FaultyServer, client: RestClient) -> None:
+    server.answers = [says(200, {}, Warning='299 - "unknown field \\"spec.a\\""')]
+    told: list[str] = []
+    with listening(told.append):
+        client.call("POST", "/x", send={})
+    assert told == ['argo: unknown field "spec.a"']
+
+
+def test_what_is_sent_is_ascii(server: FaultyServer, client: RestClient) -> None:
+    client.call("POST", "/x", send={"a": "del \x7f \x85 ä"})
+    assert server.raw[-1].isascii()
+    assert not {0x7F, 0x85} & set(server.raw[-1])
+    assert server.bodies[-1] == {"a": "del \x7f \x85 ä"}
 
 
 def test_what_is_no_json_is_said(server: FaultyServer, client: RestClient) -> None:

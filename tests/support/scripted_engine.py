@@ -107,10 +107,12 @@ class Scripted:
         while True:
             known = self._read(run.run_id)
             stage = known["stages"][known["stage"]]
-            if stage != told:
+            if stage.get("status") == "deleted":
+                self.delete(run)
+            elif stage != told:
                 told = stage
                 yield _observation(stage)
-            if stage.get("status", "running") != "running":
+            if stage.get("status", "running") not in ("running", "deleted"):
                 return
             if known["stage"] + 1 < len(known["stages"]):
                 self._write(run.run_id, {**known, "stage": known["stage"] + 1})

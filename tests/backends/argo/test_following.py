@@ -93,6 +93,16 @@ def test_what_is_refused_is_told_of_at_once(cluster: EmulatedCluster) -> None:
         Followed(cluster, limit=1).run()
 
 
+@pytest.mark.parametrize("code", [401, 403])
+def test_a_server_that_has_just_started_is_asked_again(cluster: EmulatedCluster, code: int) -> None:
+    """For some seconds it denies what it has answered before."""
+    following = changes(cluster.api(), "run-1", begin=CountedWaits().begin)
+    next(following)
+    cluster.faults.add(RequestFault("GET", "/workflows", code=code, times=3))
+    cluster.set_status("run-1", {"phase": "Succeeded"})
+    assert [one["status"]["phase"] for one in following] == ["Succeeded"]
+
+
 @pytest.mark.parametrize("watch", [True, False])
 def test_a_token_that_ends_is_renewed(
     cluster: EmulatedCluster, tmp_path: Path, watch: bool

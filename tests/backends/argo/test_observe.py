@@ -107,6 +107,15 @@ def test_a_run_that_was_cancelled() -> None:
     )
 
 
+def test_why_a_pod_waits_is_said_of_the_run() -> None:
+    halfway = argo_moments.read("halfway")
+    nodes = halfway["status"]["nodes"].values()
+    [never] = [one for one in nodes if one["name"].endswith(".never")]
+    never |= {"phase": "Pending", "message": "Unschedulable: 0/3 nodes are available"}
+    found = Observer(resolve_defaults(argo_moments.WORKFLOW)).observe(halfway)
+    assert found.message == 'step "never" waits: Unschedulable: 0/3 nodes are available'
+
+
 def test_what_argo_had_no_time_for_has_ended_with_the_run() -> None:
     halfway = argo_moments.read("halfway")
     halfway["status"] |= {"phase": "Failed", "finishedAt": "2026-01-31T08:00:00Z"}
