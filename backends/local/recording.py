@@ -123,7 +123,7 @@ class Recorder:
         )
         self.journal.step_ended(record, ())
         path = StepPath.parse(record.path)
-        self._tell("finished", path, status=inner.state, message=record.message)
+        self._tell("finished", path, status=record.status, message=record.message)
 
     def reused(self, instance: Instance, end: End, record: StepRecord) -> None:
         """Tell of an instance that an earlier session of the run has ended."""

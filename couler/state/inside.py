@@ -43,7 +43,7 @@ def record_of(inner: InnerEnd, outer: StepRecord, ordinal: int) -> StepRecord:
         item=outer.item,
         started=inner.started,
         attempts=inner.attempts,
-        message=inner.message,
+        message=outer.message if is_cut else inner.message,
         exit_code=inner.exit_code,
         log=outer.log if inner.attempts else None,
     )

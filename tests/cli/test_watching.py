@@ -387,3 +387,38 @@ def test_a_failed_run_names_the_step_that_failed(couler: Callable, write: Callab
     assert status["message"] == "failed: part/deep"
     ends = {step["path"]: step["message"] for step in status["steps"]}
     assert ends["part"] == "failed inside: deep"
+
+
+GROUPED = """
+import couler
+
+@couler.step
+def make() -> int:
+    return 1
+
+@couler.step
+def wait(number: int, there: str) -> int:
+    import time
+    from pathlib import Path
+    Path(there).touch()
+    time.sleep(600)
+    return number
+
+with couler.Workflow("grouped"):
+    wait(make(), "THERE")
+"""
+
+
+def test_a_step_in_the_pod_of_others_is_cancelled_with_them(
+    couler: Callable, write: Callable, start: Callable, folder: Path
+) -> None:
+    file = write("grouped.py", GROUPED.replace("THERE", str(folder / "there")))
+    process = start("run", file, "--pass", "group", until="started")
+    until((folder / "there").exists)
+    assert couler("cancel", "latest").code == 0
+    told = process.communicate()
+    assert "failed" not in "".join(map(str, told))
+    steps = couler("status", "latest", "--format", "json").json["steps"]
+    ends = {step["path"]: (step["status"], step["message"]) for step in steps}
+    assert ends["make"] == ("succeeded", None)
+    assert ends["wait"] == ("cancelled", "the run was cancelled")
