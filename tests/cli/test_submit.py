@@ -167,7 +167,7 @@ def test_a_retry_that_the_engine_refuses_leaves_the_result(
     assert 'step "again" failed: ' in told.err
     assert "resume with couler retry mine\n" in told.err
     shown = couler("status", "mine", "--format", "json").json
-    assert (shown["status"], shown["message"]) == ("failed", "")
+    assert (shown["status"], shown["message"]) == ("failed", "failed: again")
 
 
 def test_unknown_setting_of_an_engine(couler: Callable, greet: str, engine, folder: Path) -> None:
