@@ -131,4 +131,4 @@ def test_what_went_wrong_and_ends_nothing_stays_in_the_footer() -> None:
         ("warned", "a", {"message": "the cache policy Guess failed"}),
         ("finished", "a", {"status": "succeeded"}),
     )
-    assert "warning: the cache policy Guess failed" in shown(board)[-1]
+    assert "warning: a: the cache policy Guess failed" in shown(board)[-1]

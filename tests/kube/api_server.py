@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import secrets
@@ -11,12 +12,11 @@ import ssl
 import subprocess
 import time
 import typing as t
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -79,26 +79,28 @@ class ApiServer:
     token: str
     """That of an administrator."""
 
+    def connection(self) -> http.client.HTTPSConnection:
+        """Return a connection."""
+        trusted = ssl.create_default_context(cafile=str(self.folder / "certs" / "apiserver.crt"))
+        return http.client.HTTPSConnection(urlsplit(self.address).netloc, context=trusted)
+
     def call(
         self, method: str, path: str, body: Json | None = None, *, token: str | None = None
     ) -> tuple[int, Json]:
         """Return the code and the body of an answer."""
-        request = urllib.request.Request(
-            self.address + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={
-                "Authorization": f"Bearer {token or self.token}",
-                "Content-Type": "application/json",
-            },
-        )
-        context = ssl.create_default_context(cafile=str(self.folder / "certs" / "apiserver.crt"))
+        content = None if body is None else json.dumps(body)
+        headers = {
+            "Authorization": f"Bearer {token or self.token}",
+            "Content-Type": "application/json",
+        }
+        connection = self.connection()
         try:
-            with urllib.request.urlopen(request, context=context, timeout=60) as answer:
-                code, text = answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            code, text = error.code, error.read().decode()
-        return code, json.loads(text) if text.startswith("{") else {"message": text}
+            connection.request(method, path, content, headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        return answer.status, json.loads(text) if text.startswith("{") else {"message": text}
 
     def create(self, path: str, body: Json) -> None:
         """Create an object that is not there."""

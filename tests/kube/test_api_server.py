@@ -69,4 +69,4 @@ def test_control_characters_reach_secrets_and_schedules(cluster: ApiServer, tmp_
     code, found = cluster.call("GET", f"{GROUP}/cronworkflows/odd")
     assert code == 200
     [template] = [one for one in found["spec"]["workflowSpec"]["templates"] if "container" in one]
-    assert template["container"]["args"] == ["a\x7f\x85b"]
+    assert template["container"]["command"] == ["echo", "a\x7f\x85b"]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 
+from couler.ir.verify.objects import fields_of
 from tests.fakes.kubernetes.store import ApiError, Json
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+
+_MAX_ANNOTATIONS = 256 * 1024
+MAX_BODY = 3 * 1024 * 1024
+MAX_OBJECT = 1536 * 1024
+_NOT_YAML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def check_metadata(kind: str, sent: Json) -> None:
@@ -27,6 +34,47 @@ def check_metadata(kind: str, sent: Json) -> None:
         _check_string(value, "metadata.labels")
         if not _VALUE.fullmatch(value):
             raise _invalid(f"metadata.labels: Invalid value: {value!r} of {key}", kind)
+
+    size = sum(map(len, (metadata.get("annotations") or {}).values()))
+    if size > _MAX_ANNOTATIONS:
+        many = f"may not be more than {_MAX_ANNOTATIONS} bytes"
+        raise _invalid(f"metadata.annotations: Too long: {many}", kind)
+
+
+def check_size(sent: Json) -> None:
+    """Refuse an object that etcd does not store."""
+    if len(json.dumps(sent, separators=(",", ":"))) > MAX_OBJECT:
+        raise ApiError(500, "", "etcdserver: request is too large")
+
+
+def check_yaml(body: bytes) -> None:
+    """Refuse what the server's reader of YAML does not take, which reads what is applied."""
+    if _NOT_YAML.search(body.decode()):
+        message = "yaml: control characters are not allowed"
+        reason = f"error decoding YAML: error converting YAML to JSON: {message}"
+        raise ApiError(400, "BadRequest", reason)
+
+
+def without_unknown(value: object, kind: object, path: str, unknown: list[str]) -> object:
+    """Return a value without the fields that its kind has not; add their paths to `unknown`."""
+    if isinstance(kind, list) and isinstance(value, list):
+        return [
+            without_unknown(one, kind[0], f"{path}[{at}]", unknown) for at, one in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(kind, dict) and "*" in kind:
+        fields = dict.fromkeys(value, kind["*"])
+    elif isinstance(kind, str) and kind[0].isupper():
+        fields = dict(fields_of(kind))
+    else:
+        return value
+    unknown += [f"{path}.{name}" for name in value if name not in fields]
+    return {
+        name: without_unknown(one, fields[name], f"{path}.{name}", unknown)
+        for name, one in value.items()
+        if name in fields
+    }
 
 
 def check_pod(pod: Json) -> None:

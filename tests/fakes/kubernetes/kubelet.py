@@ -1,14 +1,15 @@
-"""Runs the pods of a store as processes of this machine, each in a thread."""
+"""Runs the pods of a store as processes of this machine."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.fakes.kubernetes.container import Container, Node
 from tests.fakes.kubernetes.faults import Faults
-from tests.fakes.kubernetes.pod import TICK_S, Pod
+from tests.fakes.kubernetes.pod import Pod
 from tests.fakes.kubernetes.selectors import selector
 from tests.fakes.kubernetes.store import PODS
 
@@ -24,7 +25,7 @@ class Kubelet:
         self.failures: list[BaseException] = []
         """What went wrong in the emulation itself."""
         self._closing = threading.Event()
-        self._room = threading.Semaphore(node.max_pods)
+        self._workers = ThreadPoolExecutor(node.max_pods)
         self._threads: list[threading.Thread] = []
         self._watcher = threading.Thread(target=self._watch)
 
@@ -36,6 +37,7 @@ class Kubelet:
         self._closing.set()
         self.node.store.close()
         self._watcher.join()
+        self._workers.shutdown(cancel_futures=True)
         for thread in self._threads:
             thread.join()
 
@@ -65,18 +67,13 @@ class Kubelet:
             fault = self.faults.of_pod(event[1])
             pod = Pod(self.node, event[1], self.folder, self._closing, fault)
             self.pods.append(pod)
-            thread = threading.Thread(target=self._run, args=(pod,), name=pod.name)
-            self._threads.append(thread)
-            thread.start()
+            self._workers.submit(self._run, pod)
 
     def _run(self, pod: Pod) -> None:
-        while not self._room.acquire(timeout=TICK_S * 5):
-            if self._closing.is_set() or pod.gone():
-                return
+        if self._closing.is_set() or pod.gone():
+            return
         try:
             pod.run()
         except Exception as error:
             self.failures.append(error)
             raise
-        finally:
-            self._room.release()

@@ -14,7 +14,13 @@ from datetime import UTC, datetime
 from typing import NoReturn, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.fakes.kubernetes.checks import check_metadata
+from tests.fakes.kubernetes.checks import (
+    MAX_BODY,
+    check_metadata,
+    check_size,
+    check_yaml,
+    without_unknown,
+)
 from tests.fakes.kubernetes.container import Container
 from tests.fakes.kubernetes.discovery import discover
 from tests.fakes.kubernetes.execution import PROTOCOL, Execution
@@ -43,6 +49,12 @@ _API = re.compile(
 _WATCH_TICK_S = 5.0
 _TRUE = ("1", "true", "True")
 _APPLY = "application/apply-patch+yaml"
+_SPECS = {
+    "Workflow": "WorkflowSpec",
+    "WorkflowTemplate": "WorkflowSpec",
+    "ClusterWorkflowTemplate": "WorkflowSpec",
+    "CronWorkflow": "CronWorkflowSpec",
+}
 _MERGE, _STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
 
 
@@ -89,7 +101,9 @@ class Server:
         kinds: Iterable[Resource] | None = None,
         elsewhere: Elsewhere = nothing_elsewhere,
         faults: Faults | None = None,
+        token: str | None = None,
     ) -> None:
+        """Serve a store; with a token, only those who have it."""
         self.store = store
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.store = store
@@ -98,6 +112,7 @@ class Server:
         self._http.kinds = (*(statuses or {}), CONFIG_MAPS, SECRETS, *(kinds or ()))
         self._http.strict = kinds is not None  # else any kind is taken
         self._http.faults = faults or Faults()
+        self._http.token = token
         self.address = f"127.0.0.1:{self._http.server_address[1]}"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,))
 
@@ -131,6 +146,7 @@ class _Http(ConnectedServer):
     kinds: tuple[Resource, ...]
     strict: bool
     faults: Faults
+    token: str | None
     closing = False
 
 
@@ -151,6 +167,7 @@ class _Handler(QuietHandler):
         query = {key: values[-1] for key, values in every.items()}
         path = unquote(address.path)
         cut, headers = None, {}
+        self._warnings: list[str] = []
         is_watch = self.command == "GET" and query.get("watch") in _TRUE
         try:
             fault = self.server.faults.of_request(self.command, path, watch=is_watch)
@@ -166,6 +183,13 @@ class _Handler(QuietHandler):
             found = _API.fullmatch(path)
             if found is None:
                 raise ApiError(404, "NotFound", f"no such path: {path}")
+            if not self._is_known():
+                raise ApiError(401, "Unauthorized", "Unauthorized")
+            if len(body) > MAX_BODY:
+                reason = f"Request entity too large: limit is {MAX_BODY}"
+                raise ApiError(413, "RequestEntityTooLarge", reason)
+            if self.headers["Content-Type"] == _APPLY:
+                check_yaml(body)
             if is_watch:
                 self._watch(found, query, fault)
                 return
@@ -207,9 +231,35 @@ class _Handler(QuietHandler):
         self.send_response(reply.code)
         for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
             self.send_header(name, value)
+        for warning in self._warnings:
+            self.send_header("Warning", f"299 - {json.dumps(warning)}")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(reply.body)
+
+    def _is_known(self) -> bool:
+        token = self.server.token
+        return token is None or self.headers["Authorization"] == f"Bearer {token}"
+
+    def _pruned(self, resource: Resource, query: Mapping[str, str], sent: Json) -> Json:
+        """Return an object of Argo's without the fields that it has not, or refuse it for them."""
+        kind = _SPECS.get(resource.kind)
+        unknown: list[str] = []
+        spec = sent.get("spec")
+        if kind is None or spec is None:
+            return sent
+        sent = {**sent, "spec": without_unknown(spec, kind, "spec", unknown)}
+        if unknown and self.headers["Content-Type"] == _APPLY:
+            reason = f"failed to create typed patch object: .{unknown[0]}: field not declared"
+            raise ApiError(500, "", f"{reason} in schema")
+        told = [f'unknown field "{path}"' for path in unknown]
+        if unknown and query.get("fieldValidation") == "Strict":
+            what = f'{resource.kind} in version "{resource.version}"'
+            handled = f"cannot be handled as a {resource.kind}"
+            reason = f"{what} {handled}: strict decoding error: {', '.join(told)}"
+            raise ApiError(400, "BadRequest", reason)
+        self._warnings += told
+        return sent
 
     def _api(self, found: re.Match[str], query: dict[str, str], sent: Json) -> tuple[int, Json]:
         store, resource = self.server.store, _resource(found)
@@ -218,6 +268,10 @@ class _Handler(QuietHandler):
         namespace, name, sub = found["namespace"] or "", found["name"] or "", found["sub"] or ""
         if sub not in ("", "status"):
             raise ApiError(404, "NotFound", f"{sub} of {resource.plural} is not emulated")
+        if self.command in ("POST", "PUT"):
+            check_size(sent)
+        if self.command in ("POST", "PATCH"):
+            sent = self._pruned(resource, query, sent)
         if query.get("dryRun") == "All":
             check_metadata(resource.kind, sent)
             if self.command == "POST":
@@ -252,11 +306,16 @@ class _Handler(QuietHandler):
         if name:
             return 200, store.get(resource, namespace, name)
         version, items = store.list(resource, matches)
+        metadata: Json = {"resourceVersion": str(version)}
+        begin, limit = _continued(query.get("continue", "")), int(query.get("limit") or 0)
+        if limit and len(items) > begin + limit:
+            metadata["continue"] = f"from-{begin + limit}"
+            metadata["remainingItemCount"] = len(items) - begin - limit
         return 200, {
             "apiVersion": resource.api_version,
             "kind": resource.kind + "List",
-            "metadata": {"resourceVersion": str(version)},
-            "items": items,
+            "metadata": metadata,
+            "items": items[begin : begin + limit if limit else None],
         }
 
     def _delete_owned(self, owner: Json, query: dict[str, str], sent: Json) -> None:
@@ -411,6 +470,14 @@ class _Handler(QuietHandler):
             return
         self._send_event("ERROR", _status(ApiError(fault.code, "TestFault", fault.message)))
         self._end_chunks()
+
+
+def _continued(token: str) -> int:
+    """Return how many objects of a list were told, by the token for the rest."""
+    number = token.removeprefix("from-") or "0"
+    if not number.isdigit():
+        raise ApiError(400, "BadRequest", "invalid continue token")
+    return int(number)
 
 
 def _resource(found: re.Match[str]) -> Resource:

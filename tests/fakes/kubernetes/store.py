@@ -135,17 +135,13 @@ class Store:
 
     def update(self, resource: Resource, namespace: str, name: str, sent: Json) -> Json:
         with self._changed:
-            old = self._get(resource, namespace, name)
-            expected = sent.get("metadata", {}).get("resourceVersion")
-            if expected and expected != old["metadata"]["resourceVersion"]:
-                message = f'"{name}": the object has been modified'
-                raise ApiError(409, "Conflict", message)
+            old = self._expected(resource, namespace, name, sent)
             return self._replace(resource, old, copy.deepcopy(sent))
 
     def patch(self, resource: Resource, namespace: str, name: str, patch: Json) -> Json:
         """Apply a JSON merge patch (RFC 7386)."""
         with self._changed:
-            old = self._get(resource, namespace, name)
+            old = self._expected(resource, namespace, name, patch)
             merged = _merge(old, patch)
             assert isinstance(merged, dict)
             return self._replace(resource, old, merged)
@@ -227,6 +223,15 @@ class Store:
                 yield None
             position += len(changes)
             events = [event for change in changes if (event := _event(change, matches))]
+
+    def _expected(self, resource: Resource, namespace: str, name: str, sent: Json) -> Json:
+        """Return an object, which is the one that a change is made for if that says which."""
+        old = self._get(resource, namespace, name)
+        expected = (sent.get("metadata") or {}).get("resourceVersion")
+        if expected and expected != old["metadata"]["resourceVersion"]:
+            what = f'Operation cannot be fulfilled on {resource.plural} "{name}"'
+            raise ApiError(409, "Conflict", f"{what}: the object has been modified")
+        return old
 
     def _get(self, resource: Resource, namespace: str, name: str) -> Json:
         try:
