@@ -157,6 +157,11 @@ class RunResult(t.Protocol):
         ...
 
     @property
+    def is_lost(self) -> bool:
+        """Whether the engine has it no more, so that nothing of it can be retried."""
+        ...
+
+    @property
     def message(self) -> str | None:
         """Why the run failed, where no step tells it."""
         ...
