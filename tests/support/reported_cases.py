@@ -31,11 +31,11 @@ Look: t.TypeAlias = Callable[[Path, Case], str]
 COULER = f"{sysconfig.get_path('scripts')}/couler"
 
 COMMANDS = {
-    "07_": "$P $F; $C run $F",
-    "11_": "$C run $F:spaces; $C run $F:spaces2",
-    "14d_": "$C validate $F -e local; $C validate $F -e argo; $C validate $F -e airflow",
-    "16b_": "$C run $F; for x in hello 12 null; do $C run $F -p x=$x; done",
-    "22_": "$C run - < $F; $C validate - < $F",
+    "argo/07_": "$P $F; $C run $F",
+    "argo/11_": "$C run $F:spaces; $C run $F:spaces2",
+    "argo/14d_": "$C validate $F -e local; $C validate $F -e argo; $C validate $F -e airflow",
+    "argo/16b_": "$C run $F; for x in hello 12 null; do $C run $F -p x=$x; done",
+    "argo/22_": "$C run - < $F; $C validate - < $F",
     "ctl": "$C compile $F -e argo",
     "sec": "$C compile $F -e argo",
     "typo": "$C validate $F -e argo",
