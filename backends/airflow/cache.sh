@@ -109,8 +109,13 @@ has_entry() {
   written="" outputs=""
   { IFS= read -r sum && IFS= read -r written && IFS= read -r outputs; } <"$tools/entry"
   [ "$sum" = "$(box tail -n +2 "$tools/entry" | digest)" ] && is_number "$written" || return 1
-  why="its entry is older than $age s"
-  [ -z "$age" ] || [ $(($(box date +%s) - written)) -le "$age" ] || return 1
+  if [ -n "$age" ]; then
+    since=$(($(box date +%s) - written))
+    why="its entry is older than $age s"
+    [ "$since" -le "$age" ] || return 1
+    why="its entry was made in the future"
+    [ "$since" -ge 0 ] || return 1
+  fi
   why="its entry lacks an output that is read now"
   has_outputs "$@" || return 1
   box tail -n +4 "$tools/entry" >"$tools/entry.files"

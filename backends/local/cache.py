@@ -102,8 +102,9 @@ class StepCache:
             decision = _decision(path, key, "miss", "there is no entry", now)
             return Found(decision, is_absent=True)
         try:
-            if max_age_s is not None and (now - entry.created).total_seconds() > max_age_s:
-                raise _UnusableError(f"the entry is too old, {_made(entry)}")
+            if not _is_young(entry, now, max_age_s):
+                when = "in the future" if entry.created > now else "too old"
+                raise _UnusableError(f"the entry is {when}, {_made(entry)}")
             found = self._take(entry, outputs, optional)
         except _UnusableError as error:
             self._useless[key] = entry.admitted
@@ -125,7 +126,7 @@ class StepCache:
         entry = recall(self._database, key)
         if entry is None:
             return None
-        if max_age_s is not None and (now - entry.created).total_seconds() > max_age_s:
+        if not _is_young(entry, now, max_age_s):
             return None
         try:
             found = _chosen(entry, outputs, optional)
@@ -235,6 +236,11 @@ def _decision(
     path: str, key: str, decision: DecisionKind, reason: str, at: datetime
 ) -> CacheDecision:
     return CacheDecision(path=path, key=key, decision=decision, reason=reason, at=at)
+
+
+def _is_young(entry: Entry | Remembered, now: datetime, max_age_s: float | None) -> bool:
+    """Whether an entry's age is known and within a limit; no clock matters without one."""
+    return max_age_s is None or 0 <= (now - entry.created).total_seconds() <= max_age_s
 
 
 def _made(entry: Entry | Remembered) -> str:

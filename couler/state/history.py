@@ -53,7 +53,7 @@ def list_tries(database: Database, *, runs_at_most: int, latest: int, at_most: i
         sa.select(runs.c.id, runs.c.target)
         .join(workflows, workflows.c.digest == runs.c.workflow_digest)
         .where(workflows.c.ir.contains('"operations"', autoescape=True))
-        .order_by(runs.c.created.desc(), runs.c.id)
+        .order_by(runs.c.number.desc(), runs.c.id)
         .limit(runs_at_most)
         .subquery()
     )
@@ -112,7 +112,7 @@ def list_ends(database: Database, engine: str, *, latest: int) -> list[End]:
     wanted = (
         sa.select(runs.c.id, runs.c.workflow)
         .where(runs.c.engine == engine)
-        .order_by(runs.c.created.desc(), runs.c.id)
+        .order_by(runs.c.number.desc(), runs.c.id)
         .limit(latest)
         .subquery()
     )

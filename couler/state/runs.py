@@ -52,7 +52,9 @@ def create_run(
     """Record a run that is about to begin."""
     with database.write() as connection:
         _add_workflow(connection, run.workflow_digest, run.workflow, ir_json, run.created)
-        statement = upsert(runs, connection.dialect, update=()).values(_values(run))
+        last = sa.select(sa.func.coalesce(sa.func.max(runs.c.number), 0)).scalar_subquery()
+        statement = upsert(runs, connection.dialect, update=())
+        statement = statement.values(_values(run) | {"number": last + 1})
         # Of an insertion into PostgreSQL it is not told else.
         counted = {"preserve_rowcount": True}
         if connection.execute(statement, execution_options=counted).rowcount == 0:
@@ -318,7 +320,8 @@ def read_run(connection: sa.Connection, run_id: str) -> RunRecord:
 def _runs(
     connection: sa.Connection, wanted: sa.ColumnElement[bool], limit: int | None = None
 ) -> list[RunRecord]:
-    query = _latest(sa.select(runs).where(wanted), limit)
+    columns = [column for column in runs.columns if column.name != "number"]
+    query = _latest(sa.select(*columns).where(wanted), limit)
     return [RunRecord(**row) for row in connection.execute(query).mappings()]
 
 
@@ -326,7 +329,7 @@ _Select = t.TypeVar("_Select", bound=sa.Select[t.Any])
 
 
 def _latest(query: _Select, limit: int | None) -> _Select:
-    query = query.order_by(runs.c.created.desc(), runs.c.id)
+    query = query.order_by(runs.c.number.desc(), runs.c.id)
     return query if limit is None else query.limit(limit)
 
 

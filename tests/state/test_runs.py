@@ -48,6 +48,16 @@ def test_no_two_runs_have_one_id(database: Database) -> None:
     assert list_runs(database) == [RUN]
 
 
+def test_the_latest_run_is_the_one_made_last_whatever_the_clock_said(database: Database) -> None:
+    days = {"first": 0, "ahead": 400, "last": 1}
+    for name, ahead in days.items():
+        create_run(database, replace(RUN, id=name, created=NOON + timedelta(days=ahead)), IR)
+    assert find_run(database, "latest").id == "last"
+    assert [run.id for run in list_runs(database)] == ["last", "ahead", "first"]
+    delete_run(database, "last")
+    assert find_run(database, "latest").id == "ahead"
+
+
 def test_a_session_begins_a_run_anew(database: Database) -> None:
     create_run(database, RUN, IR)
     send_signal(database, RUN.id, "gate", "resume")

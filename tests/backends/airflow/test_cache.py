@@ -212,15 +212,29 @@ def test_files_that_are_gone_or_altered_are_made_anew(cluster: Cluster, change: 
     assert is_hit(cluster.run("false", after=kept(3)))
 
 
-def test_an_entry_that_is_too_old_is_none(cluster: Cluster) -> None:
-    cluster.run("echo 1", "result=-")
-    lines = cluster.entry.read_text().splitlines()[1:]
+def move(entry: Path, seconds: int) -> None:
+    """Let an entry have been written at another time."""
+    lines = entry.read_text().splitlines()[1:]
     written = int(lines[0])
     assert abs(time.time() - written) < 120
-    lines[0] = str(written - 3600)
+    lines[0] = str(written + seconds)
     rest = "".join(f"{line}\n" for line in lines)
-    aged = f"{hashlib.sha256(rest.encode()).hexdigest()}\n{rest}"
-    cluster.entry.write_text(aged)
+    entry.write_text(f"{hashlib.sha256(rest.encode()).hexdigest()}\n{rest}")
+
+
+def test_an_entry_of_the_future_has_no_age(cluster: Cluster) -> None:
+    cluster.run("echo 1", "result=-")
+    move(cluster.entry, 4000)
+    assert is_hit(cluster.run("echo 2", "result=-"))
+    early = cluster.run("echo 2", "result=-", age="3000")
+    assert not is_hit(early)
+    assert "in the future" in early.log
+    assert is_hit(cluster.run("echo 3", "result=-", age="3000"))
+
+
+def test_an_entry_that_is_too_old_is_none(cluster: Cluster) -> None:
+    cluster.run("echo 1", "result=-")
+    move(cluster.entry, -3600)
     assert is_hit(cluster.run("echo 2", "result=-"))
     assert is_hit(cluster.run("echo 2", "result=-", age="4000"))
     late = cluster.run("echo 2", "result=-", age="3000")

@@ -145,15 +145,30 @@ def test_a_file_that_cannot_be_read_is_a_miss(
     assert "directory" in found.decision.reason
 
 
-def test_an_entry_that_is_too_old_is_a_miss(
-    cache: StepCache, database: Database, outputs: Outputs
-) -> None:
+def offer_at(cache: StepCache, database: Database, outputs: Outputs, hours: int) -> None:
+    """Make an entry that was made some hours from now."""
     cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
     entry = look_up(database, KEY)
     assert entry is not None
-    hour_ago = datetime.now(UTC) - timedelta(hours=1)
-    aged = Entry(**{name: getattr(entry, name) for name in entry.__slots__} | {"created": hour_ago})
+    then = datetime.now(UTC) + timedelta(hours=hours)
+    aged = Entry(**{name: getattr(entry, name) for name in entry.__slots__} | {"created": then})
     add_entry(database, aged, ())
+
+
+def test_an_entry_of_the_future_is_young_for_no_limit(
+    cache: StepCache, database: Database, outputs: Outputs
+) -> None:
+    offer_at(cache, database, outputs, 9600)
+    found = cache.find(KEY, "fit", outputs, max_age_s=1e300)
+    assert found.outputs is None
+    assert "in the future" in found.decision.reason
+    assert cache.find(KEY, "fit", outputs).outputs == outputs
+
+
+def test_an_entry_that_is_too_old_is_a_miss(
+    cache: StepCache, database: Database, outputs: Outputs
+) -> None:
+    offer_at(cache, database, outputs, -1)
     found = cache.find(KEY, "fit", outputs, max_age_s=3599)
     assert found.outputs is None
     assert "too old" in found.decision.reason
