@@ -55,6 +55,7 @@ CODES: dict[str, str] = {
     "CLR143": "output that a step has not",
     "CLR144": "function that cannot be called there",
     "CLR145": "block that is never opened",
+    "CLR146": "import of a module that is not where the step runs",
     # 150-174: names and references
     "CLR150": "illegal name",
     "CLR151": "name used twice",
@@ -105,6 +106,7 @@ CODES: dict[str, str] = {
     # 301-399: what an engine cannot do; 310-349 are Argo's, 361-369 the local engine's
     "CLR301": "feature that the engine cannot do",
     "CLR302": "override for an engine that is not installed",
+    "CLR303": "module that the default image does not have",
     "CLR310": "text that Argo would read as its own",
     "CLR311": "back-off factor that is no whole number",
     "CLR312": "script that Argo would read as its own",
@@ -181,6 +183,7 @@ CODES: dict[str, str] = {
     "CLR422": "bad DNS setting",
     "CLR423": "bad HTTP request",
     "CLR424": "empty script",
+    "CLR425": "cached step that reads what its key does not hold",
     "CLR430": "lock that is never free",
     "CLR435": "stored workflow beside steps",
     "CLR438": "value without a place in a manifest",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from pydantic import Field as ModelField
@@ -58,6 +59,11 @@ class Script(Variant):
     packages: tuple[str, ...] = ()
     function: str | None = None
     """Name of the typed function that the source ships, where it ships one."""
+
+    @property
+    def is_python(self) -> bool:
+        """Whether its interpreter is a Python."""
+        return re.fullmatch(r"(?:.*/)?python[0-9.]*", " ".join(self.command[:1])) is not None
 
 
 class Job(Variant):

@@ -88,6 +88,7 @@ def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
     """Check what a step runs that is no container."""
     from couler.backends.argo.listing import check_listing
     from couler.backends.argo.resources import lost_character
+    from couler.ir.packages import check_imports
 
     action = step.action
     if isinstance(action, Job) and action.set_owner_reference:
@@ -106,6 +107,7 @@ def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
             yield _too_large(f'the manifest of step "{path}"', path, step)
     elif isinstance(action, Script):
         yield from _check_script(step, action, path)
+        yield from check_imports("argo", step, action, path)
     elif isinstance(action, Http):
         if any(header.config is not None for header in action.headers):
             yield Diagnostic(

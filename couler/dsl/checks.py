@@ -17,6 +17,8 @@ from couler.dsl._context import ProgramError
 from couler.dsl.handles import Value
 from couler.ir.base import Node
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.policies import SourceRef
+from couler.ir.workflow import Script
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
@@ -155,6 +157,37 @@ def checked_texts(builder: Builder, what: str, value: object, step: str) -> tupl
         step=step,
     )
     return ()
+
+
+def check_modules(
+    builder: Builder, script: Script, step: str, env: object, source: SourceRef | None = None
+) -> Script:
+    """Return a script with a mark of the project's modules that it imports; report missing ones."""
+    from couler.ir.cachekey import text_digest
+    from couler.ir.imports import missing_modules, own_modules
+    from couler.ir.packages import default_image
+
+    if not script.is_python:
+        return script
+    own = own_modules(script.source)
+    missing = missing_modules(script.source)
+    has_folders = "sys.path" in script.source or (isinstance(env, Mapping) and "PYTHONPATH" in env)
+    if has_folders or script.image != default_image():
+        missing = [name for name in missing if name.startswith(".")]
+    if missing:
+        builder.report(
+            "CLR146",
+            f'step "{step}": it imports {", ".join(missing)}; modules beside the program are not '
+            "shipped with a step, which is in no package either. Define what it uses inside the "
+            "function, or install the project here and name an image that has it (image=...)",
+            step=step,
+            source=source,
+        )
+    if not own:
+        return script
+    contents = text_digest(repr([(name, own[name].read_bytes()) for name in sorted(own)]))
+    mark = f"# Modules of the project that it imports: {contents}"
+    return script.model_copy(update={"source": f"{script.source.rstrip()}\n\n\n{mark}\n"})
 
 
 def check_packages(builder: Builder, packages: tuple[str, ...], step: str) -> None:

@@ -25,10 +25,11 @@ from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.options import step_fields
 from couler.dsl.processes import PRINTS, finish, make_script
 from couler.dsl.scope import Draft, Returns
-from couler.dsl.shipping import default_image, makes_steps
+from couler.dsl.shipping import makes_steps
 from couler.dsl.step_options import PodOptions
 from couler.dsl.types import is_json, spec_of_wire
 from couler.dsl.words import add_files, words_of
+from couler.ir.packages import default_image
 from couler.ir.values import ManifestValue, Path, place_text, split
 from couler.ir.workflow import Container, Job, LocalForm, Output, Script
 
@@ -250,6 +251,7 @@ def _local_action(process: Draft, form: objects.LocalForm, step: str) -> Contain
             command=words,
             args=form.args,
             packages=form.packages,
+            env=form.env,
         )
     if not form.command:
         builder.report(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from couler.dsl._context import ProgramError
 from couler.dsl._nodes import make_container
 from couler.dsl.builder import current_scope
-from couler.dsl.checks import check_packages, checked_text, checked_texts, name_step
+from couler.dsl.checks import check_modules, check_packages, checked_text, checked_texts, name_step
 from couler.dsl.handles import ProcessHandle
 from couler.dsl.scope import Draft, Returns
 from couler.dsl.types import PRINTED
@@ -214,7 +214,7 @@ def run_script(
     >>> wf.to_ir().steps[0].action.command
     ('sh',)
     """
-    from couler.dsl.shipping import default_image
+    from couler.ir.packages import default_image
 
     if source is None:
         raise ProgramError("CLR141", "couler.run_script needs a source: a text or a function")
@@ -247,7 +247,7 @@ def run_script(
         add_files(scope, draft, input, base)
     words = checked_texts(builder, "command", command, base) or ("python",)
     draft.action = make_script(
-        draft, base, source, image=image, command=words, args=args, packages=packages
+        draft, base, source, image=image, command=words, args=args, packages=packages, env=env
     )
     return finish(scope, draft, base, output, given)
 
@@ -261,6 +261,7 @@ def make_script(
     command: tuple[str, ...],
     args: object,
     packages: Sequence[str],
+    env: object,
 ) -> Script:
     """Return a script that finds its arguments; they become inputs of the draft."""
     builder = draft.scope.builder
@@ -272,12 +273,13 @@ def make_script(
         text = checked_text(builder, "source", function, step)
     names = checked_texts(builder, "packages", packages, step)
     check_packages(builder, names, step)
-    return Script(
+    script = Script(
         image=checked_text(builder, "image", image, step),
         source=with_arguments(builder, text, command, count, step),
         command=command,
         packages=names,
     )
+    return check_modules(builder, script, step, env)
 
 
 def finish(

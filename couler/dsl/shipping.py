@@ -71,11 +71,6 @@ def is_method(function: object) -> bool:
     return in_class and function.__code__.co_varnames[0] in ("self", "cls")
 
 
-def default_image() -> str:
-    """Return the image of typed steps that name none: the Python that runs this program."""
-    return f"python:{sys.version_info.major}.{sys.version_info.minor}-slim"
-
-
 def typed_script(function: AnyFunction, signature: Signature, text: str, *, stay: bool) -> str:
     """Return the script of a typed step, whose file had this text when it was defined."""
     name, source = _function_source(function, text)

@@ -10,16 +10,17 @@ from types import MethodType
 
 from couler.dsl._context import ProgramError, caller_frame, current
 from couler.dsl.arguments import holds_value, make_inputs
-from couler.dsl.checks import check_packages, checked_text, checked_texts, shown
+from couler.dsl.checks import check_modules, check_packages, checked_text, checked_texts, shown
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.located import keep_outputs
 from couler.dsl.locations import LocatedFile
 from couler.dsl.options import step_fields
 from couler.dsl.scope import Draft
-from couler.dsl.shipping import ShippingError, default_image, is_method, source_text, typed_script
+from couler.dsl.shipping import ShippingError, is_method, source_text, typed_script
 from couler.dsl.signature import Signature, read_signature
 from couler.dsl.step_options import StepOptions
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.packages import default_image
 from couler.ir.workflow import Script
 
 if t.TYPE_CHECKING:
@@ -261,6 +262,7 @@ class TypedStep(t.Generic[P, R]):
             packages=packages,
             function=getattr(self.fn, "__name__", None),
         )
+        action = check_modules(builder, action, self._name, self._options.get("env"), place)
         if holds_value(list(self._step_options.values())):
             return action, None
         return action, step_fields(builder, self._step_options, self._name)

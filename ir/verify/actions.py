@@ -128,7 +128,6 @@ _WORDS: dict[type, str] = {
     Plugin: "plugin",
     Group: "group",
 }
-_PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
 _HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
 
@@ -210,7 +209,10 @@ def _check_script(view: ScopeView, step: Step, action: Script) -> None:
             step,
             'its command names no interpreter. Name one, such as "python".',
         )
-    elif not _PYTHON.fullmatch(action.command[0]):
+    elif action.is_python:
+        if step.cache is not None:
+            _check_reads(view, step, action.source)
+    else:
         interpreter = f'its interpreter is "{action.command[0]}"'
         if action.function:  # its packages, if it has any, are part of the same mistake
             view.add(
@@ -226,6 +228,26 @@ def _check_script(view: ScopeView, step: Step, action: Script) -> None:
                 f"packages are for Python, but {interpreter}. Remove them, or install in the "
                 "image.",
             )
+
+
+def _check_reads(view: ScopeView, step: Step, source: str) -> None:
+    """Warn of files and variables that a cached script reads and that its key does not hold."""
+    from couler.ir.imports import reads_of
+
+    files, variables = reads_of(source)
+    own = [one.path or "" for one in step.inputs] + [one.path or "" for one in step.outputs]
+    defaults = view.workflow.defaults
+    given = {one.name for one in (*step.env, *(defaults.env if defaults is not None else ()))}
+    told = [f'the file "{one}"' for one in files if not any(path.endswith(one) for path in own)]
+    told += [f"the variable {one}" for one in variables - given if not step.env_from]
+    if told:
+        view.add(
+            "CLR425",
+            step,
+            f"its cache does not count {', '.join(sorted(told))}: a change there finds the old "
+            "entry. Give it files as inputs, and values as arguments or by env=.",
+            "warning",
+        )
 
 
 def _check_job(reader: Reader, step: Step, action: Job) -> None:

@@ -145,6 +145,34 @@ def test_retry_with_a_changed_file(couler: Callable, failed: str, flaky: str, fo
     assert told.err.startswith(f"{failed}: 1 reused, 2 to run\n")
 
 
+def test_a_changed_helper_runs_a_step_again(
+    couler: Callable, write: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(folder / "lib"))
+    monkeypatch.syspath_prepend(str(folder / "lib"))
+    write("lib/area.py", "RATE = 2\n")
+    flow = """
+        import couler
+
+
+        @couler.step(cache=True)
+        def scale(x: int) -> int:
+            from area import RATE
+
+            return x * RATE
+
+
+        with couler.Workflow("flow") as wf:
+            wf.output("y", scale(21))
+        """
+    file = write("flow.py", flow)
+    assert couler("run", file).out == "y = 42\n"
+    write("lib/area.py", "RATE = 3\n")
+    assert couler("run", file).out == "y = 63\n"
+    write("lib/area.py", "RATE = 4\n")
+    assert "0 reused, 1 to run" in couler("retry", "latest", "--file", file, "--plan").err
+
+
 def test_resume_takes_up_what_has_not_succeeded(couler: Callable, flaky: str, folder: Path) -> None:
     told = couler("run", flaky, "--resume")
     assert told.code == 1

@@ -11,7 +11,7 @@ import pytest
 
 import couler
 from couler import File
-from couler.dsl.shipping import default_image
+from couler.ir.packages import default_image
 from couler.ir.policies import (
     Backoff,
     Cache,

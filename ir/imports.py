@@ -1,0 +1,130 @@
+"""What Python sources need beside themselves: modules, the project's too, files and variables."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import importlib.util
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+_NEVER_OWN = sys.stdlib_module_names | {"", "couler"}
+_FILE_READ = re.compile(  # open('x', mode='rb'), read_csv(Path('x')), Path('x').read_text()
+    r"\b(?:open|read_\w+)\((?:[\w.]*Path\()?'([^']+)'\)?(?:, (?:[^()]*mode=)?'(\w*)')?"
+    r"|Path\('([^']+)'\)\.(?:open|read_\w+)\((?:'(\w*)')?"
+)
+_VARIABLE_READ = re.compile(r"\b(?:environ\[|environ\.get\(|getenv\()'(?!COULER_)(\w+)'")
+
+
+@functools.lru_cache(maxsize=64)
+def imports_of(source: str | bytes) -> tuple[tuple[str, bool], ...]:
+    """Return what a source imports, in functions too, that may be modules; none if it is no Python.
+
+    `from ..a import b` has `..a` and `..a.b`. Of each is said whether the source needs it: what it
+    imports within `try` or `if` it may do without.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return ()
+    optional = {part for one in nodes if _is_condition(one) for part in ast.walk(one)}
+    found: list[tuple[str, bool]] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found += [(one.name, node not in optional) for one in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            parts = (f"{base}{'.' if node.module else ''}{one.name}" for one in node.names)
+            found += [(name, node not in optional) for name in (base, *parts)]
+    return tuple(found)
+
+
+def _is_condition(node: ast.AST) -> bool:
+    is_suppressed = isinstance(node, ast.With) and "suppress(" in ast.unparse(node.items[0])
+    return is_suppressed or isinstance(node, ast.Try | ast.If)
+
+
+def own_modules(source: str) -> dict[str, Path]:
+    """Return the files of modules that are not installed: what a source imports, and these import.
+
+    They are the project's own, by their full names, also where it is installed as editable.
+    """
+    found: dict[str, Path] = {}
+    folders = [*_step_folders(), *sys.path]
+    waiting = [*_resolved(source, "")]
+    for name in waiting:  # which grows
+        spec = None if name.partition(".")[0] in _NEVER_OWN else _find(name, folders)
+        file = Path("" if spec is None else spec.origin or "")
+        if spec is not None and name not in found and file.is_file() and not _is_installed(file):
+            found[name] = file
+            waiting += [*_resolved(file.read_bytes(), spec.parent or ""), name.rpartition(".")[0]]
+    return found
+
+
+def missing_modules(source: str) -> list[str]:
+    """Return the modules of the project that a source needs and no step finds, as it names them."""
+    needed = {name for name, is_needed in imports_of(source) if is_needed}
+    packages = {name for name in needed if name.startswith(".") and name.strip(".")}
+    relative = packages - {name for name in packages if name.rpartition(".")[0] in packages}
+    folders = _step_folders()
+    beside = {name for name in needed & own_modules(source).keys() if not _find(name, folders)}
+    return sorted(relative | beside)
+
+
+def _resolved(source: str | bytes, package: str) -> Iterator[str]:
+    """Yield the full names of what a source of a package imports."""
+    for name, _ in imports_of(source):
+        with contextlib.suppress(ImportError):  # beyond the outermost package
+            yield importlib.util.resolve_name(name, package)
+
+
+def _find(name: str, folders: Sequence[str]) -> ModuleSpec | None:
+    """Return where a module is, as an import in a new process finds it; nothing is imported."""
+    around = name.rpartition(".")[0]
+    if around:
+        outer = _find(around, folders)
+        if outer is None or outer.submodule_search_locations is None:
+            return None
+        folders = [*outer.submodule_search_locations]
+    return next(filter(None, (one.find_spec(name, folders) for one in sys.meta_path)), None)
+
+
+def _is_installed(file: Path) -> bool:
+    return not {"site-packages", "dist-packages"}.isdisjoint(file.parts)
+
+
+def _step_folders() -> list[str]:
+    """Return where a process of this machine finds modules that are not the standard library's."""
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    installed = [one for one in sys.path if _is_installed(Path(one))]
+    linked = [
+        os.path.join(folder, line.strip())
+        for folder in installed
+        for file in Path(folder).glob("*.pth")
+        for line in file.read_text(errors="replace").splitlines()
+    ]
+    return [*filter(os.path.isabs, given), *installed, *linked]
+
+
+def reads_of(source: str) -> tuple[set[str], set[str]]:
+    """Return the files and environment variables that a source reads by names written in it.
+
+    A file that it names elsewhere as well, and a variable that it sets, are its own.
+    """
+    try:
+        text = ast.unparse(ast.parse(source))
+    except (SyntaxError, ValueError):
+        return set(), set()
+    found = [one.groups("") for one in _FILE_READ.finditer(text)]
+    is_read = (one[0] or one[2] for one in found if not re.search("[wax+]", one[1] + one[3]))
+    files = Counter(is_read)
+    return (
+        {file for file, count in files.items() if text.count(repr(file)) == count},
+        {one for one in _VARIABLE_READ.findall(text) if f"environ['{one}'] = " not in text},
+    )

@@ -1,0 +1,278 @@
+"""Modules of the project that steps import: in their keys, found before the run, or missing."""
+
+from __future__ import annotations
+
+import textwrap
+import typing as t
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from couler.ir.imports import missing_modules, own_modules, reads_of
+from couler.ir.packages import default_image
+from couler.ir.workflow import Script
+from couler.stages import diagnose
+from couler.stages.programs import Loaded, load_program
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a file of the project: ``write("lib/area.py", "text")``."""
+
+    def write_file(name: str, text: str = "") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write_file
+
+
+@pytest.fixture
+def visible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which every Python of this machine looks for modules."""
+    (tmp_path / "lib").mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"))
+    monkeypatch.syspath_prepend(str(tmp_path / "lib"))
+    return tmp_path / "lib"
+
+
+def program(write: Write, body: str, options: str = "", name: str = "flow.py") -> Loaded:
+    """Load a program of one step with a body."""
+    lines = textwrap.indent(textwrap.dedent(body).strip(), "    ")
+    return load_program(
+        str(
+            write(
+                name,
+                "import couler\n\n\n"
+                f"@couler.step({options})\ndef grow(x: int) -> int:\n{lines}\n\n\n"
+                'with couler.Workflow("w"):\n    grow(1)\n',
+            )
+        )
+    )
+
+
+def source_of(loaded: Loaded) -> str:
+    action = loaded.workflow.steps[0].action
+    assert isinstance(action, Script)
+    return action.source
+
+
+def problems(loaded: Loaded, *engines: str) -> list[tuple[str, str]]:
+    return [(one.code, one.message) for one in diagnose(loaded, engines)]
+
+
+FOLLOWED = {
+    "lib/area.py": "import farm.fields\n\ndef size(x):\n    return x\n",
+    "lib/farm/__init__.py": "",
+    "lib/farm/fields.py": "def rows():\n    from . import soil\n    from ._tools import plough\n",
+    "lib/farm/soil.py": "import json\n",
+    "lib/farm/_tools/__init__.py": "from .plough import *\n",
+    "lib/farm/_tools/plough.py": "try:\n    import tractor\nexcept ImportError:\n    pass\n",
+    "lib/tractor.py": "import area\n",
+}
+
+
+@pytest.mark.parametrize("changed", FOLLOWED)
+def test_a_changed_module_makes_another_script(write: Write, visible: Path, changed: str) -> None:
+    for name, text in FOLLOWED.items():
+        write(name, text)
+    write("lib/other.py", "import area\n")
+    body = "from area import size\nreturn size(x)"
+    before = source_of(program(write, body))
+    write("lib/other.py", "import area, json\n")
+    assert source_of(program(write, body)) == before
+    write(changed, FOLLOWED[changed] + "\n# other\n")
+    after = source_of(program(write, body))
+    assert after != before
+    write(changed, FOLLOWED[changed])
+    assert source_of(program(write, body)) == before
+
+
+def test_modules_of_one_name_are_two(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts = []
+    for name in ("first", "second"):
+        folder = write(f"{name}/area.py", f"NAME = {name!r}\n").parent
+        with monkeypatch.context() as patch:
+            patch.setenv("PYTHONPATH", str(folder))
+            patch.syspath_prepend(str(folder))
+            scripts.append(source_of(program(write, "import area\nreturn x", name="flow.py")))
+    assert scripts[0] != scripts[1]
+
+
+def test_what_is_installed_leaves_a_script_as_it_is(write: Write) -> None:
+    body = "import json\nimport pytest\nimport nowhere_at_all\nreturn x"
+    source = source_of(program(write, body, 'image="own"'))
+    assert source.rstrip().endswith("}, _Json(int))")
+    assert own_modules(source) == {}
+    assert own_modules("from couler import File") == {}
+
+
+def test_an_installed_project_counts_where_its_folder_is_linked(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Editable installs put the project's folder into a file of `site-packages`."""
+    write("venv/site-packages/project.pth", f"import sys\n{tmp_path / 'src'}\n")
+    write("src/area.py")
+    for folder in ("venv/site-packages", "src"):
+        monkeypatch.syspath_prepend(str(tmp_path / folder))
+    assert [*own_modules("import area")] == ["area"]
+    assert missing_modules("import area") == []
+
+
+def test_scripts_are_read_as_functions_are(write: Write, visible: Path) -> None:
+    text = """
+        import couler
+
+
+        def work() -> None:
+            import area
+
+
+        with couler.Workflow("w"):
+            couler.run_script(source=work, step_name="function")
+            couler.run_script(source="import area", step_name="text", args=["1"])
+            couler.run_script("bash", "bash", source="import area", step_name="shell")
+        """
+    found = []
+    for content in ("one", "two"):
+        write("lib/area.py", f"NAME = {content!r}\n")
+        loaded = load_program(str(write("flow.py", text)))
+        found.append([t.cast(Script, one.action).source for one in loaded.workflow.steps])
+    are_equal = [first == second for first, second in zip(*found, strict=True)]
+    assert are_equal == [False, False, True]
+
+
+def test_all_modules_beside_the_program_are_reported_at_once(write: Write) -> None:
+    write("area.py")
+    write("farm/soil.py")
+    body = """
+        import json, area
+        from farm import soil
+        from .tools import plough
+        from .. import fields
+        return x
+        """
+    [(code, message)] = problems(program(write, body))
+    assert code == "CLR146"
+    assert '"grow": it imports ..fields, .tools, area, farm.soil;' in message
+
+
+@pytest.mark.parametrize(
+    ("body", "options"),
+    [
+        ("try:\n    import area\nexcept ImportError:\n    area = None\nreturn x", ""),
+        ("try:\n    from .area import x\nexcept Exception:\n    pass\nreturn x", ""),
+        (
+            "import contextlib\nwith contextlib.suppress(ImportError):\n    import area\nreturn x",
+            "",
+        ),
+        ("if x > 9:\n    import area\nreturn x", ""),
+        ("import typing\nif typing.TYPE_CHECKING:\n    import area\nreturn x", ""),
+        ("import area\nreturn x", 'image="mine"'),
+        ("import area\nreturn x", 'env={"PYTHONPATH": "/here"}'),
+        ("import sys\nsys.path.append('/here')\nimport area\nreturn x", ""),
+        ("import area\nreturn x", 'command="bash"'),
+    ],
+)
+def test_modules_that_may_be_there_are_not_reported(write: Write, body: str, options: str) -> None:
+    write("area.py")
+    loaded = program(write, body, options)
+    for engine in ("argo", "airflow"):
+        assert {code for code, _ in problems(loaded, engine)} <= {"CLR418"}
+
+
+def test_no_image_has_a_package_around_a_step(write: Write) -> None:
+    [(code, message)] = problems(program(write, "from .a import b\nreturn x", 'image="mine"'))
+    assert code == "CLR146"
+    assert "imports .a;" in message
+
+
+LACKING = "import json, pytest\nfrom pluggy import hooks\nimport yaml, nowhere_at_all\nreturn x"
+
+
+@pytest.mark.parametrize("engine", ["argo", "airflow"])
+def test_modules_that_the_default_image_lacks_are_a_warning(write: Write, engine: str) -> None:
+    [(code, message)] = problems(program(write, LACKING), engine)
+    assert code == "CLR303"
+    assert f"imports nowhere_at_all, pluggy, pytest, yaml, which the image {default_image()}" in (
+        message
+    )
+    assert 'packages=["nowhere_at_all","pluggy","pytest","PyYAML"]' in message
+    [(_, message)] = problems(program(write, LACKING, 'packages=["pytest>=7"]'), engine)
+    assert "imports nowhere_at_all, yaml, which" in message
+    assert 'packages=["pytest>=7","nowhere_at_all","PyYAML"]' in message
+
+
+@pytest.mark.parametrize(
+    "options", ['image="mine"', 'packages=["nowhere-at-all", "pytest", "pyyaml"]', 'command="bash"']
+)
+def test_images_and_packages_that_are_not_known_are_not_judged(write: Write, options: str) -> None:
+    assert {code for code, _ in problems(program(write, LACKING, options), "argo")} <= {"CLR418"}
+    assert problems(program(write, LACKING), "local") == []
+
+
+def test_a_module_of_the_project_is_no_package_to_install(write: Write, visible: Path) -> None:
+    write("lib/area.py")
+    loaded = program(write, "import area\nreturn x")
+    assert problems(loaded, "local") == []
+    [(code, message)] = problems(loaded, "argo")
+    assert code == "CLR303"
+    assert "imports area" in message
+    assert "packages=" not in message
+
+
+READS = """
+    import os
+    from pathlib import Path
+    open("a").read(), open("b", "rb"), Path("c").read_text(), Path("d").open()
+    frames.read_csv("e.csv"), frames.read_parquet(Path("f"), columns=[])
+    os.environ["A"], os.environ.get("B", "none"), os.getenv("C")
+"""
+MAKES = """
+    import os, sys
+    from pathlib import Path
+    open("made", "w"), open("made"), open("log", mode="a")
+    Path("m").write_text(""), Path("n").open("w"), open(file="x", mode="w")
+    frames.to_csv("table"), frames.read_csv("table"), open(sys.argv[1]), open(0)
+    os.environ["A"] = "1"
+    os.getenv("A"), os.getenv(sys.argv[1]), dict(os.environ), os.environ["COULER_WORK"]
+"""
+
+
+def test_reads_by_name_are_seen_and_what_a_source_makes_is_not() -> None:
+    files, variables = reads_of(textwrap.dedent(READS))
+    assert (files, variables) == ({"a", "b", "c", "d", "e.csv", "f"}, {"A", "B", "C"})
+    assert reads_of(textwrap.dedent(MAKES)) == (set(), set())
+    assert reads_of("not Python") == (set(), set())
+
+
+def test_an_input_of_the_step_is_no_file_from_elsewhere(write: Write) -> None:
+    text = """
+        import couler
+        from couler import File
+
+        with couler.Workflow("w"):
+            made = couler.run_script(source="...", output=File("a.csv"), step_name="make")
+            for inputs in ({"./a.csv": made.a}, {"/in/a.csv": made.a}):
+                source = f"open('{[*inputs][0]}').read()"
+                couler.run_script(source=source, input=inputs, cache=True, step_name="use")
+        """
+    assert problems(load_program(str(write("flow.py", text)))) == []
+
+
+def test_a_cached_step_is_warned_about_what_its_key_does_not_hold(write: Write) -> None:
+    body = 'import os\nopen("/data/rows.csv")\nos.environ["RATE"], os.environ["MODE"]\nreturn x'
+    assert problems(program(write, body)) == []
+    [(code, message)] = problems(program(write, body, "cache=True"))
+    assert code == "CLR425"
+    assert 'the file "/data/rows.csv", the variable MODE, the variable RATE:' in message
+    [(_, message)] = problems(program(write, body, 'cache=True, env={"RATE": "1"}'))
+    assert "RATE" not in message
+    [(_, message)] = problems(
+        program(write, body, 'cache=True, env_from=[{"secretRef": {"name": "s"}}]')
+    )
+    assert "MODE" not in message
