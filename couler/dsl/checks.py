@@ -177,9 +177,9 @@ def check_modules(
     if missing:
         builder.report(
             "CLR146",
-            f'step "{step}": it imports {", ".join(missing)}; modules beside the program are not '
-            "shipped with a step, which is in no package either. Define what it uses inside the "
-            "function, or install the project here and name an image that has it (image=...)",
+            f'step "{step}": it imports {", ".join(missing)}, which is not there where the step '
+            "runs: modules of the program's folder are not shipped. Define what it uses inside "
+            "the function, or install the project here and name an image that has it (image=...)",
             step=step,
             source=source,
         )
