@@ -59,7 +59,7 @@ class ArgoBackend:
         profile = choose_profile(self, target)
         found = [*check(workflow), *check_runs(workflow)]
         yield from found
-        if any(one.code == "CLR314" for one in found):
+        if any((one.code, one.severity) == ("CLR314", "error") for one in found):
             return  # what is wrong would be merged into the manifest
         manifest = self._manifest(workflow, _options(target))
         yield from check_tags(manifest, workflow)

@@ -36,7 +36,7 @@ from couler.backends.argo.scope import is_folder
 from couler.backends.argo.tags import Place, foreign_tags, has_tag
 from couler.ir.artifacts import ListFiles, Zip, is_in_repository
 from couler.ir.defaults import leave_out_local_forms
-from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer
 from couler.ir.values import ParamRef, StepRef, Template, Text, dump_json, is_file, walk
@@ -232,23 +232,29 @@ def _check_overrides(
     owner: Step | Workflow,
 ) -> Iterator[Diagnostic]:
     """Check content that is merged into objects of some kinds."""
-    problems: list[str] = []
+    found: list[Diagnostic] = []
 
-    def add(_: str, problem: str) -> None:
-        problems.append(f"argo: {what}: {problem}")
+    def add(problem: str, severity: Severity = "error") -> None:
+        message = f"argo: {what}{problem}"
+        found.append(Diagnostic("CLR314", message, path, owner.source, severity))
+
+    def refuse(_: str, problem: str) -> None:
+        add(f": {problem}")
+
+    def warn(_: str, problem: str) -> None:
+        add(f": {problem} A server that does not have it either drops it.", "warning")
 
     for key, value in engine.get("argo", {}).items():
         from couler.ir.verify.objects import check_object
 
         if key in kinds:
-            check_object(value, kinds[key], f"engine.argo.{key}", add, patch=True)
+            check_object(value, kinds[key], f"engine.argo.{key}", refuse, patch=warn)
         else:
-            problems.append(
-                f'argo: {what} has "{key}" among its overrides for argo; there are '
+            add(
+                f' has "{key}" among its overrides for argo; there are '
                 f"{', '.join(kinds)}.{did_you_mean(key, kinds)}"
             )
-    for problem in problems:
-        yield Diagnostic("CLR314", problem, step=path, source=owner.source)
+    yield from found
 
 
 def check_tags(manifest: Manifest, workflow: Workflow) -> Iterator[Diagnostic]:

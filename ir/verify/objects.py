@@ -36,13 +36,15 @@ def fields_of(kind: str) -> Mapping[str, t.Any]:
     return t.cast(Mapping[str, t.Any], _objects()[kind]["fields"])
 
 
-def check_object(given: object, kind: t.Any, what: str, add: Add, *, patch: bool = False) -> None:
-    """Check an object, unless it is empty: a patch may leave out fields, and have newer ones."""
+def check_object(
+    given: object, kind: t.Any, what: str, add: Add, *, patch: Add | None = None
+) -> None:
+    """Check an object, unless it is empty: a patch may lack fields, and reports new ones apart."""
     if given:
         _check(given, kind, what, add, patch=patch)
 
 
-def _check(given: object, kind: t.Any, what: str, add: Add, *, patch: bool) -> None:
+def _check(given: object, kind: t.Any, what: str, add: Add, *, patch: Add | None) -> None:
     if given is None and patch:
         return  # null removes a field
     match kind:
@@ -67,7 +69,7 @@ def _check(given: object, kind: t.Any, what: str, add: Add, *, patch: bool) -> N
 
 
 def _check_fields(
-    given: Mapping[str, object], kind: str, what: str, add: Add, *, patch: bool
+    given: Mapping[str, object], kind: str, what: str, add: Add, *, patch: Add | None
 ) -> None:
     fields = fields_of(kind)
     misspelt = ""
@@ -77,8 +79,8 @@ def _check_fields(
         elif not (patch and str(name).startswith("$")):
             hint = did_you_mean(str(name), fields)
             misspelt += hint
-            if hint or not patch:
-                add("CLR441", f'{what}: there is no field "{name}".{hint}')
+            report = add if hint or patch is None else patch
+            report("CLR441", f'{what}: there is no field "{name}".{hint}')
     for name in () if patch else _objects()[kind].get("required", ()):
         if name not in given and f'"{name}"' not in misspelt:
             add("CLR444", f'{what} has no "{name}". Add it.')
@@ -112,7 +114,7 @@ def _refuse(given: object, what: str, wanted: str, add: Add, hint: str = "") -> 
 
 def check_patch(given: Mapping[str, t.Any], what: str, add: Add) -> None:
     """Check a patch of the specification of a pod."""
-    check_object(given, "PodSpec", what, add, patch=True)
+    check_object(given, "PodSpec", what, add, patch=lambda *_: None)
     for name in _NAMED:
         entries = given.get(name)
         for index, entry in enumerate(entries if isinstance(entries, list | tuple) else ()):

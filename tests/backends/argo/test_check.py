@@ -16,6 +16,7 @@ from couler.ir.workflow import (
     Group,
     Input,
     Parameter,
+    Schedule,
     Script,
     Step,
     Workflow,
@@ -122,11 +123,26 @@ def test_overrides_of_a_workflow_are_checked(overrides: object, told: str) -> No
     assert told in found.message
 
 
+@pytest.mark.parametrize("schedule", [None, Schedule(cron=("0 0 * * *",))], ids=["run", "cron"])
+def test_fields_that_only_a_later_argo_may_have_are_warned_of(schedule: Schedule | None) -> None:
+    of_step = {"template": {"container": {"newInALaterArgo": 1}}}
+    step = run("a", engine={"argo": of_step})
+    flow = of(step, engine={"argo": {"spec": {"zone": "b"}}}, schedule=schedule)
+    found = [*ArgoBackend().check(flow, FULL)]
+    assert {(one.code, one.severity, one.step) for one in found} == {
+        ("CLR314", "warning", None),
+        ("CLR314", "warning", "a"),
+    }
+    [manifest] = ArgoBackend().compile(flow, FULL).files
+    assert "zone: b" in manifest.text
+    assert "newInALaterArgo: 1" in manifest.text
+
+
 @pytest.mark.parametrize(
     "overrides",
     [
         {"template": {"container": {"imagePullPolicy": "{{inputs.parameters.policy}}"}}},
-        {"template": {"newInALaterArgo": 1, "timeout": None}},
+        {"template": {"timeout": None}},
         {"task": {"withSequence": {"count": "{{tasks.b.outputs.result}}"}}},
         {"template": {"container": {"resources": {"limits": {"cpu": 0.5}}}}},
         {"task": {"arguments": {"parameters": [{"name": "a", "value": 1}]}}},
