@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.container import sandbox_obstacle
 from tests.fakes.kubernetes.operators import train
+from tests.fakes.kubernetes.pod import Pod
 from tests.fakes.kubernetes.store import JOBS, PODS, Resource
 
 pytestmark = pytest.mark.skipif(sandbox_obstacle() is not None, reason=str(sandbox_obstacle()))
@@ -197,3 +199,38 @@ def _read(path: Path) -> str:
         return path.read_bytes().decode(errors="replace")
     except OSError:
         return ""
+
+
+def test_pods_that_wait_for_room_take_no_thread(tmp_path: Path) -> None:
+    with FakeCluster(tmp_path, max_pods=1) as cluster:
+        start(cluster, shell("first", "sleep 600"))
+        cluster.wait(PODS, "first", "phase", "Running", limit_s=LIMIT_S)
+        before = threading.active_count()
+        start(cluster, *(shell(f"later-{number}", "true") for number in range(20)))
+        start(cluster, shell("last", "true"))
+        while len(cluster.pods()) < 22:
+            time.sleep(0.01)
+        assert threading.active_count() < before + 5
+        for number in range(20):
+            assert request(cluster, "DELETE", f"{FOLDER}/later-{number}")[0] == 200
+        assert request(cluster, "DELETE", f"{FOLDER}/first")[0] == 200
+        assert end_of(cluster, "last")["phase"] == "Succeeded"
+
+
+def test_a_fault_of_the_emulation_itself_is_no_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Pod) -> None:
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setattr(Pod, "run", broken)
+
+    def run_a_pod() -> None:
+        with FakeCluster(tmp_path) as cluster:
+            start(cluster, shell("p", "true"))
+            while not cluster.kubelet.failures:
+                time.sleep(0.01)
+
+    with pytest.raises(RuntimeError) as told:
+        run_a_pod()
+    assert isinstance(told.value.__cause__, KeyError)

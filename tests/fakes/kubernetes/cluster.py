@@ -147,7 +147,7 @@ class FakeCluster:
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
         self.close()
-        failures = [*self.kubelet.failures, *self.jobs.failures, *self.operators.failures]
+        failures = [*self.jobs.failures, *self.operators.failures]
         if failures:
             raise RuntimeError("the emulated cluster has failed") from failures[0]
 

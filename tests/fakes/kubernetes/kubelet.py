@@ -40,6 +40,8 @@ class Kubelet:
         self._workers.shutdown(cancel_futures=True)
         for thread in self._threads:
             thread.join()
+        if self.failures:  # which no thread tells of by itself
+            raise RuntimeError("the emulated kubelet has failed") from self.failures[0]
 
     def container(self, pod: str, name: str) -> Container | None:
         """A container that has been started, given the UID of its pod; of no name, the first."""
