@@ -43,7 +43,7 @@ from couler.ir.uses import features
 from couler.ir.workflow import Container, ExitHandler, Step, Workflow
 from tests.corpus.build import out, part, ref, sh
 from tests.fakes.kubernetes.cluster import FakeCluster
-from tests.fakes.kubernetes.store import Resource
+from tests.fakes.kubernetes.store import SERVICE_ACCOUNTS, Resource
 from tests.support import pod_schema
 from tests.support.airflow_runs import Worker
 from tests.support.feature_samples import FEATURE_SAMPLES
@@ -83,6 +83,13 @@ def soon(workflow: Workflow) -> Workflow:
     return workflow.model_copy(update={"steps": tuple(steps), "schedule": None})
 
 
+def make_accounts(cluster: FakeCluster, workflow: Workflow) -> None:
+    """Make the service accounts of a workflow, without which there are no pods."""
+    settings = [workflow.pod, *(step.pod for step in workflow.steps)]
+    for name in {one.service_account for one in settings if one and one.service_account}:
+        cluster.create(SERVICE_ACCOUNTS, {"metadata": {"name": name}})
+
+
 def test_all_samples_load(airflow: Worker) -> None:
     found = {}
     for name, workflow in SAMPLES.items():
@@ -95,6 +102,7 @@ def test_all_samples_load(airflow: Worker) -> None:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_pods_are_what_kubernetes_takes(airflow: Worker, cluster: FakeCluster, name: str) -> None:
     workflow = soon(POD_SAMPLES[name])
+    make_accounts(cluster, workflow)
     airflow.run(compiled(workflow), workflow.name, cluster=cluster)
     pods = cluster.pods()
     assert pods
@@ -103,6 +111,7 @@ def test_pods_are_what_kubernetes_takes(airflow: Worker, cluster: FakeCluster, n
 
 def test_settings_arrive(airflow: Worker, cluster: FakeCluster) -> None:
     workflow = soon(POD_SAMPLES["pods-of-a-workflow"])
+    make_accounts(cluster, workflow)
     run = airflow.run(compiled(workflow), workflow.name, cluster=cluster)
     (pod,) = run.pods
     spec = pod.found["spec"]
@@ -248,6 +257,7 @@ def test_every_text_of_a_pod_comes_through(airflow: Worker, cluster: FakeCluster
     new = Texts()
     workflow = hostile(new)
     shown = workflow.steps[0].display_name
+    make_accounts(cluster, workflow)
     run = airflow.run(compiled(workflow), workflow.name, cluster=cluster)
     (pod,) = run.pods
     found = set(strings(pod.found))
@@ -265,6 +275,7 @@ def test_every_text_of_a_pod_comes_through(airflow: Worker, cluster: FakeCluster
 def test_who_reads_a_text_decides_on_its_dollars(airflow: Worker, cluster: FakeCluster) -> None:
     new = Texts()
     workflow = hostile(new)
+    make_accounts(cluster, workflow)
     run = airflow.run(compiled(workflow), workflow.name, cluster=cluster)
     (pod,) = run.pods
     base = next(one for one in pod.found["spec"]["containers"] if one["name"] == "base")
@@ -282,6 +293,7 @@ def test_a_claim_is_of_one_run(airflow: Worker, cluster: FakeCluster) -> None:
     reads = sh("reads", "cat /data/kept", mounts=mount, depends_on=["writes"])
     runs = RunSettings(disruption_budget=DisruptionBudget(max_unavailable=1))
     workflow = flow(writes, reads, volumes=(NewClaimVolume(name="data", size="1Gi"),), runs=runs)
+    make_accounts(cluster, workflow)
     run = airflow.run(compiled(workflow), workflow.name, cluster=cluster)
     assert run.state == "success", run.log
     names = {
@@ -319,6 +331,7 @@ def test_claims_after_a_failure(
     runs = RunSettings(claim_cleanup=cleanup)  # type: ignore[arg-type]  # one of its two words
     volumes = (NewClaimVolume(name="data", size="1Gi"),)
     workflow = flow(step, volumes=volumes, runs=runs, **fields)
+    make_accounts(cluster, workflow)
     run = airflow.run(compiled(workflow), workflow.name, cluster=cluster)
     assert run.state == "failed"
     kept = cluster.objects(CLAIMS)

@@ -100,6 +100,36 @@ def test_fields_that_are_unknown(ask: Ask) -> None:
     assert 'strict decoding error: unknown field "spec.parallelizm"' in answer["message"]
 
 
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_what_is_changed(ask: Ask, method: str) -> None:
+    _, made, _ = ask("POST", f"{GROUP}/workflows", workflow())
+    name, version = made["metadata"]["name"], made["metadata"]["resourceVersion"]
+
+    def change(**fields: t.Any) -> tuple[int, Json, list[str]]:
+        whole = workflow(name, resourceVersion=version)
+        metadata = {**whole["metadata"], **fields.pop("metadata", {})}
+        sent = {**whole, **fields, "metadata": metadata}
+        kind = MERGE if method == "PATCH" else "application/json"
+        return ask(method, f"{GROUP}/workflows/{name}", sent, kind)
+
+    code, answer, _ = change(metadata={"labels": {"a": "x:y"}})
+    assert (code, "metadata.labels: Invalid value" in answer["message"]) == (422, True)
+    code, answer, warnings = change(spec={**workflow()["spec"], "parallelizm": 2})
+    assert (code, answer["spec"]) == (200, workflow()["spec"])
+    assert warnings == ['299 - "unknown field \\"spec.parallelizm\\""']
+
+
+def test_a_pod_of_an_account_that_is_not_there(ask: Ask) -> None:
+    spec = {"serviceAccountName": "nobody", "containers": [{"name": "a", "image": "busybox"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    code, answer, _ = ask("POST", "/api/v1/namespaces/default/pods", pod)
+    assert code == 403
+    assert answer["message"] == (
+        'pods "p" is forbidden: error looking up service account default/nobody: '
+        'serviceaccount "nobody" not found'
+    )
+
+
 def test_what_is_applied(ask: Ask) -> None:
     def apply(body: object) -> tuple[int, str]:
         path = f"{GROUP}/workflowtemplates/applied?fieldManager=tests&force=true"

@@ -30,13 +30,17 @@ def check_metadata(kind: str, sent: Json) -> None:
     name = metadata.get("name") or f"{metadata.get('generateName', '')}x"
     if not _SUBDOMAIN.fullmatch(name):
         raise _invalid(f"metadata.name: Invalid value: {name!r}", kind)
-    for key, value in (metadata.get("labels") or {}).items():
+    labels, annotations = (
+        {key: one for key, one in (metadata.get(field) or {}).items() if one is not None}
+        for field in ("labels", "annotations")  # a patch removes what it has no value for
+    )
+    for key, value in labels.items():
         _check_string(value, "metadata.labels")
         if not _VALUE.fullmatch(value):
             raise _invalid(f"metadata.labels: Invalid value: {value!r} of {key}", kind)
-
-    size = sum(map(len, (metadata.get("annotations") or {}).values()))
-    if size > _MAX_ANNOTATIONS:
+    for value in annotations.values():
+        _check_string(value, "metadata.annotations")
+    if sum(map(len, annotations.values())) > _MAX_ANNOTATIONS:
         many = f"may not be more than {_MAX_ANNOTATIONS} bytes"
         raise _invalid(f"metadata.annotations: Too long: {many}", kind)
 
@@ -85,9 +89,7 @@ def check_pod(pod: Json) -> None:
     ApiError
         A value has a type that it cannot have, or a name is none.
     """
-    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    for value in (metadata.get("annotations") or {}).values():
-        _check_string(value, "metadata.annotations")
+    spec = pod.get("spec") or {}
     if not spec.get("containers"):
         raise _invalid("spec.containers: Required value")
     volumes = {one["name"] for one in spec.get("volumes") or ()}

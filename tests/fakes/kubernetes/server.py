@@ -31,6 +31,7 @@ from tests.fakes.kubernetes.store import (
     CONFIG_MAPS,
     PODS,
     SECRETS,
+    SERVICE_ACCOUNTS,
     WORKFLOW_TEMPLATES,
     WORKFLOWS,
     ApiError,
@@ -268,19 +269,19 @@ class _Handler(QuietHandler):
         namespace, name, sub = found["namespace"] or "", found["name"] or "", found["sub"] or ""
         if sub not in ("", "status"):
             raise ApiError(404, "NotFound", f"{sub} of {resource.plural} is not emulated")
-        if self.command in ("POST", "PUT"):
+        if self.command in ("POST", "PUT", "PATCH"):
             check_size(sent)
-        if self.command in ("POST", "PATCH"):
+            check_metadata(resource.kind, sent)
             sent = self._pruned(resource, query, sent)
         if query.get("dryRun") == "All":
-            check_metadata(resource.kind, sent)
             if self.command == "POST":
                 store.refuse_taken(resource, namespace, sent["metadata"].get("name", ""))
             return 200, sent
         if self.command == "POST":
             if resource.group == "authorization.k8s.io":
                 return 201, {**sent, "status": {"allowed": True}}
-            check_metadata(resource.kind, sent)
+            if resource == PODS:
+                self._check_account(namespace, sent)
             status = self.server.statuses.get(resource)
             if status is not None:
                 sent = {**sent, "status": status(sent)}
@@ -317,6 +318,18 @@ class _Handler(QuietHandler):
             "metadata": metadata,
             "items": items[begin : begin + limit if limit else None],
         }
+
+    def _check_account(self, namespace: str, pod: Json) -> None:
+        """Refuse a pod of a service account that is not there; each namespace has a default one."""
+        account = (pod.get("spec") or {}).get("serviceAccountName") or "default"
+        try:
+            if account != "default":
+                self.server.store.get(SERVICE_ACCOUNTS, namespace, account)
+        except ApiError as missing:
+            about = f"error looking up service account {namespace}/{account}"
+            reason = f'{about}: serviceaccount "{account}" not found'
+            name = (pod.get("metadata") or {}).get("name", "")
+            raise ApiError(403, "Forbidden", f'pods "{name}" is forbidden: {reason}') from missing
 
     def _delete_owned(self, owner: Json, query: dict[str, str], sent: Json) -> None:
         """Delete the pods and the runs of an object with it, if that is asked for or the rule."""

@@ -65,6 +65,7 @@ EVENTS = Resource("", "v1", "events")
 JOBS = Resource("batch", "v1", "jobs")
 CONFIG_MAPS = Resource("", "v1", "configmaps")
 SECRETS = Resource("", "v1", "secrets")
+SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts")
 WORKFLOWS = Resource("argoproj.io", "v1alpha1", "workflows")
 WORKFLOW_TEMPLATES = Resource("argoproj.io", "v1alpha1", "workflowtemplates")
 

@@ -20,6 +20,7 @@ from tests.fakes.kubernetes.server import Ending, Server, kubeconfig
 from tests.fakes.kubernetes.store import (
     CONFIG_MAPS,
     SECRETS,
+    SERVICE_ACCOUNTS,
     WORKFLOWS,
     ApiError,
     Json,
@@ -182,8 +183,7 @@ class Cluster:
             encoded = base64.b64encode(name.encode()).decode()
             self.create(SECRETS, {"metadata": {"name": name}, "data": {"value": encoded}})
         self.create(Resource("", "v1", "namespaces"), {"metadata": {"name": NAMESPACE}})
-        accounts = Resource("", "v1", "serviceaccounts")
-        self.create(accounts, {"metadata": {"name": "default"}})
+        self.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default"}})
         repository = {
             "endpoint": self.server.address,
             "bucket": bucket.NAME,
