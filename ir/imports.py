@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -22,18 +22,19 @@ _FILE_READ = re.compile(  # open('x', mode='rb'), read_csv(Path('x')), Path('x')
 _VARIABLE_READ = re.compile(r"\b(?:environ\[|environ\.get\(|getenv\()'(?!COULER_)(\w+)'")
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def imports_of(source: str | bytes) -> tuple[tuple[str, bool], ...]:
     """Return what a source imports, in functions too, that may be modules; none if it is no Python.
 
     `from ..a import b` has `..a` and `..a.b`. Of each is said whether the source needs it: what it
-    imports within `try` or `if` it may do without.
+    imports within `try`, `if` or `with` (`suppress`) it may do without.
     """
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError):
         return ()
-    optional = {part for one in nodes if _is_condition(one) for part in ast.walk(one)}
+    blocks = (one for one in nodes if isinstance(one, ast.Try | ast.If | ast.With))
+    optional = {part for one in blocks for part in ast.walk(one)}
     found: list[tuple[str, bool]] = []
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -43,11 +44,6 @@ def imports_of(source: str | bytes) -> tuple[tuple[str, bool], ...]:
             parts = (f"{base}{'.' if node.module else ''}{one.name}" for one in node.names)
             found += [(name, node not in optional) for name in (base, *parts)]
     return tuple(found)
-
-
-def _is_condition(node: ast.AST) -> bool:
-    is_suppressed = isinstance(node, ast.With) and "suppress(" in ast.unparse(node.items[0])
-    return is_suppressed or isinstance(node, ast.Try | ast.If)
 
 
 def own_modules(source: str) -> dict[str, Path]:
@@ -67,14 +63,13 @@ def own_modules(source: str) -> dict[str, Path]:
     return found
 
 
-def missing_modules(source: str) -> list[str]:
-    """Return the modules of the project that a source needs and no step finds, as it names them."""
+def missing_modules(source: str, own: Collection[str]) -> list[str]:
+    """Return what a source needs of the project's own modules and no step finds, as named there."""
     needed = {name for name, is_needed in imports_of(source) if is_needed}
     packages = {name for name in needed if name.startswith(".") and name.strip(".")}
     relative = packages - {name for name in packages if name.rpartition(".")[0] in packages}
-    folders = _step_folders()
-    beside = {name for name in needed & own_modules(source).keys() if not _find(name, folders)}
-    return sorted(relative | beside)
+    folders = _step_folders() if own else []
+    return sorted(relative.union(one for one in needed & {*own} if not _find(one, folders)))
 
 
 def _resolved(source: str | bytes, package: str) -> Iterator[str]:
@@ -86,12 +81,10 @@ def _resolved(source: str | bytes, package: str) -> Iterator[str]:
 
 def _find(name: str, folders: Sequence[str]) -> ModuleSpec | None:
     """Return where a module is, as an import in a new process finds it; nothing is imported."""
-    around = name.rpartition(".")[0]
-    if around:
-        outer = _find(around, folders)
-        if outer is None or outer.submodule_search_locations is None:
-            return None
-        folders = [*outer.submodule_search_locations]
+    package = name.rpartition(".")[0]
+    if package:
+        around = _find(package, folders)
+        folders = [*(getattr(around, "submodule_search_locations", None) or ())]
     return next(filter(None, (one.find_spec(name, folders) for one in sys.meta_path)), None)
 
 
@@ -122,8 +115,7 @@ def reads_of(source: str) -> tuple[set[str], set[str]]:
     except (SyntaxError, ValueError):
         return set(), set()
     found = [one.groups("") for one in _FILE_READ.finditer(text)]
-    is_read = (one[0] or one[2] for one in found if not re.search("[wax+]", one[1] + one[3]))
-    files = Counter(is_read)
+    files = Counter(a or b for a, way, b, other in found if not re.search("[wax+]", way + other))
     return (
         {file for file, count in files.items() if text.count(repr(file)) == count},
         {one for one in _VARIABLE_READ.findall(text) if f"environ['{one}'] = " not in text},

@@ -28,9 +28,9 @@ def install_command(packages: Iterable[str]) -> str:
 
 def check_imports(engine: str, step: Step, script: Script, path: str) -> Iterator[Diagnostic]:
     """Yield a warning of a script whose modules the default image does not have."""
-    if script.image != default_image() or not script.is_python or "sys.path" in script.source:
-        return
-    needed = {name.partition(".")[0] for name, is_needed in imports_of(script.source) if is_needed}
+    is_clear = script.image == default_image() and "sys.path" not in script.source
+    imported = imports_of(script.source) if is_clear and script.is_python else ()
+    needed = {name.partition(".")[0] for name, is_needed in imported if is_needed}
     lacking = needed - sys.stdlib_module_names - {""}
     missing = _not_brought(lacking, script.packages) if lacking else {}
     if missing and all(one.name != "PYTHONPATH" for one in step.env):

@@ -167,13 +167,12 @@ def check_modules(
     from couler.ir.imports import missing_modules, own_modules
     from couler.ir.packages import default_image
 
-    if not script.is_python:
-        return script
-    own = own_modules(script.source)
-    missing = missing_modules(script.source)
-    has_folders = "sys.path" in script.source or (isinstance(env, Mapping) and "PYTHONPATH" in env)
-    if has_folders or script.image != default_image():
-        missing = [name for name in missing if name.startswith(".")]
+    text = script.source if script.is_python else ""
+    environment = repr([env, builder.fields.get("defaults")])
+    has_folders = "sys.path" in text or "PYTHONPATH" in environment
+    is_here = script.image == default_image() and not has_folders
+    own = own_modules(text)
+    missing = [one for one in missing_modules(text, own) if is_here or one.startswith(".")]
     if missing:
         builder.report(
             "CLR146",
@@ -183,11 +182,9 @@ def check_modules(
             step=step,
             source=source,
         )
-    if not own:
-        return script
-    contents = text_digest(repr([(name, own[name].read_bytes()) for name in sorted(own)]))
-    mark = f"# Modules of the project that it imports: {contents}"
-    return script.model_copy(update={"source": f"{script.source.rstrip()}\n\n\n{mark}\n"})
+    digest = text_digest(repr([(name, own[name].read_bytes()) for name in sorted(own)]))
+    marked = f"{text.rstrip()}\n\n\n# Modules of the project that it imports: {digest}\n"
+    return script.model_copy(update={"source": marked}) if own else script
 
 
 def check_packages(builder: Builder, packages: tuple[str, ...], step: str) -> None:

@@ -79,7 +79,7 @@ def typed_script(function: AnyFunction, signature: Signature, text: str, *, stay
         flags |= _FLAG if names_around(cls).get("annotations") is __future__.annotations else 0
     classes, imports = _class_sources(signature.classes, function, text, flags)
     provided = {"File", "Directory", *classes}
-    if name in _prelude_names() or any(cls in _prelude_names() for cls in classes):
+    if any(part.defines in (name, *classes) for part in _prelude_parts()):
         raise ShippingError("CLR125", "its name, or a class's, is one that the script uses itself")
     if not flags:
         source = _quoted(source, lambda name: _is_there(name, function.__globals__, classes))
@@ -88,7 +88,7 @@ def typed_script(function: AnyFunction, signature: Signature, text: str, *, stay
     readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
     arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
     call = f"_run({', '.join(arguments)})"
-    used = _names_in(call).union(*(_names_of(one, flags) for one in (source, *classes.values())))
+    used = set().union(*(_names_of(one, flags) for one in (call, source, *classes.values())))
     parts = [
         f"# The function {name} as a step.\n{_FUTURE if flags else ''}\n{_prelude_for(used)}",
         *(["\n".join(imports)] if imports else []),
@@ -437,7 +437,7 @@ class _Part(t.NamedTuple):
 
     text: str
     defines: str
-    uses: frozenset[str]
+    uses: set[str]
     is_import: bool
 
 
@@ -450,15 +450,10 @@ def _prelude_parts() -> tuple[_Part, ...]:
     for node in ast.parse(source).body[1:]:
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
         if isinstance(node, ast.Import):
-            parts.append(_Part(text, node.names[0].name, frozenset(), True))
+            parts.append(_Part(text, node.names[0].name, set(), True))
         elif isinstance(node, ast.ClassDef | ast.FunctionDef):
-            parts.append(_Part(text, node.name, _names_in(text), False))
+            parts.append(_Part(text, node.name, _names_of(text, 0), False))
     return tuple(parts)
-
-
-@functools.cache
-def _prelude_names() -> frozenset[str]:
-    return frozenset(part.defines for part in _prelude_parts())
 
 
 def own_text(script: str) -> str:
@@ -473,25 +468,11 @@ def _prelude_for(names: Iterable[str]) -> str:
     """Return the parts of the prelude that some names need, in their order."""
     parts = {part.defines: part for part in _prelude_parts()}
     needed: set[str] = set()
-    waiting = [name for name in names if name in parts]
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
+    waiting = [*names]
+    for name in waiting:  # which grows
+        if name in parts and name not in needed:
             needed.add(name)
-            waiting += [other for other in parts[name].uses if other in parts]
+            waiting += parts[name].uses
     kept = [part for part in parts.values() if part.defines in needed]
     imports = "\n".join(part.text for part in kept if part.is_import)
     return "\n\n\n".join([imports, *(part.text for part in kept if not part.is_import)])
-
-
-def _names_in(source: str) -> frozenset[str]:
-    """Return the names that a piece of source reads, but for annotations."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            node.returns = None
-        elif isinstance(node, ast.arg):
-            node.annotation = None
-        elif isinstance(node, ast.AnnAssign):
-            node.annotation = ast.Constant(None)
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))

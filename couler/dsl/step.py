@@ -255,14 +255,14 @@ class TypedStep(t.Generic[P, R]):
             for option in ("command", "packages")
         )
         check_packages(builder, packages, self._name)
-        action = Script(
+        script = Script(
             image=checked_text(builder, "image", image, self._name),
             source=text if isinstance(text, str) else "pass\n",
             command=command or ("python",),
             packages=packages,
             function=getattr(self.fn, "__name__", None),
         )
-        action = check_modules(builder, action, self._name, self._options.get("env"), place)
+        action = check_modules(builder, script, self._name, self._options.get("env"), place)
         if holds_value(list(self._step_options.values())):
             return action, None
         return action, step_fields(builder, self._step_options, self._name)

@@ -53,8 +53,8 @@ def create_run(
     with database.write() as connection:
         _add_workflow(connection, run.workflow_digest, run.workflow, ir_json, run.created)
         last = sa.select(sa.func.coalesce(sa.func.max(runs.c.number), 0)).scalar_subquery()
-        statement = upsert(runs, connection.dialect, update=())
-        statement = statement.values(_values(run) | {"number": last + 1})
+        values = _values(run) | {"number": last + 1}
+        statement = upsert(runs, connection.dialect, update=()).values(values)
         # Of an insertion into PostgreSQL it is not told else.
         counted = {"preserve_rowcount": True}
         if connection.execute(statement, execution_options=counted).rowcount == 0:
@@ -320,7 +320,7 @@ def read_run(connection: sa.Connection, run_id: str) -> RunRecord:
 def _runs(
     connection: sa.Connection, wanted: sa.ColumnElement[bool], limit: int | None = None
 ) -> list[RunRecord]:
-    columns = [column for column in runs.columns if column.name != "number"]
+    columns = (runs.c[field.name] for field in fields(RunRecord))
     query = _latest(sa.select(*columns).where(wanted), limit)
     return [RunRecord(**row) for row in connection.execute(query).mappings()]
 

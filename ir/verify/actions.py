@@ -236,8 +236,7 @@ def _check_reads(view: ScopeView, step: Step, source: str) -> None:
 
     files, variables = reads_of(source)
     own = [one.path or "" for one in step.inputs] + [one.path or "" for one in step.outputs]
-    defaults = view.workflow.defaults
-    given = {one.name for one in (*step.env, *(defaults.env if defaults is not None else ()))}
+    given = {one.name for one in (*step.env, *getattr(view.workflow.defaults, "env", ()))}
     told = [f'the file "{one}"' for one in files if not any(path.endswith(one) for path in own)]
     told += [f"the variable {one}" for one in variables - given if not step.env_from]
     if told:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import typing as t
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -120,7 +123,24 @@ def test_an_installed_project_counts_where_its_folder_is_linked(
     for folder in ("venv/site-packages", "src"):
         monkeypatch.syspath_prepend(str(tmp_path / folder))
     assert [*own_modules("import area")] == ["area"]
-    assert missing_modules("import area") == []
+    assert missing_modules("import area", ["area"]) == []
+
+
+def test_an_installed_project_counts_where_a_finder_knows_its_folder(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other editable installs put a finder into `sys.meta_path`."""
+    package = write("src/farm/__init__.py", "from . import soil\n")
+    write("src/farm/soil.py")
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+            return spec_from_file_location(name, package) if name == "farm" else None
+
+    monkeypatch.setattr("sys.meta_path", [*sys.meta_path, Finder])
+    assert sorted(own_modules("import farm")) == ["farm", "farm.soil"]
+    assert missing_modules("from farm import soil", ["farm", "farm.soil"]) == []
 
 
 def test_scripts_are_read_as_functions_are(write: Write, visible: Path) -> None:
@@ -183,6 +203,18 @@ def test_modules_that_may_be_there_are_not_reported(write: Write, body: str, opt
     loaded = program(write, body, options)
     for engine in ("argo", "airflow"):
         assert {code for code, _ in problems(loaded, engine)} <= {"CLR418"}
+
+
+def test_defaults_can_say_where_modules_are(write: Write) -> None:
+    write("area.py")
+    text = """
+        import couler
+
+        with couler.Workflow("w", defaults={"env": {"PYTHONPATH": "/here"}}):
+            couler.run_script(source="import area", step_name="use")
+        """
+    loaded = load_program(str(write("flow.py", text)))
+    assert problems(loaded, "local", "argo", "airflow") == []
 
 
 def test_no_image_has_a_package_around_a_step(write: Write) -> None:
