@@ -31,7 +31,7 @@ def imports_of(source: str | bytes) -> tuple[tuple[str, bool], ...]:
     """
     try:
         nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError):
         return ()
     blocks = (one for one in nodes if isinstance(one, ast.Try | ast.If | ast.With))
     optional = {part for one in blocks for part in ast.walk(one)}
@@ -112,7 +112,7 @@ def reads_of(source: str) -> tuple[set[str], set[str]]:
     """
     try:
         text = ast.unparse(ast.parse(source))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError):
         return set(), set()
     found = [one.groups("") for one in _FILE_READ.finditer(text)]
     files = Counter(a or b for a, way, b, other in found if not re.search("[wax+]", way + other))

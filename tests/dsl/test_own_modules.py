@@ -308,3 +308,7 @@ def test_a_cached_step_is_warned_about_what_its_key_does_not_hold(write: Write) 
         program(write, body, 'cache=True, env_from=[{"secretRef": {"name": "s"}}]')
     )
     assert "MODE" not in message
+
+
+def test_a_source_that_is_nested_deep_is_looked_at_no_further() -> None:
+    assert reads_of(f"x = {'1 + ' * 5000}1") == (set(), set())
