@@ -229,8 +229,7 @@ class RestClient:
         self, method: str, path: str, send: Json, content_type: str, params: Parameters | None
     ) -> tuple[int, bytes, float | None]:
         """Ask once; return the status, the whole answer, and how long the server asks to wait."""
-        # In ASCII: what Kubernetes reads as YAML may hold no control characters.
-        content = None if send is None else json.dumps(send).encode()
+        content = None if send is None else _written(send)
         headers = {"Accept": "application/json", **self._authorization()}
         if content is not None:
             headers["Content-Type"] = content_type
@@ -356,6 +355,18 @@ def _after_s(text: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except ValueError:
         return None
+
+
+_ESCAPES = {
+    one: f"\\u{one:04x}" for one in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
+}
+"""Of characters that a reader of YAML refuses, or takes for ends of lines."""
+
+
+def _written(send: Json) -> bytes:
+    """Return JSON that is YAML as well, as which Kubernetes reads what is applied."""
+    # Not in ASCII: in YAML two escapes, which JSON has for an emoji, are no character.
+    return json.dumps(send, ensure_ascii=False).translate(_ESCAPES).encode()
 
 
 def _warning(header: str) -> str:

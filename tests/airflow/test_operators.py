@@ -269,7 +269,7 @@ def test_jobs(airflow: Worker, tmp_path: Path) -> None:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "mark"},
-        "data": {"text": "{{ a }}"},
+        "data": {"text": "{{ a }} \x7f\u2028 \U0001f600"},
     }
     workflow = Workflow(
         name="jobs-of-all-kinds",
@@ -297,7 +297,13 @@ def test_jobs(airflow: Worker, tmp_path: Path) -> None:
             job("fails", training("exit 1"), set_owner_reference=True, retry=Retry(limit=1)),
             job("late", training("sleep 3600"), timeout_s=1),
             job("mark", mark, action="apply"),
-            job("look", {**mark, "data": {}}, action="get", depends_on=("mark",)),
+            job(
+                "look",
+                {**mark, "data": {}},
+                action="get",
+                outputs=(Output(name="text", json_path="{.data.text}"),),
+                depends_on=("mark",),
+            ),
             job("unmark", {**mark, "data": {}}, action="delete", depends_on=("look",)),
         ),
     )
@@ -313,6 +319,7 @@ def test_jobs(airflow: Worker, tmp_path: Path) -> None:
     assert found.status == "failed"
     assert found.outputs["train"] == {"why": "JobSucceeded"}
     assert found.outputs["parts"] == {"done": 3}
+    assert found.outputs["look"] == {"text": mark["data"]["text"]}
     assert run.tries["fails", -1] == 2
     assert "did not end within 1" in run.logs["late", -1]
     assert run.states["remove-resources", -1] == "success"

@@ -141,6 +141,8 @@ def test_what_is_applied(ask: Ask) -> None:
     code, told = apply(odd.replace("\\u007f", "\x7f").encode())
     assert (code, told.endswith("yaml: control characters are not allowed")) == (400, True)
     assert apply(odd.encode())[0] in (200, 201)
+    code, told = apply(odd.replace("\\u007f", "\\ud83d\\ude00").encode())  # two escapes for one
+    assert (code, "invalid Unicode character escape code" in told) == (400, True)
     code, told = apply({**template, "spec": {**template["spec"], "parallelizm": 2}})
     assert (code, ".spec.parallelizm: field not declared in schema" in told) == (500, True)
 

@@ -8,6 +8,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 import pytest
+import yaml
 
 from couler.errors import ConfigurationError, RefusedError
 from couler.rest import listening
@@ -101,11 +102,11 @@ def test_warnings_of_the_server_are_shown(server: FaultyServer, client: RestClie
     assert told == ['argo: unknown field "spec.a"']
 
 
-def test_what_is_sent_is_ascii(server: FaultyServer, client: RestClient) -> None:
-    client.call("POST", "/x", send={"a": "del \x7f \x85 ä"})
-    assert server.raw[-1].isascii()
-    assert not {0x7F, 0x85} & set(server.raw[-1])
-    assert server.bodies[-1] == {"a": "del \x7f \x85 ä"}
+def test_what_is_sent_is_yaml_as_well(server: FaultyServer, client: RestClient) -> None:
+    sent = {"a": "del \x7f \x85 \u2028 \uffff ä \U0001f600"}
+    client.call("POST", "/x", send=sent)
+    assert server.bodies[-1] == sent
+    assert yaml.safe_load(server.raw[-1]) == sent
 
 
 def test_what_is_no_json_is_said(server: FaultyServer, client: RestClient) -> None:

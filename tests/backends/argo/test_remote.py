@@ -120,6 +120,18 @@ def test_a_refusal_of_one_object_leaves_none_behind(cluster: EmulatedCluster) ->
     assert [cluster.objects(kind) for kind in kinds] == [[], [], []]
 
 
+ODD_TEXT = "\x7f\x85\x9f \u2028\u2029 \ufeff\ufffe\uffff \U0001f600 \U0010ffff é"
+"""Characters that readers of YAML refuse or take for ends of lines, and some that they take."""
+
+
+def test_what_is_applied_arrives_character_by_character(cluster: EmulatedCluster) -> None:
+    cluster.api().apply({**CONFIG_MAP, "data": {"n": ODD_TEXT}})
+    cluster.remote().put_secrets({"registry": {"token": ODD_TEXT}})
+    [config_map], [secret] = cluster.objects("ConfigMap"), cluster.store.list(SECRETS, bool)[1]
+    assert config_map["data"] == {"n": ODD_TEXT}
+    assert secret["stringData"] == {"token": ODD_TEXT}
+
+
 def test_an_object_that_is_none_of_argos_is_refused(cluster: EmulatedCluster) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}
     with pytest.raises(RefusedError, match="Pod of v1 is none that is put on a cluster from here"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+import yaml
+
 from couler.ir.verify.objects import fields_of
 from tests.fakes.kubernetes.store import ApiError, Json
 
@@ -15,7 +17,6 @@ _VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 _MAX_ANNOTATIONS = 256 * 1024
 MAX_BODY = 3 * 1024 * 1024
 MAX_OBJECT = 1536 * 1024
-_NOT_YAML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def check_metadata(kind: str, sent: Json) -> None:
@@ -51,12 +52,18 @@ def check_size(sent: Json) -> None:
         raise ApiError(500, "", "etcdserver: request is too large")
 
 
-def check_yaml(body: bytes) -> None:
-    """Refuse what the server's reader of YAML does not take, which reads what is applied."""
-    if _NOT_YAML.search(body.decode()):
-        message = "yaml: control characters are not allowed"
-        reason = f"error decoding YAML: error converting YAML to JSON: {message}"
-        raise ApiError(400, "BadRequest", reason)
+def read_yaml(body: bytes) -> Json:
+    """Read what is applied, as the server's reader of YAML does: goyaml is a port of libyaml."""
+    try:
+        found: Json = yaml.load(body, yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        if isinstance(error, yaml.reader.ReaderError):
+            problem = "control characters are not allowed"
+        else:
+            problem = str(getattr(error, "problem", error))
+        reason = f"error decoding YAML: error converting YAML to JSON: yaml: {problem}"
+        raise ApiError(400, "BadRequest", reason) from error
+    return found
 
 
 def without_unknown(value: object, kind: object, path: str, unknown: list[str]) -> object:

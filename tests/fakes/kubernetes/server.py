@@ -18,7 +18,7 @@ from tests.fakes.kubernetes.checks import (
     MAX_BODY,
     check_metadata,
     check_size,
-    check_yaml,
+    read_yaml,
     without_unknown,
 )
 from tests.fakes.kubernetes.container import Container
@@ -189,8 +189,6 @@ class _Handler(QuietHandler):
             if len(body) > MAX_BODY:
                 reason = f"Request entity too large: limit is {MAX_BODY}"
                 raise ApiError(413, "RequestEntityTooLarge", reason)
-            if self.headers["Content-Type"] == _APPLY:
-                check_yaml(body)
             if is_watch:
                 self._watch(found, query, fault)
                 return
@@ -200,7 +198,8 @@ class _Handler(QuietHandler):
             if found["sub"] == "log":
                 self._log(found, query, fault)
                 return
-            code, answer = self._api(found, query, json.loads(body) if body else {})
+            read = read_yaml if self._content_type() == _APPLY else json.loads
+            code, answer = self._api(found, query, read(body) if body else {})
         except ApiError as error:
             code, answer = error.code, _status(error)
             if error.retry_after is not None:
@@ -211,6 +210,9 @@ class _Handler(QuietHandler):
             self._hang_up()
             return
         self._send_json(code, answer, cut, headers)
+
+    def _content_type(self) -> str:
+        return str(self.headers["Content-Type"]).partition(";")[0]
 
     def _send_json(
         self, code: int, answer: Json, cut: str | None = None, headers: Mapping[str, str] = {}
@@ -250,7 +252,7 @@ class _Handler(QuietHandler):
         if kind is None or spec is None:
             return sent
         sent = {**sent, "spec": without_unknown(spec, kind, "spec", unknown)}
-        if unknown and self.headers["Content-Type"] == _APPLY:
+        if unknown and self._content_type() == _APPLY:
             reason = f"failed to create typed patch object: .{unknown[0]}: field not declared"
             raise ApiError(500, "", f"{reason} in schema")
         told = [f'unknown field "{path}"' for path in unknown]
@@ -353,7 +355,7 @@ class _Handler(QuietHandler):
         return resource.group.endswith(".k8s.io") or resource in self.server.kinds
 
     def _patch(self, resource: Resource, namespace: str, name: str, sent: Json) -> Json:
-        kind = self.headers["Content-Type"]
+        kind = self._content_type()
         if kind == _APPLY:
             return self._apply(resource, namespace, name, sent)
         # Both kinds of merge differ only in lists.
