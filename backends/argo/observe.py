@@ -37,6 +37,8 @@ from couler.ir.workflow import Group, Output, Step, Workflow
 
 _ITEM = re.compile(r"\((\d+):")
 _EMPTY = "Skipped, empty params"
+_STARTING = ("ContainerCreating", "PodInitializing")
+"""What Argo says of every pod that starts."""
 _SAME_ENDS = (("succeeded", "cached"), ("failed", "cancelled"), ("failed", "omitted"))
 """Ends of a group that was made here, and what these are of the step inside."""
 
@@ -240,7 +242,9 @@ class Look:
                 state = "retrying"
         elif state == "succeeded" and tries and tries[-1].is_cached:
             state = "cached"
-        return self._note(path, node, state, outputs=outputs, tries=tries)
+        is_pending = bool(tries) and tries[-1].phase == "Pending"
+        why = told(tries[-1], self._stopped) if is_pending else None
+        return self._note(path, node, state, outputs=outputs, tries=tries, message=why)
 
     def _body(
         self, step: Step, group: Group, path: StepPath, node: Node, outputs: Mapping[str, Json]
@@ -485,7 +489,7 @@ def attempts_of(tries: Sequence[Node], stopped: bool) -> tuple[ObservedAttempt, 
 def told(node: Node, stopped: bool) -> str | None:
     """Return what Argo tells people of a node, if it is of use to them."""
     message = node.message
-    if message is None or is_child_message(message):
+    if message is None or message in _STARTING or is_child_message(message):
         return None
     if _FALSE.fullmatch(message):
         return "its condition is false"

@@ -82,6 +82,43 @@ def test_a_step_between_two_attempts() -> None:
     assert seen.attempts[0].finished is not None
 
 
+UNSCHEDULABLE = "Unschedulable: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+
+
+def waiting(message: str | None, *, is_first: bool) -> Observation:
+    """A step of several attempts while the pod of the first or of the second waits."""
+    run = argo_moments.read("retrying")
+    nodes = run["status"]["nodes"]
+    [retry] = [one for one in nodes.values() if one["type"] == "Retry"]
+    [first] = [nodes[one] for one in retry["children"]]
+    pod = first if is_first else {**first, "id": "second", "name": "flaky-6.flaky(1)"}
+    nodes[pod["id"]] = pod
+    retry["children"] = list(dict.fromkeys([first["id"], pod["id"]]))
+    retry.pop("message")
+    pod |= {"phase": "Pending", "message": message}
+    pod.pop("finishedAt")
+    return Observer(resolve_defaults(argo_moments.FLAKY)).observe(run)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_reason_why_a_pod_waits_is_that_of_its_step_and_of_the_run(is_first: bool) -> None:
+    found = waiting(UNSCHEDULABLE, is_first=is_first)
+    [seen] = found.steps
+    assert (seen.status, seen.message) == ("waiting" if is_first else "retrying", UNSCHEDULABLE)
+    assert found.status == "running"
+    assert found.message == (f'step "flaky" waits: {UNSCHEDULABLE}' if is_first else None)
+
+
+@pytest.mark.parametrize("message", [None, "ContainerCreating", "PodInitializing"])
+def test_a_pod_that_starts_waits_for_nothing(message: str | None) -> None:
+    assert waiting(message, is_first=True).message is None
+    halfway = argo_moments.read("halfway")
+    [hold] = [one for one in halfway["status"]["nodes"].values() if one["name"].endswith(".hold")]
+    hold |= {"phase": "Pending", "message": message}
+    found = Observer(resolve_defaults(argo_moments.WORKFLOW)).observe(halfway)
+    assert (found.message, step(found, "hold").message) == (None, None)
+
+
 def test_outputs_are_texts_with_their_types() -> None:
     found = observe("failed")
     assert step(found, "check").outputs == {
