@@ -183,9 +183,15 @@ def list_all(
     params = given_params(fields=fields, **{f"{prefix}labelSelector": selector})
     params[f"{prefix}limit"] = 100
     while True:
-        answer = client.call("GET", path, params=params, absent=absent, expect=expect)
-        if answer is None:
+        is_first = f"{prefix}continue" not in params
+        gone = absent if is_first else {*absent, 410}
+        answer = client.call("GET", path, params=params, absent=gone, expect=expect)
+        if answer is None and is_first:
             return found
+        if answer is None:  # what the pages were of is forgotten: all in one
+            found = []
+            del params[f"{prefix}continue"], params[f"{prefix}limit"]
+            continue
         found += answer.get("items") or ()
         more = answer["metadata"].get("continue")
         if not more:

@@ -18,7 +18,7 @@ from couler.ir.workflow import ExitHandler, Schedule, Step, Suspend, Workflow
 from couler.rest.client import RestError
 from couler.rest.patience import Patience
 from tests.corpus.build import flow, out, parameter, sh
-from tests.fakes.kubernetes.faults import RequestFault
+from tests.fakes.kubernetes.faults import FOREVER, RequestFault
 from tests.fakes.kubernetes.store import WORKFLOWS, ApiError, Resource
 from tests.support.argo_cluster import EmulatedCluster, submission, submitted
 
@@ -368,3 +368,15 @@ def test_a_run_that_is_being_deleted_is_not_taken_for_a_new_one(cluster: Emulate
     cluster.store.delete(WORKFLOWS, "default", "run-1")
     with pytest.raises(RefusedError, match=r"is being deleted. Submit it again when it is gone"):
         remote.submit(submission(PLAIN))
+
+
+def test_a_list_that_is_too_old_to_go_on_is_begun_again(cluster: EmulatedCluster) -> None:
+    for number in range(250):
+        cluster.store.create(
+            WORKFLOWS, "default", {"metadata": {"name": f"w-{number}"}, "spec": {}}
+        )
+    gone = RequestFault("GET", "/workflows", code=410, times=1)
+    cluster.faults.add(RequestFault("GET", "/workflows", after=FOREVER, times=1))  # the first page
+    cluster.faults.add(gone)
+    names = [one["metadata"]["name"] for one in cluster.api().workflows()]
+    assert len(names) == len(set(names)) == 250
