@@ -124,3 +124,17 @@ def test_a_workflow_that_is_deleted_is_lost(cluster: EmulatedCluster) -> None:
     cluster.store.delete(WORKFLOWS, "default", "run-1")
     with pytest.raises(LostRunError, match="it was deleted there"):
         next(followed)
+
+
+def test_changes_that_the_server_has_forgotten_are_followed_by_a_new_look(
+    cluster: EmulatedCluster,
+) -> None:
+    cluster.faults.add(RequestFault("GET", "/workflows", watch=True, cut="within", after=1))
+    set_status = cluster.set_status
+
+    def forget(name: str, status: t.Mapping[str, t.Any]) -> None:
+        set_status(name, status)
+        cluster.store.compact()
+
+    cluster.set_status = forget  # type: ignore[method-assign]  # all but the last is forgotten
+    assert Followed(cluster).run()[-1] == "3"

@@ -18,8 +18,8 @@ from couler.ir.workflow import ExitHandler, Schedule, Step, Suspend, Workflow
 from couler.rest.client import RestError
 from couler.rest.patience import Patience
 from tests.corpus.build import flow, out, parameter, sh
-from tests.fakes.kubernetes.faults import FOREVER, RequestFault
-from tests.fakes.kubernetes.store import WORKFLOWS, ApiError, Resource
+from tests.fakes.kubernetes.faults import RequestFault
+from tests.fakes.kubernetes.store import PODS, WORKFLOWS, ApiError, Resource
 from tests.support.argo_cluster import EmulatedCluster, submission, submitted
 
 PLAIN = flow("plain", sh("say", 'echo "$1"'), parameters=[parameter("n", "1"), parameter("m", "2")])
@@ -375,8 +375,15 @@ def test_a_list_that_is_too_old_to_go_on_is_begun_again(cluster: EmulatedCluster
         cluster.store.create(
             WORKFLOWS, "default", {"metadata": {"name": f"w-{number}"}, "spec": {}}
         )
-    gone = RequestFault("GET", "/workflows", code=410, times=1)
-    cluster.faults.add(RequestFault("GET", "/workflows", after=FOREVER, times=1))  # the first page
-    cluster.faults.add(gone)
+    of_request, asked = cluster.faults.of_request, list[str]()
+
+    def compacting(method: str, path: str, *, watch: bool = False) -> Any:
+        asked.append(path)
+        cluster.store.create(PODS, "default", {"metadata": {"name": f"p-{len(asked)}"}, "spec": {}})
+        if len(asked) == 3:  # before the last page
+            cluster.store.compact()
+        return of_request(method, path, watch=watch)
+
+    cluster.faults.of_request = compacting  # type: ignore[method-assign]  # between two pages
     names = [one["metadata"]["name"] for one in cluster.api().workflows()]
-    assert len(names) == len(set(names)) == 250
+    assert (len(names), len(set(names)), len(asked)) == (250, 250, 4)

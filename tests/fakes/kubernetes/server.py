@@ -310,9 +310,11 @@ class _Handler(QuietHandler):
             return 200, store.get(resource, namespace, name)
         version, items = store.list(resource, matches)
         metadata: Json = {"resourceVersion": str(version)}
-        begin, limit = _continued(query.get("continue", "")), int(query.get("limit") or 0)
+        begin, since = _continued(query.get("continue", ""))
+        store.refuse_forgotten(since)
+        limit = int(query.get("limit") or 0)
         if limit and len(items) > begin + limit:
-            metadata["continue"] = f"from-{begin + limit}"
+            metadata["continue"] = f"from-{begin + limit}-of-{since or version}"
             metadata["remainingItemCount"] = len(items) - begin - limit
         return 200, {
             "apiVersion": resource.api_version,
@@ -457,6 +459,12 @@ class _Handler(QuietHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
+        try:
+            self.server.store.refuse_forgotten(since)
+        except ApiError as error:
+            self._send_event("ERROR", _status(error))
+            self._end_chunks()
+            return
         until = time.monotonic() + float(query.get("timeoutSeconds") or 3600)
         count = 0
         for event in self.server.store.watch(resource, matches, since, timeout_s=_WATCH_TICK_S):
@@ -487,12 +495,12 @@ class _Handler(QuietHandler):
         self._end_chunks()
 
 
-def _continued(token: str) -> int:
-    """Return how many objects of a list were told, by the token for the rest."""
-    number = token.removeprefix("from-") or "0"
-    if not number.isdigit():
+def _continued(token: str) -> tuple[int, str]:
+    """Return how many objects of a list were told, and of which version, by the token for more."""
+    found = re.fullmatch(r"from-(\d+)-of-(\d+)", token or "from-0-of-0")
+    if found is None:
         raise ApiError(400, "BadRequest", "invalid continue token")
-    return int(number)
+    return int(found[1]), found[2].lstrip("0")
 
 
 def _resource(found: re.Match[str]) -> Resource:

@@ -89,7 +89,19 @@ class Store:
         self._version = 1
         self._objects: dict[Resource, dict[tuple[str, str], Json]] = {}
         self._history: dict[Resource, list[_Change]] = {}
+        self._compacted = 0
         self._closed = False
+
+    def compact(self) -> None:
+        """Forget what was before now, as etcd does every few minutes."""
+        with self._changed:
+            self._compacted = self._version
+
+    def refuse_forgotten(self, version: str) -> None:
+        """Refuse to tell what came after a version that is forgotten."""
+        if 0 < int(version or 0) < self._compacted:
+            message = f"too old resource version: {version} ({self._compacted})"
+            raise ApiError(410, "Expired", message)
 
     def close(self) -> None:
         """End all watches."""
