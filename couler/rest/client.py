@@ -33,6 +33,11 @@ _BUSY = frozenset({_FULL, 502, 503, 504})
 """Codes of servers that may answer otherwise later. What stands before the server gives all but the
 first also where the server has heard the question, so they are no reason to repeat any question."""
 
+_DENIED = frozenset({401, 403})
+_DOUBTS = 5
+"""How often codes are not believed that an API server which has just started, having been away
+within the same call, gives also to those whom it lets in later."""
+
 _SAFE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 """Methods that may be repeated though the server may have done what was asked (RFC 9110, 9.2.2)."""
 
@@ -131,6 +136,7 @@ class RestClient:
         may_repeat = method in _SAFE if repeat is None else repeat
         waits = self._patience.begin()
         has_renewed = was_heard = False
+        doubts = 0
         while True:
             try:
                 code, body, after_s = self._ask(method, path, send, content_type, params)
@@ -140,6 +146,7 @@ class RestClient:
                 why = f"an earlier attempt may have been heard, and for another {error}"
                 raise self._away(method, path, why) from error
             except _BrokenError as error:
+                doubts = _DOUBTS
                 if (may_repeat or not error.sent) and self._wait(waits, f"got no answer: {error}"):
                     was_heard |= error.sent and method != "GET"
                     continue
@@ -152,10 +159,11 @@ class RestClient:
                 has_renewed = True
                 continue
             reason = reason_of(body)
-            if self._may_pass(code, method, may_repeat, body) and self._wait(
-                waits, f"was answered with {code}: {reason}", after_s
-            ):
-                was_heard |= code != _FULL and method != "GET"
+            is_denied = code in _DENIED
+            may_pass = (is_denied and doubts > 0) or self._may_pass(code, method, may_repeat, body)
+            if may_pass and self._wait(waits, f"was answered with {code}: {reason}", after_s):
+                was_heard |= not is_denied and code != _FULL and method != "GET"
+                doubts = doubts - 1 if is_denied else _DOUBTS
                 continue
             raise self._refused(method, path, code, reason, was_heard=was_heard)
 
@@ -316,7 +324,7 @@ class RestClient:
         )
 
 
-_OTHER_REASONS = re.compile(r"exceeded quota|being terminated")
+_OTHER_REASONS = re.compile(r' is forbidden: (?!User ")|being terminated|denied the request')
 """Kubernetes answers with 403 also where the account may do what it asks for."""
 
 _HINTS = {

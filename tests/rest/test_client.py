@@ -83,6 +83,8 @@ def test_a_question_that_may_have_been_heard_is_not_repeated(
     [
         'pods "a" is forbidden: exceeded quota: two, used: pods=2, limited: pods=2',
         "unable to create new content in namespace ml because it is being terminated",
+        'pods "a" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true',
+        'admission webhook "images.example.com" denied the request: no image of that registry',
     ],
 )
 def test_403_is_not_always_a_right_that_is_missing(

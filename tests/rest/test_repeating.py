@@ -82,7 +82,27 @@ def test_a_refusal_after_an_attempt_that_may_have_been_heard_is_no_certain_one(
         client.call("POST", "/x", send={}, repeat=True)
     assert caught.value.code == code
     assert not isinstance(caught.value, RefusedError)
-    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("first", [cut, half(b"{"), says(503)])
+def test_a_server_that_was_away_knows_nobody_at_first(
+    server: FaultyServer, client: RestClient, first: Answer
+) -> None:
+    server.answers = [first, says(403, {"message": "no"}), says(401), says(200, 7)]
+    assert client.call("POST", "/x", send={}, repeat=True) == 7
+    server.answers = [says(403, {"message": "no"}), says(200, 7)]
+    with pytest.raises(RestRefusedError, match="403: no"):  # it was not away in this call
+        client.call("POST", "/x", send={}, repeat=True)
+
+
+@pytest.mark.parametrize("code", [401, 403])
+def test_a_refusal_that_stays_after_a_server_was_away_counts(
+    server: FaultyServer, client: RestClient, code: int
+) -> None:
+    server.answers = [says(503), says(code, {"message": "no"})]
+    with pytest.raises(RestRefusedError, match=f"{code}: no"):
+        client.call("GET", "/x")
+    assert len(server.asked) < 20
 
 
 @pytest.mark.parametrize("first", [cut, half(b"{"), says(503)])

@@ -60,7 +60,7 @@ def _restarted(found: t.Any) -> None:
 
 def test_a_restart_that_cannot_be_looked_for_is_not_refused(place: Place) -> None:
     place.faults.add(RequestFault("PUT", "/workflows/", times=1, cut="after"))
-    place.faults.add(RequestFault("PUT", "/workflows/", times=1, code=403))
+    place.faults.add(RequestFault("PUT", "/workflows/", code=403))
     taken = place.faults.of_request
 
     def blind(method: str, path: str, *, watch: bool = False) -> t.Any:
