@@ -46,7 +46,7 @@ StepState: t.TypeAlias = t.Literal[
     "skipped",
     "omitted",
 ]
-"""How an instance of a step stands; the last six are ends."""
+"""State of an instance of a step; the last six are final."""
 
 ENDS: frozenset[StepState] = frozenset(t.get_args(State))
 

@@ -21,7 +21,7 @@ REPORT_VERSION = 1
 """That of its JSON. Another one may mean something else by the same words."""
 
 STOPPED = "the group was asked to end"
-"""The message of those that ran or waited when the one that runs them was told to end."""
+"""The message of steps that ran or waited when the process of the group was asked to end."""
 
 DEFINITION = "GROUP"
 """What the definition of the steps inside is called in the script."""

@@ -85,7 +85,8 @@ def _find(name: str, folders: Sequence[str]) -> ModuleSpec | None:
     if package:
         around = _find(package, folders)
         folders = [*(getattr(around, "submodule_search_locations", None) or ())]
-    return next(filter(None, (one.find_spec(name, folders) for one in sys.meta_path)), None)
+    finders = [one.find_spec for one in sys.meta_path if hasattr(one, "find_spec")]
+    return next(filter(None, (find(name, folders) for find in finders)), None)
 
 
 def _is_installed(file: Path) -> bool:

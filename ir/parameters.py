@@ -7,15 +7,8 @@ from collections.abc import Mapping
 from couler.errors import ParameterError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.values import (
-    MAX_VALUE_BYTES,
-    ValueType,
-    check_size,
-    decode,
-    encode,
-    matches,
-    unsendable,
-)
+from couler.ir.values import MAX_VALUE_BYTES, ValueType, check_size, decode, encode, matches
+from couler.ir.walk import unsendable
 from couler.ir.workflow import Parameter
 
 
@@ -38,7 +31,7 @@ def read_parameter(parameter: Parameter, value: object) -> object:
     check_choice(parameter, found)
     problem = unsendable(found)
     if problem is not None:
-        raise ParameterError(f"the value {problem}")
+        raise ParameterError(problem)
     return found
 
 

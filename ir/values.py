@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -388,22 +387,6 @@ def decode(text: str, value_type: ValueType) -> t.Any:
         return float(value)
     except OverflowError as error:
         raise WireError(f"{text[:60]!r} is declared float, but it is too large for one") from error
-
-
-_NOT_SENDABLE = re.compile("[\0\ud800-\udfff]")
-
-
-def unsendable(value: object) -> str | None:
-    """Return what a value holds that no process and no file of text can be given, or None."""
-    if isinstance(value, dict):
-        value = (*value, *value.values())
-    if isinstance(value, tuple):
-        return next(filter(None, map(unsendable, value)), None)
-    found = _NOT_SENDABLE.search(value) if isinstance(value, str) else None
-    if found is None:
-        return None
-    what = "NUL" if found[0] == "\0" else "half of a surrogate pair"
-    return f"holds {what}, which no text of a process can. Give such data as a file"
 
 
 def check_size(text: str, limit: int, what: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from couler.ir.artifacts import ListFiles, Location, location_texts
 from couler.ir.conditions import operands
 from couler.ir.pods import PodContainer, container_texts
-from couler.ir.policies import AnyOf, Dependency, metric_texts
+from couler.ir.policies import AnyOf, Dependency, SourceRef, metric_texts
 from couler.ir.values import StepRef, Text, Value, place_text, walk
 from couler.ir.workflow import (
     Container,
@@ -120,6 +120,29 @@ def skippable(workflow: Workflow) -> frozenset[str]:
             ):
                 found.add(path)
     return frozenset(found)
+
+
+_NOT_SENDABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def unsendable(*values: object) -> str | None:
+    """Return which text in values or nodes no process and no file can be given, or None."""
+    waiting = [*values]
+    for one in waiting:  # which grows
+        if type(one) is tuple:
+            waiting += one
+        elif isinstance(one, str):
+            if not one.isprintable() and (found := _NOT_SENDABLE.search(one)):
+                what = "NUL" if found[0] == "\0" else "half of a surrogate pair"
+                text = f"the text {one!r:.60} holds {what}"
+                return f"{text}, which no process can be given. Give such data as a file"
+        elif hasattr(one, "__pydantic_fields_set__"):  # a node: isinstance of models is slow
+            fields = one.__dict__
+            names = one.__pydantic_fields_set__
+            waiting += [fields[name] for name in names if type(fields[name]) is not SourceRef]
+        elif isinstance(one, dict):
+            waiting += (*one, *one.values())
+    return None
 
 
 def step_values(step: Step) -> Iterator[tuple[str, Text]]:

@@ -203,6 +203,7 @@ def main() -> t.NoReturn:
     gc.set_threshold(_GC_OBJECTS)
     steady_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # an artifact is the same in every locale
+        # An artifact is the same in every locale; a message may quote what is no text.
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     app.main(prog_name="couler")
     raise AssertionError("app.main ends the process")

@@ -235,7 +235,7 @@ def _plain(value):
         return {_plain(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    return value.tolist() if hasattr(value, "tolist") else value  # numpy
+    return _plain(value.tolist()) if hasattr(value, "tolist") else value  # numpy
 
 
 def _dump(value):

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import enum
 import inspect
+import linecache
 import os
 import re
 import sys
@@ -315,7 +316,7 @@ _CALL = re.compile(
 def hint_for(error: BaseException) -> str:
     """Return what to do about an error of a program, with a blank before it; or nothing."""
     frame = _frame_at(error.__traceback__)
-    if frame and "run" in frame.f_code.co_names and "'NoneType' object" in str(error):
+    if "'NoneType' object" in str(error) and _reads_run(error.__traceback__):
         return _NOT_RUN
     match error:
         case ModuleNotFoundError(name=str()):
@@ -380,6 +381,16 @@ def _frame_at(trace: TracebackType | None) -> FrameType | None:
     while trace is not None:
         frame, trace = trace.tb_frame, trace.tb_next
     return frame
+
+
+def _reads_run(trace: TracebackType | None) -> bool:
+    """Return whether the line that raised reads what a call of `run` gives, or gave a variable."""
+    last = traceback.extract_tb(trace)[-1]
+    lines = linecache.getlines(last.filename)
+    line, text = lines[(last.lineno or 1) - 1] if lines else "", "".join(lines)
+    given = re.findall(r"(?m)^[ \t]*(\w+)[^=\n]*=[ \t]*[\w.]+\.run\(", text)
+    read = re.search(r"\b\w+\.run\([^()]*\)\s*[.\[]", line) is not None
+    return read or not set(given).isdisjoint(re.findall(r"\w+", line))
 
 
 def _names_at(frame: FrameType | None) -> Iterable[str]:

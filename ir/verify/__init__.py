@@ -38,7 +38,14 @@ from couler.ir.verify.settings import (
     check_step_loop,
 )
 from couler.ir.verify.values import Reader
-from couler.ir.walk import HANDLER_PREFIX, HOOKS, predecessors, step_values
+from couler.ir.walk import (
+    HANDLER_PREFIX,
+    HOOKS,
+    predecessors,
+    step_values,
+    steps_by_path,
+    unsendable,
+)
 from couler.ir.workflow import ContainerSet, Group, Hook, Job, Step, Suspend, Workflow
 
 _Part: t.TypeAlias = tuple[t.Literal["run", "group", "step"], str]
@@ -260,6 +267,9 @@ __all__ = ["verify"]
 def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     """Return all problems of a workflow that no engine could mend, in program order."""
     report = Report()
+    if unsendable(workflow) is not None:
+        _check_texts(workflow, report)
+        return report.in_program_order()
     check_settings(workflow, report)
     parameters = {p.name: Kind(p.type) for p in workflow.parameters}
     domains = {p.name: p.choices for p in workflow.parameters if p.choices}
@@ -288,6 +298,21 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
 
         check_places(workflow, report)
     return report.in_program_order()
+
+
+def _check_texts(workflow: Workflow, report: Report) -> None:
+    """Refuse texts that no process and no file can be given, wherever they are."""
+    rest = (value for name, value in workflow if name not in ("steps", "exit_handlers"))
+    problem = unsendable(*rest)
+    if problem is not None:
+        report.add("CLR103", f"workflow: {problem}.", order=(), source=workflow.source)
+    for at, (path, step) in enumerate(steps_by_path(workflow)):
+        is_group = isinstance(step.action, Group)  # the steps in it come by themselves
+        fields = (value for name, value in step if not (is_group and name == "action"))
+        problem = unsendable(*fields)
+        if problem is not None:
+            told = f'step "{path}": {problem}.'
+            report.add("CLR103", told, order=(at,), step=path, source=step.source)
 
 
 def _check_own(workflow: Workflow, view: ScopeView) -> None:

@@ -11,7 +11,7 @@ from couler.ir.diagnostics import did_you_mean
 from couler.ir.pods import Dns, PodSettings
 from couler.ir.policies import Placement, Toleration
 from couler.ir.storage import EnvVar
-from couler.ir.values import MAX_VALUE_BYTES, MAX_WORD_BYTES, Literal, Text, encode, unsendable
+from couler.ir.values import MAX_VALUE_BYTES, MAX_WORD_BYTES, Literal, Text, encode
 from couler.ir.verify.scope import ScopeView
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import MAIN, Container, ContainerSet, Input, Step
@@ -187,15 +187,11 @@ MAX_ROUNDS = 10_000
 
 
 def check_literal(view: ScopeView, step: Step | None, field: str, value: object) -> None:
-    """Refuse a literal that cannot travel."""
+    """Refuse a literal that is too large to travel."""
     if isinstance(value, str):
-        if len(value) <= SURELY_SHORT and value.isprintable():
+        if len(value) <= SURELY_SHORT:
             return
     elif not isinstance(value, tuple | dict):
-        return
-    problem = unsendable(value)
-    if problem is not None:
-        view.add("CLR103", step, f"{field} {problem}.")
         return
     size = len(encode(value).encode())
     if size > MAX_VALUE_BYTES:
@@ -209,11 +205,7 @@ def check_literal(view: ScopeView, step: Step | None, field: str, value: object)
 
 def check_word(view: ScopeView, step: Step, field: str, text: str, *, name: str = "") -> None:
     """Refuse plain text that no process can be given; `name` is that of its variable."""
-    if len(text) <= SURELY_SHORT and text.isprintable():
-        return
-    problem = unsendable(text)
-    if problem is not None:
-        view.add("CLR103", step, f"{field} {problem}.")
+    if len(text) <= SURELY_SHORT:
         return
     size = len(text.encode()) + (len(name) + 1 if name else 0)
     if size > MAX_WORD_BYTES:
@@ -273,11 +265,7 @@ def _size(text: Text | None) -> int:
 
 
 def check_script(view: ScopeView, step: Step, source: str) -> None:
-    """Refuse a script that no file can hold; warn of one that is better kept in an image."""
-    problem = unsendable(source)
-    if problem is not None:
-        view.add("CLR103", step, f"its script {problem}.")
-        return
+    """Warn of a script that is better kept in an image."""
     size = len(source.encode())
     if size > LARGE_SCRIPT_BYTES:
         view.add(

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from couler.ir.evaluation.values import RunFacts, View, as_type, from_json, resolve_text
+from couler.ir.evaluation.values import (
+    VALUE_ERRORS,
+    RunFacts,
+    View,
+    as_type,
+    from_json,
+    resolve_text,
+)
 from couler.ir.pods import (
     ContainerSettings,
     DisruptionBudget,
@@ -280,5 +287,10 @@ def check_label_values(runs: RunSettings, parameters: Iterable[Parameter], add: 
             continue
         read = [one.name for one in walk(label.value) if isinstance(one, ParamRef)]
         if read and all(name in given for name in read):
-            text = resolve_text(label.value, known)
-            check_labels({label.name: text}, f"run labels made of {', '.join(read)}", add)
+            names = ", ".join(read)
+            try:
+                text = resolve_text(label.value, known)
+            except VALUE_ERRORS as error:
+                add("CLR412", f'the run label "{label.name}" cannot be made of {names}: {error}.')
+            else:
+                check_labels({label.name: text}, f"run labels from the parameter {names}", add)

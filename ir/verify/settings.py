@@ -21,7 +21,7 @@ from couler.ir.policies import (
     locks_of,
 )
 from couler.ir.storage import ConfigKey
-from couler.ir.values import MAX_VALUE_BYTES, Literal, Range, encode, matches, unsendable
+from couler.ir.values import MAX_VALUE_BYTES, Literal, Range, encode, matches
 from couler.ir.verify.files import check_file_settings
 from couler.ir.verify.names import (
     MAX_ROUNDS,
@@ -401,10 +401,7 @@ def _check_parameter(parameter: Parameter, add: Add) -> None:
                 f'the parameter "{name}" is declared {declared}, but one of its choices is '
                 f"{show(choice)}.",
             )
-    problem = unsendable(default)
-    if problem is not None:
-        add("CLR103", f'the default of the parameter "{name}" {problem}.')
-    elif default is not None and len(encode(default).encode()) > MAX_VALUE_BYTES:
+    if default is not None and len(encode(default).encode()) > MAX_VALUE_BYTES:
         add(
             "CLR501",
             f'the default of the parameter "{name}" is over {MAX_VALUE_BYTES:,} bytes. '

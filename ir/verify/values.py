@@ -208,9 +208,7 @@ class Reader:
                 return check_range(self, value, field, covered)
             case Template():
                 for part in value.parts:
-                    if isinstance(part, str):
-                        check_literal(self.view, self.step, field, part)
-                    else:
+                    if not isinstance(part, str):
                         self.text(part, field, covered)
                 return TEXT
         t.assert_never(value)

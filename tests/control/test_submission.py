@@ -62,7 +62,7 @@ def test_a_parameter_that_makes_no_label_of_a_run_is_refused(
     plain = order(depth=5)
     labelled = plain.workflow.model_copy(update={"runs": RunSettings(labels=(label,))})
     submit(replace(plain, workflow=labelled), database, home, {})
-    with pytest.raises(ParameterError, match=r'"-7" is no value of run labels made of depth'):
+    with pytest.raises(ParameterError, match=r'"-7" is no value of run labels'):
         submit(replace(plain, workflow=labelled, parameters={"depth": -7}), database, home, {})
 
 

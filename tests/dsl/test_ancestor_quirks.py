@@ -186,6 +186,19 @@ def test_what_is_gone_says_what_replaces_it(tmp_path: Path, lines: str, told: st
     assert (found.source and found.source.line) == 3
 
 
+def test_another_none_is_not_the_result_of_a_run(tmp_path: Path) -> None:
+    program = tmp_path / "flow.py"
+    program.write_text(
+        "import couler.argo as argo\n"
+        "argo.run_container('busybox', ['true'], step_name='a')\n"
+        "run = argo.run()\n"
+        "{}.get('name').upper()\n"
+    )
+    with pytest.raises(LoadError) as caught:
+        load_program(str(program))
+    assert "run_id" not in caught.value.diagnostic.message
+
+
 def test_arguments_by_position() -> None:
     for name, arguments in ARGUMENTS:
         found = [

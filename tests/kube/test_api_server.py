@@ -42,11 +42,11 @@ def test_compiled_programs_are_taken(server: ApiServer) -> None:
     answers = {}
     for name, text in manifests():
         tree = json.loads(text)
-        for manifest in tree.get("items", [tree]):
+        for at, manifest in enumerate(tree.get("items", [tree])):
             path = f"{GROUP}/{manifest['kind'].lower()}s?dryRun=All&fieldValidation=Strict"
             code, answer = server.call("POST", path, manifest)
-            answers[name] = "" if code == 201 else answer["message"]
-    sys.stdout.write(f"{list(answers.values()).count('')} of {len(answers)} programs are taken\n")
+            answers[f"{name} {at}"] = "" if code == 201 else answer["message"]
+    sys.stdout.write(f"{list(answers.values()).count('')} of {len(answers)} objects are taken\n")
     assert {name: told for name, told in answers.items() if told} == {}
 
 

@@ -496,7 +496,7 @@ class _Handler(QuietHandler):
 
 
 def _continued(token: str) -> tuple[int, str]:
-    """Return how many objects of a list were told, and of which version, by the token for more."""
+    """Return the offset and the version that the token of a page has."""
     found = re.fullmatch(r"from-(\d+)-of-(\d+)", token or "from-0-of-0")
     if found is None:
         raise ApiError(400, "BadRequest", "invalid continue token")
