@@ -15,23 +15,6 @@ Duration: t.TypeAlias = int | float | str
 Effect: t.TypeAlias = t.Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 
 
-class _Plain:
-    """What the ancestor let programs subclass to write manifests of their own."""
-
-    __slots__ = ()
-
-    def __init_subclass__(cls) -> None:
-        if hasattr(cls, "to_dict"):
-            raise ProgramError(
-                "CLR105",
-                f"{cls.__name__}.to_dict is never called: {cls.__mro__[1].__name__} cannot be "
-                "subclassed to write other fields. Volumes of other kinds have classes, such as "
-                "couler.HostVolume; couler.SourceVolume takes any, such as "
-                'couler.SourceVolume("data", {"hostPath": {"path": "/data"}}). Other fields are '
-                'merged into Argo\'s objects by engine={"argo": {...}}',
-            )
-
-
 @dataclass(frozen=True, slots=True)
 class Retry:
     """Try again after a failed attempt.
@@ -68,7 +51,7 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
-class Cache(_Plain):
+class Cache:
     """Take a step's outputs from an earlier run that had the same inputs, image and code.
 
     Attributes
@@ -150,7 +133,7 @@ class LocalForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Toleration(_Plain):
+class Toleration:
     """A node taint that pods accept.
 
     Attributes
@@ -175,7 +158,7 @@ class Toleration(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Volume(_Plain):
+class Volume:
     """A persistent volume claim that exists.
 
     Attributes
@@ -191,6 +174,16 @@ class Volume(_Plain):
     name: str
     claim_name: str
     read_only: bool = False
+
+    def __init_subclass__(cls) -> None:
+        if hasattr(cls, "to_dict"):  # by which the ancestor wrote manifests
+            raise ProgramError(
+                "CLR105",
+                f"{cls.__name__}.to_dict is never called: Volume cannot be subclassed to write "
+                "other fields. Volumes of other kinds have classes, such as couler.HostVolume; "
+                "couler.SourceVolume takes any, such as "
+                'couler.SourceVolume("data", {"hostPath": {"path": "/data"}})',
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +270,7 @@ class ScratchVolume:
 
 
 @dataclass(frozen=True, slots=True)
-class VolumeClaimTemplate(_Plain):
+class VolumeClaimTemplate:
     """A persistent volume claim that is made for every run.
 
     Attributes
@@ -299,7 +292,7 @@ class VolumeClaimTemplate(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class VolumeMount(_Plain):
+class VolumeMount:
     """Where a step sees a volume.
 
     Attributes
@@ -321,14 +314,14 @@ class VolumeMount(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class ImagePullSecret(_Plain):
+class ImagePullSecret:
     """The name of a secret that opens an image registry."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class DnsConfigOption(_Plain):
+class DnsConfigOption:
     """One option of name resolution: its name, such as `ndots`, and its value, if it has one."""
 
     name: str
@@ -336,7 +329,7 @@ class DnsConfigOption(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class DnsConfig(_Plain):
+class DnsConfig:
     """Name resolution of the pods.
 
     Attributes

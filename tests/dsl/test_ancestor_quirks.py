@@ -158,11 +158,10 @@ def test_quotes_around_variables_go_in_the_style_of_the_earlier_sdk(given: str, 
     assert [one.value for one in wf.to_ir().steps[0].env] == [given]
 
 
-@pytest.mark.parametrize("kind", [couler.Volume, couler.Toleration, couler.DnsConfig])
-def test_a_subclass_that_writes_its_own_fields_is_refused(kind: type) -> None:
+def test_a_volume_that_writes_its_own_fields_is_refused() -> None:
     with pytest.raises(couler.DefinitionError, match=r"couler\.HostVolume"):
-        type("Own", (kind,), {"to_dict": lambda self: {}})
-    type("Preset", (kind,), {})
+        type("Own", (couler.Volume,), {"to_dict": lambda self: {}})
+    type("Preset", (couler.Volume,), {})
 
 
 @pytest.mark.parametrize(
