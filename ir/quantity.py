@@ -40,7 +40,14 @@ def parse_bytes(text: str) -> int:
     if match is None:
         raise ValueError(f'"{text}" is no size; write a number and a unit, as in "20GB" or "64Mi"')
     unit = "k" if match["unit"] == "K" else match["unit"]
-    return math.ceil(Decimal(match["number"]) * _SUFFIXES.get(unit, Decimal(1)))
+    return bounded(math.ceil(Decimal(match["number"]) * _SUFFIXES.get(unit, Decimal(1))))
+
+
+def bounded(size: int) -> int:
+    """Return a number of bytes that databases and kernels can hold."""
+    if size >= 2**63:
+        raise ValueError("a size is less than 8Ei")
+    return size
 
 
 def _advice(text: str) -> str:

@@ -108,14 +108,10 @@ class GuardedCommand(click.Command):
         except CoulerError as error:
             self._explain(session, error)
             return error.exit_code
-        except OSError as error:
-            if error.errno not in _FAULTS_OF_THE_SYSTEM:
-                raise
-            self._explain(session, error)
-            return 3
         except Exception as error:  # noqa: BLE001  # the outermost frame
-            self._explain(session, error, defect=True)
-            return EXIT_DEFECT
+            code = _fault_code(error)
+            self._explain(session, error, defect=code == EXIT_DEFECT)
+            return code
         return code if isinstance(code, int) else 0
 
     @staticmethod
@@ -132,7 +128,7 @@ class GuardedCommand(click.Command):
                 )
             )
         else:
-            session.error("\n".join((told, *_notes(error))))
+            session.error("\n".join((_reason(error, told), *_notes(error))))
 
 
 class App(GuardedCommand, click.Group):
@@ -181,9 +177,25 @@ def _notes(error: BaseException) -> list[str]:
     return getattr(error, "__notes__", [])
 
 
-_FAULTS_OF_THE_SYSTEM = frozenset(
-    {errno.EACCES, errno.ENOENT, errno.ENOSPC, errno.EISDIR, errno.ENOTDIR, errno.EROFS}
-)
+def _fault_code(error: Exception) -> int:
+    """Return the exit code of what no command has caught: 70 if it is a defect of Couler."""
+    if isinstance(error, OSError) and (error.filename is not None or error.errno == errno.ENOSPC):
+        return 3
+    if isinstance(error, UnicodeEncodeError) and error.reason == _NOT_UTF_8:
+        return 2
+    return EXIT_DEFECT
+
+
+_NOT_UTF_8 = "surrogates not allowed"
+"""What Python says of bytes of an argument or a variable that are no UTF-8."""
+
+
+def _reason(error: Exception, told: str) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object.strip()!r:.80} is not UTF-8"
+    return told
 
 
 @click.group(cls=App, context_settings={"help_option_names": ["-h", "--help"]})

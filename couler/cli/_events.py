@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import click
 
 from couler.cli.format import time_text
-from couler.cli.session import Session
+from couler.cli.session import Session, writing
 from couler.ir.source_map import SourceMap
 from couler.stages import RunEvent, RunResult
 
@@ -115,7 +115,8 @@ def open_events(
         log = EventLog(sys.stdout, workflow, source_map)
         yield log
     else:
-        stream = open(file, "w", encoding="utf-8")  # noqa: SIM115  # closed below
+        with writing("--events", file):
+            stream = open(file, "w", encoding="utf-8")  # noqa: SIM115  # closed below
         log = EventLog(stream, workflow, source_map)
         try:
             yield log

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from click.shell_completion import CompletionItem
 from couler.backends.base import Target
 from couler.cli.load import FileType
 from couler.cli.session import Session
+from couler.config_files import shown
 from couler.errors import ConfigurationError, CoulerError, EngineOptionError
 from couler.ir.artifacts import STORED
 from couler.ir.defaults import Storages
@@ -103,7 +105,7 @@ def output_option(what: str) -> t.Callable[[t.Any], t.Any]:
 
 def choose_engine(session: Session, flag: str | None) -> str:
     """Return the engine that a flag or a setting names."""
-    engine = session.settings.get("engine", flag)
+    engine = session.settings.engine(flag)
     if engine is None:
         known = ", ".join(find_plugins("couler.backends"))
         raise click.UsageError(
@@ -184,6 +186,10 @@ def storages_of(
     own: Mapping[str, t.Any] = {} if engine is None else table.get(engine, {})
     for stated in (own, target or {}):
         for kind, fields in stated.items():
+            if not isinstance(fields, Mapping):
+                raise ConfigurationError(
+                    f"[tool.couler.storage.{engine}]: {kind} is {shown(fields)}; it must be a table"
+                )
             found[kind] = {**found.get(kind, {}), **fields}
     for option in given:
         name, separator, value = option.partition("=")
@@ -212,7 +218,7 @@ def find_cluster_file(
         return flag
     stated = session.settings.get("cluster")
     if stated is not None:
-        path = Path(stated).expanduser()
+        path = Path(os.path.expanduser(stated))
         if not path.is_file():
             origin = session.settings.origin("cluster")
             raise ConfigurationError(f"{origin}: there is no cluster file {path}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from pydantic import Field as ModelField
 
 from couler.config_files import Document, Table, read_toml, shown
 from couler.errors import ConfigurationError
+from couler.plugins import find_plugins
 
 
 def _as_text(*kinds: type) -> BeforeValidator:
@@ -137,6 +138,8 @@ class Settings:
     """The value of each setting that is set, and where it comes from."""
 
     values: dict[str, tuple[str, str]] = field(default_factory=dict)
+    lines: dict[str, Callable[[], int]] = field(default_factory=dict)
+    """What finds the line of a setting that is from a file."""
     storages: dict[str, dict[str, t.Any]] = field(default_factory=dict)
     """What is stated of storages: by kind, or by engine and kind."""
     targets: dict[str, Stated] = field(default_factory=dict)
@@ -154,14 +157,24 @@ class Settings:
             return flag
         return self.values.get(name, (None, ""))[0]
 
+    def engine(self, flag: str | None = None) -> str | None:
+        """Return the engine of a flag or of the settings, which must be installed."""
+        engine, known = self.get("engine", flag), find_plugins("couler.backends")
+        if flag is None and engine is not None and engine not in known:
+            raise self.refusal("engine", f"one of {', '.join(known)}")
+        return engine
+
     def refusal(self, name: str, expected: str) -> ConfigurationError:
         """Return an error that says what the value of a setting has to be."""
-        value, origin = self.values[name]
-        return ConfigurationError(f"{origin}: {name} must be {expected}, not {value!r}")
+        value = self.values[name][0]
+        return ConfigurationError(
+            f"{self.origin(name)}: {name} must be {expected}, not {value!r:.60}"
+        )
 
     def origin(self, name: str) -> str:
         """Return where a setting that is set comes from."""
-        return self.values[name][1]
+        origin = self.values[name][1]
+        return f"{origin}:{self.lines[name]()}" if name in self.lines else origin
 
     def choose(self, name: str, flag: str | None, known: tuple[str, ...]) -> str:
         """Return the flag, else the setting if this command knows it, else the first known."""
@@ -191,7 +204,9 @@ def _add_texts(settings: Settings, origin: str, given: Mapping[str, str]) -> Non
         from couler.llm.reading import check_variable_name
 
         check_variable_name(origin, given["llm.api-key-env"])
-    settings.values.update({name: (value, origin) for name, value in given.items()})
+    for name, value in given.items():
+        settings.values[name] = (value, origin)
+        settings.lines.pop(name, None)
 
 
 def _add(settings: Settings, origin: str, base: Path, document: Document) -> None:
@@ -210,6 +225,8 @@ def _add(settings: Settings, origin: str, base: Path, document: Document) -> Non
         if not texts[name].startswith("~"):
             texts[name] = str(base / texts[name])
     _add_texts(settings, origin, texts)
+    for name in texts:
+        settings.lines[name] = functools.partial(document.line, tuple(name.split(".")))
     for kind, fields in tree.get("storage", {}).items():
         settings.storages[kind] = {**settings.storages.get(kind, {}), **fields}
     for name in tree.get("targets", ()):

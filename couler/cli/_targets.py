@@ -144,7 +144,7 @@ def choose_target(
         target = _named(settings, default, settings.values["target"][1])
         if engine in (None, target.engine):
             return target, target.engine
-    engine = settings.get("engine", engine)
+    engine = settings.engine(engine)
     if engine is None:
         raise click.UsageError(_nothing_chosen(settings, argument))
     fitting = [one for one, stated in settings.targets.items() if _is_of(stated, engine)]

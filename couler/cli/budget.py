@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import typing as t
 from collections.abc import Callable
 
@@ -35,6 +36,19 @@ class SizeType(click.ParamType):  # type: ignore[type-arg]  # not generic before
             return self._read(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class FiniteRange(click.FloatRange):
+    """A number within bounds, which infinity and what is no number are not."""
+
+    def convert(
+        self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> t.Any:
+        """Read the number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number", param, ctx)
+        return number
 
 
 class PolicyType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2

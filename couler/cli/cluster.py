@@ -10,11 +10,11 @@ import click
 from couler.cli._options import engine_option, find_cluster_file, target_option
 from couler.cli.format import aligned, echo_json
 from couler.cli.runs import FORMATS, format_option, history_of, home_option
-from couler.cli.session import Session, pass_session, session_options
+from couler.cli.session import Session, pass_session, session_options, writing
 from couler.cluster.kubernetes_nodes import GROUP_LABEL, read_live_nodes
 from couler.cluster.reading import CLUSTER_FILE, read_cluster_file
 from couler.cluster.values import check_label_key
-from couler.errors import ConfigurationError, EngineError, EngineOptionError
+from couler.errors import EngineError, EngineOptionError
 from couler.stages import SCHEMA_VERSION
 
 if t.TYPE_CHECKING:
@@ -248,8 +248,6 @@ def _write(session: Session, text: str, file: Path | None) -> None:
     if file is None:
         click.echo(text, nl=False)
         return
-    try:
+    with writing("-o", file):
         file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"-o {file} cannot be written: {error.strerror}") from error
     session.info(f"wrote {file}")

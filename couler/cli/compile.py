@@ -26,8 +26,8 @@ from couler.cli._options import (
     target_option,
 )
 from couler.cli.load import Source, load
-from couler.cli.session import Session, pass_session, session_options
-from couler.errors import ConfigurationError, EngineError, fold
+from couler.cli.session import Session, pass_session, session_options, writing
+from couler.errors import EngineError, fold
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan as plan_workflow
 
@@ -115,13 +115,8 @@ def _write(session: Session, artifact: Artifact, output: str | None) -> None:
             )
         click.echo(artifact.to_text(), nl=not artifact.to_text().endswith("\n"))
         return
-    try:
+    with writing("-o", output):
         _write_files(session, artifact, output)
-    except OSError as error:
-        raise ConfigurationError(
-            f"-o {output}: {error.filename or output} cannot be written: {error.strerror}. "
-            "Name a file in a folder that is there and may be written"
-        ) from error
 
 
 def _write_files(session: Session, artifact: Artifact, output: str) -> None:

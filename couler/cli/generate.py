@@ -12,6 +12,7 @@ from couler.backends.base import Target
 from couler.cli._checking_program import check_file
 from couler.cli._options import EngineType, TargetType
 from couler.cli._targets import choose_target, connect_to
+from couler.cli.budget import FiniteRange
 from couler.cli.language_model import LlmFlags, llm_options
 from couler.cli.runs import FORMATS, format_option
 from couler.cli.session import Session, pass_session, session_options
@@ -75,7 +76,7 @@ _OF_GENERATING = _OF_PROGRAMS | {
     help="The model writes a program, or fills in a form from which nothing runs.",
 )
 @llm_options
-@click.option("--temperature", type=click.FloatRange(0, 2), help="Of the model.")
+@click.option("--temperature", type=FiniteRange(0, 2), help="Of the model.")
 @click.option("--seed", type=int, help="Of the model, if its endpoint knows seeds.")
 @click.option(
     "--lake",
@@ -92,7 +93,7 @@ _OF_GENERATING = _OF_PROGRAMS | {
 @click.option("--no-calibration", is_flag=True, help="Do not let the model score what it wrote.")
 @click.option(
     "--baseline-score",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     default=0.7,
     show_default=True,
     help="A module that the model scores below this is written anew.",

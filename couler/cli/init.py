@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
-from couler.cli.session import Session, pass_session, session_options
+from couler.cli.session import Session, pass_session, session_options, writing
+from couler.config_files import read_toml
 from couler.errors import ConfigurationError
 
 EXAMPLE = "workflow.py"
@@ -29,9 +29,10 @@ def command(session: Session, folder: Path) -> None:
     Writes workflow.py and the settings [tool.couler] of pyproject.toml into FOLDER. What is
     there already stays as it is.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    _write_example(session, folder / EXAMPLE)
-    _write_settings(session, folder / "pyproject.toml")
+    with writing("FOLDER", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_example(session, folder / EXAMPLE)
+        _write_settings(session, folder / "pyproject.toml")
     session.info(f"next: couler run {folder / EXAMPLE}")
 
 
@@ -48,14 +49,16 @@ def _write_example(session: Session, path: Path) -> None:
 
 def _write_settings(session: Session, path: Path) -> None:
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    try:
-        has_settings = "couler" in tomllib.loads(before).get("tool", {})
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path}: {error}") from error
-    if has_settings:
+    if read_toml(before, str(path)).at("tool", "couler").tree is not None:
         session.info(f"kept   {path}: it has [tool.couler]")
         return
-    gap = "\n" if before.endswith("\n") else "\n\n"
+    gap = ("\n" if before.endswith("\n") else "\n\n") if before else ""
+    try:
+        read_toml(f"{before}{gap}{SETTINGS}", str(path))
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{path}: `tool` takes no table more; write it as [tool]"
+        ) from error
     with path.open("a", encoding="utf-8") as file:
-        file.write((gap if before else "") + SETTINGS)
+        file.write(gap + SETTINGS)
     session.info(f"{'added to' if before else 'wrote '} {path}")

@@ -36,7 +36,7 @@ _BATCH = 200
 @click.option(
     "-n",
     "--limit",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1_000_000_000),
     default=20,
     show_default=True,
     metavar="N",

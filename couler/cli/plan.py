@@ -29,8 +29,7 @@ from couler.cli._options import (
 )
 from couler.cli.load import Source, load
 from couler.cli.runs import history_of, home_option
-from couler.cli.session import Session, pass_session, session_options
-from couler.errors import ConfigurationError
+from couler.cli.session import Session, pass_session, session_options, writing
 from couler.ir.serialize import write_json
 from couler.ir.workflow import Workflow
 from couler.optimizers.estimate import Prices
@@ -106,7 +105,7 @@ def command(
     if emit is not None and (as_ is not None or format_ is not None):
         raise click.UsageError("--emit writes a planning task, and neither draws nor reports")
     if target_name is None:
-        engine = session.settings.get("engine", engine)
+        engine = session.settings.engine(engine)
     engine, target = engine_and_target(
         *(session, engine, target_name),
         profile=profile,
@@ -157,12 +156,10 @@ def _emit(session: Session, plan: stages.Plan, output: str | None) -> None:
         click.echo("\n".join(f"; {name}\n{text}" for name, text in texts.items()), nl=False)
         return
     folder = Path(output)
-    try:
+    with writing("-o", output):
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"-o {output}: {error.strerror}") from error
     session.info(f"wrote {', '.join(texts)} into {output}")
 
 
@@ -170,10 +167,8 @@ def _write(session: Session, text: str, output: str | None) -> None:
     if output is None or output == "-":
         click.echo(text)
         return
-    try:
+    with writing("-o", output):
         Path(output).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"-o {output}: {error.strerror}") from error
     session.detail(f"wrote {output}")
 
 
@@ -186,10 +181,8 @@ class Dump:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._written: list[str] = []
-        try:
+        with writing("--dump", folder):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._refuse(error) from error
 
     @property
     def count(self) -> int:
@@ -214,14 +207,6 @@ class Dump:
 
     def _write(self, name: str, workflow: Workflow) -> None:
         file = f"{len(self._written):02}-{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.json"
-        try:
+        with writing("--dump", self._folder):
             (self._folder / file).write_text(write_json(workflow) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise self._refuse(error) from error
         self._written.append(file)
-
-    def _refuse(self, error: OSError) -> ConfigurationError:
-        return ConfigurationError(
-            f"--dump {self._folder}: {error.filename or self._folder} cannot be written: "
-            f"{error.strerror}. Name a folder that may be written"
-        )

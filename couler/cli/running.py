@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 
 from couler.backends.base import RUNTIMES, RunOptions, RuntimeName
-from couler.cli.budget import BUDGET_OPTIONS, SizeType, choose_policy, choose_size
+from couler.cli.budget import BUDGET_OPTIONS, FiniteRange, SizeType, choose_policy, choose_size
 from couler.cli.runs import chosen_home, home_option
 from couler.cli.session import Session
-from couler.ir.quantity import parse_quantity
+from couler.ir.quantity import bounded, parse_quantity
 
 param_option = click.option(
     "-p",
@@ -33,7 +33,7 @@ def _memory_bytes(text: str) -> int:
     size = math.ceil(parse_quantity(text))
     if size < 0:
         raise ValueError("no memory is less than none")
-    return size
+    return bounded(size)
 
 
 def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
@@ -85,7 +85,7 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
             ),
             click.option(
                 "--cpus",
-                type=click.FloatRange(min=0),
+                type=FiniteRange(min=0),
                 metavar="N",
                 help="Processors that all steps together may ask for; those of the machine.",
             ),
@@ -97,7 +97,7 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
             ),
             click.option(
                 "--gpus",
-                type=click.IntRange(min=0),
+                type=click.IntRange(0, 10_000),
                 metavar="N",
                 help="GPUs that they may ask for; those of the machine.",
             ),
@@ -123,7 +123,7 @@ def _choose_jobs(session: Session, flag: int | None) -> int | None:
     text = session.settings.get("jobs")
     if flag is not None or text is None:
         return flag
-    if not text.isdecimal() or int(text) == 0:
+    if not text.isdecimal() or len(text) > 9 or int(text) == 0:
         raise session.settings.refusal("jobs", "a number from 1")
     return int(text)
 

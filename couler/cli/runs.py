@@ -69,7 +69,7 @@ def chosen_home(session: Session, flag: Path | None) -> Path | None:
     if flag is not None:
         return flag
     text = session.settings.get("home")
-    return None if text is None else Path(text).expanduser()
+    return None if text is None else Path(os.path.expanduser(text))
 
 
 def find_home(session: Session, flag: Path | None) -> Home:

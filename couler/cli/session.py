@@ -18,6 +18,8 @@ from pathlib import Path
 
 import click
 
+from couler.errors import ConfigurationError
+
 if t.TYPE_CHECKING:
     from couler.cli._settings import Settings
 
@@ -91,6 +93,18 @@ class Session:
         if self.environment.get("NO_COLOR") or self.environment.get("TERM") == "dumb":
             return False
         return stream.isatty()
+
+
+@contextmanager
+def writing(option: str, path: object) -> Iterator[None]:
+    """Report what cannot be written where an option says."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(
+            f"{option} {path}: {error.filename or path} cannot be written: {error.strerror}. "
+            "Name one in a folder that is there and may be written"
+        ) from error
 
 
 pass_session = click.make_pass_decorator(Session)

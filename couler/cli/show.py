@@ -9,7 +9,7 @@ import click
 from couler import stages
 from couler.cli._options import file_argument, output_option
 from couler.cli.load import Source, load
-from couler.cli.session import Session, pass_session, session_options
+from couler.cli.session import Session, pass_session, session_options, writing
 from couler.show import FORMATS
 
 
@@ -35,5 +35,6 @@ def command(session: Session, file: Source, as_: str, output: str | None) -> Non
     if output is None or output == "-":
         click.echo(picture)
         return
-    Path(output).write_text(picture + "\n", encoding="utf-8")
+    with writing("-o", output):
+        Path(output).write_text(picture + "\n", encoding="utf-8")
     session.detail(f"wrote {output}")

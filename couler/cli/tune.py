@@ -11,11 +11,18 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from couler.cli.budget import FiniteRange
 from couler.cli.format import aligned
 from couler.cli.language_model import LlmFlags, llm_options, opened_model
 from couler.cli.runs import FORMATS, chosen_home, format_option, home_option
-from couler.cli.session import Session, heeding_requests_to_end, pass_session, session_options
-from couler.errors import ConfigurationError, CoulerError, LanguageModelError
+from couler.cli.session import (
+    Session,
+    heeding_requests_to_end,
+    pass_session,
+    session_options,
+    writing,
+)
+from couler.errors import CoulerError, LanguageModelError
 
 if t.TYPE_CHECKING:
     from couler.tuning.cards import DataCard, ModelCard
@@ -86,7 +93,7 @@ class _DataFile(click.Path):
 )
 @click.option(
     "--temperature",
-    type=click.FloatRange(0, 2),
+    type=FiniteRange(0, 2),
     metavar="T",
     help="Of the language model; as its settings say.",
 )
@@ -359,10 +366,9 @@ def write_whole(output: Path, text: str) -> None:
     """Write a file at once: until all is written, what was there before stays."""
     begun = _beside(output)
     try:
-        begun.write_text(text, encoding="utf-8")
-        begun.replace(output)
-    except OSError as error:
-        raise ConfigurationError(f"-o {output} cannot be written: {error.strerror}") from error
+        with writing("-o", output):
+            begun.write_text(text, encoding="utf-8")
+            begun.replace(output)
     finally:
         with contextlib.suppress(OSError):
             begun.unlink(missing_ok=True)

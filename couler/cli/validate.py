@@ -105,7 +105,7 @@ def command(
     compiled, and the engine itself reads it; no cluster and no server is needed for that.
     """
     settings = session.settings
-    default = settings.get("engine")
+    default = None if engines else settings.engine()
     if target_name is not None:
         engines = _engine_of_target(session, engines, target_name)
     elif not engines and default is not None:
