@@ -98,12 +98,9 @@ def read_toml(text: str, file: str) -> Document:
     """Return the document that a text of TOML is."""
     try:
         tree = tomllib.loads(text)
-    except RecursionError as error:
-        raise ConfigurationError(
-            f"{file}: it has tables or lists that are nested too deep"
-        ) from error
-    except ValueError as error:
-        raise ConfigurationError(f"{file}: {error}") from error
+    except (RecursionError, ValueError) as error:
+        why = "it is nested too deep" if isinstance(error, RecursionError) else error
+        raise ConfigurationError(f"{file}: {why}") from error
     return Document(file, tree, functools.partial(_toml_line, text))
 
 

@@ -45,8 +45,8 @@ def parse_bytes(text: str) -> int:
 
 def bounded(size: int) -> int:
     """Return a number of bytes that databases and kernels can hold."""
-    if size >= 2**63:
-        raise ValueError("a size is less than 8Ei")
+    if not 0 <= size < 2**63:
+        raise ValueError("a size is not negative, and less than 8Ei")
     return size
 
 

@@ -30,10 +30,7 @@ param_option = click.option(
 
 def _memory_bytes(text: str) -> int:
     """Read a size of memory such as `8Gi`."""
-    size = math.ceil(parse_quantity(text))
-    if size < 0:
-        raise ValueError("no memory is less than none")
-    return bounded(size)
+    return bounded(math.ceil(parse_quantity(text)))
 
 
 def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:

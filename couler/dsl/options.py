@@ -191,8 +191,7 @@ def _add_daemon(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> Non
 
 
 def _add_engine(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
-    given = {name: _json_map(own) for name, own in _json_map(value).items()}
-    fields["engine"] = FrozenDict(given)
+    fields["engine"] = FrozenDict({n: _json_map(own) for n, own in _json_map(value).items()})
     warn_of_engines(builder, value)
 
 
