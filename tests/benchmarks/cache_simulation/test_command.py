@@ -223,7 +223,7 @@ def test_a_workflow_in_which_nothing_is_read_has_nothing_to_save(
         (["sweep.py", "--cache-size", "101%"], '"101%" is no share'),
         (["sweep.py", "--cache-size", "nan%"], '"nan%" is no share'),
         (["sweep.py", "--cache-size", "some"], '"some" is no size'),
-        (["sweep.py", "--cache-size", "9999999EB"], "at most 1EB"),
+        (["sweep.py", "--cache-size", "9999999EB"], "less than 8Ei"),
         (["sweep.py", "--policy", "lur"], "lru"),
         (["sweep.py", "--workers", "0"], "--workers"),
         (["sweep.py", "--workers", "99999999999999999999"], "--workers"),
