@@ -173,7 +173,7 @@ _LOWERED = {
     Feature.RETRY_EXIT_CODES: "an expression on the last exit code",
     Feature.OUTPUT_JSON_PATH_LOCAL: "the field of the resource",
     Feature.FILE: "artifacts by key",
-    Feature.DIRECTORY: "artifacts by key, not archived",
+    Feature.DIRECTORY: "artifacts by key, in a tar archive",
     Feature.FOREACH_FILES: "artifacts by key, one an item",
     Feature.FILE_OUT: "artifacts with a location; where it is needed, by key as well",
     Feature.GPU_TYPE: "a node selector",

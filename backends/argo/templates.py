@@ -16,7 +16,7 @@ from couler.backends.argo.runs import DISPLAY_NAME, step_pod, synchronization
 from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.tags import Tagged, protect, tag, variable
 from couler.ir import kubernetes_pods
-from couler.ir.artifacts import FileRemoval, ListFiles
+from couler.ir.artifacts import FileRemoval, ListFiles, Tar
 from couler.ir.cachekey import definition_digest
 from couler.ir.policies import locks_of
 from couler.ir.storage import Volume
@@ -177,12 +177,10 @@ class _Builder:
         return {name: entries for name, entries in fields.items() if entries}
 
     def _input_file(self, given: Input) -> Tree:
-        # Without an archive that is stated Argo unpacks what looks like one.
-        tree: Tree = {
-            "name": given.name,
-            "path": input_path(given),
-            "archive": files.archive(given.archive),
-        }
+        tree: Tree = {"name": given.name, "path": input_path(given)}
+        if given.at is not None or given.many or given.type == "file":
+            # Without an archive that is stated Argo unpacks what looks like one.
+            tree["archive"] = files.archive(given.archive)
         if given.at is not None:
             tree |= files.location(
                 given.at, lambda field: self._places.plain(files.input_text(given, field))
@@ -191,9 +189,12 @@ class _Builder:
             tree["s3"] = {"key": self._places.plain(input_place(given.name))}
         if given.optional:
             tree["optional"] = True
-        if given.mode is not None:
-            tree["mode"] = given.mode
-        if given.recurse_mode:
+        mode, recurse = given.mode, given.recurse_mode
+        if mode is None and given.at is None and given.type == "file":
+            mode, recurse = 0o755, given.many  # a bucket has no modes, and a tool must run
+        if mode is not None:
+            tree["mode"] = mode
+        if recurse:
             tree["recurseMode"] = True
         return tree
 
@@ -201,7 +202,10 @@ class _Builder:
         tree: Tree = {
             "name": output.name,
             "path": work_path(output.path or f"outputs/{output.name}"),
-            "archive": files.archive(output.archive),
+            # Empty folders, modes and links are in no bucket.
+            "archive": files.archive(
+                Tar() if output.type == "directory" and output.at is None else output.archive
+            ),
         }
         if output.at is not None:
             tree |= files.location(

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 
 
 class File(str):
@@ -81,14 +82,18 @@ class _Text(_Json):
 class _Path(_Text):
     """Files or folders."""
 
+    def parse(self, text):
+        # Where there is no file, a pod can have an empty folder in its place.
+        is_there = os.path.isdir if self.make is Directory else os.path.isfile
+        return self.decode(text) if is_there(text) else None
+
     def write(self, name, value):
         path = _path_of(name)
         if not isinstance(value, str | os.PathLike) or not os.path.exists(value):
             sys.exit(f"the output {name} is {value!r:.200}, but there is no such file")
-        if os.path.isdir(value):
-            shutil.copytree(value, path, copy_function=_link, dirs_exist_ok=True)
-        elif os.path.realpath(value) != os.path.realpath(path):
-            _link(value, path)
+        source = os.path.realpath(value)
+        if source != os.path.realpath(path):
+            _copy(source, path, source)
 
 
 class _List(_Json):
@@ -119,7 +124,14 @@ class _Files(_List):
     def parse(self, text):
         places = {int(entry): os.path.join(text, entry) for entry in os.listdir(text)}
         files = [places.get(index) for index in range(max(places, default=-1) + 1)]
-        return [file and self.item.decode(file) for file in files]
+        return [file and self.item.decode(self.unpack(file)) for file in files]
+
+    def unpack(self, file):
+        if self.item.make is not Directory or os.path.isdir(file):
+            return file
+        folder = tempfile.mkdtemp()  # a bucket has the folder as an archive
+        shutil.unpack_archive(file, folder, "gztar")
+        return os.path.join(folder, *os.listdir(folder))
 
 
 class _Records(_List):
@@ -248,6 +260,22 @@ def _path_of(name):
     folder = os.path.join(os.environ["COULER_WORK"], "outputs")
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, name)
+
+
+def _copy(source, path, root):
+    """Copy a file or a folder; links in the folder stay links, others give what they lead to."""
+    real = os.path.realpath(source)
+    is_inside = os.path.join(real, "").startswith(os.path.join(root, ""))
+    if os.path.islink(source) and is_inside:
+        os.symlink(os.path.relpath(real, os.path.realpath(os.path.dirname(source))), path)
+    elif os.path.islink(source) and not os.path.exists(source):
+        os.symlink(os.readlink(source), path)
+    elif os.path.isdir(real):
+        os.makedirs(path, exist_ok=True)
+        for name in os.listdir(real):
+            _copy(os.path.join(real, name), os.path.join(path, name), root if is_inside else real)
+    else:
+        _link(real, path)
 
 
 def _link(source, path):

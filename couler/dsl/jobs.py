@@ -227,7 +227,7 @@ def _local_form(job: Draft, form: object, step: str) -> LocalForm | None:
         return None
     process = Draft(job.scope, None, PRINTS, job.source)
     if form.input is not None:
-        add_files(job.scope, process, form.input, step)
+        add_files(job.scope, process, form.input, step, form.working_dir)
     returns = PRINTS if form.output is None else read_outputs(job.scope, form.output, step)
     options = {name: getattr(form, name) for name in ("env", "cpu", "memory", "gpu", "working_dir")}
     return LocalForm(

@@ -69,7 +69,8 @@ def run_container(
         What it prints can be read in any case, as `result`.
     input
         Files of other steps that it finds at the paths where those wrote them, and files from
-        outside of the workflow, such as an `S3Artifact` or a `GitArtifact`.
+        outside of the workflow, such as an `S3Artifact` or a `GitArtifact`. The keys of a dict are
+        the paths, relative to the working directory unless absolute.
     env, env_from, secret
         Environment: a dict; pods' `envFrom` entries; secrets, every key of which is a variable.
     resources
@@ -138,7 +139,7 @@ def run_container(
     base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, PRINTS, source)
     if input is not None:
-        add_files(scope, draft, input, base)
+        add_files(scope, draft, input, base, working_dir)
     draft.action = make_container(
         checked_text(builder, "image", image, base),
         command_of(scope, draft, command, base),
@@ -244,7 +245,7 @@ def run_script(
     base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, PRINTS, place)
     if input is not None:
-        add_files(scope, draft, input, base)
+        add_files(scope, draft, input, base, working_dir)
     words = checked_texts(builder, "command", command, base) or ("python",)
     draft.action = make_script(
         draft, base, source, image=image, command=words, args=args, packages=packages, env=env

@@ -276,7 +276,15 @@ def make_input(name: str, value: ir.Value, spec: TypeSpec) -> Input:
     """Return the input by which a value of a type comes in."""
     if spec.item is not None and spec.item.is_file:
         return Input(name=name, value=value, type=spec.item.wire, many=True)
+    if spec.is_file and _can_be_none(value):
+        return Input(name=name, value=value, type=spec.wire, optional=True)
     return make_plain_input(name, value, spec.wire)
+
+
+def _can_be_none(value: ir.Value) -> bool:
+    if isinstance(value, ir.OrElse | ir.FirstOf):
+        return _can_be_none(value.default if isinstance(value, ir.OrElse) else value.options[-1])
+    return isinstance(value, ir.Literal) and value.value is None
 
 
 def both(first: Condition | None, second: Condition) -> Condition:

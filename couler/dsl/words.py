@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from couler.dsl.builder import Builder
 from couler.dsl.checks import shown
 from couler.dsl.handles import OutputHandle, Value, literal
-from couler.dsl.scope import Draft, free_among
+from couler.dsl.scope import Draft, free_among, make_input
 from couler.ir.workflow import Input
 
 if t.TYPE_CHECKING:
@@ -112,9 +112,10 @@ def _add_file(
 ) -> str:
     """Give a container a file of another step, and return the path where it finds it."""
     taken = {one.name for one in draft.inputs}
-    name = free_among(taken, re.sub(r"\W+", "_", hint))
+    base = re.sub(r"\W+", "_", hint, flags=re.ASCII)
+    name = free_among(taken, f"_{base}" if base[:1].isdigit() else base)
     at = path or f"{INPUT_FOLDER}/{name}"
-    given = Input(name=name, value=value._ir(), type=value._spec.wire, path=at)
+    given = make_input(name, value._ir(), value._spec).model_copy(update={"path": at})
     if is_named:  # the program may read it by that name
         draft.inputs = (*draft.inputs, given)
         return at
@@ -131,13 +132,19 @@ def _take_in(draft: Draft, given: Input, *, is_free: bool) -> str:
     return str(given.path)
 
 
-def add_files(scope: Scope, draft: Draft, given: object, step: str) -> None:
+def add_files(
+    scope: Scope, draft: Draft, given: object, step: str, working_dir: str | None = None
+) -> None:
     """Give a process files of other steps, as its argument `input` names them."""
     from couler.dsl.artifacts import Artifact
     from couler.dsl.locations import LocatedFile
 
     if isinstance(given, Mapping):
-        entries = [(str(name), value) for name, value in given.items()]
+        folder = working_dir if isinstance(working_dir, str) else ""
+        entries = [
+            (os.path.normpath(os.path.join(folder, str(path))), value)
+            for path, value in given.items()
+        ]
     else:
         items = given if isinstance(given, list | tuple) else [given]
         entries = [("", item) for item in items]
@@ -145,7 +152,8 @@ def add_files(scope: Scope, draft: Draft, given: object, step: str) -> None:
         if isinstance(item, Artifact):
             continue  # the ancestor repeated the producer's declaration; it names no step
         if isinstance(item, LocatedFile):
-            _located_word(scope, draft, _at_path(item, key), step)
+            file = dataclasses.replace(item, path=key) if key else item
+            _located_word(scope, draft, file, step)
             continue
         value = scope.bring(item) if isinstance(item, Value) else None
         if value is None or not value._spec.is_file:
@@ -156,14 +164,8 @@ def add_files(scope: Scope, draft: Draft, given: object, step: str) -> None:
                 step=step,
             )
             continue
-        path = key if "/" in key else _path_of(item)
         hint = os.path.basename(key) or value._hint()
-        _add_file(draft, hint, value, path, is_named=key != "")
-
-
-def _at_path(file: LocatedFile, key: str) -> LocatedFile:
-    """Return a file with the path that the key of a dict gives it."""
-    return dataclasses.replace(file, path=key) if "/" in key else file
+        _add_file(draft, hint, value, key or _path_of(item), is_named=key != "")
 
 
 def add_arguments(scope: Scope, draft: Draft, args: object) -> int:

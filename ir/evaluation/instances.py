@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from couler.errors import MissingOutputError
 from couler.ir.evaluation.outputs import default_outputs
-from couler.ir.evaluation.values import Outputs, Stored, View, bind_input
+from couler.ir.evaluation.values import Outputs, Single, Stored, View, bind_input
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Group, Output, Step
 
@@ -54,7 +54,9 @@ def bind_inputs(step: Step, view: View) -> dict[str, Stored]:
         if given.at is not None:
             continue
         try:
-            found[given.name] = bind_input(given, view)
+            stored = bind_input(given, view)
+            if not (given.optional and stored == Single("null", given.type)):
+                found[given.name] = stored
         except MissingOutputError:
             if not given.optional:
                 raise

@@ -286,7 +286,7 @@ def test_a_file_keeps_the_names_that_a_program_gives_it() -> None:
             source="pass", image="python", args=[file], input=file, step_name="script"
         )
     steps = built(wf)
-    assert [one.name for one in steps["read"].inputs] == ["a", "b"]
+    assert [one.name for one in steps["read"].inputs] == ["a", "b", "make"]
     assert [(one.name, one.path) for one in steps["script"].inputs] == [
         ("s", "/s"),
         ("arg_0", None),
