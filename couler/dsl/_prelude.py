@@ -92,8 +92,12 @@ class _Path(_Text):
         if not isinstance(value, str | os.PathLike) or not os.path.exists(value):
             sys.exit(f"the output {name} is {value!r:.200}, but there is no such file")
         source = os.path.realpath(value)
-        if source != os.path.realpath(path):
-            _copy(source, path, source)
+        if source == os.path.realpath(path):
+            return
+        try:
+            _copy(source, path, source, path)
+        except (OSError, RecursionError) as error:
+            sys.exit(f"the output {name} cannot travel: {error}")
 
 
 class _List(_Json):
@@ -262,20 +266,20 @@ def _path_of(name):
     return os.path.join(folder, name)
 
 
-def _copy(source, path, root):
-    """Copy a file or a folder; links in the folder stay links, others give what they lead to."""
+def _copy(source, path, root, top):
+    """Copy a file or folder; links into the folder stay links, others give what they lead to."""
     real = os.path.realpath(source)
-    is_inside = os.path.join(real, "").startswith(os.path.join(root, ""))
-    if os.path.islink(source) and is_inside:
-        os.symlink(os.path.relpath(real, os.path.realpath(os.path.dirname(source))), path)
-    elif os.path.islink(source) and not os.path.exists(source):
-        os.symlink(os.readlink(source), path)
+    if os.path.islink(source) and os.path.join(real, "").startswith(os.path.join(root, "")):
+        inside = os.path.join(top, os.path.relpath(real, root))
+        os.symlink(os.path.relpath(inside, os.path.dirname(path)), path)
     elif os.path.isdir(real):
         os.makedirs(path, exist_ok=True)
         for name in os.listdir(real):
-            _copy(os.path.join(real, name), os.path.join(path, name), root if is_inside else real)
-    else:
+            _copy(os.path.join(real, name), os.path.join(path, name), root, top)
+    elif os.path.exists(real):
         _link(real, path)
+    else:
+        sys.exit(f"{source} is a link to {os.readlink(source)}, which is not there")
 
 
 def _link(source, path):

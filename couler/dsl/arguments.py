@@ -12,7 +12,7 @@ from couler.dsl.checks import advice, shown
 from couler.dsl.handles import OutputHandle, Value, literal
 from couler.dsl.located import located_input
 from couler.dsl.locations import LocatedFile
-from couler.dsl.scope import make_input
+from couler.dsl.scope import make_process_input
 from couler.dsl.types import UNKNOWN, TypeSpec, fits, is_json, list_of
 from couler.ir.workflow import Input
 
@@ -62,7 +62,7 @@ def _add(
             return
         value = value if value._home is scope else scope.bring(value)
         if fits(value._spec, spec):
-            inputs.append(make_input(name, value._ir(), spec))
+            inputs.append(make_process_input(name, value, spec))
         else:
             report_type(scope, step, name, spec, value)
     elif isinstance(value, LocatedFile):
@@ -108,7 +108,7 @@ def _located(scope: Scope, step: str, name: str, spec: TypeSpec, file: LocatedFi
     placed = scope.builder.placed.get(id(file))
     if placed is not None:
         value = scope.bring(OutputHandle(placed[1], placed[2]))
-        return make_input(name, value._ir(), spec)
+        return make_process_input(name, value, spec)
     return located_input(scope, file, name, step, path=file.path, as_type=spec.wire)
 
 

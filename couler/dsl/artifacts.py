@@ -13,7 +13,7 @@ from couler.dsl._prelude import Directory, File
 from couler.dsl.located import NAMELESS, located_output
 from couler.dsl.locations import LocatedFile
 from couler.dsl.scope import Draft, Returns, free_among
-from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_wire
+from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_at, spec_of
 from couler.ir.values import ValueType
 from couler.ir.workflow import STDOUT, Output
 
@@ -115,7 +115,7 @@ def read_outputs(scope: Scope, output: object, step: str) -> Returns:
             located = located_output(scope, entry, free_among(specs, base), step)
             if located is not None:
                 outputs.append(located)
-                specs[located.name] = spec_of_wire(located.type)
+                specs[located.name] = spec_at(located.type, located.path)
             continue
         artifact = _as_artifact(entry)
         if artifact is None:
@@ -128,7 +128,7 @@ def read_outputs(scope: Scope, output: object, step: str) -> Returns:
             )
             continue
         name = free_among(specs, base)
-        spec = PRINTED if artifact.type == "str" else spec_of_wire(artifact.type)
+        spec = PRINTED if artifact.type == "str" else spec_at(artifact.type, artifact.path)
         outputs.append(
             Output(name=name, type=artifact.type, path=artifact.path, default=artifact.default)
         )

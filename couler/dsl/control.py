@@ -25,7 +25,7 @@ from couler.dsl.handles import (
 from couler.dsl.options import step_fields
 from couler.dsl.scope import Draft, Scope, new_group
 from couler.dsl.step_options import StepOptions
-from couler.dsl.types import JSON, STR
+from couler.dsl.types import JSON, STR, one_of
 from couler.ir import values
 
 R = t.TypeVar("R")
@@ -148,7 +148,7 @@ def first_of(*options: t.Any) -> t.Any:
         Values of the workflow, of the same type; the last may be a plain default.
     """
     specs = [spec_of_argument(option) for option in options]
-    spec = specs[0] if specs and all(one is specs[0] for one in specs) else JSON
+    spec = one_of(specs) if specs else JSON
     name = next((option._hint() for option in options if isinstance(option, Value)), "value")
     home = home_of(options)
     value = values.FirstOf(options=tuple(resolve_in(home, option) for option in options))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from couler.dsl._context import ProgramError, UnknownAttributeError, current
 from couler.dsl._nodes import UNKNOWN_VALUE, make_literal
-from couler.dsl.types import JSON, UNKNOWN, TypeSpec, is_json, json_form, spec_of_value
+from couler.dsl.types import JSON, UNKNOWN, TypeSpec, is_json, json_form, one_of, spec_of_value
 from couler.ir import values as ir
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Suspend
@@ -126,7 +126,8 @@ class Value(Unknown):
         if isinstance(default, Value):
             home = home_of((self, default))
             value = ir.OrElse(value=home.resolve(self), default=home.resolve(default))
-            return Expression(home, value, self._spec, self._hint())
+            spec = one_of([self._spec, default._spec]) if self._spec.is_file else self._spec
+            return Expression(home, value, spec, self._hint())
         plain = literal(default)
         return Defaulted(
             self._home, ir.OrElse(value=self._ir(), default=plain), self._spec, self._hint()

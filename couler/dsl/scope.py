@@ -281,6 +281,15 @@ def make_input(name: str, value: ir.Value, spec: TypeSpec) -> Input:
     return make_plain_input(name, value, spec.wire)
 
 
+def make_process_input(name: str, value: Value, spec: TypeSpec) -> Input:
+    """Return the input of a process by which a value comes in; a file has its own name there."""
+    made = make_input(name, value._ir(), spec)
+    file_name = value._spec.file_name
+    if made.many or file_name is None:
+        return made
+    return made.model_copy(update={"path": f"inputs/{name}/{file_name}"})
+
+
 def _can_be_none(value: ir.Value) -> bool:
     if isinstance(value, ir.OrElse | ir.FirstOf):
         return _can_be_none(value.default if isinstance(value, ir.OrElse) else value.options[-1])

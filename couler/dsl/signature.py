@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 
 from couler.dsl.scope import Returns
 from couler.dsl.shipping import METHOD, is_method
+from couler.dsl.sources import returned_paths
 from couler.dsl.types import (
     UNKNOWN,
     TypeSpec,
     UnsupportedTypeError,
     is_record,
     record_fields,
+    spec_at,
     spec_of,
 )
 from couler.ir.workflow import STDOUT, Output
@@ -57,9 +59,12 @@ class Signature:
 
 
 def read_signature(
-    function: Callable[..., t.Any], names: Mapping[str, t.Any] | None = None
+    function: Callable[..., t.Any], text: str, names: Mapping[str, t.Any] | None = None
 ) -> Signature:
-    """Return the inputs and outputs that a function's parameters and annotations stand for."""
+    """Return the inputs and outputs that a function's parameters and annotations stand for.
+
+    Its file had the text when the function was defined.
+    """
     found = Signature()
     if is_method(function):
         found.problems.append(("CLR109", METHOD))
@@ -94,6 +99,7 @@ def read_signature(
     _check_parts(found)
     if found.is_readable:
         _read_returns(found, hints.get("return"), classes)
+        _name_files(found.returns, function, text)
     else:
         found.returns = _UNKNOWN_RETURNS
     found.classes = tuple(classes)
@@ -149,3 +155,12 @@ def _read_returns(found: Signature, annotation: object, classes: dict[type, None
     else:
         found.returns = Returns(outputs, specs, main=STDOUT)
         found.kinds = specs[STDOUT].kind
+
+
+def _name_files(returns: Returns, function: Callable[..., t.Any], text: str) -> None:
+    """Give the files that a function returns the names that its source states."""
+    if any(spec.is_file for spec in returns.specs.values()):
+        paths = returned_paths(function, text, tuple(returns.specs) if returns.is_record else None)
+        for name, spec in returns.specs.items():
+            if spec.is_file:
+                returns.specs[name] = spec_at(spec.wire, paths.get(name))

@@ -11,10 +11,12 @@ import linecache
 import os
 import sys
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 
 from couler.dsl._context import rewritten
+from couler.ir.workflow import STDOUT
 
 _FUTURES = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -26,6 +28,8 @@ _COMPARED = (
 )
 Function: t.TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _PLAIN = (str, int, float, bytes, type(None))
+_PATHS = ("File", "Directory", "Path", "str", "fspath", "join")
+"""What gives a path whose last part is that of its last argument."""
 
 
 class SourceError(Exception):
@@ -73,6 +77,80 @@ def definition_of(function: FunctionType, text: str) -> Function:
     if found is None:
         raise SourceError(_changed(function))
     return found
+
+
+def returned_paths(function: object, text: str, fields: Sequence[str] | None) -> dict[str, str]:
+    """Return the paths of the files that a function returns, where its source states them.
+
+    `fields` are those of the record that it returns; None for a single result.
+    """
+    try:
+        definition = definition_of(t.cast("FunctionType", function), text)
+    except (SourceError, AttributeError):  # nothing of Python's
+        return {}
+    values = _assigned_once(definition)
+    found: dict[str, set[str | None]] = {name: set() for name in fields or (STDOUT,)}
+    for node in _own_nodes(definition):
+        if isinstance(node, ast.Return):
+            for name, value in _results(node.value, fields, values).items():
+                found.setdefault(name, set()).add(_stated_path(value, values))
+    return {
+        name: path for name, paths in found.items() if len(paths) == 1 for path in paths if path
+    }
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is in a function, without what is in functions and classes in it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(
+            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+        ):
+            yield child
+            yield from _own_nodes(child)
+
+
+def _assigned_once(definition: Function) -> dict[str, ast.expr]:
+    """Return the values of the variables that have one alone."""
+    nodes = [*_own_nodes(definition)]
+    count = Counter(one.arg for one in nodes if isinstance(one, ast.arg))
+    count.update(
+        one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    )
+    return {
+        one.targets[0].id: one.value
+        for one in nodes
+        if isinstance(one, ast.Assign)
+        and isinstance(one.targets[0], ast.Name)
+        and count[one.targets[0].id] == 1
+    }
+
+
+def _results(
+    value: ast.expr | None, fields: Sequence[str] | None, values: Mapping[str, ast.expr]
+) -> dict[str, ast.expr | None]:
+    """Return what a `return` gives for each output."""
+    if fields is None:
+        return {} if isinstance(value, ast.Constant) and value.value is None else {STDOUT: value}
+    if isinstance(value, ast.Name):
+        value = values.get(value.id)
+    if not isinstance(value, ast.Call):
+        return dict.fromkeys(fields)
+    given = {one.arg: one.value for one in value.keywords if one.arg}
+    return {**dict.fromkeys(fields), **dict(zip(fields, value.args, strict=False)), **given}
+
+
+def _stated_path(node: ast.expr | None, values: Mapping[str, ast.expr]) -> str | None:
+    match node:
+        case ast.Constant(value=str(path)):
+            return path
+        case ast.Name(id=name) if name in values:
+            rest = {key: value for key, value in values.items() if key != name}
+            return _stated_path(values[name], rest)
+        case ast.BinOp(op=ast.Div(), right=last):
+            return _stated_path(last, values)
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[*_, last]):
+            return _stated_path(last, values) if name in _PATHS else None
+    return None
 
 
 def lambda_source(function: FunctionType, text: str) -> str:

@@ -143,7 +143,7 @@ class TypedStep(t.Generic[P, R]):
 
     @functools.cached_property
     def _signature(self) -> Signature:
-        return read_signature(self.fn, self._names)
+        return read_signature(self.fn, self._source, self._names)
 
     @functools.cached_property
     def _text(self) -> str | ShippingError:

@@ -10,7 +10,7 @@ import math
 import os
 import types
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._prelude import Directory, File
 from couler.ir.values import ValueType
@@ -46,6 +46,8 @@ class TypeSpec:
         Text that a process wrote, which may read as any value.
     parts
         Types of the items of a tuple that has so many.
+    file_name
+        Name of the file, if it is known before the run.
     """
 
     wire: ValueType
@@ -59,6 +61,7 @@ class TypeSpec:
     gathered: bool = False
     is_untyped: bool = False
     parts: tuple[TypeSpec, ...] | None = None
+    file_name: str | None = None
 
     @property
     def is_file(self) -> bool:
@@ -147,6 +150,25 @@ _WIRE: dict[ValueType, TypeSpec] = {
 def spec_of_wire(value_type: ValueType) -> TypeSpec:
     """Return the type that the IR declares by this word."""
     return _WIRE[value_type]
+
+
+def spec_at(wire: ValueType, path: str | None) -> TypeSpec:
+    """Return the type of what is written at a path."""
+    if wire not in ("file", "directory"):
+        return _WIRE[wire]
+    name = os.path.basename(os.path.normpath(path or ""))
+    return dataclasses.replace(_WIRE[wire], file_name=None if name in (".", "..") else name)
+
+
+def one_of(specs: Sequence[TypeSpec]) -> TypeSpec:
+    """Return the type of a value that is one of several."""
+    first = specs[0]
+    if all(one is first for one in specs):
+        return first
+    if first.is_file and all(one.wire == first.wire for one in specs):
+        names = {one.file_name for one in specs}
+        return spec_at(first.wire, names.pop() if len(names) == 1 else None)
+    return JSON
 
 
 def spec_of_value(value: object) -> TypeSpec:

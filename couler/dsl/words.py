@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from couler.dsl.builder import Builder
 from couler.dsl.checks import shown
 from couler.dsl.handles import OutputHandle, Value, literal
-from couler.dsl.scope import Draft, free_among, make_input
+from couler.dsl.scope import Draft, free_among, make_input, make_process_input
+from couler.dsl.types import STR
 from couler.ir.workflow import Input
 
 if t.TYPE_CHECKING:
@@ -114,18 +115,23 @@ def _add_file(
     taken = {one.name for one in draft.inputs}
     base = re.sub(r"\W+", "_", hint, flags=re.ASCII)
     name = free_among(taken, f"_{base}" if base[:1].isdigit() else base)
-    at = path or f"{INPUT_FOLDER}/{name}"
+    file_name = value._spec.file_name
+    at = path or _free_path(name, file_name)
     given = make_input(name, value._ir(), value._spec).model_copy(update={"path": at})
     if is_named:  # the program may read it by that name
         draft.inputs = (*draft.inputs, given)
         return at
-    return _take_in(draft, given, is_free=not path)
+    return _take_in(draft, given, None if path else file_name, is_free=not path)
 
 
-def _take_in(draft: Draft, given: Input, *, is_free: bool) -> str:
+def _free_path(name: str, file_name: str | None) -> str:
+    return os.path.join(INPUT_FOLDER, name, file_name or "").rstrip("/")
+
+
+def _take_in(draft: Draft, given: Input, file_name: str | None = None, *, is_free: bool) -> str:
     """Add an input unless the process has the same file there already; return its path."""
     for one in draft.inputs:
-        path = f"{INPUT_FOLDER}/{one.name}" if is_free else given.path
+        path = _free_path(one.name, file_name) if is_free else given.path
         if one == given.model_copy(update={"name": one.name, "path": path}):
             return str(path)
     draft.inputs = (*draft.inputs, given)
@@ -179,8 +185,8 @@ def add_arguments(scope: Scope, draft: Draft, args: object) -> int:
     for arg in _arguments(args):
         if isinstance(arg, Value):
             value = scope.bring(arg)
-            wire = value._spec.wire if value._spec.is_file else "str"
-            given = Input(name=f"arg_{count}", value=value._ir(), type=wire)
+            spec = value._spec if value._spec.is_file else STR
+            given = make_process_input(f"arg_{count}", value, spec)
         elif isinstance(arg, LocatedFile):
             given = located_input(scope, arg, f"arg_{count}", None, path=arg.path)
             if draft.has(given):
