@@ -135,6 +135,8 @@ class Processes:
         makes_it = isinstance(action, Script) and action.function is not None
         if makes_it and any("COULER_WORK" in text for text in self._shared_texts()):
             makes_it = False  # it would make the folder too late, or out of sight of the others
+        if any(given.optional for given in self._step.inputs):
+            makes_it = False  # Kubernetes makes a folder where the file is missing
         runs = isinstance(action, Container | Script | ContainerSet)
         return runs and self._uses_work_dir and not makes_it
 

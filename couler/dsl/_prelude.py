@@ -82,11 +82,6 @@ class _Text(_Json):
 class _Path(_Text):
     """Files or folders."""
 
-    def parse(self, text):
-        # Where there is no file, a pod can have an empty folder in its place.
-        is_there = os.path.isdir if self.make is Directory else os.path.isfile
-        return self.decode(text) if is_there(text) else None
-
     def write(self, name, value):
         path = _path_of(name)
         if not isinstance(value, str | os.PathLike) or not os.path.exists(value):

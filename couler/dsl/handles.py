@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 from couler.dsl._context import ProgramError, UnknownAttributeError, current
 from couler.dsl._nodes import UNKNOWN_VALUE, make_literal
-from couler.dsl.types import JSON, UNKNOWN, TypeSpec, is_json, json_form, one_of, spec_of_value
+from couler.dsl.types import (
+    JSON,
+    UNKNOWN,
+    TypeSpec,
+    is_json,
+    json_form,
+    one_of,
+    optional_of,
+    spec_of_value,
+)
 from couler.ir import values as ir
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Suspend
@@ -129,9 +138,10 @@ class Value(Unknown):
             spec = one_of([self._spec, default._spec]) if self._spec.is_file else self._spec
             return Expression(home, value, spec, self._hint())
         plain = literal(default)
-        return Defaulted(
-            self._home, ir.OrElse(value=self._ir(), default=plain), self._spec, self._hint()
-        )
+        spec = self._spec
+        if default is None and spec.is_file:
+            spec = optional_of(spec)
+        return Defaulted(self._home, ir.OrElse(value=self._ir(), default=plain), spec, self._hint())
 
     def __getitem__(self, key: str | int) -> t.Any:
         if isinstance(key, bool) or type(key) not in (str, int):

@@ -276,24 +276,17 @@ def make_input(name: str, value: ir.Value, spec: TypeSpec) -> Input:
     """Return the input by which a value of a type comes in."""
     if spec.item is not None and spec.item.is_file:
         return Input(name=name, value=value, type=spec.item.wire, many=True)
-    if spec.is_file and _can_be_none(value):
-        return Input(name=name, value=value, type=spec.wire, optional=True)
     return make_plain_input(name, value, spec.wire)
 
 
 def make_process_input(name: str, value: Value, spec: TypeSpec) -> Input:
     """Return the input of a process by which a value comes in; a file has its own name there."""
     made = make_input(name, value._ir(), spec)
-    file_name = value._spec.file_name
-    if made.many or file_name is None:
+    given = value._spec
+    if not given.is_file:
         return made
-    return made.model_copy(update={"path": f"inputs/{name}/{file_name}"})
-
-
-def _can_be_none(value: ir.Value) -> bool:
-    if isinstance(value, ir.OrElse | ir.FirstOf):
-        return _can_be_none(value.default if isinstance(value, ir.OrElse) else value.options[-1])
-    return isinstance(value, ir.Literal) and value.value is None
+    path = None if given.file_name is None else f"inputs/{name}/{given.file_name}"
+    return made.model_copy(update={"path": path, "optional": given.optional})
 
 
 def both(first: Condition | None, second: Condition) -> Condition:

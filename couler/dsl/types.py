@@ -167,7 +167,8 @@ def one_of(specs: Sequence[TypeSpec]) -> TypeSpec:
         return first
     if first.is_file and all(one.wire == first.wire for one in specs):
         names = {one.file_name for one in specs}
-        return spec_at(first.wire, names.pop() if len(names) == 1 else None)
+        found = spec_at(first.wire, names.pop() if len(names) == 1 else None)
+        return optional_of(found) if specs[-1].optional else found
     return JSON
 
 
@@ -394,7 +395,7 @@ def _union(members: tuple[object, ...]) -> TypeSpec:
     specs = [spec_of(member) for member in members if member is not type(None)]
     optional = len(specs) < len(members)
     if len(specs) == 1:
-        return _optional(specs[0])
+        return optional_of(specs[0])
     if any(spec.classes or spec.is_file for spec in specs):
         raise UnsupportedTypeError(
             f"{' | '.join(spec.label for spec in specs)}: only JSON types can be mixed"
@@ -410,9 +411,14 @@ def _union(members: tuple[object, ...]) -> TypeSpec:
     )
 
 
-def _optional(spec: TypeSpec) -> TypeSpec:
+def optional_of(spec: TypeSpec) -> TypeSpec:
+    """Return the type of the values of a type, or None."""
     if spec.is_files:  # files have no null; what is not there is left out
-        return dataclasses.replace(spec, label=f"{spec.label} | None", optional=True)
+        kind = spec.kind
+        if spec.is_file:
+            cls = "File" if spec.wire == "file" else "Directory"
+            kind = f"_Path(make=lambda path: {cls}(path) if os.path.lexists(path) else None)"
+        return dataclasses.replace(spec, label=f"{spec.label} | None", kind=kind, optional=True)
     return dataclasses.replace(
         spec,
         wire="json",
@@ -453,7 +459,7 @@ def fits(given: TypeSpec, wanted: TypeSpec) -> bool:
     if given is wanted or given is UNKNOWN or wanted is UNKNOWN:
         return True
     if given.is_file or wanted.is_file:
-        return given.wire == wanted.wire
+        return given.wire == wanted.wire and (wanted.optional or not given.optional)
     if wanted.wire == "json" or given.is_untyped:
         return True
     if given.wire == "json":

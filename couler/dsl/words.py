@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from couler.dsl.builder import Builder
 from couler.dsl.checks import shown
 from couler.dsl.handles import OutputHandle, Value, literal
-from couler.dsl.scope import Draft, free_among, make_input, make_process_input
+from couler.dsl.scope import Draft, free_among, make_process_input
 from couler.dsl.types import STR
 from couler.ir.workflow import Input
 
@@ -117,7 +117,7 @@ def _add_file(
     name = free_among(taken, f"_{base}" if base[:1].isdigit() else base)
     file_name = value._spec.file_name
     at = path or _free_path(name, file_name)
-    given = make_input(name, value._ir(), value._spec).model_copy(update={"path": at})
+    given = make_process_input(name, value, value._spec).model_copy(update={"path": at})
     if is_named:  # the program may read it by that name
         draft.inputs = (*draft.inputs, given)
         return at

@@ -55,11 +55,12 @@ def bind_inputs(step: Step, view: View) -> dict[str, Stored]:
             continue
         try:
             stored = bind_input(given, view)
-            if not (given.optional and stored == Single("null", given.type)):
-                found[given.name] = stored
         except MissingOutputError:
             if not given.optional:
                 raise
+        else:
+            if not (given.optional and stored == Single("null", given.type)):
+                found[given.name] = stored
     return found
 
 

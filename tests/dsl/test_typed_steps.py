@@ -376,3 +376,25 @@ def test_types_that_cannot_travel_say_why() -> None:
         "argument d: File | int: only JSON types can be mixed",
         f"argument e: {no_complex}",
     ]
+
+
+def test_a_file_that_need_not_be_made_is_for_steps_that_take_none() -> None:
+    @couler.step
+    def draft() -> File:
+        return File("draft.md")
+
+    @couler.step
+    def review(text: File | None) -> str:
+        return "nothing" if text is None else text
+
+    @couler.step
+    def publish(text: File) -> str:
+        return text
+
+    with couler.Workflow("w", wanted=False) as wf:
+        with couler.when(wf.params.wanted == True):  # noqa: E712
+            text = draft()
+        review(text.or_else(None))
+        publish(text.or_else(None))
+    [problem] = wf.diagnostics
+    assert (problem.code, '"publish"' in problem.message) == ("CLR107", True)
