@@ -12,11 +12,11 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 DIGESTS = {
-    "corpus/*/workflow.py": "4508f8256cdc1cee",
+    "corpus/*/workflow.py": "4190bfa39f54910b",
     "corpus/build.py": "8f84ce42f80e5267",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "b79599a8d8a6eb34",
+    "golden/argo/*": "1349ed63601d43ef",
     "golden/ancestor/*": "ba7d98ad09011e6b",
     "golden/dsl/*": "ad42c7b3c2a87921",
     "golden/grouping/*": "3f96cfbf72c9ecd5",
