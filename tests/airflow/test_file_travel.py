@@ -14,7 +14,14 @@ from tests.support.file_travel import WANTED, file_travel
 
 pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800)]
 
-_LAST = {"folders": "sizes", "tree": "listed", "tool": "used", "absent": "maybe", "box": "read"}
+_LAST = {
+    "folders": "sizes",
+    "tree": "listed",
+    "tool": "used",
+    "absent": "maybe",
+    "box": "read",
+    "names": "names",
+}
 
 
 def test_outcome(airflow: Worker, cluster: FakeCluster) -> None:

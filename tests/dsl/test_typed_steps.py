@@ -398,3 +398,59 @@ def test_a_file_that_need_not_be_made_is_for_steps_that_take_none() -> None:
         publish(text.or_else(None))
     [problem] = wf.diagnostics
     assert (problem.code, '"publish"' in problem.message) == ("CLR107", True)
+
+
+@couler.step
+def by_branch(fast: bool) -> File:
+    if fast:
+        return File("a.bin")
+    path = "b.bin"
+    return File(path)
+
+
+@couler.step
+def by_number(number: int) -> File:
+    path = f"{number}.txt"
+    return File(path)
+
+
+@couler.step
+def by_argument(path: str) -> File:
+    if not path:
+        path = "c.bin"
+    return File(path)
+
+
+@couler.step
+def by_parts() -> File:
+    import os
+
+    folder = "deep"
+    return File(os.path.join(folder, "d.bin"))
+
+
+@couler.step
+def read_one(file: File) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("make", "path"),
+    [
+        (lambda: by_parts(), "inputs/file/d.bin"),
+        (
+            lambda: couler.run_container("busybox", output=File("out/e.csv.gz")),
+            "inputs/file/e.csv.gz",
+        ),
+        (lambda: couler.first_of(by_parts(), by_parts()), "inputs/file/d.bin"),
+        (lambda: couler.first_of(by_parts(), by_branch(True)), None),
+        (lambda: by_branch(True), None),
+        (lambda: by_number(1), None),
+        (lambda: by_argument("x"), None),
+        (lambda: couler.run_container("busybox", output=File("..")), None),
+    ],
+)
+def test_a_file_has_the_name_that_its_step_states(make: Any, path: str | None) -> None:
+    with couler.Workflow("names") as wf:
+        read_one(make())
+    [step] = [one for one in wf.to_ir().steps if one.name == "read_one"]
+    assert step.inputs[0].path == path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import couler
 from couler import Directory, File
 from couler.ir.workflow import Workflow
@@ -12,6 +14,7 @@ WANTED = {
     "tool": "built",
     "absent": "nothing",
     "box": "7",
+    "names": "model.json out t.csv",
 }
 """Outputs of a run."""
 
@@ -72,12 +75,40 @@ def maybe(file: File | None) -> str:
     return "nothing" if file is None else "something"
 
 
+class Fitted(t.NamedTuple):
+    """A model, and what it was fitted to."""
+
+    model: File
+    table: File
+
+
+@couler.step
+def fit() -> Fitted:
+    import pathlib
+
+    path = "model.json"
+    pathlib.Path(path).touch()
+    table = pathlib.Path("deep", "t.csv")
+    table.parent.mkdir()
+    table.touch()
+    return Fitted(File(path), table=table)
+
+
+@couler.step
+def names(model: File, folder: Directory, table: File) -> str:
+    import os
+
+    return " ".join(os.path.basename(one) for one in (model, folder, table))
+
+
 def file_travel() -> Workflow:
     """Return the workflow."""
     with couler.Workflow("file-travel", wanted=False) as wf:
         wf.output("folders", sizes(filled.map(count=[0, 1, 0])))
         wf.output("tree", listed(tree()))
         wf.output("tool", used(tool()))
+        fitted = fit()
+        wf.output("names", names(fitted.model, tree(), fitted.table))
         with couler.when(wf.params.wanted == True):  # noqa: E712
             made = tool()
         wf.output("absent", maybe(made.or_else(None)))
