@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import typing as t
+from posixpath import normpath
 
 from couler.ir.artifacts import LISTED, ListFiles, location_texts, pattern_expression
 from couler.ir.diagnostics import did_you_mean
@@ -237,7 +238,11 @@ def _check_reads(view: ScopeView, step: Step, source: str) -> None:
     files, variables = reads_of(source)
     own = [one.path or "" for one in step.inputs] + [one.path or "" for one in step.outputs]
     given = {one.name for one in (*step.env, *getattr(view.workflow.defaults, "env", ()))}
-    told = [f'the file "{one}"' for one in files if not any(path.endswith(one) for path in own)]
+    told = [
+        f'the file "{one}"'
+        for one in files
+        if not any(path.endswith(normpath(one)) for path in own)
+    ]
     told += [f"the variable {one}" for one in variables - given if not step.env_from]
     if told:
         view.add(

@@ -63,9 +63,11 @@ def test_files_as_arguments_are_paths() -> None:
         )
         couler.run_container("busybox", ["cat"], [made, wrote], step_name="cat")
     cat = steps(wf)["cat"]
-    assert cat.action.args == ("/tmp/couler/inputs/make", "/out/model.bin")
+    assert cat.action.args == ("/tmp/couler/inputs/make/x", "/out/model.bin")
     assert cat.inputs == (
-        Input(name="make", value=StepRef(step="make"), type="file", path="/tmp/couler/inputs/make"),
+        Input(
+            name="make", value=StepRef(step="make"), type="file", path="/tmp/couler/inputs/make/x"
+        ),
         Input(
             name="wrote",
             value=StepRef(step="wrote", output="model"),
@@ -84,7 +86,7 @@ def test_files_as_inputs() -> None:
         couler.run_container("busybox", ["cat"], input=[3], step_name="c")
         couler.run_container("busybox", ["cat"], input=box("d"), step_name="e")
     found = steps(wf)
-    assert [one.path for one in found["a"].inputs] == ["/tmp/couler/inputs/make"]
+    assert [one.path for one in found["a"].inputs] == ["/tmp/couler/inputs/make/x"]
     assert [(one.name, one.path) for one in found["b"].inputs] == [
         ("x", "/data/x"),
         ("y", "y"),
@@ -390,11 +392,11 @@ def test_the_local_form_of_a_job() -> None:
         action=Container(
             image=default_image(),
             command=("train", "--rows"),
-            args=("/tmp/couler/inputs/data", "3"),
+            args=("/tmp/couler/inputs/data/rows.csv", "3"),
         ),
         inputs=(
             Input(name="more_csv", value=rows, type="file", path="/srv/inputs/more.csv"),
-            Input(name="data", value=rows, type="file", path="/tmp/couler/inputs/data"),
+            Input(name="data", value=rows, type="file", path="/tmp/couler/inputs/data/rows.csv"),
         ),
         outputs=(Output(name="loss", path="loss.txt"),),
         env=(EnvVar(name="DEVICE", value="cpu"),),

@@ -395,8 +395,8 @@ def perhaps(
         ({}, "(None, None, None, None, None)"),
         ({"pair": "null", "xs": "null", "text": "null"}, "(None, None, None, None, None)"),
         (
-            {"pair": '{"name":"a"}', "xs": "[1]", "text": '"null"', "one": "/x"},
-            "(Pair(name='a', score=0.5), [1], 'null', None, '/x')",
+            {"pair": '{"name":"a"}', "xs": "[1]", "text": '"null"', "one": "/"},
+            "(Pair(name='a', score=0.5), [1], 'null', None, '/')",
         ),
         (
             {"pair_name": "b", "xs_0": "1", "xs_1": "2", "many_0": "/a", "many_1": "/b"},

@@ -16,7 +16,7 @@ DIGESTS = {
     "corpus/build.py": "8f84ce42f80e5267",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "1349ed63601d43ef",
+    "golden/argo/*": "a4d1f66a73415155",
     "golden/ancestor/*": "ba7d98ad09011e6b",
     "golden/dsl/*": "ad42c7b3c2a87921",
     "golden/grouping/*": "3f96cfbf72c9ecd5",

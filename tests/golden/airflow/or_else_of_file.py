@@ -1,0 +1,113 @@
+def when_skipped(ti: Any, params: Any) -> bool:
+    return params["wanted"] in (True, "true")
+
+
+def when_made(ti: Any, params: Any) -> bool:
+    return params["wanted"] in (False, "false")
+
+
+with DAG(
+    dag_id="or-else-of-file",
+    params={"wanted": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
+    user_defined_macros={
+        "FILES": FILES,
+        "PROCESS": PROCESS,
+        "place": place,
+        "output": output,
+        "first_of": first_of,
+    },
+): ...
+skipped = KubernetesPodOperator(
+    task_id="skipped",
+    image="busybox:1.36",
+    **process_with_files(
+        ["sh", "-c", 'echo here > "$COULER_WORK/f"'],
+        after=[["keep", "file", "f", "f"]],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+    pre_execute=run_if(when_skipped),
+)
+made = KubernetesPodOperator(
+    task_id="made",
+    image="busybox:1.36",
+    **process_with_files(
+        ["sh", "-c", 'echo here > "$COULER_WORK/f"'],
+        after=[["keep", "file", "f", "f"]],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler"},
+    pre_execute=run_if(when_made),
+)
+none = KubernetesPodOperator(
+    task_id="none",
+    image="busybox:1.36",
+    **process_with_files(
+        [
+            "sh",
+            "-c",
+            'if [ -e "$COULER_INPUT_f" ]; then cat "$COULER_INPUT_f"; else echo none; fi',
+        ],
+        before=[
+            [
+                "take",
+                "file?",
+                "inputs/f",
+                '{{ first_of(first_of(output(ti, "skipped", "f"), "null"), "") }}',
+            ],
+        ],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_f": "/tmp/couler/inputs/f"},
+)
+skipped >> none
+some = KubernetesPodOperator(
+    task_id="some",
+    image="busybox:1.36",
+    **process_with_files(
+        [
+            "sh",
+            "-c",
+            'if [ -e "$COULER_INPUT_f" ]; then cat "$COULER_INPUT_f"; else echo none; fi',
+        ],
+        before=[
+            [
+                "take",
+                "file?",
+                "inputs/f",
+                '{{ first_of(first_of(output(ti, "made", "f"), "null"), "") }}',
+            ],
+        ],
+        outputs=["result=-"],
+        claim=FILES_CLAIM,
+    ),
+    env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_f": "/tmp/couler/inputs/f"},
+)
+made >> some
+with TaskGroup("inside") as inside:
+    read = KubernetesPodOperator(
+        task_id="read",
+        image="busybox:1.36",
+        **process_with_files(
+            [
+                "sh",
+                "-c",
+                'if [ -e "$COULER_INPUT_f" ]; then cat "$COULER_INPUT_f"; else echo none; fi',
+            ],
+            before=[
+                [
+                    "take",
+                    "file?",
+                    "inputs/f",
+                    '{{ first_of(first_of(output(ti, "skipped", "f"), "null"), "") }}',
+                ],
+            ],
+            outputs=["result=-"],
+            claim=FILES_CLAIM,
+        ),
+        env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_f": "/tmp/couler/inputs/f"},
+    )
+skipped >> inside
