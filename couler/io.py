@@ -125,6 +125,8 @@ class Server:
                         return "absent"
                     raise ArtifactError(str(error)) from error
                 require_type(fetched, wanted.removesuffix("?"), f"the file for {name}")
+                if not location and fetched.is_file():
+                    fetched.chmod(0o755)  # a storage has no modes, and a tool must run
                 self._folder.give(fetched, name)
                 return "done"
             case ["digest", wanted, archive, location, *texts]:

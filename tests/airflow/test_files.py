@@ -113,7 +113,7 @@ def test_files_are_kept_in_a_storage(
         ),
         sh(
             "read",
-            'cd "$COULER_WORK"; cat many/0 many/1 d/e/x; [ -e no ] || echo none',
+            'cd "$COULER_WORK"; cat many/0 many/1 d/e/x; [ -e no ] || echo none; [ -x many/0 ]',
             inputs=[
                 given("many", ref("write", "f"), "file", "many", many=True),
                 given("d", ref("folder", "d"), "directory", "d"),
