@@ -80,17 +80,26 @@ class _Text(_Json):
 
 
 class _Path(_Text):
-    """Files or folders."""
+    """Files."""
 
     def write(self, name, value):
-        path = _path_of(name)
-        if not isinstance(value, str | os.PathLike) or not os.path.exists(value):
+        if not isinstance(value, str | os.PathLike) or not os.path.isfile(value):
             sys.exit(f"the output {name} is {value!r:.200}, but there is no such file")
-        source = os.path.realpath(value)
-        if source == os.path.realpath(path):
-            return
+        path = _path_of(name)
+        if os.path.realpath(value) != os.path.realpath(path):
+            _link(value, path)
+
+
+class _Directory(_Text):
+    """Folders."""
+
+    def write(self, name, value):
+        if not isinstance(value, str | os.PathLike) or not os.path.isdir(value):
+            sys.exit(f"the output {name} is {value!r:.200}, but there is no such folder")
+        path, source = _path_of(name), os.path.realpath(value)
         try:
-            _copy(source, path, source, path)
+            if source != os.path.realpath(path):
+                _copy(source, path, source, path)
         except (OSError, RecursionError) as error:
             sys.exit(f"the output {name} cannot travel: {error}")
 
@@ -123,14 +132,14 @@ class _Files(_List):
     def parse(self, text):
         places = {int(entry): os.path.join(text, entry) for entry in os.listdir(text)}
         files = [places.get(index) for index in range(max(places, default=-1) + 1)]
-        return [file and self.item.decode(self.unpack(file)) for file in files]
+        return [file and self.item.decode(file) for file in files]
 
-    def unpack(self, file):
-        if self.item.make is not Directory or os.path.isdir(file):
-            return file
-        folder = tempfile.mkdtemp()  # a bucket has the folder as an archive
-        shutil.unpack_archive(file, folder, "gztar")
-        return os.path.join(folder, *os.listdir(folder))
+
+class _Directories(_Files):
+    """Lists of folders, which a bucket has as archives."""
+
+    def parse(self, text):
+        return [one and self.item.decode(_unpacked(one)) for one in super().parse(text)]
 
 
 class _Records(_List):
@@ -275,6 +284,14 @@ def _copy(source, path, root, top):
         _link(real, path)
     else:
         sys.exit(f"{source} is a link to {os.readlink(source)}, which is not there")
+
+
+def _unpacked(file):
+    if os.path.isdir(file):
+        return file
+    folder = tempfile.mkdtemp()
+    shutil.unpack_archive(file, folder, "gztar")
+    return os.path.join(folder, *os.listdir(folder))
 
 
 def _link(source, path):

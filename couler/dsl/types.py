@@ -113,7 +113,7 @@ INT = TypeSpec("int", "int", "_Json(int)", _is_int)
 FLOAT = TypeSpec("float", "float", "_Json(int, float, make=float)", is_finite_number)
 BOOL = TypeSpec("bool", "bool", "_Json(bool)", lambda value: isinstance(value, bool))
 FILE = TypeSpec("file", "File", "_Path(make=File)", _is_path)
-DIRECTORY = TypeSpec("directory", "Directory", "_Path(make=Directory)", _is_path)
+DIRECTORY = TypeSpec("directory", "Directory", "_Directory(make=Directory)", _is_path)
 PRINTED = TypeSpec("str", "text", "_Text(str)", _is_str, is_untyped=True)
 JSON = TypeSpec("json", "any", "_Json()", is_json)
 UNKNOWN = TypeSpec("json", "any", "_Json()", lambda value: True)
@@ -213,7 +213,8 @@ def _list_kind(item: TypeSpec) -> str:
     if item.fields is not None and item.wire == "dict":
         columns = "".join(f", {name}={_list_kind(of)}" for name, of in item.fields.items())
         return f"_Records({item.kind}{columns})"
-    return f"{'_Files' if item.is_file else '_List'}({item.kind})"
+    kinds = {"file": "_Files", "directory": "_Directories"}
+    return f"{kinds.get(item.wire, '_List')}({item.kind})"
 
 
 def spec_of(annotation: object) -> TypeSpec:
@@ -416,8 +417,8 @@ def optional_of(spec: TypeSpec) -> TypeSpec:
     if spec.is_files:  # files have no null; what is not there is left out
         kind = spec.kind
         if spec.is_file:
-            cls = "File" if spec.wire == "file" else "Directory"
-            kind = f"_Path(make=lambda path: {cls}(path) if os.path.lexists(path) else None)"
+            made = f"lambda path: {spec.label}(path) if os.path.lexists(path) else None"
+            kind = kind.replace(f"={spec.label}", f"={made}")
         return dataclasses.replace(spec, label=f"{spec.label} | None", kind=kind, optional=True)
     return dataclasses.replace(
         spec,

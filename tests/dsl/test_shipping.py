@@ -379,6 +379,38 @@ def test_a_script_function_with_arguments_is_reported() -> None:
 
 
 @couler.step
+def linked(target: str) -> Directory:
+    import os
+
+    os.makedirs("elsewhere/inner")
+    open("elsewhere/inner/x", "w").close()
+    os.symlink("../..", "elsewhere/inner/root")
+    os.makedirs("made/sub")
+    os.symlink("sub", "made/sub/../link")
+    os.symlink(".", "made/sub/self")
+    os.symlink(target, "made/target")
+    return Directory("made")
+
+
+def test_links_of_a_folder_keep_their_meaning(run: t.Any, tmp_path: Path) -> None:
+    made = tmp_path / "work" / "outputs" / "result"
+    done = run(linked, target=str(tmp_path / "work" / "elsewhere" / "inner" / "x"))
+    assert done.stderr == ""
+    links = {
+        str(one.relative_to(made)): os.readlink(one) for one in made.rglob("*") if one.is_symlink()
+    }
+    assert links == {"link": "sub", "sub/self": "."}
+    assert (made / "target").is_file()
+
+
+@pytest.mark.parametrize("target", ["elsewhere", "nowhere"])
+def test_links_that_lead_nowhere_or_around_fail_the_step(run: t.Any, target: str) -> None:
+    done = run(linked, target=f"../{target}")
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert target in done.stderr
+
+
+@couler.step
 def perhaps(
     pair: Pair | None = None,
     xs: list[int] | None = None,

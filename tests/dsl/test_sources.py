@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import types
 import typing as t
 from pathlib import Path
 
@@ -25,7 +26,8 @@ def shipped(step: t.Any, *given: object) -> t.Callable[..., object] | str:
     assert isinstance(action, Script)
     if flow.diagnostics:
         return flow.diagnostics[0].message
-    names: dict[str, t.Any] = {"__name__": "step"}
+    module = sys.modules["a step"] = types.ModuleType("a step")
+    names = vars(module)
     exec(compile(action.source, "script", "exec", dont_inherit=True), names)
     return t.cast("t.Callable[..., object]", names[action.function])
 

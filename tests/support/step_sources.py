@@ -100,6 +100,7 @@ def _before(draw: random.Random) -> list[str]:
         (
             [],
             [f"# {odd}"],
+            ["import dataclasses, json as j", "if j:", "    import math, typing", ""],
             ["def other(n):", "    return n", "", ""],
             [f'TEXT = """{odd}', Raw("@couler.step"), Raw("def work(n): return 0"), Raw('"""')],
             [Raw("\x0c"), "class work: ..."],
