@@ -81,19 +81,17 @@ def typed_script(function: AnyFunction, signature: Signature, text: str, *, stay
     provided = {"File", "Directory", *classes}
     if any(part.defines in (name, *classes) for part in _prelude_parts()):
         raise ShippingError("CLR125", "its name, or a class's, is one that the script uses itself")
-    if flags:
-        imports += _annotation_imports(source, function.__globals__)
-    else:
+    if not flags:
         source = _quoted(source, lambda name: _is_there(name, function.__globals__, classes))
     aliases = _check_names(function, source, provided, flags)
-    _check_code(function, source, text, flags)
+    _check_code(function, source, flags)
     readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
     arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
     call = f"_run({', '.join(arguments)})"
     used = set().union(*(_names_of(one, flags) for one in (call, source, *classes.values())))
     parts = [
         f"# The function {name} as a step.\n{_FUTURE if flags else ''}\n{_prelude_for(used)}",
-        *(["\n".join(dict.fromkeys(imports))] if imports else []),
+        *(["\n".join(imports)] if imports else []),
         *classes.values(),
         *(["\n".join(aliases)] if aliases else []),
         source,
@@ -117,17 +115,6 @@ def _quoted(source: str, is_there: Callable[[str], bool]) -> str:
     return "\n".join(lines)
 
 
-def _annotation_imports(source: str, names: Mapping[str, t.Any]) -> Iterator[str]:
-    """Yield the imports by which dataclasses in a function read annotations that are text."""
-    for cls in ast.walk(ast.parse(source)):
-        if isinstance(cls, ast.ClassDef):
-            for part in (part for one in _annotations(cls) for part in ast.walk(one)):
-                if isinstance(part, ast.Name) and (
-                    line := _import_line(part.id, names.get(part.id))
-                ):
-                    yield line
-
-
 def _annotations(tree: ast.Module | ast.ClassDef) -> Iterator[ast.expr]:
     """Yield the annotations that are evaluated as a function or class is defined."""
     for node in tree.body:
@@ -149,8 +136,7 @@ def plain_script(function: AnyFunction) -> str:
         function, bound = called.func, _bound_arguments(called)
     if is_method(function):
         raise ShippingError("CLR109", METHOD)
-    text = source_text(function)
-    name, source = _function_source(function, text)
+    name, source = _function_source(function, source_text(function))
     required = [
         parameter.name
         for parameter in inspect.signature(called).parameters.values()
@@ -166,7 +152,7 @@ def plain_script(function: AnyFunction) -> str:
     if not flags:
         source = _quoted(source, lambda name: _is_builtin(name, function.__globals__))
     _check_names(function, source, set(), flags)
-    _check_code(function, source, text, flags)
+    _check_code(function, source, flags)
     future = _FUTURE + "\n\n" if flags and getattr(function, "__annotations__", None) else ""
     return f"{future}{source}\n\n{name}({bound})\n"
 
@@ -261,12 +247,12 @@ def _function_source(function: AnyFunction, text: str) -> tuple[str, str]:
     return name, source
 
 
-def _check_code(function: AnyFunction, source: str, text: str, flags: int) -> None:
+def _check_code(function: AnyFunction, source: str, flags: int) -> None:
     """Refuse a source that is not what runs."""
     own = function.__code__.co_flags & _FLAG
     for given in dict.fromkeys((own, flags)):
         try:
-            refuse_other_code(t.cast("FunctionType", function), source, text, given)
+            refuse_other_code(t.cast("FunctionType", function), source, given)
         except SourceError as error:
             if given == own:
                 raise ShippingError("CLR110", str(error)) from error

@@ -173,19 +173,8 @@ def _place(node: ast.expr) -> tuple[int, int | None, int, int | None]:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
-@functools.lru_cache(maxsize=64)
-def _imports(text: str) -> list[ast.stmt]:
-    """Return what a file imports at its top: what has a name of that is called in another way."""
-    return [
-        node
-        for node in _own_nodes(_parsed(text))
-        if isinstance(node, ast.Import)
-        or (isinstance(node, ast.ImportFrom) and node.module != "__future__")
-    ]
-
-
-def refuse_other_code(function: FunctionType, source: str, text: str, flags: int) -> None:
-    """Refuse a source that, compiled in its file, does not give the code of a function."""
+def refuse_other_code(function: FunctionType, source: str, flags: int) -> None:
+    """Refuse a source that, compiled with these flags, does not give the code of a function."""
     code = function.__code__
     if code.co_filename in rewritten:
         return
@@ -195,7 +184,6 @@ def refuse_other_code(function: FunctionType, source: str, text: str, flags: int
         around = ast.parse(f"def around({', '.join(code.co_freevars)}): ...")
         t.cast(ast.FunctionDef, around.body[0]).body = tree.body
         tree = around
-    tree.body[:0] = _imports(text)
     if any(_is_same(one, code) for one in _codes(compile(tree, "<step>", "exec", flags, True))):
         return
     # pytest writes the assertions of tests anew, so that their code is not that of their source.
