@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from couler.errors import StepNotFoundError
@@ -31,17 +32,47 @@ def around(path: StepPath) -> Iterator[StepPath]:
 
 def failure_text(workflow: Workflow, ends: Mapping[str, HasStatus]) -> str | None:
     """Return which steps made a run fail, the innermost, without those that others handled."""
-    failed = [StepPath.parse(path) for path, end in ends.items() if end.status == "failed"]
-    outer = {whole for path in failed for whole in around(path)}
-    own = {path[-1].name for path in failed}  # of those that run others, one of which failed
-    outer |= {StepPath() / it.name for it in workflow.steps if own.intersection(inner_names(it))}
-    names = [step.name for step in workflow.steps]
-    states = {name: ends[name].status if name in ends else "omitted" for name in names}
-    causes = failed_steps(Graph.of(workflow.steps), t.cast("Mapping[str, State]", states))
-    handled = set(names).difference(causes)
-    told = [str(path) for path in failed if path not in outer and path[0].name not in handled]
-    more = f" and {len(told) - _LISTED} more" if len(told) > _LISTED else ""
-    return f"failed: {', '.join(told[:_LISTED])}{more}" if told else None
+    failed = defaultdict[StepPath, list[StepPath]](list)
+    for path in (StepPath.parse(text) for text, end in ends.items() if end.status == "failed"):
+        failed[path.parent / path[-1].name].append(path)
+    causes = _causes(workflow.steps, StepPath(), ends, failed)
+    for handler in workflow.exit_handlers:
+        for path in failed[StepPath() / f"{HANDLER_PREFIX}{handler.name}"]:
+            causes += _causes(handler.steps, path, ends, failed) or [path]
+    more = f" and {len(causes) - _LISTED} more" if len(causes) > _LISTED else ""
+    return f"failed: {', '.join(map(str, causes[:_LISTED]))}{more}" if causes else None
+
+
+def _causes(
+    steps: tuple[Step, ...],
+    scope: StepPath,
+    ends: Mapping[str, HasStatus],
+    failed: defaultdict[StepPath, list[StepPath]],
+) -> list[StepPath]:
+    """Return the innermost instances whose failure failed a scope."""
+    states: dict[str, State] = {}
+    found: dict[str, list[StepPath]] = {}
+    for step in steps:
+        name, path = step.name, scope / step.name
+        inner = step.action.steps if isinstance(step.action, Group) else ()
+        if Instance(step, path, ()).is_shown:
+            states[name] = t.cast(
+                "State", ends[str(path)].status if str(path) in ends else "omitted"
+            )
+            outer = {whole for one in failed[path] for whole in around(one)}
+            found[name] = [
+                cause
+                for one in failed[path]
+                if one not in outer
+                for cause in _causes(inner, one, ends, failed)
+                or [it for beside in inner_names(step) for it in failed[scope / beside]]
+                or [one]
+            ]
+        else:
+            found[name] = _causes(inner, scope, ends, failed)
+            has_run = any(str(it) in ends for it, _ in _steps_below(inner, scope))
+            states[name] = "failed" if found[name] else "succeeded" if has_run else "omitted"
+    return [cause for name in failed_steps(Graph.of(steps), states) for cause in found[name]]
 
 
 def covers(outer: StepPath, path: StepPath) -> bool:

@@ -268,7 +268,7 @@ def test_keeping_logs_takes_its_time_only(
     logs = [one.path for one in runs.steps_of(database, run.id) if one.log]
     assert (logs, remote.asked.count("logs")) == ([], 1), "half a log is none"
     told = runs.find_run(database, run.id).message or ""
-    assert told.startswith("failed: each[0], each[1], each[2]; the logs of 3 of 3 failed steps ")
+    assert "the logs of 3 of 3 failed steps " in told
 
 
 def test_other_verbs_reach_the_engine(
