@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from couler.backends.argo.status_nodes import is_over
 from couler.backends.argo.workflow_api import Change
 from couler.backends.remote import Json
-from couler.rest import say
 from couler.rest.client import RestError
 from couler.rest.patience import Patience, Waits
 
@@ -25,12 +24,6 @@ _GONE = 410
 
 _NO_WATCH = (403, 404, 405, 501)
 """Codes of servers that tell no changes; the account may read what it may not watch."""
-
-_DENIED = (401, 403)
-"""Codes that an API server which has just started gives also to those whom it lets in later."""
-
-STARTING = Patience(first_s=1.0, cap_s=5.0, total_s=30.0)
-"""How long a server may deny what it has answered before."""
 
 _BUSY = (429, 500, 502, 503, 504)
 
@@ -83,7 +76,6 @@ class _Following:
         self._version: str | None = None
         """The version up to which all is told; None where a new look is needed."""
         self._pauses = begin(polling)
-        self._was_let_in = False
 
     def run(self) -> Iterator[Json]:
         while True:
@@ -106,7 +98,7 @@ class _Following:
                 if change.workflow is not None:
                     yield change.workflow
         except RestError as error:
-            if error.code is not None and error.code not in (_GONE, *_NO_WATCH, *_BUSY, *_DENIED):
+            if error.code is not None and error.code not in (401, _GONE, *_NO_WATCH, *_BUSY):
                 raise
             if error.code == _GONE:
                 self._version = None
@@ -118,20 +110,12 @@ class _Following:
             self._version = None
 
     def _look(self) -> Json:
-        away, starting = self._begin(self._away), self._begin(STARTING)
+        away = self._begin(self._away)
         while True:
             try:
                 workflow, self._version = self._api.snapshot(self._name)
-                self._was_let_in = True
                 return workflow
             except RestError as error:
-                if error.code in _DENIED and self._was_let_in:
-                    if not starting.count:
-                        say(f"argo: {error.reason}; asking again for {starting.left_s:.0f} s")
-                    waits = starting
-                elif error.code is None or error.code in _BUSY:
-                    waits = away
-                else:
-                    raise
-                if not waits.wait():
+                is_busy = error.code is None or error.code in _BUSY
+                if not (is_busy and away.wait()):
                     raise

@@ -34,9 +34,9 @@ _BUSY = frozenset({_FULL, 502, 503, 504})
 first also where the server has heard the question, so they are no reason to repeat any question."""
 
 _DENIED = frozenset({401, 403})
-_DOUBTS = 5
-"""How often codes are not believed that an API server which has just started, having been away
-within the same call, gives also to those whom it lets in later."""
+_DOUBTS = 8
+"""How often codes are not believed that an API server which has just started gives also to those
+whom it lets in later: after a stream, or a call in which it was away, until it has answered."""
 
 _SAFE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 """Methods that may be repeated though the server may have done what was asked (RFC 9110, 9.2.2)."""
@@ -97,6 +97,7 @@ class RestClient:
         self._passing = passing or (lambda _: False)
         self._timeout_s = timeout_s
         self._patience = patience or Patience()
+        self._doubts = 0
         try:
             self._http = import_module("httpx2")
         except ImportError as error:
@@ -136,7 +137,6 @@ class RestClient:
         may_repeat = method in _SAFE if repeat is None else repeat
         waits = self._patience.begin()
         has_renewed = was_heard = False
-        doubts = 0
         while True:
             try:
                 code, body, after_s = self._ask(method, path, send, content_type, params)
@@ -146,12 +146,13 @@ class RestClient:
                 why = f"an earlier attempt may have been heard, and for another {error}"
                 raise self._away(method, path, why) from error
             except _BrokenError as error:
-                doubts = _DOUBTS
+                self._doubts = _DOUBTS
                 if (may_repeat or not error.sent) and self._wait(waits, f"got no answer: {error}"):
                     was_heard |= error.sent and method != "GET"
                     continue
                 raise self._away(method, path, str(error)) from error
             if code < 300:
+                self._doubts = 0
                 return self._decoded(method, path, body, expect)
             if code in absent:
                 return None
@@ -160,10 +161,11 @@ class RestClient:
                 continue
             reason = reason_of(body)
             is_denied = code in _DENIED
-            may_pass = (is_denied and doubts > 0) or self._may_pass(code, method, may_repeat, body)
+            is_doubted = is_denied and self._doubts > 0
+            may_pass = is_doubted or self._may_pass(code, method, may_repeat, body)
             if may_pass and self._wait(waits, f"was answered with {code}: {reason}", after_s):
                 was_heard |= not is_denied and code != _FULL and method != "GET"
-                doubts = doubts - 1 if is_denied else _DOUBTS
+                self._doubts = self._doubts - 1 if is_denied else _DOUBTS
                 continue
             raise self._refused(method, path, code, reason, was_heard=was_heard)
 
@@ -192,6 +194,7 @@ class RestClient:
     ) -> Iterator[str]:
         """Yield the lines of an answer as they come, without their ends."""
         timeout = self._http.Timeout(self._timeout_s, read=idle_s)
+        self._doubts = _DOUBTS
         has_renewed = False
         while True:
             headers = {"Accept": accept, **self._authorization()}
