@@ -98,6 +98,7 @@ class RestClient:
         self._timeout_s = timeout_s
         self._patience = patience or Patience()
         self._doubts = 0
+        self._warnings: set[str] = set()
         try:
             self._http = import_module("httpx2")
         except ImportError as error:
@@ -250,8 +251,8 @@ class RestClient:
                 method, self.address + path, content=content, params=params, headers=headers
             ) as answer:
                 body = self._read(answer, until)
-                for warning in answer.headers.get_list("Warning"):
-                    say(f"{self.engine}: {_warning(warning)}")
+                for header in answer.headers.get_list("Warning"):
+                    self._warn(header)
                 return answer.status_code, body, _after_s(answer.headers.get("Retry-After"))
         except (self._http.ConnectError, self._http.ConnectTimeout) as error:
             if (why := distrust_of(error)) is not None:  # which no other attempt mends
@@ -259,6 +260,14 @@ class RestClient:
             raise _BrokenError(_told(error), sent=False) from error
         except self._http.RequestError as error:  # also of what cannot be decompressed
             raise _BrokenError(_told(error), sent=True) from error
+
+    def _warn(self, header: str) -> None:
+        """Show each text of a header `Warning` (RFC 7234, 5.5) once."""
+        found = re.findall(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"', header)
+        told = dict.fromkeys(re.sub(r"\\(.)", r"\1", text) for text in found or [header])
+        for text in [one for one in told if one not in self._warnings]:
+            say(f"{self.engine}: {text}")
+        self._warnings.update(told)
 
     def _read(self, answer: httpx2.Response, until: float) -> bytes:
         """Return a whole answer. Each read has its limit, and all of them together as well."""
@@ -378,12 +387,6 @@ def _written(send: Json) -> bytes:
     """Return JSON that is YAML as well, as which Kubernetes reads what is applied."""
     # Not in ASCII: in YAML two escapes, which JSON has for an emoji, are no character.
     return json.dumps(send, ensure_ascii=False).translate(_ESCAPES).encode()
-
-
-def _warning(header: str) -> str:
-    """Return the text of a header `Warning` (RFC 7234, 5.5)."""
-    found = re.match(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"', header)
-    return header if found is None else re.sub(r"\\(.)", r"\1", found[1])
 
 
 def _told(error: Exception) -> str:

@@ -96,12 +96,18 @@ def test_403_is_not_always_a_right_that_is_missing(
     assert str(refused.value).endswith(reason)
 
 
-def test_warnings_of_the_server_are_shown(server: FaultyServer, client: RestClient) -> None:
-    server.answers = [says(200, {}, Warning='299 - "unknown field \\"spec.a\\""')]
+def test_warnings_of_the_server_are_shown_once(server: FaultyServer, client: RestClient) -> None:
+    joined = (
+        '299 - "unknown field \\"spec.a\\"", 299 - "old, and gone in \\"2\\"" "Sat, 25 Aug 2012"'
+    )
+    first, second = says(200, {}, Warning=joined), says(200, {}, Warning='299 k "other"')
+    server.answers = [first, first, second, says(200, {}, Warning="no form")]
     told: list[str] = []
     with listening(told.append):
-        client.call("POST", "/x", send={})
-    assert told == ['argo: unknown field "spec.a"']
+        for _ in range(4):
+            client.call("POST", "/x", send={})
+    texts = ['unknown field "spec.a"', 'old, and gone in "2"', "other", "no form"]
+    assert told == [f"argo: {text}" for text in texts]
 
 
 def test_what_is_sent_is_yaml_as_well(server: FaultyServer, client: RestClient) -> None:
