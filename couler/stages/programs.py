@@ -179,15 +179,19 @@ def _execute(
 
 
 def _summary(error: Exception) -> str:
+    try:
+        text = str(error)
+    except (Exception, SystemExit):  # noqa: BLE001  # of the program's own `__str__`
+        return f"the program raised {type(error).__name__}, which has no text: its __str__ fails"
     if isinstance(error, CoulerError):
-        return str(error)
+        return text
     if isinstance(error, SyntaxError):
         return f"the program cannot be read: {type(error).__name__}: {error.msg}"
     hint = hint_for(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     is_ours = last.filename.startswith(_OURS) and last.name != "__getattr__" and not hint
     what = f"the program raised {type(error).__name__}{' inside couler' if is_ours else ''}"
-    text = _OUR_FILE.sub("", str(error).replace(".__init__()", "()"))
+    text = _OUR_FILE.sub("", text.replace(".__init__()", "()"))
     return f"{what}: {text}{hint}" if text else f"{what}{hint}"
 
 

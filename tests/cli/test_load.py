@@ -181,6 +181,20 @@ def test_debug_shows_the_traceback_of_a_program_once(
     assert (told.out + after).count(message) == 1
 
 
+@pytest.mark.parametrize("base", ["Exception", "ImportError", "couler.errors.CoulerError"])
+@pytest.mark.parametrize("text", ["1 / 0", "sys.exit(3)", "return 3"])
+def test_an_error_of_a_program_that_has_no_text(
+    couler: Callable, write: Callable, base: str, text: str
+) -> None:
+    mute = f"class Mute({base}):\n    def __str__(self):\n        {text}\n"
+    file = write("bad.py", f"import couler.errors, sys\n{mute}raise Mute\n")
+    for options in ((), ("--debug",)):
+        told = couler("show", *options, file)
+        assert (told.code, told.err.count("CLR001")) == (1, 1)
+        assert "raised Mute" in told.err
+        assert 'File "bad.py", line 5' in told.err
+
+
 def test_debug_shows_where_couler_refused_a_workflow(couler: Callable, write: Callable) -> None:
     file = write("late.py", "import couler\n\ncouler.Workflow('w')\ncouler.Workflow('v')\n")
     told = couler("show", "--debug", file)
