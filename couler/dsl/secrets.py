@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from couler.dsl._context import ProgramError
+
 
 class Secret:
     """A secret of the cluster: its name, its keys and, if this program makes it, its values.
@@ -32,10 +34,10 @@ class Secret:
         dry_run: bool = False,
     ) -> None:
         self.name = name
-        self.keys = tuple(data) if data is not None else keys
+        self._data = None if data is None else secret_texts(data)
+        self.keys = keys if self._data is None else tuple(self._data)
         self.namespace = namespace
         self.dry_run = dry_run
-        self._data = None if data is None else dict(data)
 
     @property
     def is_new(self) -> bool:
@@ -48,3 +50,16 @@ class Secret:
 
     def __repr__(self) -> str:
         return f"Secret({self.name!r}, keys={list(self.keys)})"
+
+
+def secret_texts(given: object) -> dict[str, str]:
+    """Return the values of a secret by key; what refuses them shows none of them."""
+    if not isinstance(given, Mapping):
+        told = f"the data of a secret is a {type(given).__name__} and no dict of keys and texts"
+        raise ProgramError("CLR105", told)
+    wrong = [f"a key is a {type(key).__name__}" for key in given if not isinstance(key, str)]
+    values = [one for one in given.values() if not isinstance(one, str | int | float)]
+    wrong += [f"the value of a key is a {type(one).__name__}" for one in values]
+    if wrong:
+        raise ProgramError("CLR105", f"{wrong[0]} and no text")
+    return {key: str(value) for key, value in given.items()}

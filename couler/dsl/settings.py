@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from couler.dsl import assembly, objects
 from couler.dsl._context import ProgramError, current, set_scope, set_settings
 from couler.dsl.builder import Builder, current_scope
-from couler.dsl.checks import OptionError, attempt, several, shown
+from couler.dsl.checks import attempt, several, shown
 from couler.dsl.locations import FileSettings
 from couler.dsl.pod_options import TOLERATION, dns_of, toleration_of
 from couler.dsl.pods import Keep, PodSettings, RunSettings
-from couler.dsl.secrets import Secret
+from couler.dsl.secrets import Secret, secret_texts
 
 
 class WFStatus(enum.Enum):
@@ -268,7 +268,7 @@ def create_secret(
         Kept for programs of the ancestor.
     """
     builder = current_scope().builder
-    secret_data = attempt(builder, "create_secret", lambda: _secret_texts(secret_data)) or {}
+    secret_data = attempt(builder, "create_secret", lambda: secret_texts(secret_data)) or {}
     secret = Secret(
         name or _secret_name(secret_data),
         None if use_existing else secret_data,
@@ -314,16 +314,6 @@ def get_secret(name: str) -> Secret | None:
     """Return a secret of the current workflow by its name."""
     scope = current().scope
     return None if scope is None else scope.builder.secrets.get(name)
-
-
-def _secret_texts(given: object) -> dict[str, str]:
-    """Return the values of a secret by key; what refuses them shows none of them."""
-    if not isinstance(given, Mapping):
-        raise OptionError(f"secret_data is a {type(given).__name__} and no dict of keys and texts")
-    for key, value in given.items():
-        if not isinstance(key, str) or not isinstance(value, str | int | float):
-            raise OptionError(f"the value of a key is a {type(value).__name__} and no text")
-    return {key: str(value) for key, value in given.items()}
 
 
 def _secret_name(keys: t.Iterable[str]) -> str:
