@@ -50,7 +50,6 @@ def show_cluster(session: Session, cluster: Cluster) -> None:
 def _show_rich(
     session: Session, header: Sequence[str], rows: Sequence[Sequence[str]], width: int
 ) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -66,7 +65,7 @@ def _show_rich(
     for row in rows:
         table.add_row(*map(Text, row))
     colour = session.has_colour(sys.stdout)
-    console = Console(file=sys.stdout, no_color=not colour, width=width)
+    console = session.console(sys.stdout, width)
     with console.capture() as capture:
         console.print(table)
     lines = (line.rstrip() for line in capture.get().splitlines())

@@ -228,10 +228,9 @@ class Board:
 
 @contextmanager
 def _live(session: Session, board: Board) -> Iterator[None]:
-    from rich.console import Console
     from rich.live import Live
 
-    console = Console(stderr=True, no_color=not session.has_colour(sys.stderr))
+    console = session.console(sys.stderr)
     with Live(
         console=console,
         get_renderable=lambda: board.render(console.height),

@@ -120,7 +120,6 @@ def _note(support: Support) -> str:
 def _show_text(session: Session, table: Table) -> None:
     """Write the table with rich, which cuts nothing and colours only terminals."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -138,9 +137,7 @@ def _show_text(session: Session, table: Table) -> None:
             cells.append(Text(note or word, style=colours[word]))
         rich_table.add_row(feature.value, *cells)
     colour = session.has_colour(sys.stdout)
-    console = Console(
-        file=sys.stdout, no_color=not colour, width=session.width_of_terminal() or 10_000
-    )
+    console = session.console(sys.stdout, session.width_of_terminal() or 10_000)
     with console.capture() as capture:
         console.print(rich_table)
     lines = (line.rstrip() for line in capture.get().splitlines())

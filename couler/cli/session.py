@@ -21,6 +21,8 @@ import click
 from couler.errors import ConfigurationError
 
 if t.TYPE_CHECKING:
+    from rich.console import Console
+
     from couler.cli._settings import Settings
 
 
@@ -93,6 +95,18 @@ class Session:
         if self.environment.get("NO_COLOR") or self.environment.get("TERM") == "dumb":
             return False
         return stream.isatty()
+
+    def console(self, stream: t.TextIO, width: int | None = None) -> Console:
+        """Return what draws tables; a size of the terminal that is no number is left out."""
+        from rich.console import Console
+
+        environment = {
+            name: text
+            for name, text in self.environment.items()
+            if name not in ("COLUMNS", "LINES") or (text.isdecimal() and len(text) < 9)
+        }
+        colourless = not self.has_colour(stream)
+        return Console(file=stream, no_color=colourless, width=width, _environ=environment)
 
 
 @contextmanager

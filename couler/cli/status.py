@@ -245,10 +245,9 @@ def _cut(line: str, note: str, width: int) -> str:
 
 def _show_live(session: Session, database: Database, home: Home, name: str, again: Again) -> None:
     """Show the run on the terminal until it ends; what was shown goes away."""
-    from rich.console import Console
     from rich.live import Live
 
-    console = Console(no_color=not session.has_colour(sys.stdout))
+    console = session.console(sys.stdout)
     with Live(
         console=console,
         auto_refresh=False,

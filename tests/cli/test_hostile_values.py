@@ -56,6 +56,16 @@ def test_variables(
     assert variable in found.err or value in found.err
 
 
+@pytest.mark.parametrize("variable", ["COLUMNS", "LINES"])
+@pytest.mark.parametrize("value", [MANY, "²", "wide", "-1", ""])
+def test_a_size_of_the_terminal_that_is_none(
+    couler: Callable, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    found = couler("engines")
+    assert (found.code, found.err) == (0, "")
+
+
 def test_a_home_of_nobody_is_a_folder(
     couler: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
