@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,6 +55,7 @@ from couler.ir.workflow import (
     StoredWorkflow,
     Workflow,
 )
+from couler.ir.yaml_writer import dump_as_json
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.child_runs import RunPart
@@ -112,16 +112,12 @@ class Manifest:
     @cached_property
     def json(self) -> str:
         """The manifest as compact JSON: what the API takes and what is stored."""
-        return _compact(self.tree)
+        return dump_as_json(self.tree)
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """All objects as compact JSON, the workflow last."""
-        return (*map(_compact, self.definitions), self.json)
-
-
-def _compact(tree: Tree) -> str:
-    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+        return (*map(dump_as_json, self.definitions), self.json)
 
 
 def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:

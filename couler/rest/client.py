@@ -14,6 +14,7 @@ from importlib import import_module
 from urllib.parse import urlsplit
 
 from couler.errors import ConfigurationError, EngineError, RefusedError
+from couler.ir.yaml_writer import dump_as_json
 from couler.rest import say
 from couler.rest.answers import Shape, lacking
 from couler.rest.credentials import Token
@@ -241,7 +242,7 @@ class RestClient:
         self, method: str, path: str, send: Json, content_type: str, params: Parameters | None
     ) -> tuple[int, bytes, float | None]:
         """Ask once; return the status, the whole answer, and how long the server asks to wait."""
-        content = None if send is None else _written(send)
+        content = None if send is None else dump_as_json(send).encode()
         headers = {"Accept": "application/json", **self._authorization()}
         if content is not None:
             headers["Content-Type"] = content_type
@@ -375,18 +376,6 @@ def _after_s(text: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except ValueError:
         return None
-
-
-_ESCAPES = {
-    one: f"\\u{one:04x}" for one in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
-}
-"""Of characters that a reader of YAML refuses, or takes for ends of lines."""
-
-
-def _written(send: Json) -> bytes:
-    """Return JSON that is YAML as well, as which Kubernetes reads what is applied."""
-    # Not in ASCII: in YAML two escapes, which JSON has for an emoji, are no character.
-    return json.dumps(send, ensure_ascii=False).translate(_ESCAPES).encode()
 
 
 def _told(error: Exception) -> str:

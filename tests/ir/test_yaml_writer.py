@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from couler.ir.base import FrozenDict
-from couler.ir.yaml_writer import JsonTree, dump, dump_all
+from couler.ir.yaml_writer import JsonTree, dump, dump_all, dump_as_json
 from tests.support import go_yaml, yaml12
 
 
@@ -102,6 +102,13 @@ def test_probes_read_back_everywhere(read: Callable[[str], object]) -> None:
             tree = {probe: tree, "list": [{probe: [probe]}, {probe: 1}]}
         assert exactly(read(dump(tree))) == exactly(tree), ascii(probe)
         assert exactly(read(dump(probe))) == exactly(probe), ascii(probe)
+
+
+def test_text_in_json_reads_back_everywhere(read: Callable[[str], object]) -> None:
+    for probe in PROBES:
+        tree = {"value": probe, "items": [probe, [probe, {"in": probe}], 1, True, None]}
+        assert exactly(read(dump_as_json(tree))) == exactly(tree), ascii(probe)
+        assert exactly(json.loads(dump_as_json(tree))) == exactly(tree), ascii(probe)
 
 
 @given(text=texts, more=texts)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+import yaml
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
@@ -37,6 +40,12 @@ def codes(workflow: Workflow, target: Target = FULL) -> list[str]:
 
 def of(*steps: Step, **fields: object) -> Workflow:
     return Workflow(name="w", steps=steps, **fields)
+
+
+def test_a_manifest_in_json_is_yaml_as_well() -> None:
+    """The API server reads so what is applied."""
+    [made] = ArgoBackend().compile(of(run("a", "\x7f \x85 \u2028 ä")), FULL, format="json").files
+    assert yaml.safe_load(made.text) == json.loads(made.text)
 
 
 TAG = "{{workflow.name}}"
