@@ -19,8 +19,10 @@ from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli.format import echo_json, seconds_text
 from couler.cli.session import Session, silence
+from couler.ir.evaluation.places import around
 from couler.ir.grouped import lines_of
 from couler.ir.source_map import SourceMap
+from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from couler.show.text import shorten
 from couler.stages import RunEvent, RunResult
@@ -154,8 +156,10 @@ def _failure_lines(result: RunResult, again: Again, elsewhere: str | None) -> It
         return
     failed = [path for path, step in result.steps.items() if step.status == "failed"]
     hosts = result.source_map.hosts(failed)
+    outer = {str(whole) for path in failed for whole in around(StepPath.parse(path))}
+    outer.update(hosts.values())
     for path in failed:
-        if path in hosts.values() or any(_is_inside(other, path) for other in failed):
+        if path in outer:
             continue
         step = result.steps[path]
         label = result.source_map.label(path)
@@ -204,7 +208,3 @@ def _last_lines(log: Path, inside: str | None) -> Iterator[str]:
 def _lines_inside(inside: str, lines: Iterable[str]) -> Iterator[str]:
     for line in lines_of(inside, lines):
         yield from line.rstrip("\r\n").split("\r")
-
-
-def _is_inside(path: str, outer: str) -> bool:
-    return path != outer and path.startswith((f"{outer}/", f"{outer}[", f"{outer}@"))
