@@ -19,7 +19,7 @@ from couler.backends.argo.footprint import (
     NodeCounts,
     status_bytes,
 )
-from couler.backends.argo.leaves import overrides_of
+from couler.backends.argo.leaves import OF_STEP, OF_WORKFLOW, overrides_of
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.memoization import check_entries, check_memoized
 from couler.backends.argo.names import legal
@@ -58,7 +58,7 @@ from couler.ir.workflow import (
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
     workflow = leave_out_local_forms(workflow)
-    yield from _check_overrides(workflow.engine, _OF_WORKFLOW, "the workflow", None, workflow)
+    yield from _check_overrides(workflow.engine, OF_WORKFLOW, "the workflow", None, workflow)
     yield from check_groups(workflow)
     yield from check_overrides(workflow)
     for scope in scopes(workflow):
@@ -127,7 +127,7 @@ def _check_settings(step: Step, path: str) -> Iterator[Diagnostic]:
     """Check what a step says beside its action."""
     yield from _check_arguments(step, step.sidecars, path)
     if step.engine:
-        yield from _check_overrides(step.engine, _OF_STEP, f'step "{path}"', path, step)
+        yield from _check_overrides(step.engine, OF_STEP, f'step "{path}"', path, step)
     if step.retry is not None and step.retry.backoff is not None:
         factor = step.retry.backoff.factor
         if factor != int(factor):
@@ -245,10 +245,10 @@ def _check_overrides(
         add(f": {problem} A server that does not have it either drops it.", "warning")
 
     for key, value in engine.get("argo", {}).items():
-        from couler.ir.verify.objects import check_object
+        from couler.ir.verify.objects import check_override
 
         if key in kinds:
-            check_object(value, kinds[key], f"engine.argo.{key}", refuse, patch=warn)
+            check_override(value, kinds[key], f"engine.argo.{key}", refuse, warn)
         else:
             add(
                 f' has "{key}" among its overrides for argo; there are '
@@ -412,9 +412,6 @@ _ADVICE = (
 )
 
 
-_OF_WORKFLOW = {"metadata": "ObjectMeta", "spec": "WorkflowSpec", "cron": "CronWorkflowSpec"}
-_OF_STEP = {"template": "Template", "task": "DAGTask"}
-"""The overrides for Argo, and the objects that they are merged into."""
 _OTHER_TASKS = re.compile(r"\{\{=?[^}]*\btasks\b")
 
 

@@ -235,7 +235,7 @@ def _length(sequence: Tree) -> int:
         if "count" in sequence:
             return int(sequence["count"])
         return abs(int(sequence["end"]) - int(sequence.get("start", 0))) + 1
-    except ValueError:  # an expression
+    except (KeyError, TypeError, ValueError):  # an expression, or what Argo refuses
         return 1
 
 

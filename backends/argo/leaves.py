@@ -439,10 +439,21 @@ _NO_SETTINGS = _settings_key(Step(name="any", action=Container(image="any")), {}
 """Equal to the key of a step that was given settings, but none other than the defaults."""
 
 
+OF_WORKFLOW = {"metadata": "ObjectMeta", "spec": "WorkflowSpec", "cron": "CronWorkflowSpec"}
+OF_STEP = {"template": "Template", "task": "DAGTask"}
+"""The overrides for Argo, and the objects that they are merged into."""
+
+
 def overrides_of(owner: Step | Workflow | None, part: str) -> Mapping[str, t.Any]:
-    """Return what a program merges into an object of Argo; `check` reports what is no object."""
+    """Return what a program merges into an object of Argo, without parts that `check` refuses."""
     found = {} if owner is None else owner.engine.get("argo", {}).get(part)
-    return found if isinstance(found, Mapping) else {}
+    wrong: list[str] = []
+    if found:
+        from couler.ir.verify.objects import check_override
+
+        kind = (OF_WORKFLOW | OF_STEP)[part]
+        check_override(found, kind, part, lambda code, _: wrong.append(code), lambda *_: None)
+    return {} if wrong else found or {}
 
 
 def merge(tree: Tree, overrides: Mapping[str, t.Any]) -> Tree:

@@ -120,7 +120,8 @@ def check_entries(specs: Iterable[Tree]) -> Iterator[Diagnostic]:
     for spec in specs:
         templates = {template["name"]: template for template in spec.get("templates", ())}
         for template, count in _memoized(spec, templates).items():
-            name = templates[template]["memoize"]["cache"]["configMap"]["name"]
+            cache = templates[template]["memoize"].get("cache", {})  # an override may lack it
+            name = cache.get("configMap", {}).get("name", "")
             base, maps = _spread(name)
             most = math.ceil(count / maps + 4 * math.sqrt(count / maps)) if maps > 1 else count
             most = min(most, count)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import json
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.verify.names import Add
 
-_NAMED = ("containers", "initContainers", "ephemeralContainers", "volumes")
-"""Fields of a pod whose entries a patch finds by their names."""
 _PROBE_CHECKS = ("exec", "grpc", "httpGet", "tcpSocket")
+_NEEDED = ("entrypoint", "name", "template")
+"""Fields that null removes from no object, besides those that it requires."""
 _VALUES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
     "text": ("a text", str),
     "int": ("a whole number", int),
@@ -36,54 +36,71 @@ def fields_of(kind: str) -> Mapping[str, t.Any]:
     return t.cast(Mapping[str, t.Any], _objects()[kind]["fields"])
 
 
-def check_object(
-    given: object, kind: t.Any, what: str, add: Add, *, patch: Add | None = None
-) -> None:
-    """Check an object, unless it is empty: a patch may lack fields, and reports new ones apart."""
+class _How(t.NamedTuple):
+    """How an object is checked."""
+
+    add: Add
+    new: Add | None = None
+    """Takes the fields of a patch that resemble none; None for an object that is no patch."""
+    removes: bool = False
+    """Whether null in a patch removes objects and lists, too, not only single values."""
+
+
+def check_object(given: object, kind: t.Any, what: str, add: Add) -> None:
+    """Check an object, unless it is empty."""
     if given:
-        _check(given, kind, what, add, patch=patch)
+        _check(given, kind, what, _How(add))
 
 
-def _check(given: object, kind: t.Any, what: str, add: Add, *, patch: Add | None) -> None:
-    if given is None and patch:
-        return  # null removes a field
+def check_override(given: object, kind: t.Any, what: str, add: Add, warn: Add) -> None:
+    """Check what is merged into an object: it may lack fields, but not in entries of lists."""
+    _check(given, kind, what, _How(add, warn), is_entry=given is None)
+
+
+def _check(given: object, kind: t.Any, what: str, how: _How, *, is_entry: bool = False) -> None:
+    is_value = kind == "any" or (kind in _VALUES if isinstance(kind, str) else "of" in kind)
+    if given is None and not is_entry and (how.removes or (how.new and is_value)):
+        return
     match kind:
         case [inner]:
-            if _is(given, (list, tuple), what, "a list", add):
+            if _is(given, (list, tuple), what, "a list", how.add):
                 for index, one in enumerate(t.cast(Sequence[object], given)):
-                    _check(one, inner, f"{what}[{index}]", add, patch=patch)
+                    _check(one, inner, f"{what}[{index}]", how, is_entry=True)
         case {"*": inner}:
-            if _is(given, Mapping, what, "an object", add):
+            if _is(given, Mapping, what, "an object", how.add):
                 for name, one in t.cast(Mapping[str, object], given).items():
-                    _check(one, inner, f"{what}.{name}", add, patch=patch)
+                    _check(one, inner, f"{what}.{name}", how)
         case {"of": of}:
-            is_tag = patch and isinstance(given, str) and "{{" in given  # Argo reads it first
-            _check_value(given, of, {} if is_tag else kind, what, add)
+            is_tag = how.new and isinstance(given, str) and "{{" in given  # Argo reads it first
+            _check_value(given, of, {} if is_tag else kind, what, how.add)
         case "any":
             pass
         case str() if kind in _VALUES:
-            _check_value(given, kind, {}, what, add)
+            _check_value(given, kind, {}, what, how.add)
         case _:
-            if _is(given, Mapping, what, "an object", add):
-                _check_fields(t.cast(Mapping[str, object], given), kind, what, add, patch=patch)
+            if _is(given, Mapping, what, "an object", how.add):
+                _check_fields(t.cast(Mapping[str, object], given), kind, what, how, is_entry)
 
 
 def _check_fields(
-    given: Mapping[str, object], kind: str, what: str, add: Add, *, patch: Add | None
+    given: Mapping[str, object], kind: str, what: str, how: _How, is_entry: bool
 ) -> None:
-    fields = fields_of(kind)
+    fields, required = fields_of(kind), _objects()[kind].get("required", ())
     misspelt = ""
     for name, value in given.items():
-        if name in fields:
-            _check(value, fields[name], f"{what}.{name}", add, patch=patch)
-        elif not (patch and str(name).startswith("$")):
+        if value is None and name in (*required, *_NEEDED):
+            _refuse(value, f"{what}.{name}", "given", how.add)
+        elif name in fields:
+            _check(value, fields[name], f"{what}.{name}", how)
+        elif not (how.new and str(name).startswith("$")):
             hint = did_you_mean(str(name), fields)
             misspelt += hint
-            report = add if hint or patch is None else patch
+            report = how.add if hint or how.new is None else how.new
             report("CLR441", f'{what}: there is no field "{name}".{hint}')
-    for name in () if patch else _objects()[kind].get("required", ()):
+    is_whole = how.new is None or (is_entry and "$patch" not in given)
+    for name in required if is_whole else ():
         if name not in given and f'"{name}"' not in misspelt:
-            add("CLR444", f'{what} has no "{name}". Add it.')
+            how.add("CLR444", f'{what} has no "{name}". Add it.')
 
 
 def _is(given: object, types: type | tuple[type, ...], what: str, wanted: str, add: Add) -> bool:
@@ -112,16 +129,10 @@ def _refuse(given: object, what: str, wanted: str, add: Add, hint: str = "") -> 
     add("CLR444", f"{what} is {given!r:.60}, but must be {wanted}.{hint}")
 
 
-def check_patch(given: Mapping[str, t.Any], what: str, add: Add) -> None:
+def check_patch(given: Mapping[str, t.Any], what: str, add: Callable[..., None]) -> None:
     """Check a patch of the specification of a pod."""
-    check_object(given, "PodSpec", what, add, patch=lambda *_: None)
-    for name in _NAMED:
-        entries = given.get(name)
-        for index, entry in enumerate(entries if isinstance(entries, list | tuple) else ()):
-            if isinstance(entry, Mapping) and "name" not in entry and "$patch" not in entry:
-                add(
-                    "CLR444", f'{what}.{name}[{index}] has no "name", by which it is found. Add it.'
-                )
+    how = _How(add, functools.partial(add, severity="warning"), removes=True)
+    _check(given, "PodSpec", what, how)
 
 
 def check_probe(given: Mapping[str, t.Any], what: str, add: Add) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from couler.ir.evaluation.values import (
     VALUE_ERRORS,
@@ -164,7 +164,7 @@ def _check_ports(ports: Iterable[Port], add: Add) -> None:
         seen.add(port.name)
 
 
-def check_pod_settings(pod: PodSettings, add: Add) -> None:
+def check_pod_settings(pod: PodSettings, add: Callable[..., None]) -> None:
     """Check what all pods of a workflow share."""
     _check_options(pod, None, add)
     for secret in pod.image_pull_secrets:
@@ -176,7 +176,7 @@ def check_pod_settings(pod: PodSettings, add: Add) -> None:
     check_annotations(pod.annotations, add)
 
 
-def _check_options(pod: PodOptions, outer: PodOptions | None, add: Add) -> None:
+def _check_options(pod: PodOptions, outer: PodOptions | None, add: Callable[..., None]) -> None:
     for account in (pod.service_account, pod.executor_service_account):
         if account is not None:
             check_object_name(account, "service account", add)

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from couler.ir.diagnostics import did_you_mean
+from couler.ir.diagnostics import Severity, did_you_mean
 from couler.ir.policies import (
     Cache,
     DatabaseSemaphore,
@@ -319,8 +319,9 @@ _FIRST: Order = (-1,)
 def check_settings(workflow: Workflow, report: Report) -> None:
     """Check all of a workflow but its steps and outputs."""
 
-    def add(code: str, message: str) -> None:
-        report.add(code, f"workflow: {message}", order=_FIRST, source=workflow.source)
+    def add(code: str, message: str, severity: Severity = "error") -> None:
+        source = workflow.source
+        report.add(code, f"workflow: {message}", order=_FIRST, source=source, severity=severity)
 
     check_workflow_name(workflow.name, scheduled=workflow.schedule is not None, add=add)
     check_value_names((p.name for p in workflow.parameters), "parameter", add)

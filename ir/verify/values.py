@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.errors import EvaluationError
-from couler.ir.diagnostics import did_you_mean
+from couler.ir.diagnostics import Severity, did_you_mean
 from couler.ir.policies import AnyOf
 from couler.ir.values import (
     Field,
@@ -143,9 +143,9 @@ class Reader:
         finally:
             self._facts = {}
 
-    def add(self, code: str, message: str) -> None:
-        """Report an error of the current step."""
-        self.view.add(code, self.step, message)
+    def add(self, code: str, message: str, severity: Severity = "error") -> None:
+        """Report a problem of the current step."""
+        self.view.add(code, self.step, message, severity)
 
     def text(self, value: Value, field: str, covered: bool = False) -> None:
         """Check a value that is used as text."""

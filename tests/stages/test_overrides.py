@@ -46,7 +46,9 @@ def test_what_an_engine_is_given_is_an_object(given: object) -> None:
 
 
 @pytest.mark.parametrize("engine", ["argo", "airflow"])
-@pytest.mark.parametrize("given", ["x", 3, [3], {"templates": 3}, {"templates": [3]}], ids=str)
+@pytest.mark.parametrize(
+    "given", ["x", 3, [3], [], "", 0, None, {"templates": 3}, {"templates": [3]}], ids=str
+)
 def test_a_part_of_another_shape_is_refused(engine: str, given: object) -> None:
     parts = dict.fromkeys(("template", "task", "spec", "cron", "metadata"), given)
     one = step("a", engine={engine: parts})
@@ -54,6 +56,52 @@ def test_a_part_of_another_shape_is_refused(engine: str, given: object) -> None:
     found = stages.diagnose(flow, [engine])
     assert {one.code for one in found} <= {"CLR314", "CLR377"}
     assert {one.step for one in found} == {None, "a"}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "place"),
+    [
+        ({"spec": {"templates": None}}, "spec.templates"),
+        ({"spec": {"templates": [None]}}, "spec.templates[0]"),
+        ({"spec": {"templates": [{}]}}, "spec.templates[0]"),
+        ({"spec": {"templates": [{"name": "x", "dag": None}]}}, "spec.templates[0].dag"),
+        ({"spec": {"entrypoint": None}}, "spec.entrypoint"),
+        ({"spec": {"hooks": {"x": None}}}, "spec.hooks.x"),
+        ({"template": {"inputs": None}}, "template.inputs"),
+        ({"template": {"inputs": {"parameters": [{}]}}}, "template.inputs.parameters[0]"),
+        ({"template": {"name": None}}, "template.name"),
+        ({"template": {"memoize": None}}, "template.memoize"),
+        ({"task": {"template": None}}, "task.template"),
+        ({"task": {"arguments": {"artifacts": [None]}}}, "task.arguments.artifacts[0]"),
+        ({"task": {"dependencies": [None]}}, "task.dependencies[0]"),
+        ({"task": {"withItems": 3}}, "task.withItems"),
+    ],
+    ids=str,
+)
+def test_null_and_half_an_object_are_refused(overrides: dict[str, t.Any], place: str) -> None:
+    of_workflow = {"argo": overrides} if "spec" in overrides else {}
+    of_step = {} if of_workflow else {"argo": overrides}
+    [found] = stages.diagnose(
+        Workflow(name="flow", steps=(step("a", engine=of_step),), engine=of_workflow), ["argo"]
+    )
+    assert (found.code, found.severity) == ("CLR314", "error")
+    assert f"engine.argo.{place} " in found.message
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"template": {"timeout": None}},
+        {"template": {"memoize": {"key": "x"}}},
+        {"template": {"dag": {}}},
+        {"task": {"withItems": [None]}},
+        {"task": {"withSequence": {"start": 2}}},
+    ],
+    ids=str,
+)
+def test_null_removes_a_value_and_what_is_merged_may_lack_fields(overrides: object) -> None:
+    flow = Workflow(name="flow", steps=(step("a", engine={"argo": overrides}),))
+    assert stages.diagnose(flow, ["argo"]) == ()
 
 
 def test_planning_reports_it_too() -> None:

@@ -168,7 +168,8 @@ class _Table:
             case "array":
                 return [self.of_schema(schema["items"], f"{place}[]")]
             case kind:
-                return _scalar(kind, schema, place)
+                is_list = place.endswith(".withItems")  # of which the schemas say nothing
+                return ["any"] if is_list else _scalar(kind, schema, place)
 
     def of_model(self, kind: t.Any, place: str) -> t.Any:
         """Return the type of an annotation in lightkube's models."""
@@ -236,6 +237,7 @@ def table(folder: Path) -> str:
     known = {field: found.types[place] for field, place in _OF_PODS.items()}
     found.of_fields(core.PodSpec, "pod", known)
     found.of_fields(meta.ObjectMeta, "metadata")
+    found.objects["Template"]["required"] = ["name"]  # the schemas have defaults in mind, too
     entries = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in found.objects.items())
     return "{\n" + ",\n".join(entries) + "\n}\n"
 

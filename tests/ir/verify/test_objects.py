@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from couler.ir.pods import ContainerSettings, PodSettings
+from couler.ir.pods import ContainerSettings, PodSettings, StepPod
 from tests.support.sample_flows import echo, flow
 from tests.support.verification import codes, only
 
@@ -120,6 +120,13 @@ def test_what_is_wrong_in_a_container_is_reported_with_its_place(
             ["spec_patch.containers[0]", 'Did you mean "imagePullPolicy"?'],
         ),
         ("spec_patch", {"volumes": ["a"]}, "CLR444", ["spec_patch.volumes[0]"]),
+        ("spec_patch", {"tolerations": [None]}, "CLR444", ["spec_patch.tolerations[0] is None"]),
+        (
+            "spec_patch",
+            {"containers": [{"name": "main", "env": [{}]}]},
+            "CLR444",
+            ["containers[0].env[0]", '"name"'],
+        ),
     ],
 )
 def test_what_is_wrong_in_pods_is_reported_with_its_place(
@@ -166,9 +173,20 @@ def test_what_is_right_in_a_container_passes(field: str, given: t.Any) -> None:
                 "$retainKeys": ["containers"],
             },
         ),
-        ("spec_patch", {"hostNetwork": None, "workloadReference": {"name": "a"}}),
+        ("spec_patch", {"hostNetwork": None, "affinity": None, "nodeSelector": {"a": None}}),
         ("spec_patch", {"tolerations": [{"key": "gpu", "operator": "Exists"}]}),
     ],
 )
 def test_what_may_be_right_in_pods_passes(field: str, given: t.Any) -> None:
     assert codes(flow(echo("a"), pod=PodSettings(**{field: given}))) == []
+
+
+def test_a_field_that_only_a_later_kubernetes_may_have_is_warned_of() -> None:
+    patch: t.Any = {"workloadReference": {"name": "a"}}
+    for one in (
+        flow(echo("a"), pod=PodSettings(spec_patch=patch)),
+        flow(echo("a", pod=StepPod(spec_patch=patch))),
+    ):
+        found = only(one)
+        assert (found.code, found.severity) == ("CLR441", "warning")
+        assert '"workloadReference"' in found.message
