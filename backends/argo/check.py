@@ -40,6 +40,7 @@ from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer
 from couler.ir.values import ParamRef, StepRef, Template, Text, dump_json, is_file, walk
+from couler.ir.verify.objects import check_override
 from couler.ir.walk import predecessors, read_values, scopes, steps_by_path
 from couler.ir.workflow import (
     Container,
@@ -238,17 +239,17 @@ def _check_overrides(
         message = f"argo: {what}{problem}"
         found.append(Diagnostic("CLR314", message, path, owner.source, severity))
 
-    def refuse(_: str, problem: str) -> None:
-        add(f": {problem}")
-
-    def warn(_: str, problem: str) -> None:
-        add(f": {problem} A server that does not have it either drops it.", "warning")
-
     for key, value in engine.get("argo", {}).items():
-        from couler.ir.verify.objects import check_override
-
         if key in kinds:
-            check_override(value, kinds[key], f"engine.argo.{key}", refuse, warn)
+            check_override(
+                value,
+                kinds[key],
+                f"engine.argo.{key}",
+                lambda _, problem: add(f": {problem}"),
+                lambda _, problem: add(
+                    f": {problem} A server that does not have it either drops it.", "warning"
+                ),
+            )
         else:
             add(
                 f' has "{key}" among its overrides for argo; there are '

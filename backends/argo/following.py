@@ -98,7 +98,7 @@ class _Following:
                 if change.workflow is not None:
                     yield change.workflow
         except RestError as error:
-            if error.code is not None and error.code not in (401, _GONE, *_NO_WATCH, *_BUSY):
+            if error.code not in (None, 401, _GONE, *_NO_WATCH, *_BUSY):
                 raise
             if error.code == _GONE:
                 self._version = None
@@ -116,6 +116,5 @@ class _Following:
                 workflow, self._version = self._api.snapshot(self._name)
                 return workflow
             except RestError as error:
-                is_busy = error.code is None or error.code in _BUSY
-                if not (is_busy and away.wait()):
+                if error.code not in (None, *_BUSY) or not away.wait():
                     raise

@@ -20,6 +20,7 @@ from couler.ir.pods import PodContainer, container_texts, map_container_texts
 from couler.ir.policies import Metric
 from couler.ir.storage import Volume
 from couler.ir.values import Literal, Text, Value, ValueType, is_file
+from couler.ir.verify.objects import check_override
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import (
     Container,
@@ -447,12 +448,15 @@ OF_STEP = {"template": "Template", "task": "DAGTask"}
 def overrides_of(owner: Step | Workflow | None, part: str) -> Mapping[str, t.Any]:
     """Return what a program merges into an object of Argo, without parts that `check` refuses."""
     found = {} if owner is None else owner.engine.get("argo", {}).get(part)
-    wrong: list[str] = []
+    wrong: list[object] = []
     if found:
-        from couler.ir.verify.objects import check_override
-
-        kind = (OF_WORKFLOW | OF_STEP)[part]
-        check_override(found, kind, part, lambda code, _: wrong.append(code), lambda *_: None)
+        check_override(
+            found,
+            {**OF_WORKFLOW, **OF_STEP}[part],
+            part,
+            lambda *one: wrong.append(one),
+            lambda *_: None,
+        )
     return {} if wrong else found or {}
 
 

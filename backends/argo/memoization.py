@@ -120,9 +120,9 @@ def check_entries(specs: Iterable[Tree]) -> Iterator[Diagnostic]:
     for spec in specs:
         templates = {template["name"]: template for template in spec.get("templates", ())}
         for template, count in _memoized(spec, templates).items():
-            cache = templates[template]["memoize"].get("cache", {})  # an override may lack it
-            name = cache.get("configMap", {}).get("name", "")
-            base, maps = _spread(name)
+            # What an override gives may lack parts.
+            cache = templates[template]["memoize"].get("cache", {}).get("configMap", {})
+            base, maps = _spread(cache.get("name", ""))
             most = math.ceil(count / maps + 4 * math.sqrt(count / maps)) if maps > 1 else count
             most = min(most, count)
             entries[base] += count

@@ -156,8 +156,10 @@ def _failure_lines(result: RunResult, again: Again, elsewhere: str | None) -> It
         return
     failed = [path for path, step in result.steps.items() if step.status == "failed"]
     hosts = result.source_map.hosts(failed)
-    outer = {str(whole) for path in failed for whole in around(StepPath.parse(path))}
-    outer.update(hosts.values())
+    outer = {
+        *hosts.values(),
+        *(str(whole) for path in failed for whole in around(StepPath.parse(path))),
+    }
     for path in failed:
         if path in outer:
             continue

@@ -105,8 +105,12 @@ class Session:
             for name, text in self.environment.items()
             if name not in ("COLUMNS", "LINES") or (text.isdecimal() and len(text) < 9)
         }
-        colourless = not self.has_colour(stream)
-        return Console(file=stream, no_color=colourless, width=width, _environ=environment)
+        return Console(
+            file=stream,
+            no_color=not self.has_colour(stream),
+            width=width,
+            _environ=environment,
+        )
 
 
 @contextmanager

@@ -58,8 +58,11 @@ def secret_texts(given: object) -> dict[str, str]:
         told = f"the data of a secret is a {type(given).__name__} and no dict of keys and texts"
         raise ProgramError("CLR105", told)
     wrong = [f"a key is a {type(key).__name__}" for key in given if not isinstance(key, str)]
-    values = [one for one in given.values() if not isinstance(one, str | int | float)]
-    wrong += [f"the value of a key is a {type(one).__name__}" for one in values]
+    wrong += [
+        f"the value of a key is a {type(one).__name__}"
+        for one in given.values()
+        if not isinstance(one, str | int | float)
+    ]
     if wrong:
         raise ProgramError("CLR105", f"{wrong[0]} and no text")
     return {key: str(value) for key, value in given.items()}

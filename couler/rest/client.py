@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
+from functools import cache
 from importlib import import_module
 from urllib.parse import urlsplit
 
@@ -99,7 +100,7 @@ class RestClient:
         self._timeout_s = timeout_s
         self._patience = patience or Patience()
         self._doubts = 0
-        self._warnings: set[str] = set()
+        self._say_once = cache(say)
         try:
             self._http = import_module("httpx2")
         except ImportError as error:
@@ -163,8 +164,9 @@ class RestClient:
                 continue
             reason = reason_of(body)
             is_denied = code in _DENIED
-            is_doubted = is_denied and self._doubts > 0
-            may_pass = is_doubted or self._may_pass(code, method, may_repeat, body)
+            may_pass = (is_denied and self._doubts > 0) or self._may_pass(
+                code, method, may_repeat, body
+            )
             if may_pass and self._wait(waits, f"was answered with {code}: {reason}", after_s):
                 was_heard |= not is_denied and code != _FULL and method != "GET"
                 self._doubts = self._doubts - 1 if is_denied else _DOUBTS
@@ -233,10 +235,8 @@ class RestClient:
     def _explained(self, method: str, path: str) -> Iterator[None]:
         try:
             yield
-        except self._http.RequestError as error:
+        except (self._http.RequestError, _BrokenError) as error:
             raise self._away(method, path, _told(error)) from error
-        except _BrokenError as error:
-            raise self._away(method, path, str(error)) from error
 
     def _ask(
         self, method: str, path: str, send: Json, content_type: str, params: Parameters | None
@@ -253,7 +253,8 @@ class RestClient:
             ) as answer:
                 body = self._read(answer, until)
                 for header in answer.headers.get_list("Warning"):
-                    self._warn(header)
+                    for text in _warnings(header):
+                        self._say_once(f"{self.engine}: {text}")
                 return answer.status_code, body, _after_s(answer.headers.get("Retry-After"))
         except (self._http.ConnectError, self._http.ConnectTimeout) as error:
             if (why := distrust_of(error)) is not None:  # which no other attempt mends
@@ -261,14 +262,6 @@ class RestClient:
             raise _BrokenError(_told(error), sent=False) from error
         except self._http.RequestError as error:  # also of what cannot be decompressed
             raise _BrokenError(_told(error), sent=True) from error
-
-    def _warn(self, header: str) -> None:
-        """Show each text of a header `Warning` (RFC 7234, 5.5) once."""
-        found = re.findall(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"', header)
-        told = dict.fromkeys(re.sub(r"\\(.)", r"\1", text) for text in found or [header])
-        for text in [one for one in told if one not in self._warnings]:
-            say(f"{self.engine}: {text}")
-        self._warnings.update(told)
 
     def _read(self, answer: httpx2.Response, until: float) -> bytes:
         """Return a whole answer. Each read has its limit, and all of them together as well."""
@@ -376,6 +369,12 @@ def _after_s(text: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except ValueError:
         return None
+
+
+def _warnings(header: str) -> list[str]:
+    """Return the texts of a header `Warning` (RFC 7234, 5.5)."""
+    found = re.findall(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"', header) or [header]
+    return [re.sub(r"\\(.)", r"\1", text) for text in found]
 
 
 def _told(error: Exception) -> str:

@@ -54,7 +54,7 @@ def check_object(given: object, kind: t.Any, what: str, add: Add) -> None:
 
 def check_override(given: object, kind: t.Any, what: str, add: Add, warn: Add) -> None:
     """Check what is merged into an object: it may lack fields, but not in entries of lists."""
-    _check(given, kind, what, _How(add, warn), is_entry=given is None)
+    _check(given, kind, what, _How(add, warn))
 
 
 def _check(given: object, kind: t.Any, what: str, how: _How, *, is_entry: bool = False) -> None:
@@ -131,8 +131,9 @@ def _refuse(given: object, what: str, wanted: str, add: Add, hint: str = "") -> 
 
 def check_patch(given: Mapping[str, t.Any], what: str, add: Callable[..., None]) -> None:
     """Check a patch of the specification of a pod."""
-    how = _How(add, functools.partial(add, severity="warning"), removes=True)
-    _check(given, "PodSpec", what, how)
+    _check(
+        given, "PodSpec", what, _How(add, functools.partial(add, severity="warning"), removes=True)
+    )
 
 
 def check_probe(given: Mapping[str, t.Any], what: str, add: Add) -> None:

@@ -320,8 +320,13 @@ def check_settings(workflow: Workflow, report: Report) -> None:
     """Check all of a workflow but its steps and outputs."""
 
     def add(code: str, message: str, severity: Severity = "error") -> None:
-        source = workflow.source
-        report.add(code, f"workflow: {message}", order=_FIRST, source=source, severity=severity)
+        report.add(
+            code,
+            f"workflow: {message}",
+            order=_FIRST,
+            source=workflow.source,
+            severity=severity,
+        )
 
     check_workflow_name(workflow.name, scheduled=workflow.schedule is not None, add=add)
     check_value_names((p.name for p in workflow.parameters), "parameter", add)
