@@ -40,7 +40,6 @@ from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer
 from couler.ir.values import ParamRef, StepRef, Template, Text, dump_json, is_file, walk
-from couler.ir.verify.objects import check_override
 from couler.ir.walk import predecessors, read_values, scopes, steps_by_path
 from couler.ir.workflow import (
     Container,
@@ -240,6 +239,8 @@ def _check_overrides(
         found.append(Diagnostic("CLR314", message, path, owner.source, severity))
 
     for key, value in engine.get("argo", {}).items():
+        from couler.ir.verify.objects import check_override
+
         if key in kinds:
             check_override(
                 value,

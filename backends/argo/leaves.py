@@ -20,7 +20,6 @@ from couler.ir.pods import PodContainer, container_texts, map_container_texts
 from couler.ir.policies import Metric
 from couler.ir.storage import Volume
 from couler.ir.values import Literal, Text, Value, ValueType, is_file
-from couler.ir.verify.objects import check_override
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import (
     Container,
@@ -450,6 +449,8 @@ def overrides_of(owner: Step | Workflow | None, part: str) -> Mapping[str, t.Any
     found = {} if owner is None else owner.engine.get("argo", {}).get(part)
     wrong: list[object] = []
     if found:
+        from couler.ir.verify.objects import check_override
+
         check_override(
             found,
             {**OF_WORKFLOW, **OF_STEP}[part],
