@@ -57,6 +57,8 @@ class Script(Variant):
     source: str
     command: tuple[str, ...] = ("python",)
     packages: tuple[str, ...] = ()
+    modules: str = ""
+    """Digest of the project's modules that it imports and finds where it runs, if there are any."""
     function: str | None = None
     """Name of the typed function that the source ships, where it ships one."""
 

@@ -162,7 +162,7 @@ def checked_texts(builder: Builder, what: str, value: object, step: str) -> tupl
 def check_modules(
     builder: Builder, script: Script, step: str, env: object, source: SourceRef | None = None
 ) -> Script:
-    """Return a script with a mark of the project's modules that it imports; report missing ones."""
+    """Return a script with the digest of its modules of the project; report missing ones."""
     from couler.ir.cachekey import text_digest
     from couler.ir.imports import missing_modules, own_modules
     from couler.ir.packages import default_image
@@ -183,8 +183,7 @@ def check_modules(
             source=source,
         )
     digest = text_digest(repr([(name, own[name].read_bytes()) for name in sorted(own)]))
-    marked = f"{text.rstrip()}\n\n\n# Modules of the project that it imports: {digest}\n"
-    return script.model_copy(update={"source": marked}) if own else script
+    return script.model_copy(update={"modules": digest}) if own else script
 
 
 def check_packages(builder: Builder, packages: tuple[str, ...], step: str) -> None:

@@ -80,14 +80,15 @@ def lower(
         {"step": step, "output": output, "path": made.path}
         for (step, output), (_, made) in zip(read_outside, outputs, strict=True)
     ]
-    packages = [one.action.packages for one in steps if isinstance(one.action, Script)]
+    scripts = [one.action for one in steps if isinstance(one.action, Script)]
     step = Step(
         name=name,
         action=Script(
             image=image,
             source=script_of(group, f"Runs {len(steps)} steps in one pod: {', '.join(members)}."),
             command=(python,),
-            packages=packages[0] if packages else (),  # they are equal
+            packages=scripts[0].packages if scripts else (),  # they are equal
+            modules=" ".join(dict.fromkeys(one.modules for one in scripts if one.modules)),
         ),
         depends_on=_waits(steps, members, program_order=False),
         program_order=_waits(steps, members, program_order=True),

@@ -84,7 +84,7 @@ _REST = flow(
     ),
     Step(
         name="b",
-        action=Script(image="python:3.12-slim", source="pass", function="fit"),
+        action=Script(image="python:3.12-slim", source="pass", modules="d", function="fit"),
         depends_on=("a",),
         program_order=("a",),
     ),

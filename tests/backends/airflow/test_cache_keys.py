@@ -168,6 +168,12 @@ STEPS: Mapping[str, Step] = {
         cache=Cache(),
         outputs=(Output(),),
     ),
+    "modules of the project": Step(
+        name="cached",
+        action=Script(image=PYTHON_IMAGE, source="import area\n", modules=text_digest("area")),
+        cache=Cache(),
+        outputs=(Output(),),
+    ),
     "a salt": cached(cache=Cache(salt=Template(parts=("v", param("n"))))),
     "a sidecar": cached(
         sidecars=(PodContainer(name="s", image="busybox", command=("echo", ref("text"), "x")),)

@@ -7,6 +7,7 @@ import typing as t
 import pytest
 
 from couler.errors import ConfigurationError, EngineOptionError, GroupingError
+from couler.ir.cachekey import definition_digest
 from couler.ir.policies import Cache, Gpu, Placement, Profile, Resources, Retry
 from couler.ir.rewrite import map_scopes
 from couler.ir.storage import EnvVar, Mount, SecretKey
@@ -142,6 +143,25 @@ def test_pods_that_differ_are_not_shared(fields: dict[str, t.Any]) -> None:
             )
         else:
             assert getattr(made, field) == value
+
+
+def test_modules_of_the_project_count_for_the_pod() -> None:
+    """A changed helper of one of its steps makes the pod another one."""
+
+    def key(helper: str) -> str:
+        def importing(step: Step) -> Step:
+            assert isinstance(step.action, Script)
+            return step.model_copy(
+                update={"action": step.action.model_copy(update={"modules": helper})}
+            )
+
+        first, *others = chain().steps
+        workflow = chain().model_copy(update={"steps": (first, *map(importing, others))})
+        [made] = run(workflow)[0].steps
+        return definition_digest(made, {})
+
+    assert key("one") == key("one")
+    assert len({key(""), key("one"), key("two")}) == 3
 
 
 def test_images_with_tags() -> None:
