@@ -15,11 +15,6 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 _NEVER_OWN = sys.stdlib_module_names | {"", "couler"}
-_FILE_READ = re.compile(  # open('x', mode='rb'), read_csv(Path('x')), Path('x').read_text()
-    r"\b(?:open|read_\w+)\((?:[\w.]*Path\()?'([^']+)'\)?(?:, (?:[^()]*mode=)?'(\w*)')?"
-    r"|Path\('([^']+)'\)\.(?:open|read_\w+)\((?:'(\w*)')?"
-)
-_VARIABLE_READ = re.compile(r"\b(?:environ\[|environ\.get\(|getenv\()'(?!COULER_)(\w+)'")
 
 
 @functools.lru_cache(maxsize=256)
@@ -29,10 +24,7 @@ def imports_of(source: str | bytes) -> tuple[tuple[str, bool], ...]:
     `from ..a import b` has `..a` and `..a.b`. Of each is said whether the source needs it: what it
     imports within `try`, `if` or `with` (`suppress`) it may do without.
     """
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError):
-        return ()
+    nodes = _nodes(source)
     blocks = (one for one in nodes if isinstance(one, ast.Try | ast.If | ast.With))
     optional = {part for one in blocks for part in ast.walk(one)}
     found: list[tuple[str, bool]] = []
@@ -111,13 +103,55 @@ def reads_of(source: str) -> tuple[set[str], set[str]]:
 
     A file that it names elsewhere as well, and a variable that it sets, are its own.
     """
-    try:
-        text = ast.unparse(ast.parse(source))
-    except (SyntaxError, ValueError, RecursionError):
-        return set(), set()
-    found = [one.groups("") for one in _FILE_READ.finditer(text)]
-    files = Counter(a or b for a, way, b, other in found if not re.search("[wax+]", way + other))
+    nodes = _nodes(source)
+    named = Counter(node.value for node in nodes if isinstance(node, ast.Constant))
+    files: Counter[str] = Counter()
+    variables: set[str] = set()
+    own: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Subscript(
+                ast.Name("environ") | ast.Attribute(_, "environ"), ast.Constant(str(name)), ways
+            ) | ast.Call(
+                ast.Attribute(ast.Name("environ") | ast.Attribute(_, "environ"), "get")
+                | ast.Name("getenv")
+                | ast.Attribute(_, "getenv"),
+                [ast.Constant(str(name)), *ways],
+            ):
+                (own if isinstance(ways, ast.Store) else variables).add(name)
+            case (  # Path("x").open("rb"), open("x", mode="rb"), open(Path("x"))
+                ast.Call(
+                    ast.Attribute(
+                        ast.Call(_, [ast.Constant(str(file))]), "open" | "read_text" | "read_bytes"
+                    ),
+                    ways,
+                )
+                | ast.Call(
+                    ast.Name("open")
+                    | ast.Attribute(ast.Name("bz2" | "codecs" | "gzip" | "io" | "lzma"), "open"),
+                    [ast.Constant(str(file)) | ast.Call(_, [ast.Constant(str(file))]), *ways],
+                )
+            ):
+                modes = [*ways[:1], *(one.value for one in node.keywords if one.arg == "mode")]
+                files[file] += not any(
+                    isinstance(one, ast.Constant)
+                    and re.fullmatch(r"[rbt]*[wax+]+[bt+]*", str(one.value))
+                    for one in modes
+                )
+            case ast.Call(  # read_csv("x"), frames.read_parquet(Path("x"))
+                ast.Name(called) | ast.Attribute(_, called),
+                [ast.Constant(str(file)) | ast.Call(_, [ast.Constant(str(file))]), *_],
+            ) if re.fullmatch(r"read_(?!text|bytes)\w+", called):
+                files[file] += 1
     return (
-        {file for file, count in files.items() if text.count(repr(file)) == count},
-        {one for one in _VARIABLE_READ.findall(text) if f"environ['{one}'] = " not in text},
+        {file for file, count in files.items() if named[file] == count},
+        {one for one in variables - own if not one.startswith("COULER_")},
     )
+
+
+def _nodes(source: str | bytes) -> list[ast.AST]:
+    """Return all that a source is made of; nothing if it is no Python."""
+    try:
+        return list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError):
+        return []

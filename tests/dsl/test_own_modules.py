@@ -268,6 +268,13 @@ READS = """
     open("a").read(), open("b", "rb"), Path("c").read_text(), Path("d").open()
     frames.read_csv("e.csv"), frames.read_parquet(Path("f"), columns=[])
     os.environ["A"], os.environ.get("B", "none"), os.getenv("C")
+    # open("comment"), a text and a call over several lines are no reads of other names
+    print("open('text') and os.environ['T']"), open(  # of it
+        "it's",
+        encoding="ascii",
+    )
+    Path("g").read_text("ascii"), pathlib.Path("h").open(mode="rb")
+    path.open("r"), path.read_text("utf-8"), gzip.open("i")
 """
 MAKES = """
     import os, sys
@@ -275,14 +282,14 @@ MAKES = """
     open("made", "w"), open("made"), open("log", mode="a")
     Path("m").write_text(""), Path("n").open("w"), open(file="x", mode="w")
     frames.to_csv("table"), frames.read_csv("table"), open(sys.argv[1]), open(0)
-    os.environ["A"] = "1"
+    os.environ["A"] = os.environ["B"] = "1"
     os.getenv("A"), os.getenv(sys.argv[1]), dict(os.environ), os.environ["COULER_WORK"]
 """
 
 
 def test_reads_by_name_are_seen_and_what_a_source_makes_is_not() -> None:
     files, variables = reads_of(textwrap.dedent(READS))
-    assert (files, variables) == ({"a", "b", "c", "d", "e.csv", "f"}, {"A", "B", "C"})
+    assert (files, variables) == ({*"abcdfghi", "e.csv", "it's"}, {*"ABC"})
     assert reads_of(textwrap.dedent(MAKES)) == (set(), set())
     assert reads_of("not Python") == (set(), set())
 
@@ -315,5 +322,6 @@ def test_a_cached_step_is_warned_about_what_its_key_does_not_hold(write: Write) 
     assert "MODE" not in message
 
 
-def test_a_source_that_is_nested_deep_is_looked_at_no_further() -> None:
-    assert reads_of(f"x = {'1 + ' * 5000}1") == (set(), set())
+def test_reads_in_long_expressions_are_seen() -> None:
+    assert reads_of(f"x = {'1 + ' * 600}open('a')") == ({"a"}, set())
+    assert reads_of(f"x = {'(' * 5000}1{')' * 5000}") == (set(), set())
