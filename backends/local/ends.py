@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -134,11 +135,11 @@ def cut_off(limits: Limits) -> Attempt:
     return Attempt(False, message=limits.reached, kind=failure_kind(limits.reached))
 
 
-def failure_kind(reason: str | None) -> FailureKind | None:
-    """Return how an attempt failed that was ended for a reason; None for a cancel."""
-    return None if reason == CANCELLED else "failure"
+def failure_kind(reason: str | None) -> FailureKind:
+    """Return how an attempt failed that its limits ended for a reason, or that ended by itself."""
+    return "cancelled" if reason == CANCELLED else "failure"
 
 
-def bad_end(reason: str | None) -> State:
-    """Return how something ended that ran, and not well, by what it tells first of the reason."""
-    return "cancelled" if (reason or "").startswith(CANCELLED) else "failed"
+def bad_end(kind: FailureKind | None) -> t.Literal["failed", "cancelled"]:
+    """Return how something ended that ran, and not well."""
+    return "cancelled" if kind == "cancelled" else "failed"

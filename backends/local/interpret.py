@@ -16,7 +16,16 @@ from couler.backends.local.capacity import Need, need_of
 from couler.backends.local.companions import ports_beside
 from couler.backends.local.demand import Grant, Request, Shape
 from couler.backends.local.dispatch import Dispatcher
-from couler.backends.local.ends import Attempt, Bound, End, ScopeEnd, bad_end, bind
+from couler.backends.local.ends import (
+    Attempt,
+    Bound,
+    End,
+    ScopeEnd,
+    bad_end,
+    bind,
+    cut_off,
+    failure_kind,
+)
 from couler.backends.local.fan import run_all
 from couler.backends.local.keys import NO_FILES
 from couler.backends.local.limits import Limits, too_late
@@ -195,7 +204,8 @@ class Interpreter:
         why = [told] if failed else []
         if around.limits.reached:
             why.append(too_late(around.limits))
-        return End(bad_end(around.limits.reached), outputs, "; ".join(why), since=since)
+        kind = failure_kind(around.limits.reached)
+        return End(bad_end(kind), outputs, "; ".join(why), since=since)
 
     def _start_item(self, instance: Instance, around: Around, ended: Ended) -> None:
         loop = instance.step.loop
@@ -217,7 +227,7 @@ class Interpreter:
             ended = partial(End, since=since)
             if end.state not in _WELL:
                 why = around.limits.reached or f"round {number} failed"
-                return ended(bad_end(why), message=why)
+                return ended(bad_end(failure_kind(around.limits.reached)), message=why)
             previous = end.outputs
             try:
                 if not holds(loop.condition, replace(around.view, round=previous)):
@@ -337,7 +347,7 @@ class Interpreter:
             bound = replace(bound, files={}) if files else bound
             shape = self._shape(step, around)
             grant = await self._dispatcher.acquire(shape, around.priority, limits)
-        state: State = "succeeded" if last.succeeded else bad_end(last.message)
+        state: State = "succeeded" if last.succeeded else bad_end(last.kind)
         return End(
             *(state, last.outputs, last.message, last.exit_code, number, key),
             since=RUNS,
@@ -379,7 +389,7 @@ class Interpreter:
             if last.succeeded:
                 return End("succeeded", last.outputs, attempts=attempts, since=since)
             if not await self._wait_for_retry(instance, around.limits, attempts, last, begun):
-                state = bad_end(last.message)
+                state = bad_end(last.kind)
                 return End(state, {}, last.message, None, attempts, since=since)
 
     async def _run_inside(self, instance: Instance, group: ir.Group, around: Around) -> Attempt:
@@ -397,7 +407,7 @@ class Interpreter:
         )
         if end.failed:
             why = around.limits.reached or f"failed inside: {', '.join(end.failed)}"
-            return Attempt(False, message=why, kind="failure", since=end.since)
+            return replace(cut_off(around.limits), message=why, since=end.since)
         try:
             outputs = scope_outputs(step.outputs, replace(view, steps=end.outputs))
         except VALUE_ERRORS as error:

@@ -330,9 +330,7 @@ class Recorder:
 def _attempt_status(attempt: Attempt) -> AttemptStatus:
     if attempt.succeeded:
         return "succeeded"
-    if bad_end(attempt.message) == "cancelled":
-        return "cancelled"
-    return "error" if attempt.kind == "error" else "failed"
+    return "error" if attempt.kind == "error" else bad_end(attempt.kind)
 
 
 def _size(log: str) -> int:

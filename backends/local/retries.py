@@ -8,7 +8,7 @@ import typing as t
 from couler.ir.policies import Backoff, Retry
 from couler.ir.workflow import Step
 
-FailureKind: t.TypeAlias = t.Literal["failure", "error"]
+FailureKind: t.TypeAlias = t.Literal["failure", "error", "cancelled"]
 """`failure`: it ran and ended badly; `error`: it could not run, was lost, or gave no outputs."""
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from couler.backends.local.around import Around
-from couler.backends.local.ends import End, ScopeEnd, bad_end
+from couler.backends.local.ends import End, ScopeEnd, bad_end, failure_kind
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.limits import OUT_OF_TIME, Limits
 from couler.backends.local.place import OUTPUTS, Place
@@ -213,7 +213,7 @@ class _Work:
         end = await self._interpreter.run_scope(handler.steps, path, around, read=read, shown=())
         if end.failed:
             why = around.limits.reached or f"failed inside: {', '.join(end.failed)}"
-            return End(bad_end(why), message=why)
+            return End(bad_end(failure_kind(around.limits.reached)), message=why)
         return End("succeeded")
 
 
