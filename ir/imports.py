@@ -1,20 +1,11 @@
-"""What Python sources need beside themselves: modules, the project's too, files and variables."""
+"""What Python sources need beside themselves: modules, files and variables."""
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
-import importlib.util
-import os
 import re
-import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from importlib.machinery import ModuleSpec
-from pathlib import Path
-
-_NEVER_OWN = sys.stdlib_module_names | {"", "couler"}
 
 
 @functools.lru_cache(maxsize=256)
@@ -36,66 +27,6 @@ def imports_of(source: str | bytes) -> tuple[tuple[str, bool], ...]:
             parts = (f"{base}{'.' if node.module else ''}{one.name}" for one in node.names)
             found += [(name, node not in optional) for name in (base, *parts)]
     return tuple(found)
-
-
-def own_modules(source: str) -> dict[str, Path]:
-    """Return the files of modules that are not installed: what a source imports, and these import.
-
-    They are the project's own, by their full names, also where it is installed as editable.
-    """
-    found: dict[str, Path] = {}
-    folders = [*_step_folders(), *sys.path]
-    waiting = [*_resolved(source, "")]
-    for name in waiting:  # which grows
-        spec = None if name.partition(".")[0] in _NEVER_OWN else _find(name, folders)
-        file = Path("" if spec is None else spec.origin or "")
-        if spec is not None and name not in found and file.is_file() and not _is_installed(file):
-            found[name] = file
-            waiting += [*_resolved(file.read_bytes(), spec.parent or ""), name.rpartition(".")[0]]
-    return found
-
-
-def missing_modules(source: str, own: Collection[str]) -> list[str]:
-    """Return what a source needs of the project's own modules and no step finds, as named there."""
-    needed = {name for name, is_needed in imports_of(source) if is_needed}
-    packages = {name for name in needed if name.startswith(".") and name.strip(".")}
-    relative = packages - {name for name in packages if name.rpartition(".")[0] in packages}
-    folders = _step_folders() if own else []
-    return sorted(relative.union(one for one in needed & {*own} if not _find(one, folders)))
-
-
-def _resolved(source: str | bytes, package: str) -> Iterator[str]:
-    """Yield the full names of what a source of a package imports."""
-    for name, _ in imports_of(source):
-        with contextlib.suppress(ImportError):  # beyond the outermost package
-            yield importlib.util.resolve_name(name, package)
-
-
-def _find(name: str, folders: Sequence[str]) -> ModuleSpec | None:
-    """Return where a module is, as an import in a new process finds it; nothing is imported."""
-    package = name.rpartition(".")[0]
-    if package:
-        around = _find(package, folders)
-        folders = [*(getattr(around, "submodule_search_locations", None) or ())]
-    finders = [one.find_spec for one in sys.meta_path if hasattr(one, "find_spec")]
-    return next(filter(None, (find(name, folders) for find in finders)), None)
-
-
-def _is_installed(file: Path) -> bool:
-    return not {"site-packages", "dist-packages"}.isdisjoint(file.parts)
-
-
-def _step_folders() -> list[str]:
-    """Return where a process of this machine finds modules that are not the standard library's."""
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    installed = [one for one in sys.path if _is_installed(Path(one))]
-    linked = [
-        os.path.join(folder, line.strip())
-        for folder in installed
-        for file in Path(folder).glob("*.pth")
-        for line in file.read_text(errors="replace").splitlines()
-    ]
-    return [*filter(os.path.isabs, given), *installed, *linked]
 
 
 def reads_of(source: str) -> tuple[set[str], set[str]]:

@@ -10,11 +10,11 @@ from couler.backends.airflow.paths import read_path
 from couler.backends.airflow.suspend import keeps_worker
 from couler.backends.airflow.versions import NEWEST
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.packages import check_imports
 from couler.ir.policies import locks_of
 from couler.ir.values import ParamRef, RunRef, Value, place_text, walk
 from couler.ir.walk import Scope, scopes, steps_by_path
 from couler.ir.workflow import ContainerSet, Group, Job, Script, Step, Suspend, Workflow
+from couler.packages import check_imports
 
 APPROVAL_CODE = "CLR355"
 PATH_CODE = "CLR356"

@@ -32,7 +32,6 @@ from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
 from couler.ir.artifacts import ListFiles, is_in_repository, location_texts
-from couler.ir.packages import install_command
 from couler.ir.values import Literal, Template, Text, Value, ValueType, is_file
 from couler.ir.walk import all_steps
 from couler.ir.workflow import (
@@ -47,6 +46,7 @@ from couler.ir.workflow import (
     Suspend,
     Workflow,
 )
+from couler.packages import install_command
 
 _POD = "airflow.providers.cncf.kubernetes.operators.pod"
 _TEMPLATE = "airflow.sdk.definitions.template"

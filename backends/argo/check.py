@@ -88,7 +88,7 @@ def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
     """Check what a step runs that is no container."""
     from couler.backends.argo.listing import check_listing
     from couler.backends.argo.resources import lost_character
-    from couler.ir.packages import check_imports
+    from couler.packages import check_imports
 
     action = step.action
     if isinstance(action, Job) and action.set_owner_reference:

@@ -72,7 +72,7 @@ class Processes:
         if action.packages:
             import shlex
 
-            from couler.ir.packages import install_command
+            from couler.packages import install_command
 
             install = install_command(action.packages)
             words = " ".join(shlex.quote(word) for word in command)

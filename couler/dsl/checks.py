@@ -164,8 +164,7 @@ def check_modules(
 ) -> Script:
     """Return a script with the digest of its modules of the project; report missing ones."""
     from couler.ir.cachekey import text_digest
-    from couler.ir.imports import missing_modules, own_modules
-    from couler.ir.packages import default_image
+    from couler.packages import default_image, missing_modules, own_modules
 
     text = script.source if script.is_python else ""
     environment = repr([env, builder.fields.get("defaults")])

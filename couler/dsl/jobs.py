@@ -29,9 +29,9 @@ from couler.dsl.shipping import makes_steps
 from couler.dsl.step_options import PodOptions
 from couler.dsl.types import is_json, spec_of_wire
 from couler.dsl.words import add_files, words_of
-from couler.ir.packages import default_image
 from couler.ir.values import ManifestValue, Path, place_text, split
 from couler.ir.workflow import Container, Job, LocalForm, Output, Script
+from couler.packages import default_image
 
 if t.TYPE_CHECKING:
     from couler.dsl.scope import Scope

@@ -215,7 +215,7 @@ def run_script(
     >>> wf.to_ir().steps[0].action.command
     ('sh',)
     """
-    from couler.ir.packages import default_image
+    from couler.packages import default_image
 
     if source is None:
         raise ProgramError("CLR141", "couler.run_script needs a source: a text or a function")

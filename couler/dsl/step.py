@@ -20,8 +20,8 @@ from couler.dsl.shipping import ShippingError, is_method, source_text, typed_scr
 from couler.dsl.signature import Signature, read_signature
 from couler.dsl.step_options import StepOptions
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.packages import default_image
 from couler.ir.workflow import Script
+from couler.packages import default_image
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder

@@ -15,8 +15,8 @@ from couler.dsl.objects import Duration
 from couler.dsl.processes import finish
 from couler.dsl.scope import Draft, Returns, Scope, make_input
 from couler.dsl.types import DICT, FILE, FLOAT, is_json
-from couler.ir.packages import default_image
 from couler.ir.workflow import Input, Output, Script
+from couler.packages import default_image
 from couler.steps.dataset import Dataset
 from couler.steps.dataset_check import columns_of, dataset_problems
 from couler.steps.known import Known, findings

@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.dsl.handles import ProcessHandle
-from couler.ir.packages import default_image
+from couler.packages import default_image
 from couler.steps.dataset import Dataset
 from couler.steps.fitting import FitOptions, fit
 from couler.steps.known import LIGHTGBM

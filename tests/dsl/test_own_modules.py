@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from couler.ir.cachekey import definition_digest
-from couler.ir.imports import missing_modules, own_modules, reads_of
-from couler.ir.packages import default_image
+from couler.ir.imports import reads_of
 from couler.ir.workflow import Script
+from couler.packages import default_image, missing_modules, own_modules
 from couler.stages import diagnose
 from couler.stages.programs import Loaded, load_program
 

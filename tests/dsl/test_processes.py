@@ -11,7 +11,6 @@ import pytest
 
 import couler
 from couler import File
-from couler.ir.packages import default_image
 from couler.ir.policies import (
     Backoff,
     Cache,
@@ -25,6 +24,7 @@ from couler.ir.policies import (
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, Mount, SecretKey
 from couler.ir.values import StepRef
 from couler.ir.workflow import Container, Input, Job, LocalForm, Output, Script
+from couler.packages import default_image
 from tests.dsl.look import box, codes, steps
 
 

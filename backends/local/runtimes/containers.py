@@ -24,11 +24,11 @@ from couler.backends.local.runtimes.paths import (
 )
 from couler.errors import ConfigurationError, EngineError
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.packages import install_command
 from couler.ir.policies import Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.walk import all_steps, scopes
 from couler.ir.workflow import WORK_DIR, Container, Script, Step, Workflow
+from couler.packages import install_command
 
 RUN_LABEL = "couler.run"
 """Label of every container: the run that it belongs to."""

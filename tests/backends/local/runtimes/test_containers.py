@@ -16,11 +16,11 @@ from couler.backends.local.runtimes import containers
 from couler.backends.local.runtimes.base import CannotStartError, Job
 from couler.backends.local.runtimes.containers import ContainerRuntime
 from couler.errors import ConfigurationError, EngineError
-from couler.ir.packages import install_command
 from couler.ir.pods import HostAlias
 from couler.ir.policies import Gpu, Resources
 from couler.ir.storage import EmptyVolume, HostVolume, Mount
 from couler.ir.workflow import WORK_DIR, Container, Group, Step, Suspend, Workflow
+from couler.packages import install_command
 
 Make = Callable[..., t.Any]
 
