@@ -44,16 +44,13 @@ def dump_all(documents: Iterable[JsonTree]) -> str:
     return "---\n".join(map(dump, documents))
 
 
-_ESCAPES = {
-    one: f"\\u{one:04x}" for one in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
-}
-"""Of characters that JSON has as they are and a reader of YAML refuses, or takes for line ends."""
-
-
 def dump_as_json(tree: object) -> str:
     """Write a tree as JSON on one line that is YAML as well, as which Kubernetes applies it."""
-    # Not in ASCII: in YAML two escapes, which JSON has for an emoji, are no character.
-    return json.dumps(tree, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
+    # Readers of YAML refuse these, or take them for ends of lines. All others stay as they are:
+    # two escapes, which JSON has for an emoji, are no character there.
+    odd = (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
+    written = json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+    return written.translate({one: f"\\u{one:04x}" for one in odd})
 
 
 class _NoFormError(Exception):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from couler.backends.airflow.runtime import parsed, text
 from couler.backends.airflow.worker import cluster_namespace
+from couler.ir.yaml_writer import dump_as_json
 
 if TYPE_CHECKING:
     from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
@@ -139,12 +140,8 @@ def make_change(action: str, manifest: dict[str, Any], patch: str) -> None:
         ask_cluster("DELETE", place, {"propagationPolicy": "Background"}, none_on=404)
     elif action == "apply":
         place = f"{place}?fieldManager=airflow&force=true"
-        # The client itself writes two escapes for some characters, which are none in YAML.
-        odd = (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
-        body = json.dumps(manifest, ensure_ascii=False)
-        body = body.translate({one: f"\\u{one:04x}" for one in odd})
         content = "application/apply-patch+yaml; charset=utf-8"
-        ask_cluster("PATCH", place, body.encode(), content=content)
+        ask_cluster("PATCH", place, dump_as_json(manifest).encode(), content=content)
     elif action == "patch":
         ask_cluster("PATCH", place, manifest, content=f"application/{patch}+json")
     elif action == "replace":

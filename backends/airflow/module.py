@@ -55,7 +55,8 @@ FUNCTIONS: dict[str, FunctionType] = {
     name: one
     for source in _SOURCES
     for name, one in vars(source).items()
-    if isinstance(one, FunctionType) and one.__module__ == source.__name__
+    if isinstance(one, FunctionType)
+    and one.__module__ in (source.__name__, "couler.ir.yaml_writer")
 }
 """The functions that a file can carry, in the order in which they are written."""
 
