@@ -97,11 +97,14 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     after = before if changes.workflow is None else changes.workflow
     had = {name: str(given["text"]) for name, given in run.parameters.items()}
     declared = {parameter.name for parameter in after.parameters}
-    kept: dict[str, object] = {name: text for name, text in had.items() if name in declared}
-    for one in before.parameters:
-        if one.nullable_text and one.name in kept:
-            value = decode(had[one.name], "json")
-            kept[one.name] = None if value is None else PlainText(value)
+    values = {
+        one.name: decode(had[one.name], one.type) for one in before.parameters if one.name in had
+    }
+    kept = {
+        name: PlainText(value) if isinstance(value, str) else value
+        for name, value in values.items()
+        if name in declared
+    }
     texts = parameter_texts(after.parameters, {**kept, **(changes.parameters or {})})
     ended = holding(runs.steps_of(database, run.id), runs.sessions_of(database, run.id))
     past = Past(run.id, before, had, ended, run.logical_date or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import replace
 
 import pytest
@@ -27,6 +28,15 @@ from tests.control.test_following import step
 BUSY = "etcdserver: request timed out"
 BROKEN = Observation("failed", (step("fit", "succeeded"), step("tell", "failed", message=BUSY)))
 WELL = Observation("succeeded", (step("fit", "succeeded"), step("tell", "succeeded")))
+
+
+def _noted(**fields: t.Any) -> Workflow:
+    note = Parameter(name="note", **fields)
+    return WORKFLOW.model_copy(update={"parameters": (*WORKFLOW.parameters, note)})
+
+
+TEXT, NUMBER, ANY = (_noted(type=one) for one in ("str", "int", "json"))
+NULLABLE = _noted(type="json", nullable_text=True)
 
 
 @pytest.fixture(autouse=True)
@@ -85,11 +95,52 @@ def test_what_has_changed_runs_again(failed: RunRecord, database: Database) -> N
 def test_a_text_that_a_run_was_given_stays_the_text(
     remote: ToldRemote, database: Database, home: Home
 ) -> None:
-    note = Parameter(name="note", type="json", nullable_text=True)
-    workflow = WORKFLOW.model_copy(update={"parameters": (*WORKFLOW.parameters, note)})
     for given in ("12", '"quoted"', "null"):
-        run = submit(order(workflow=workflow, note=given), database, home, {})
+        run = submit(order(workflow=NULLABLE, note=given), database, home, {})
         assert prepare(run, database).texts["note"] == run.parameters["note"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "after", "text"),
+    [
+        (TEXT, "null", NULLABLE, '"null"'),
+        (TEXT, '"quoted"', NULLABLE, r'"\"quoted\""'),
+        (TEXT, "12", ANY, '"12"'),
+        (NULLABLE, "12", TEXT, "12"),
+        (NULLABLE, "12", ANY, '"12"'),
+        (ANY, "null", NULLABLE, "null"),
+        (NUMBER, "12", ANY, "12"),
+    ],
+)
+def test_a_parameter_of_another_type_has_the_value_that_it_had(
+    remote: ToldRemote,
+    database: Database,
+    home: Home,
+    before: Workflow,
+    given: str,
+    after: Workflow,
+    text: str,
+) -> None:
+    run = submit(order(workflow=before, note=given), database, home, {})
+    assert prepare(run, database, Changes(after)).texts["note"] == text
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "after"),
+    [(ANY, "12", NULLABLE), (NULLABLE, "null", TEXT), (TEXT, "12", NUMBER), (NUMBER, "12", TEXT)],
+)
+def test_a_parameter_whose_type_excludes_the_value_that_it_had_needs_another(
+    remote: ToldRemote,
+    database: Database,
+    home: Home,
+    before: Workflow,
+    given: str,
+    after: Workflow,
+) -> None:
+    run = submit(order(workflow=before, note=given), database, home, {})
+    with pytest.raises(ParameterError, match='parameter "note"'):
+        prepare(run, database, Changes(after))
+    assert prepare(run, database, Changes(after, {"note": "5"})).texts["note"] in ("5", '"5"')
 
 
 def test_steps_that_keep_their_ends_are_known_before_the_plan_is_made(
