@@ -84,7 +84,7 @@ def typed_script(function: AnyFunction, signature: Signature, text: str, *, stay
     if not flags:
         source = _quoted(source, lambda name: _is_there(name, function.__globals__, classes))
     aliases = _check_names(function, source, provided, flags)
-    _check_code(function, source, flags)
+    _check_code(function, source, text, flags)
     readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
     arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
     call = f"_run({', '.join(arguments)})"
@@ -136,7 +136,8 @@ def plain_script(function: AnyFunction) -> str:
         function, bound = called.func, _bound_arguments(called)
     if is_method(function):
         raise ShippingError("CLR109", METHOD)
-    name, source = _function_source(function, source_text(function))
+    text = source_text(function)
+    name, source = _function_source(function, text)
     required = [
         parameter.name
         for parameter in inspect.signature(called).parameters.values()
@@ -152,7 +153,7 @@ def plain_script(function: AnyFunction) -> str:
     if not flags:
         source = _quoted(source, lambda name: _is_builtin(name, function.__globals__))
     _check_names(function, source, set(), flags)
-    _check_code(function, source, flags)
+    _check_code(function, source, text, flags)
     future = _FUTURE + "\n\n" if flags and getattr(function, "__annotations__", None) else ""
     return f"{future}{source}\n\n{name}({bound})\n"
 
@@ -247,12 +248,12 @@ def _function_source(function: AnyFunction, text: str) -> tuple[str, str]:
     return name, source
 
 
-def _check_code(function: AnyFunction, source: str, flags: int) -> None:
+def _check_code(function: AnyFunction, source: str, text: str, flags: int) -> None:
     """Refuse a source that is not what runs."""
     own = function.__code__.co_flags & _FLAG
     for given in dict.fromkeys((own, flags)):
         try:
-            refuse_other_code(t.cast("FunctionType", function), source, given)
+            refuse_other_code(t.cast("FunctionType", function), source, text, given)
         except SourceError as error:
             if given == own:
                 raise ShippingError("CLR110", str(error)) from error

@@ -9,6 +9,7 @@ import functools
 import inspect
 import linecache
 import os
+import symtable
 import sys
 import typing as t
 from collections import Counter
@@ -173,8 +174,8 @@ def _place(node: ast.expr) -> tuple[int, int | None, int, int | None]:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
-def refuse_other_code(function: FunctionType, source: str, flags: int) -> None:
-    """Refuse a source that, compiled with these flags, does not give the code of a function."""
+def refuse_other_code(function: FunctionType, source: str, text: str, flags: int) -> None:
+    """Refuse a source of a file's text that, compiled with flags, is not a function's code."""
     code = function.__code__
     if code.co_filename in rewritten:
         return
@@ -184,17 +185,28 @@ def refuse_other_code(function: FunctionType, source: str, flags: int) -> None:
         around = ast.parse(f"def around({', '.join(code.co_freevars)}): ...")
         t.cast(ast.FunctionDef, around.body[0]).body = tree.body
         tree = around
+    tree.body += _imports(text)
     if any(_is_same(one, code) for one in _codes(compile(tree, "<step>", "exec", flags, True))):
         return
     # pytest writes the assertions of tests anew, so that their code is not that of their source.
-    if not any(name.startswith("@py") for name in (*code.co_names, *code.co_varnames)):
+    used = (name for one in _codes(code) for name in (*one.co_names, *one.co_varnames))
+    if not any(name.startswith("@py") for name in used):
         raise SourceError(_changed(function))
+
+
+@functools.lru_cache(maxsize=64)
+def _imports(text: str) -> list[ast.stmt]:
+    """Return imports of what a module imports: calls of its attributes are compiled otherwise."""
+    names = symtable.symtable(text, "<module>", "exec").get_symbols()
+    lines = (f"import {one.get_name()}" for one in names if one.is_imported())
+    return ast.parse("\n".join(lines)).body
 
 
 def _changed(function: FunctionType) -> str:
     return (
         f"{os.path.basename(function.__code__.co_filename)} does not say what runs: it was changed "
-        "after its import, or something else made the function's code. Start the program again"
+        "after its import (start the program again), or by what imported it (put its steps into a "
+        "module that no import hook rewrites)"
     )
 
 

@@ -250,6 +250,69 @@ def test_what_would_be_something_else_there_is_refused(
     assert told in str(shipped(written(tmp_path, f"import couler\n{text}").work))
 
 
+IMPORTED = """
+import importlib
+import os.path as places
+from string import Template as template
+if True:
+    import json
+
+import couler
+
+def outer():
+    from couler import File
+
+    @couler.step
+    def inner(target: str) -> File:
+        import json
+        made = File("made")
+        made.write_text(json.dumps(target))
+        return made
+
+    return inner
+
+@couler.step
+def work(target: str) -> str:
+    import json
+    from os import path as places
+
+    def template(): ...
+
+    importlib = template.__name__
+    return json.dumps([places.basename(target), importlib.title()])
+
+@couler.step
+def rows(places: str, importlib: str) -> str:
+    return places.upper() + importlib.lower()
+"""
+
+
+def test_a_step_may_import_what_its_module_imports(tmp_path: Path) -> None:
+    """CPython calls an attribute of a name otherwise where its module imports that name."""
+    module = written(tmp_path, IMPORTED)
+    for step, arguments in ((module.work, ["a/b"]), (module.rows, ["a", "B"])):
+        there = shipped(step, *arguments)
+        assert not isinstance(there, str), there
+        assert there(*arguments) == step.fn(*arguments)
+    assert not isinstance(shipped(module.outer(), "a"), str)
+
+
+@couler.step
+def checked(n: int) -> int:
+    def positive(m: int) -> int:
+        assert m > 0
+        return m
+
+    return positive(n)
+
+
+def test_steps_of_a_test_module_have_assertions() -> None:
+    """Which pytest writes anew as it imports the module."""
+    there = shipped(checked, 3)
+    assert not isinstance(there, str), there
+    assert there(3) == 3
+
+
 def test_annotations_mean_what_they_mean_in_the_file(tmp_path: Path) -> None:
     text = (
         "import couler\nimport decimal\n\n@couler.step\n"
