@@ -85,6 +85,7 @@ def typed_script(function: AnyFunction, signature: Signature, text: str, *, stay
         source = _quoted(source, lambda name: _is_there(name, function.__globals__, classes))
     aliases = _check_names(function, source, provided, flags)
     _check_code(function, source, text, flags)
+    imports |= _imports_for_fields(source, function.__globals__)
     readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
     arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
     call = f"_run({', '.join(arguments)})"
@@ -154,8 +155,9 @@ def plain_script(function: AnyFunction) -> str:
         source = _quoted(source, lambda name: _is_builtin(name, function.__globals__))
     _check_names(function, source, set(), flags)
     _check_code(function, source, text, flags)
-    future = _FUTURE + "\n\n" if flags and getattr(function, "__annotations__", None) else ""
-    return f"{future}{source}\n\n{name}({bound})\n"
+    imports = "\n".join(_imports_for_fields(source, function.__globals__))
+    future = _FUTURE if flags and (imports or getattr(function, "__annotations__", None)) else ""
+    return f"{future}{imports}\n\n{source}\n\n{name}({bound})\n".lstrip("\n")
 
 
 def _bound_arguments(function: functools.partial[t.Any]) -> str:
@@ -266,7 +268,7 @@ def _check_code(function: AnyFunction, source: str, text: str, flags: int) -> No
 
 def _class_sources(
     classes: tuple[type, ...], function: AnyFunction, text: str, flags: int
-) -> tuple[dict[str, str], list[str]]:
+) -> tuple[dict[str, str], dict[str, None]]:
     """Return the sources of classes by their names in the script, and the imports they need."""
     sources: dict[str, str] = {}
     imports: dict[str, None] = {}
@@ -296,13 +298,14 @@ def _class_sources(
                     f"the class {cls.__name__} uses {used}, which the script does not have",
                 )
             imports[line] = None
+        imports |= _imports_for_fields(source, names)
         if name in sources:
             raise ShippingError("CLR125", f"two classes are named {name}; rename one of them")
         sources[name] = source + ("" if name == cls.__name__ else f"\n\n{name} = {cls.__name__}\n")
     twice = {name for name, count in plain.items() if count > 1}
     for name in sorted(twice & _names_of("".join(sources.values()), flags)):
         raise ShippingError("CLR125", f"two classes are named {name}; rename one of them")
-    return sources, list(imports)
+    return sources, imports
 
 
 def _is_there(name: str, names: Mapping[str, t.Any], classes: Container[str]) -> bool:
@@ -328,6 +331,15 @@ def _import_line(name: str, value: object) -> str | None:
     if is_module:
         return f"import {module}" if module == name else f"import {module} as {name}"
     return f"from {module} import {attribute}" + ("" if attribute == name else f" as {name}")
+
+
+def _imports_for_fields(source: str, names: Mapping[str, t.Any]) -> dict[str, None]:
+    """Return imports of what annotations name: dataclasses look for ClassVar in the module."""
+    fields = (one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.AnnAssign))
+    used = sorted(
+        {name for one in fields for name in re.findall(r"\w+", ast.unparse(one.annotation))}
+    )
+    return dict.fromkeys(filter(None, (_import_line(one, names.get(one)) for one in used)))
 
 
 def _check_names(function: AnyFunction, source: str, provided: set[str], flags: int) -> list[str]:

@@ -6,14 +6,14 @@ import json
 import random
 import subprocess
 import sys
-import types
 import typing as t
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import couler
-from couler.dsl.shipping import python_preamble
+from couler.dsl.shipping import plain_script, python_preamble
 from couler.ir.workflow import Script
 from tests.support.step_sources import imported, step_module
 
@@ -26,10 +26,14 @@ def shipped(step: t.Any, *given: object) -> t.Callable[..., object] | str:
     assert isinstance(action, Script)
     if flow.diagnostics:
         return flow.diagnostics[0].message
-    module = sys.modules["a step"] = types.ModuleType("a step")
-    names = vars(module)
-    exec(compile(action.source, "script", "exec", dont_inherit=True), names)
-    return t.cast("t.Callable[..., object]", names[action.function])
+    return t.cast("t.Callable[..., object]", run_as_module(action.source)[action.function])
+
+
+def run_as_module(source: str) -> dict[str, t.Any]:
+    """Run a script as a module, which dataclasses look at, and return its names."""
+    sys.modules["step"] = module = ModuleType("step")
+    exec(compile(source, "script", "exec", dont_inherit=True), vars(module))
+    return vars(module)
 
 
 @pytest.mark.parametrize("count", [100, pytest.param(2_000, marks=pytest.mark.nightly)])
@@ -311,6 +315,63 @@ def test_steps_of_a_test_module_have_assertions() -> None:
     there = shipped(checked, 3)
     assert not isinstance(there, str), there
     assert there(3) == 3
+
+
+OTHERS_ANNOTATIONS = """
+from __future__ import annotations
+import dataclasses
+import typing as t
+from typing import ClassVar
+
+import couler
+
+@dataclasses.dataclass
+class Row:
+    most: t.ClassVar[int] = 5
+    least: ClassVar[int] = 0
+    depth: int = 1
+
+@couler.step
+def typed(row: Row) -> int:
+    return Row(row.depth).depth + Row.most
+
+@couler.step
+def inside(n: int) -> int:
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Config:
+        most: t.ClassVar[int] = 5
+        least: ClassVar[int] = 0
+        depth: int = 1
+
+    return Config(n).depth + Config.most
+
+def plain():
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Config:
+        most: t.ClassVar[int] = 5
+        depth: int = 1
+
+    print(Config(7).depth, Config.__annotations__)
+"""
+
+
+def test_a_variable_of_a_class_is_no_field_where_annotations_are_texts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Dataclasses find out what the text `t.ClassVar` is by the names of the module."""
+    module = written(tmp_path, OTHERS_ANNOTATIONS)
+    for step, given in ((module.typed, module.Row(9)), (module.inside, 9)):
+        there = shipped(step, given)
+        assert not isinstance(there, str), there
+        assert there(given) == step.fn(given) == 14
+    module.plain()
+    run_as_module(plain_script(module.plain))
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
 
 
 def test_annotations_mean_what_they_mean_in_the_file(tmp_path: Path) -> None:

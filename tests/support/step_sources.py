@@ -53,6 +53,8 @@ def step_module(draw: random.Random) -> bytes:
     """Draw a module."""
     step = [*draw.choice(HEADS), *_indented(draw, [*_docstring(draw), *_body(draw), "return out"])]
     lines = ["import couler", "", *_before(draw), *_around(draw, step)]
+    if draw.random() < 0.5:  # the step imports them as well
+        lines.insert(0, "import dataclasses, json as j, typing")
     if draw.random() < 0.3:
         lines.insert(0, "from __future__ import annotations")
     if draw.random() < 0.3:
