@@ -186,7 +186,8 @@ def _is_new(connection: sa.Connection, place: str) -> bool:
         return False
     raise StateError(
         f"{place}: the version of its tables is {version}; this Couler reads version "
-        f"{SCHEMA_VERSION}. Use the Couler that created it, or set COULER_HOME to another folder"
+        f"{SCHEMA_VERSION}. Use the Couler that created it, or set COULER_HOME to another folder "
+        "(COULER_DATABASE_URL to another database, where it is set)"
     )
 
 
