@@ -75,11 +75,14 @@ class Graph:
 
     def ancestors(self, name: str) -> frozenset[str]:
         """Return all steps that a step waits for, directly or through others."""
-        return self._reach(name, self.predecessors)
-
-    def descendants(self, name: str) -> frozenset[str]:
-        """Return all steps that wait for a step, directly or through others."""
-        return self._reach(name, self.successors)
+        found: set[str] = set()
+        waiting = list(self.predecessors[name])
+        while waiting:
+            step = waiting.pop()
+            if step not in found:
+                found.add(step)
+                waiting.extend(self.predecessors[step])
+        return frozenset(found)
 
     def critical_path(self, seconds: Callable[[str], float]) -> tuple[tuple[str, ...], float]:
         """Return the path that takes longest, and how long it takes."""
@@ -116,13 +119,3 @@ class Graph:
         first = min(range(len(cycle)), key=lambda index: rank[cycle[index]])
         ordered = cycle[first:] + cycle[:first]
         return (*ordered, ordered[0])
-
-    def _reach(self, name: str, edges: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
-        found: set[str] = set()
-        waiting = list(edges[name])
-        while waiting:
-            step = waiting.pop()
-            if step not in found:
-                found.add(step)
-                waiting.extend(edges[step])
-        return frozenset(found)

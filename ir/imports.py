@@ -16,8 +16,12 @@ def imports_of(source: str | bytes) -> tuple[tuple[str, bool], ...]:
     imports within `try`, `if` or `with` (`suppress`) it may do without.
     """
     nodes = _nodes(source)
-    blocks = (one for one in nodes if isinstance(one, ast.Try | ast.If | ast.With))
-    optional = {part for one in blocks for part in ast.walk(one)}
+    optional = {
+        part
+        for one in nodes
+        if isinstance(one, ast.Try | ast.If | ast.With)
+        for part in ast.walk(one)
+    }
     found: list[tuple[str, bool]] = []
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -35,7 +39,7 @@ def reads_of(source: str) -> tuple[set[str], set[str]]:
     A file that it names elsewhere as well, and a variable that it sets, are its own.
     """
     nodes = _nodes(source)
-    named = Counter(node.value for node in nodes if isinstance(node, ast.Constant))
+    texts = Counter(node.value for node in nodes if isinstance(node, ast.Constant))
     files: Counter[str] = Counter()
     variables: set[str] = set()
     own: set[str] = set()
@@ -63,11 +67,10 @@ def reads_of(source: str) -> tuple[set[str], set[str]]:
                     [ast.Constant(str(file)) | ast.Call(_, [ast.Constant(str(file))]), *ways],
                 )
             ):
-                modes = [*ways[:1], *(one.value for one in node.keywords if one.arg == "mode")]
                 files[file] += not any(
-                    isinstance(one, ast.Constant)
-                    and re.fullmatch(r"[rbt]*[wax+]+[bt+]*", str(one.value))
-                    for one in modes
+                    isinstance(mode, ast.Constant)
+                    and re.fullmatch(r"[rbt]*[wax+]+[bt+]*", str(mode.value))
+                    for mode in (*ways[:1], *(one.value for one in node.keywords))
                 )
             case ast.Call(  # read_csv("x"), frames.read_parquet(Path("x"))
                 ast.Name(called) | ast.Attribute(_, called),
@@ -75,7 +78,7 @@ def reads_of(source: str) -> tuple[set[str], set[str]]:
             ) if re.fullmatch(r"read_(?!text|bytes)\w+", called):
                 files[file] += 1
     return (
-        {file for file, count in files.items() if named[file] == count},
+        {file for file, count in files.items() if texts[file] == count},
         {one for one in variables - own if not one.startswith("COULER_")},
     )
 

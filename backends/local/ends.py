@@ -130,9 +130,9 @@ def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) ->
     )
 
 
-def cut_off(limits: Limits) -> Attempt:
-    """Return the end of an attempt that its limits ended."""
-    return Attempt(False, message=limits.reached, kind=failure_kind(limits.reached))
+def cut_off(limits: Limits, otherwise: str | None = None) -> Attempt:
+    """Return the end of an attempt that its limits ended, or that failed otherwise."""
+    return Attempt(False, message=limits.reached or otherwise, kind=failure_kind(limits.reached))
 
 
 def failure_kind(reason: str | None) -> FailureKind:

@@ -201,11 +201,9 @@ class Interpreter:
         if all(end.state in _WELL for end in ends):
             return End("succeeded", outputs, since=since)
         told = f"{len(failed)} of {len(ends)} items failed: {', '.join(failed[:10])}"
-        why = [told] if failed else []
-        if around.limits.reached:
-            why.append(too_late(around.limits))
-        kind = failure_kind(around.limits.reached)
-        return End(bad_end(kind), outputs, "; ".join(why), since=since)
+        reached = around.limits.reached
+        why = [*([told] if failed else []), *([too_late(around.limits)] if reached else [])]
+        return End(bad_end(failure_kind(reached)), outputs, "; ".join(why), since=since)
 
     def _start_item(self, instance: Instance, around: Around, ended: Ended) -> None:
         loop = instance.step.loop
@@ -226,8 +224,8 @@ class Interpreter:
             since = max(since, end.since)
             ended = partial(End, since=since)
             if end.state not in _WELL:
-                why = around.limits.reached or f"round {number} failed"
-                return ended(bad_end(failure_kind(around.limits.reached)), message=why)
+                last = cut_off(around.limits, f"round {number} failed")
+                return ended(bad_end(last.kind), message=last.message)
             previous = end.outputs
             try:
                 if not holds(loop.condition, replace(around.view, round=previous)):
@@ -406,8 +404,8 @@ class Interpreter:
             shown=read_steps(output.value for output in step.outputs),
         )
         if end.failed:
-            why = around.limits.reached or f"failed inside: {', '.join(end.failed)}"
-            return replace(cut_off(around.limits), message=why, since=end.since)
+            why = f"failed inside: {', '.join(end.failed)}"
+            return replace(cut_off(around.limits, why), since=end.since)
         try:
             outputs = scope_outputs(step.outputs, replace(view, steps=end.outputs))
         except VALUE_ERRORS as error:

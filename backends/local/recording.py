@@ -328,9 +328,8 @@ class Recorder:
 
 
 def _attempt_status(attempt: Attempt) -> AttemptStatus:
-    if attempt.succeeded:
-        return "succeeded"
-    return "error" if attempt.kind == "error" else bad_end(attempt.kind)
+    bad: AttemptStatus = "error" if attempt.kind == "error" else bad_end(attempt.kind)
+    return "succeeded" if attempt.succeeded else bad
 
 
 def _size(log: str) -> int:

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from couler.backends.local.around import Around
-from couler.backends.local.ends import End, ScopeEnd, bad_end, failure_kind
+from couler.backends.local.ends import End, ScopeEnd, bad_end, cut_off
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.limits import OUT_OF_TIME, Limits
 from couler.backends.local.place import OUTPUTS, Place
@@ -212,8 +212,8 @@ class _Work:
         read = read_results(handler.steps, ())
         end = await self._interpreter.run_scope(handler.steps, path, around, read=read, shown=())
         if end.failed:
-            why = around.limits.reached or f"failed inside: {', '.join(end.failed)}"
-            return End(bad_end(failure_kind(around.limits.reached)), message=why)
+            last = cut_off(around.limits, f"failed inside: {', '.join(end.failed)}")
+            return End(bad_end(last.kind), message=last.message)
         return End("succeeded")
 
 

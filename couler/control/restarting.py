@@ -96,14 +96,13 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     before = read_json(runs.workflow_of(database, run.id))
     after = before if changes.workflow is None else changes.workflow
     had = {name: str(given["text"]) for name, given in run.parameters.items()}
-    declared = {parameter.name for parameter in after.parameters}
     values = {
         one.name: decode(had[one.name], one.type) for one in before.parameters if one.name in had
     }
     kept = {
         name: PlainText(value) if isinstance(value, str) else value
         for name, value in values.items()
-        if name in declared
+        if any(parameter.name == name for parameter in after.parameters)
     }
     texts = parameter_texts(after.parameters, {**kept, **(changes.parameters or {})})
     ended = holding(runs.steps_of(database, run.id), runs.sessions_of(database, run.id))

@@ -167,9 +167,11 @@ def check_modules(
     from couler.packages import default_image, missing_modules, own_modules
 
     text = script.source if script.is_python else ""
-    environment = repr([env, builder.fields.get("defaults")])
-    has_folders = "sys.path" in text or "PYTHONPATH" in environment
-    is_here = script.image == default_image() and not has_folders
+    is_here = (
+        script.image == default_image()
+        and "sys.path" not in text
+        and "PYTHONPATH" not in repr([env, builder.fields.get("defaults")])
+    )
     own = own_modules(text)
     missing = [one for one in missing_modules(text, own) if is_here or one.startswith(".")]
     if missing:

@@ -253,17 +253,17 @@ def _function_source(function: AnyFunction, text: str) -> tuple[str, str]:
 def _check_code(function: AnyFunction, source: str, text: str, flags: int) -> None:
     """Refuse a source that is not what runs."""
     own = function.__code__.co_flags & _FLAG
-    for given in dict.fromkeys((own, flags)):
-        try:
+    try:
+        for given in dict.fromkeys((own, flags)):
             refuse_other_code(t.cast("FunctionType", function), source, text, given)
-        except SourceError as error:
-            if given == own:
-                raise ShippingError("CLR110", str(error)) from error
-            raise ShippingError(
-                "CLR110",
-                "its file has no `from __future__ import annotations`, and that of a class in its "
-                "signature has; write the line in both or in none",
-            ) from error
+    except SourceError as error:
+        raise ShippingError(
+            "CLR110",
+            str(error)
+            if given == own
+            else "its file has no `from __future__ import annotations`, and that of a class in its "
+            "signature has; write the line in both or in none",
+        ) from error
 
 
 def _class_sources(
@@ -335,11 +335,13 @@ def _import_line(name: str, value: object) -> str | None:
 
 def _imports_for_fields(source: str, names: Mapping[str, t.Any]) -> dict[str, None]:
     """Return imports of what annotations name: dataclasses look for ClassVar in the module."""
-    fields = (one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.AnnAssign))
-    used = sorted(
-        {name for one in fields for name in re.findall(r"\w+", ast.unparse(one.annotation))}
-    )
-    return dict.fromkeys(filter(None, (_import_line(one, names.get(one)) for one in used)))
+    used = {
+        name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.AnnAssign)
+        for name in re.findall(r"\w+", ast.unparse(node.annotation))
+    }
+    return dict.fromkeys(filter(None, (_import_line(one, names.get(one)) for one in sorted(used))))
 
 
 def _check_names(function: AnyFunction, source: str, provided: set[str], flags: int) -> list[str]:

@@ -197,9 +197,8 @@ def refuse_other_code(function: FunctionType, source: str, text: str, flags: int
 @functools.lru_cache(maxsize=64)
 def _imports(text: str) -> list[ast.stmt]:
     """Return imports of what a module imports: calls of its attributes are compiled otherwise."""
-    names = symtable.symtable(text, "<module>", "exec").get_symbols()
-    lines = (f"import {one.get_name()}" for one in names if one.is_imported())
-    return ast.parse("\n".join(lines)).body
+    symbols = symtable.symtable(text, "<module>", "exec").get_symbols()
+    return [ast.parse(f"import {one.get_name()}").body[0] for one in symbols if one.is_imported()]
 
 
 def _changed(function: FunctionType) -> str:

@@ -29,11 +29,10 @@ def oracle(of: Edges) -> nx.DiGraph:
 
 
 @given(acyclic_edges())
-def test_ancestors_descendants_roots_and_leaves(of: Edges) -> None:
+def test_ancestors_roots_and_leaves(of: Edges) -> None:
     graph, expected = Graph(of), oracle(of)
     for name in of:
         assert graph.ancestors(name) == nx.ancestors(expected, name)
-        assert graph.descendants(name) == nx.descendants(expected, name)
     assert set(graph.roots) == {name for name, degree in expected.in_degree() if degree == 0}
     assert set(graph.leaves) == {name for name, degree in expected.out_degree() if degree == 0}
 

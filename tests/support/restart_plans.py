@@ -93,7 +93,7 @@ def _later(workflow: Workflow) -> dict[tuple[str, ...], set[tuple[str, str]]]:
 
     def look(steps: tuple[Step, ...], path: tuple[str, ...]) -> None:
         graph = Graph.of(steps)
-        found[path] = {(one, two) for one in graph.predecessors for two in graph.descendants(one)}
+        found[path] = {(one, two) for two in graph.predecessors for one in graph.ancestors(two)}
         for step in steps:
             if isinstance(step.action, Group):
                 look(step.action.steps, (*path, step.name))
