@@ -20,12 +20,18 @@ from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.names import Names
 from couler.backends.argo.parts import is_divided, task_names
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.references import OutputRenderer, Renderer, global_name, row_field
+from couler.backends.argo.references import (
+    OutputRenderer,
+    Renderer,
+    global_name,
+    inputs_read,
+    row_field,
+)
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.backends.argo.tags import Tagged, tag, tag_in, variable
 from couler.backends.argo.templates import file_outputs, key_parameter
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.values import ParamRef, StepRef, is_file, walk
+from couler.ir.values import ParamRef, StepRef, is_file
 from couler.ir.walk import implied_dependencies, predecessors
 from couler.ir.workflow import Group, Hook, Input, Output, Step, TemplateCall
 
@@ -152,7 +158,9 @@ class Scopes:
             shown = OutputRenderer(view, names, location, nodes)
             tasks = [self._task(step, names[step.name], rules, renderer) for step in steps]
         template: Tree = {"name": name}
-        inputs = [*inputs, *_parameters_in(outputs)] if view.owner is None else inputs
+        given_out = [_output(one, shown, gathers=gathers, kept=kept) for one in outputs]
+        if view.owner is None:  # Argo gives the parameters of the workflow to the entrypoint
+            inputs = [*inputs, *inputs_read(given_out)]
         taken_in: Tree = {}
         if inputs:
             taken_in["parameters"] = [{"name": one} for one in inputs]
@@ -160,11 +168,7 @@ class Scopes:
         if taken_in:
             template["inputs"] = taken_in
         if outputs:
-            template["outputs"] = {
-                "parameters": [
-                    _output(output, shown, gathers=gathers, kept=kept) for output in outputs
-                ]
-            }
+            template["outputs"] = {"parameters": given_out}
         if parallelism is not None:
             # All of the tasks of a part count as one: one part at a time keeps the bound.
             template["parallelism"] = parallelism if divided is None else 1
@@ -370,12 +374,6 @@ def _loops_below(steps: Iterable[Step]) -> int:
         ),
         default=0,
     )
-
-
-def _parameters_in(outputs: Iterable[Output]) -> list[str]:
-    """The parameters of the workflow that its outputs read; Argo gives them to the entrypoint."""
-    read = (value for output in outputs for value in walk(output.value))
-    return list(dict.fromkeys(value.name for value in read if isinstance(value, ParamRef)))
 
 
 def _output(

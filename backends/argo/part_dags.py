@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-import re
 from collections.abc import Iterable, Iterator
 
 from couler.backends.argo.branches import BRANCH_FAILED, NOT_WELL, is_one_of, letter
@@ -27,13 +25,12 @@ from couler.backends.argo.parts import (
     PartOf,
 )
 from couler.backends.argo.pods import Tree
+from couler.backends.argo.references import inputs_read
 from couler.backends.argo.scope_order import passes_of
 from couler.backends.argo.tags import Tagged, member, tag
 from couler.backends.argo.template_view import TemplateView
 from couler.ir.values import StepRef
 from couler.ir.workflow import Step
-
-_INPUT = re.compile(r"inputs\.parameters(?:\.(\w+)|\['([^']+)'\])")
 
 
 class ScopeTemplates:
@@ -267,7 +264,7 @@ class Part(Body):
         outputs = self._outputs()
         self.finish_parts(parallelism)
         if self._scope.inputs:
-            used = {one for pair in _INPUT.findall(json.dumps(self._tasks)) for one in pair}
+            used = inputs_read(self._tasks)
             self._passed = [name for name in self._scope.inputs if name in used]
         arguments = [
             {"name": name, "value": tag(member("inputs.parameters", name))} for name in self._passed

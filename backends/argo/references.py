@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import re
 import typing as t
 from collections.abc import Callable, Sequence
 
@@ -515,3 +517,11 @@ def row_field(name: str) -> str:
 def global_name(reference: StepRef) -> str:
     """Return the name under which an output is kept for the exit handlers."""
     return "-".join(name.replace("-", "_") for name in (reference.step, reference.output))
+
+
+_INPUT = re.compile(r"inputs\.parameters(?:\.(\w+)|\['([^']+)'\])")
+
+
+def inputs_read(tree: object) -> list[str]:
+    """Return the names of the inputs of a template that expressions in it read."""
+    return list(dict.fromkeys(map("".join, _INPUT.findall(json.dumps(tree)))))

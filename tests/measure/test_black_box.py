@@ -12,11 +12,11 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 DIGESTS = {
-    "corpus/*/workflow.py": "4190bfa39f54910b",
+    "corpus/*/workflow.py": "e99049d75caf3359",
     "corpus/build.py": "8f84ce42f80e5267",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "a4d1f66a73415155",
+    "golden/argo/*": "abf3a0e93effb830",
     "golden/ancestor/*": "ba7d98ad09011e6b",
     "golden/dsl/*": "ad42c7b3c2a87921",
     "golden/grouping/*": "3f96cfbf72c9ecd5",

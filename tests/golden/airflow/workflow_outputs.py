@@ -1,13 +1,25 @@
 EACH_ITEMS = [{"item": "a"}, {"item": "b"}]
+INTEGER = {
+    "type": ["integer", "string"],
+    "pattern": "^-?(0|[1-9][0-9]*)$",
+    "$schema": "http://json-schema.org/draft-04/schema#",
+}
 
 
 def when_off(ti: Any, params: Any) -> bool:
     return params["on"] in (True, "true")
 
 
+def when_far(ti: Any, params: Any) -> bool:
+    return int(params["how-far"]) == 1
+
+
 with DAG(
     dag_id="workflow-outputs",
-    params={"on": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
+    params={
+        "on": Param(False, type=["boolean", "string"], pattern="^(true|false)$"),
+        "how-far": Param(0, **INTEGER),
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "EACH_ITEMS": EACH_ITEMS,
@@ -45,6 +57,33 @@ off = KubernetesPodOperator(
     **process(["sh", "-c", "echo on"], outputs=["result=-"]),
     pre_execute=run_if(when_off),
 )
+far_items = PythonOperator(
+    task_id="far-items",
+    python_callable=make_rows,
+    op_kwargs={"lists": {"item": '["a"]'}},
+    pre_execute=run_if(when_far),
+)
+# What is expanded is a label; each task reads its item by its map index.
+far = KubernetesPodOperator.partial(
+    task_id="far",
+    image="busybox:1.36",
+    **process(
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ ti.xcom_pull("far-items", key="rows")[ti.map_index]["item"] }}',
+        ],
+        outputs=["result=-"],
+    ),
+).expand(labels=far_items.output)
+far_lists = PythonOperator(
+    task_id="far-lists",
+    python_callable=check_lists,
+    op_args=["far", "far-items", {"result": "str"}],
+)
+far >> far_lists
 tree = KubernetesPodOperator(
     task_id="tree",
     image="busybox:1.36",
@@ -61,6 +100,7 @@ run_outputs = PythonOperator(
             "off-too": '{{ first_of(output(ti, "off"), "off too") }}',
             "part": '{{ plain(part_of(output(ti, "tree"), "a", 0)) }}',
             "on": '{{ text(params["on"]) }}',
+            "far": '{{ first_of(gathered(ti, "far", "result", "far-items"), "[]") }}',
         },
         {
             "n": "int",
@@ -69,7 +109,8 @@ run_outputs = PythonOperator(
             "off-too": "str",
             "part": "float",
             "on": "bool",
+            "far": "list",
         },
     ],
 )
-[n, each_lists, off, tree] >> run_outputs
+[n, each_lists, off, far_lists, tree] >> run_outputs
