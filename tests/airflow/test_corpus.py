@@ -14,6 +14,7 @@ from couler.stages.checks import check_engine
 from tests.backends.airflow.absences import REFUSED
 from tests.corpus import Case, cases
 from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.fakes.kubernetes.store import SERVICE_ACCOUNTS, accounts_of
 from tests.support import airflow_table
 from tests.support.absences import corpus
 from tests.support.airflow_outcome import AirflowOutcome
@@ -49,6 +50,8 @@ def test_outcome(
         cluster.secret(name, dict(entries))
     for name, entries in case.config_maps.items():
         cluster.config_map(name, dict(entries))
+    for account in accounts_of(workflow):
+        cluster.create(SERVICE_ACCOUNTS, account)
     shared = tmp_path / "shared"
     shared.mkdir(exist_ok=True)
     conf = case.parameters_with(shared)

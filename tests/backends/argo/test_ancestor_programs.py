@@ -11,7 +11,8 @@ import pytest
 from couler import stages
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
-from couler.ir.yaml_writer import dump
+from couler.ir.yaml_writer import dump_all
+from tests.fakes.kubernetes.store import accounts_of
 from tests.support import ancestor_programs, argo_oracle, argo_outcome, argo_schema
 from tests.support.ancestor_programs import outcomes
 
@@ -79,13 +80,14 @@ def test_argo_gives_the_stated_outcome(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(data)}
         for name, data in expected.config_maps.items()
     ]
+    workflow = resolve_defaults(ancestor_programs.load(name).to_ir())
+    made = dump_all([*config_maps, *accounts_of(workflow)])
     run = argo_oracle.run(
-        "---\n".join([*(dump(tree) for tree in config_maps), compiled(name, kind="Workflow")]),
+        f"{made}---\n{compiled(name, kind='Workflow')}",
         work_dir=tmp_path / "run",
         secrets=expected.secrets,
         shared=[shared],
     )
-    workflow = resolve_defaults(ancestor_programs.load(name).to_ir())
     outcome = argo_outcome.Outcome(workflow, run)
     assert outcome.states == expected.states, (run.message, outcome.messages)
     assert outcome.status == expected.status

@@ -13,11 +13,12 @@ from couler.ir.defaults import resolve_defaults
 from couler.ir.pods import RunLabel, RunSettings
 from couler.ir.values import RunRef, Template, encode
 from couler.ir.workflow import Schedule
-from couler.ir.yaml_writer import dump
+from couler.ir.yaml_writer import dump_all
 from tests.backends.argo.absences import BEYOND, REFUSED
 from tests.backends.argo.test_corpus import compiled
 from tests.corpus import Case, cases
 from tests.corpus.build import flow, sh
+from tests.fakes.kubernetes.store import accounts_of
 from tests.support import argo_oracle
 from tests.support.absences import corpus
 from tests.support.argo_outcome import Outcome
@@ -58,7 +59,7 @@ def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
     ]
     parameters = {name: encode(value) for name, value in case.parameters_with(shared).items()}
     run = argo_oracle.run(
-        "---\n".join([*(dump(tree) for tree in config_maps), text]),
+        dump_all([*config_maps, *accounts_of(case.workflow)]) + f"---\n{text}",
         work_dir=tmp_path / "run",
         parameters=parameters,
         secrets=case.secrets,

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from couler.ir.workflow import Workflow
+
 Json = dict[str, Any]
 
 
@@ -316,3 +318,10 @@ def _merge(target: object, patch: object) -> object:
         else:
             merged[key] = _merge(merged.get(key), value)
     return merged
+
+
+def accounts_of(workflow: Workflow) -> list[Json]:
+    """Return the service accounts by which the pods of a workflow run, as objects."""
+    name = workflow.pod and workflow.pod.service_account
+    made = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}
+    return [made] if name else []

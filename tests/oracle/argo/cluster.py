@@ -55,6 +55,7 @@ _CLUSTER_WIDE = frozenset({"clusterworkflowtemplates", "namespaces"})
 _PLURALS = {
     ("v1", "ConfigMap"): CONFIG_MAPS,
     ("v1", "Secret"): SECRETS,
+    ("v1", "ServiceAccount"): SERVICE_ACCOUNTS,
     **{
         ("argoproj.io/v1alpha1", kind): Resource("argoproj.io", "v1alpha1", kind.lower() + "s")
         for kind in ("WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow", "Workflow")
