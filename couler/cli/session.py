@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import shutil
@@ -19,6 +18,7 @@ from pathlib import Path
 import click
 
 from couler.errors import ConfigurationError
+from couler.streams import message_stream
 
 if t.TYPE_CHECKING:
     from rich.console import Console
@@ -177,19 +177,6 @@ def heeding_requests_to_end() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-class _Forgiving(io.TextIOWrapper):
-    """A stream for messages: what cannot be written to it is lost, and ends nothing."""
-
-    def write(self, text: str, /) -> int:
-        with contextlib.suppress(OSError):
-            super().write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError):
-            super().flush()
-
-
 def steady_streams() -> None:
     """Put the null device behind closed streams, and let messages on standard error be lost.
 
@@ -204,12 +191,7 @@ def steady_streams() -> None:
             mode = "w" if number else "r"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr = _Forgiving(
-            io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
-            encoding=sys.stderr.encoding,
-            errors="backslashreplace",
-            line_buffering=True,
-        )
+        sys.stderr = message_stream(2, sys.stderr.encoding)
 
 
 def silence(stream: t.TextIO) -> None:

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import enum
 import inspect
+import io
 import linecache
 import os
 import re
@@ -25,6 +26,7 @@ from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
 from couler.stages.checks import AnyWorkflow, as_ir, secrets_of, sort_diagnostics
+from couler.streams import message_stream
 
 if t.TYPE_CHECKING:
     from couler.dsl.workflow import Workflow as ProgramWorkflow
@@ -110,7 +112,7 @@ def load_program(
     """
     from couler.dsl._context import collect  # a workflow that is read from a file needs no DSL
 
-    with _as_main(path) as module, _standard_output_to_error():
+    with _as_main(path) as module, _lent_streams():
         with collect() as built:
             _execute(path, module, built, read)
         chosen = _choose(path, name, _by_variable(module, built))
@@ -138,22 +140,35 @@ def _as_main(path: str) -> Iterator[types.ModuleType]:
 
 
 @contextlib.contextmanager
-def _standard_output_to_error() -> Iterator[None]:
-    """Send what a program and its children print to standard error: ours holds the artifact."""
+def _lent_streams() -> Iterator[None]:
+    """Send what a program and its children print to standard error: ours holds the artifact.
+
+    A program may close and replace the streams that it has.
+    """
     sys.stdout.flush()
+    streams, saved = (sys.stdout, sys.stderr), {}
+    with contextlib.suppress(OSError):  # the caller has closed one; there is nothing to keep clean
+        saved = {number: os.dup(number) for number in (2, 1)}
+        os.dup2(2, 1)
+    lent = sys.stdout, sys.stderr = _stream_like(sys.stderr), _stream_like(sys.stderr)
     try:
-        saved = os.dup(1)
-    except OSError:  # the caller has closed it; there is nothing to keep clean
-        saved = None
-    try:
-        if saved is not None:
-            os.dup2(2, 1)
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
+        yield
     finally:
-        if saved is not None:
-            os.dup2(saved, 1)
-            os.close(saved)
+        for stream in lent:
+            with contextlib.suppress(ValueError):  # it is closed
+                stream.flush()
+        sys.stdout, sys.stderr = streams
+        for number, copy in saved.items():
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+def _stream_like(stream: t.TextIO) -> t.TextIO:
+    """Return another stream to the same file, or this one where it has none, as in a notebook."""
+    if isinstance(stream, io.TextIOWrapper):
+        with contextlib.suppress(OSError):
+            return message_stream(stream.fileno(), stream.encoding)
+    return stream
 
 
 def _execute(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from couler.stages.programs import load_program
+
 ONE = """
 import couler
 
@@ -121,6 +123,30 @@ def test_what_a_program_prints_does_not_spoil_the_artifact(
     told = couler_process("show", file)
     assert told.out == "one\n└─ a  container busybox\n"
     assert sorted(told.err.split()) == ["child", "loud"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='latin-1'); print('loud')",
+        "sys.stderr = io.TextIOWrapper(sys.stderr.detach()); print('loud', file=sys.stderr)",
+        "print('loud', end=''); sys.stdout.close(); sys.stderr.write(' '); os.close(2)",
+        "print('loud'); sys.stdout = sys.stderr = object()",
+        "os.dup2(os.open(os.devnull, os.O_WRONLY), 1); sys.stderr.close(); print('loud')",
+    ],
+)
+def test_a_program_cannot_close_or_replace_the_streams_of_the_command(
+    change: str, write: Callable, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = write("streams.py", f"import io, os, sys\n{change}\n{ONE}")
+    before = sys.stdout, sys.stderr
+    assert load_program(file).name == "one"
+    assert (sys.stdout, sys.stderr) == before
+    print("artifact")
+    print("message", file=sys.stderr)
+    os.write(2, b"end")
+    told = capfd.readouterr()
+    assert (told.out, told.err.split()) == ("artifact\n", ["loud", "message", "end"])
 
 
 def test_raising_program_shows_its_own_lines_alone(couler: Callable, write: Callable) -> None:
