@@ -262,6 +262,8 @@ def add_output(builder: Builder, name: object, value: object) -> None:
             'write wf.output("name", value)',
         )
         return
+    if name in builder.outputs:
+        builder.report("CLR139", f'the output "{name}" is given twice; give each a name of its own')
     resolved = builder.root.resolve(value)
     builder.outputs[name] = ir.Output(name=name, type=value._spec.wire, value=resolved)
 

@@ -124,8 +124,10 @@ def test_outputs_of_a_workflow() -> None:
             a = box("a")
         wf.output("best", a)
         wf.output("wrong", 3)
+        wf.output("best", a)
     assert wf.to_ir().outputs == (Output(name="best", value=StepRef(step="g", output="a")),)
-    assert [one.code for one in wf.diagnostics] == ["CLR139"]
+    assert [one.code for one in wf.diagnostics] == ["CLR139", "CLR139"]
+    assert "is given twice" in wf.diagnostics[1].message
 
 
 @couler.step
