@@ -135,12 +135,13 @@ def _toml_statements(text: str) -> list[tuple[int, t.Any]]:
     return found
 
 
-def read_yaml(text: str, file: str) -> Document:
-    """Return the document that a text of YAML or JSON is."""
+def read_yaml(text: str, file: str, *, exact_keys: bool = False) -> Document:
+    """Return the document that a text of YAML or JSON is; keys of other kinds are read as texts."""
     import yaml
 
     lines: dict[Location, int] = {}
     loader = _loader()(text)
+    loader.exact_keys = exact_keys
     try:
         node = loader.get_single_node()
         tree = (
@@ -205,8 +206,11 @@ def _built(
         ]
     table: dict[str, t.Any] = {}
     for key, value in node.value:
-        if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:null":
+        kind = key.tag.removeprefix("tag:yaml.org,2002:")
+        if not isinstance(key, yaml.ScalarNode) or kind == "null":
             raise _yaml_error("a key must be a text", key)
+        if loader.exact_keys and kind != "str":
+            raise _yaml_error(f"the key {key.value:.60} must be a text. Quote it", key)
         inner = (*location, key.value)
         if key.value in table:
             first = lines[inner]

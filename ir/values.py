@@ -371,14 +371,21 @@ def encode(value: object, value_type: ValueType = "str") -> str:
     return dump_json(value)
 
 
+_UNREADABLE = {
+    RecursionError: "nested too deep",
+    ValueError: "no JSON, as it has NaN or a number of more than 4,300 digits",
+}
+
+
 def decode(text: str, value_type: ValueType) -> t.Any:
     """Return the value that a text stands for, by its declared type."""
     if value_type in ("str", "file", "directory"):
         return text
     try:
         value = freeze_json(json.loads(text))
-    except (ValueError, RecursionError) as error:  # which is what deep nesting gives
-        raise WireError(f"{text[:60]!r} is declared {value_type}, but it is no JSON") from error
+    except (ValueError, RecursionError) as error:
+        why = _UNREADABLE.get(type(error), "no JSON")
+        raise WireError(f"{text[:60]!r} is declared {value_type}, but it is {why}") from error
     if not matches(value, value_type):
         raise WireError(f"{text[:60]!r} is declared {value_type}, but it is not one")
     if value_type != "float":

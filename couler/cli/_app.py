@@ -10,13 +10,15 @@ import sys
 import typing as t
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 
 import click
 from click.shell_completion import CompletionItem
 
 import couler
-from couler.cli.session import RequestToEnd, Session, session_options, silence, steady_streams
+from couler.cli.session import RequestToEnd, Session, session_options, steady_streams
 from couler.errors import CoulerError
+from couler.hidden import whole
 from couler.rest import listening
 
 # Command -> its first line of help, which `couler --help` shows without loading the command.
@@ -59,14 +61,9 @@ class GuardedCommand(click.Command):
     """A command that turns what goes wrong into a message and an exit code."""
 
     def invoke(self, ctx: click.Context) -> t.Any:
-        """Run the command; a reader that has gone ends it in silence, as it ends other programs."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Python would fail again when it flushes at its end.
-            silence(sys.stdout)
-            ctx.exit(128 + signal.SIGPIPE)
+        """Run the command, and write all that it prints."""
+        result = super().invoke(ctx)
+        sys.stdout.flush()
         return result
 
     def main(  # type: ignore[override]  # click overloads it by the value of standalone_mode
@@ -90,9 +87,15 @@ class GuardedCommand(click.Command):
         prog_name: str | None,
         extra: dict[str, t.Any],
     ) -> int:
+        stdout = sys.stdout
         try:
             with listening(lambda text: session.info(f"note: {text}")):
                 code = super().main(args, prog_name, standalone_mode=False, **extra)
+        except SystemExit:
+            if sys.stdout is stdout:
+                raise
+            # click has replaced it, as its reader has gone, which ends other programs in silence.
+            return 128 + signal.SIGPIPE
         except click.ClickException as error:
             error.show()
             return error.exit_code
@@ -192,9 +195,10 @@ _NOT_UTF_8 = "surrogates not allowed"
 
 def _reason(error: Exception, told: str) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return f"{error.filename or 'standard output, or a file'}: {error.strerror}"
     if isinstance(error, UnicodeEncodeError):
-        return f"{error.object.strip()!r:.80} is not UTF-8"
+        given = [f"{before} {word!a}" for before, word in pairwise(sys.argv) if whole(word) != word]
+        return f"{', '.join(given) or f'{error.object.strip()!r:.80}'} is not UTF-8"
     return told
 
 

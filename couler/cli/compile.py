@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path, PurePosixPath
 
 import click
@@ -27,7 +28,7 @@ from couler.cli._options import (
 )
 from couler.cli.load import Source, load
 from couler.cli.session import Session, pass_session, session_options, writing
-from couler.errors import EngineError, fold
+from couler.errors import ConfigurationError, EngineError, fold
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan as plan_workflow
 
@@ -113,6 +114,8 @@ def _write(session: Session, artifact: Artifact, output: str | None) -> None:
             raise click.UsageError(
                 f"{artifact.engine} needs {len(artifact.files)} files ({names}): give -o FOLDER"
             )
+        if sys.__stdout__ is None:
+            raise ConfigurationError("standard output is closed. Give -o FILE, or /dev/null for it")
         click.echo(artifact.to_text(), nl=not artifact.to_text().endswith("\n"))
         return
     with writing("-o", output):

@@ -180,12 +180,13 @@ def read_outcome(path: Path) -> Outcome:
 def read_parameters(path: Path) -> dict[str, object]:
     """Return parameters by name, with the types that the file has."""
     try:
-        tree = parse_yaml(read_text(path, "file of parameters", _MOST_BYTES), str(path))
+        text = read_text(path, "file of parameters", _MOST_BYTES)
+        tree = parse_yaml(text, str(path), exact_keys=True)
         if isinstance(tree, dict) and tree.get("kind") == KIND:
             tree = make_outcome(tree, str(path)).parameters
     except TuningError as error:
         raise ParameterError(f"-p @{path}: {error}") from error
-    if not isinstance(tree, dict) or not all(isinstance(name, str) for name in tree):
+    if not isinstance(tree, dict):
         raise ParameterError(f"-p @{path}: it is no table of parameters by name")
     return {name: _checked(path, name, value) for name, value in tree.items()}
 

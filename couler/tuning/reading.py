@@ -36,7 +36,7 @@ def read_text(path: Path, what: str, most_bytes: int = MOST_BYTES) -> str:
         raise TuningError(f"the {what} {path} is no text in UTF-8: {error}") from error
 
 
-def parse_yaml(text: str, where: str) -> t.Any:
+def parse_yaml(text: str, where: str, *, exact_keys: bool = False) -> t.Any:
     """Return what a text of YAML or JSON says."""
     import yaml
 
@@ -55,7 +55,7 @@ def parse_yaml(text: str, where: str) -> t.Any:
     except yaml.YAMLError:
         pass  # the next reader says where
     try:
-        return read_yaml(text, where).tree
+        return read_yaml(text, where, exact_keys=exact_keys).tree
     except ConfigurationError as error:
         raise TuningError(str(error)) from error
 

@@ -124,11 +124,12 @@ def test_file_that_cannot_be_written_is_no_defect(couler: Callable, greet: str) 
     assert "no/such/folder/tree.txt" in told.err
 
 
-def test_reader_that_goes_away_is_no_error(greet: str) -> None:
+@pytest.mark.parametrize("arguments", [["show"], ["--help"]])
+def test_reader_that_goes_away_is_no_error(arguments: list[str], greet: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "couler.cli", "show", greet],
+        [sys.executable, "-m", "couler.cli", *arguments, greet],
         stdout=writer,
         stderr=subprocess.PIPE,
         text=True,

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 MANY = "9" * 5000
+PROGRAM = """
+import couler
+
+with couler.Workflow("table", given={}) as wf:
+    couler.run_container("busybox", ["echo"], args=[wf.params.given])
+"""
 
 
 @pytest.mark.parametrize(
@@ -30,6 +37,55 @@ def test_options(couler: Callable, greet: str, words: str, told: str) -> None:
     found = couler(*words.replace("FILE", greet).split())
     assert (found.code, found.out) == (2, "")
     assert told in found.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("plan \udcff.py", "\\udcff.py"),
+        ("compile FILE -e argo --namespace \udcff", "--namespace"),
+    ],
+)
+def test_words_that_are_not_utf_8_are_named(
+    couler_process: Callable, write: Callable, greet: str, words: str, told: str
+) -> None:
+    write("\udcff.py", PROGRAM)
+    found = couler_process(*words.replace("FILE", greet).split())
+    assert (found.code, found.out) == (2, "")
+    assert told in found.err
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("[" * 900 + "]" * 900, "nested too deep"),
+        (MANY, "digits"),
+        ("{", "no JSON"),
+        ("@{1: 2}", "key 1 "),
+        ("@[{x: {true: 2}}]", "key true "),
+        ("@{1.5: 2}", "key 1.5 "),
+        ("@{null: 2}", "key"),
+    ],
+)
+def test_values_of_a_parameter(
+    couler: Callable, write: Callable, folder: Path, value: str, told: str
+) -> None:
+    (folder / "given.yaml").write_text(f"given: {value[1:]}\n")
+    given = "@given.yaml" if value.startswith("@") else f"given={value}"
+    found = couler("run", write("table.py", PROGRAM), "-p", given)
+    assert (found.code, found.out) == (2, "")
+    assert told in found.err
+
+
+def test_a_folder_that_is_deleted(couler: Callable, greet: str, folder: Path) -> None:
+    file = str(folder / greet)
+    (folder / "gone").mkdir()
+    os.chdir("gone")
+    (folder / "gone").rmdir()
+    for words in (["list"], ["validate", file], ["run", file]):
+        found = couler(*words)
+        assert (found.code, found.out) == (3, "")
+        assert "the current folder has been deleted" in found.err
 
 
 @pytest.mark.parametrize(

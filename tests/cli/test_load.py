@@ -142,8 +142,8 @@ def test_a_program_cannot_close_or_replace_the_streams_of_the_command(
     before = sys.stdout, sys.stderr
     assert load_program(file).name == "one"
     assert (sys.stdout, sys.stderr) == before
-    print("artifact")
-    print("message", file=sys.stderr)
+    sys.stdout.write("artifact\n")
+    sys.stderr.write("message\n")
     os.write(2, b"end")
     told = capfd.readouterr()
     assert (told.out, told.err.split()) == ("artifact\n", ["loud", "message", "end"])

@@ -54,12 +54,18 @@ def test_a_run_goes_to_its_end(redirection: str, shell) -> None:
 
 @pytest.mark.parametrize(
     ("command", "code"),
-    [("validate flow.py >&-", 0), ("list >&-", 0), ("compile flow.py -e argo >/dev/full", 3)],
+    [
+        ("validate flow.py >&-", 0),
+        ("list >&-", 0),
+        ("compile flow.py -e argo >/dev/full", 3),
+        ("compile flow.py -e argo >&-", 3),
+    ],
 )
 def test_other_commands_end_by_the_table(command: str, code: int, shell) -> None:
     done = shell(f"couler {command}")
     assert done.returncode == code
     assert "defect" not in done.stderr
+    assert ("standard output" in done.stderr) == (code != 0)
 
 
 @pytest.mark.slow
