@@ -206,11 +206,12 @@ def _built(
         ]
     table: dict[str, t.Any] = {}
     for key, value in node.value:
-        kind = key.tag.removeprefix("tag:yaml.org,2002:")
-        if not isinstance(key, yaml.ScalarNode) or kind == "null":
-            raise _yaml_error("a key must be a text", key)
-        if loader.exact_keys and kind != "str":
-            raise _yaml_error(f"the key {key.value:.60} must be a text. Quote it", key)
+        if (
+            not isinstance(key, yaml.ScalarNode)
+            or key.tag == "tag:yaml.org,2002:null"
+            or (loader.exact_keys and key.tag != "tag:yaml.org,2002:str")
+        ):
+            raise _yaml_error("a key must be a text. Quote it", key)
         inner = (*location, key.value)
         if key.value in table:
             first = lines[inner]

@@ -182,12 +182,18 @@ def _notes(error: BaseException) -> list[str]:
 
 def _fault_code(error: Exception) -> int:
     """Return the exit code of what no command has caught: 70 if it is a defect of Couler."""
-    if isinstance(error, OSError) and (error.filename is not None or error.errno == errno.ENOSPC):
+    if isinstance(error, OSError) and (error.filename or error.errno in _NAMELESS):
         return 3
     if isinstance(error, UnicodeEncodeError) and error.reason == _NOT_UTF_8:
         return 2
     return EXIT_DEFECT
 
+
+_NAMELESS = {
+    errno.ENOENT: "the current folder, which has been deleted",
+    errno.ENOSPC: "standard output, or a file",
+}
+"""What errors of the system mean that name no file."""
 
 _NOT_UTF_8 = "surrogates not allowed"
 """What Python says of bytes of an argument or a variable that are no UTF-8."""
@@ -195,7 +201,7 @@ _NOT_UTF_8 = "surrogates not allowed"
 
 def _reason(error: Exception, told: str) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'standard output, or a file'}: {error.strerror}"
+        return f"{error.filename or _NAMELESS[error.errno or 0]}: {error.strerror}"
     if isinstance(error, UnicodeEncodeError):
         given = [f"{before} {word!a}" for before, word in pairwise(sys.argv) if whole(word) != word]
         return f"{', '.join(given) or f'{error.object.strip()!r:.80}'} is not UTF-8"

@@ -40,12 +40,7 @@ class Session:
         """What is set beside the flags."""
         from couler.cli._settings import read_settings
 
-        try:
-            folder = Path.cwd()
-        except FileNotFoundError as error:
-            message = "the current folder has been deleted. Change to another one (cd)"
-            raise ConfigurationError(message) from error
-        settings = read_settings(folder, self.environment)
+        settings = read_settings(Path.cwd(), self.environment)
         for name, (value, origin) in settings.values.items():
             self.detail(f"{name} = {value}, from {origin}")
         return settings

@@ -140,7 +140,7 @@ def _as_main(path: str) -> Iterator[types.ModuleType]:
 
 
 @contextlib.contextmanager
-def _lent_streams() -> Iterator[None]:
+def _lent_streams() -> Iterator[tuple[t.TextIO, t.TextIO]]:
     """Send what a program and its children print to standard error: ours holds the artifact.
 
     A program may close and replace the streams that it has.
@@ -152,11 +152,8 @@ def _lent_streams() -> Iterator[None]:
         os.dup2(2, 1)
     lent = sys.stdout, sys.stderr = _stream_like(sys.stderr), _stream_like(sys.stderr)
     try:
-        yield
+        yield lent  # which holds them: one that a program wraps ends with its last reference
     finally:
-        for stream in lent:
-            with contextlib.suppress(ValueError):  # it is closed
-                stream.flush()
         sys.stdout, sys.stderr = streams
         for number, copy in saved.items():
             os.dup2(copy, number)

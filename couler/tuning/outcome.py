@@ -180,8 +180,9 @@ def read_outcome(path: Path) -> Outcome:
 def read_parameters(path: Path) -> dict[str, object]:
     """Return parameters by name, with the types that the file has."""
     try:
-        text = read_text(path, "file of parameters", _MOST_BYTES)
-        tree = parse_yaml(text, str(path), exact_keys=True)
+        tree = parse_yaml(
+            read_text(path, "file of parameters", _MOST_BYTES), str(path), exact_keys=True
+        )
         if isinstance(tree, dict) and tree.get("kind") == KIND:
             tree = make_outcome(tree, str(path)).parameters
     except TuningError as error:

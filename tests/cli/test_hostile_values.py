@@ -61,10 +61,10 @@ def test_words_that_are_not_utf_8_are_named(
         ("[" * 900 + "]" * 900, "nested too deep"),
         (MANY, "digits"),
         ("{", "no JSON"),
-        ("@{1: 2}", "key 1 "),
-        ("@[{x: {true: 2}}]", "key true "),
-        ("@{1.5: 2}", "key 1.5 "),
-        ("@{null: 2}", "key"),
+        ("@{1: 2}", "a key must be a text"),
+        ("@[{x: {true: 2}}]", "a key must be a text"),
+        ("@{1.5: 2}", "a key must be a text"),
+        ("@{null: 2}", "a key must be a text"),
     ],
 )
 def test_values_of_a_parameter(
@@ -85,7 +85,7 @@ def test_a_folder_that_is_deleted(couler: Callable, greet: str, folder: Path) ->
     for words in (["list"], ["validate", file], ["run", file]):
         found = couler(*words)
         assert (found.code, found.out) == (3, "")
-        assert "the current folder has been deleted" in found.err
+        assert "the current folder" in found.err
 
 
 @pytest.mark.parametrize(
