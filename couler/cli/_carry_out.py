@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 import time
@@ -18,7 +19,7 @@ from couler.cli._events import STANDARD_OUTPUT, EventLog, open_events
 from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli.format import echo_json, seconds_text
-from couler.cli.session import Session, silence
+from couler.cli.session import Session
 from couler.ir.evaluation.places import around
 from couler.ir.grouped import lines_of
 from couler.ir.source_map import SourceMap
@@ -66,7 +67,8 @@ def carry_out(
             _show_outputs(result, format_)
             sys.stdout.flush()
         except OSError as error:  # which changes nothing of the run
-            silence(sys.stdout)
+            # Python flushes at its end what could not be written.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             session.info(f"note: its outputs cannot be printed: {error.strerror}")
     for note in result.notes:
         session.info(f"note: {note}")

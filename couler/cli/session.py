@@ -192,10 +192,3 @@ def steady_streams() -> None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr = message_stream(2, sys.stderr.encoding)
-
-
-def silence(stream: t.TextIO) -> None:
-    """Send to the null device what a stream holds and gets, as Python flushes it at its end."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream.fileno())
-    os.close(null)
