@@ -192,7 +192,7 @@ FILES = [
             except OSError:
                 continue
             found.append(number)
-        assert len(found) > 2, "only the pipe of the result, and standard output again"
+        assert len(found) > 3, "only the pipe of the result, and standard output and error again"
     """,
     ),
 ]
