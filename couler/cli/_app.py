@@ -78,7 +78,12 @@ class GuardedCommand(click.Command):
             return super().main(args, prog_name, standalone_mode=False, **extra)
         session = Session()
         extra.setdefault("obj", session)
-        sys.exit(self._guarded(session, args, prog_name, extra))
+        code = self._guarded(session, args, prog_name, extra)
+        try:
+            sys.stdout.flush()
+        except OSError:  # Python would fail again when it flushes at its end
+            sys.stdout = None
+        sys.exit(code)
 
     def _guarded(
         self,

@@ -23,12 +23,13 @@ with couler.Workflow("streams", who="x") as wf:
 @pytest.fixture
 def shell(tmp_path: Path):
     (tmp_path / "flow.py").write_text(FLOW)
+    given = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
     def run(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["bash", "-c", command.replace("couler", COULER, 1)],
             cwd=tmp_path,
-            env={**os.environ, "COULER_HOME": str(tmp_path / "home"), **environment},
+            env={**given, "COULER_HOME": str(tmp_path / "home"), **environment},
             capture_output=True,
             text=True,
             check=False,
