@@ -112,7 +112,8 @@ def _quoted(source: str, is_there: Callable[[str], bool]) -> str:
         last = (one.end_lineno or one.lineno) - 1
         start = lines[one.lineno - 1].encode()[: one.col_offset].decode()
         rest = lines[last].encode()[one.end_col_offset :].decode()
-        lines[one.lineno - 1 : last + 1] = [f"{start}{ast.unparse(one)!r}{rest}"]
+        empty = [""] * (last + 1 - one.lineno)  # what follows stays in its line
+        lines[one.lineno - 1 : last + 1] = [f"{start}{ast.unparse(one)!r}{rest}", *empty]
     return "\n".join(lines)
 
 
@@ -310,15 +311,14 @@ def _class_sources(
 
 def _is_there(name: str, names: Mapping[str, t.Any], classes: Container[str]) -> bool:
     """Return whether the script of a step knows a name of a module."""
-    return name in classes or names.get(name) in (File, Directory) or _is_builtin(name, names)
+    value = names.get(name)
+    return name in classes or value is File or value is Directory or _is_builtin(name, names)
 
 
 def _is_builtin(name: str, names: Mapping[str, t.Any]) -> bool:
     """Return whether a name means in a module what it means without it."""
-    is_of_module = name.startswith("__")
-    return name in _BUILTINS and (
-        is_of_module or names.get(name, ...) in (..., getattr(builtins, name, ...))
-    )
+    is_hidden = name in names and names[name] is not getattr(builtins, name, ...)
+    return name in _BUILTINS and (name.startswith("__") or not is_hidden)
 
 
 def _import_line(name: str, value: object) -> str | None:

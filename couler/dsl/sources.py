@@ -181,6 +181,8 @@ def refuse_other_code(function: FunctionType, source: str, text: str, flags: int
         return
     flags |= code.co_flags & _FUTURES & ~_ANNOTATIONS
     tree = ast.parse(source)
+    if code.co_name != "<lambda>":  # classes in it have the number of their line
+        ast.increment_lineno(tree, definition_of(function, text).lineno - 1)
     if code.co_freevars:  # of the function around it; the script has them at its top
         around = ast.parse(f"def around({', '.join(code.co_freevars)}): ...")
         t.cast(ast.FunctionDef, around.body[0]).body = tree.body

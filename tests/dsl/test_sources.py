@@ -411,6 +411,65 @@ def test_arguments_come_before_the_first_statement(text: str) -> None:
     assert done.stdout.strip() == "['x']"
 
 
+INNER_CLASSES = """
+import typing as t
+
+import couler
+
+@couler.step
+def work(
+    n: t.Optional[
+        int
+    ]
+) -> int:
+    class Size:
+        least = 3
+        lines = (5, 6, 7, 8)
+        most = 12
+
+        def total(self) -> int:
+            class Inner:
+                size = 16
+            return Inner.size + Size.most
+
+    return n + Size().total()
+"""
+
+
+def test_a_step_may_define_classes(tmp_path: Path) -> None:
+    """Since Python 3.13 the code of a class has the number of its line."""
+    module = written(tmp_path, INNER_CLASSES)
+    there = shipped(module.work, 1)
+    assert not isinstance(there, str), there
+    assert there(1) == module.work.fn(1) == 29
+
+
+HIDDEN = """
+import couler
+
+class Array:
+    def __eq__(self, other):
+        return self
+
+    def __bool__(self):
+        raise ValueError
+
+max = Array()
+
+@couler.step
+def work(n: int) -> int:
+    return max(n, 1)
+"""
+
+
+@pytest.mark.parametrize("answer", ["raise ValueError", "return True"])
+def test_a_global_with_the_name_of_a_builtin_is_told_by_identity(
+    answer: str, tmp_path: Path
+) -> None:
+    module = written(tmp_path, HIDDEN.replace("raise ValueError", answer))
+    assert "it uses max, which is not shipped" in str(shipped(module.work, 1))
+
+
 GLOBALS = """
 import os
 
