@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import dataclasses
 import enum
 import functools
 import inspect
@@ -28,7 +29,6 @@ _COMPARED = (
     *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
 )
 Function: t.TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-_PLAIN = (str, int, float, bytes, type(None))
 _PATHS = ("File", "Directory", "Path", "str", "fspath", "join")
 """What gives a path whose last part is that of its last argument."""
 
@@ -110,19 +110,19 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(child)
 
 
-def _assigned_once(definition: Function) -> dict[str, ast.expr]:
-    """Return the values of the variables that have one alone."""
+def _assigned_once(definition: ast.AST) -> dict[str, ast.expr]:
+    """Return the values of the variables of a function or class that have one alone."""
     nodes = [*_own_nodes(definition)]
     count = Counter(one.arg for one in nodes if isinstance(one, ast.arg))
     count.update(
-        one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        one.id for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)
     )
     return {
-        one.targets[0].id: one.value
+        target.id: one.value
         for one in nodes
-        if isinstance(one, ast.Assign)
-        and isinstance(one.targets[0], ast.Name)
-        and count[one.targets[0].id] == 1
+        if isinstance(one, ast.Assign | ast.AnnAssign) and one.value is not None
+        for target in ([one.target] if isinstance(one, ast.AnnAssign) else one.targets)
+        if isinstance(target, ast.Name) and count[target.id] == 1
     }
 
 
@@ -181,6 +181,11 @@ def refuse_other_code(function: FunctionType, source: str, text: str, flags: int
         return
     flags |= code.co_flags & _FUTURES & ~_ANNOTATIONS
     tree = ast.parse(source)
+    given = next(one for one in ast.walk(tree) if isinstance(one, ast.arguments))
+    if not _has_defaults(function, given):
+        raise SourceError(
+            "the defaults of its arguments were changed after its definition; write them there"
+        )
     if code.co_name != "<lambda>":  # classes in it have the number of their line
         ast.increment_lineno(tree, definition_of(function, text).lineno - 1)
     if code.co_freevars:  # of the function around it; the script has them at its top
@@ -231,7 +236,7 @@ def _is_same_constant(first: object, second: object) -> bool:
         return first.co_name == second.co_name and _is_same(first, second)
     if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(_is_same_constant, first, second))
-    if isinstance(first, frozenset) and isinstance(second, frozenset):
+    if isinstance(first, set | frozenset) and isinstance(second, set | frozenset):
         return set(map(repr, first)) == set(map(repr, second))
     return type(first) is type(second) and repr(first) == repr(second)
 
@@ -250,22 +255,29 @@ def class_source(cls: type, texts: Mapping[str, str]) -> str:
     file = str(names.get("__file__"))
     own = texts.get(file) or read_source(file, names)
     cells = [name for name in linecache.cache if name[0] == "<" or "ipykernel_" in name]
+    differences: dict[str, str | None] = {}
     for text in (own, *("".join(linecache.getlines(name)) for name in cells[::-1])):
-        found = {
-            unindented(text, node, _first_line(node))
+        differences |= {
+            unindented(text, node, _first_line(node)): _difference(cls, node, text)
             for node in _classes_named(cls.__qualname__, text)
-            if _is_class(cls, node, text)
         }
+        found = [source for source, difference in differences.items() if difference is None]
         if len(found) > 1:
             raise SourceError(
                 f"the class {cls.__name__} is defined several times, and which of them runs cannot "
                 "be told; give each a name of its own"
             )
         if found:
-            return found.pop()
+            return found[0]
+    if differences:
+        raise SourceError(
+            f"the class {cls.__name__} differs from its source in its "
+            f"{', '.join(filter(None, differences.values()))}: it was changed after its definition "
+            "(write that there), or its file was changed after its import (start the program again)"
+        )
     raise SourceError(
-        f"the source of the class {cls.__name__} cannot be found, or was changed after its import; "
-        "write it in a file or a notebook's cell, and start the program again"
+        f"the source of the class {cls.__name__} cannot be found; write it in a file or a "
+        "notebook's cell"
     )
 
 
@@ -290,55 +302,94 @@ def _classes_named(qualname: str, text: str) -> Iterator[ast.ClassDef]:
     yield from below(tree, "")
 
 
-def _is_class(cls: type, node: ast.ClassDef, text: str) -> bool:
-    """Whether a definition is that of a class, by its fields, plain values and methods."""
-    members = vars(cls)
-    annotated = set(members.get("__annotations__", ()))
-    is_enum = issubclass(cls, enum.Enum)  # other attributes are variables
-    fields, values, methods = set(), {}, set()
-    for one in node.body:
-        if isinstance(one, ast.AnnAssign):
-            fields.add(ast.unparse(one.target))
-            if isinstance(one.value, ast.Constant):
-                values[ast.unparse(one.target)] = one.value.value
-        elif is_enum and isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant):
-            values[ast.unparse(one.targets[0])] = one.value.value
-        elif isinstance(one, ast.FunctionDef):
-            methods.add(one.name)
-    inside = {
-        one.target.id
-        for one in ast.walk(node)
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
-    }
+def _difference(cls: type, node: ast.ClassDef, text: str) -> str | None:
+    """Return the part of a class that a definition states otherwise; None if there is none."""
+    members = dict(vars(cls))
+    annotated = members.get("__annotations__", {}).keys()
+    fields, inside = (
+        {
+            _mangled(one.target.id, node)
+            for one in nodes
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        }
+        for nodes in (node.body, ast.walk(node))
+    )
     if not fields <= annotated <= inside:
-        return False
-    for name, value in values.items():
-        known = _value(cls, name)
-        if isinstance(known, _PLAIN) and (type(known), known) != (type(value), value):
-            return False
+        return "fields"
+    if "__dataclass_params__" in members and not node.decorator_list:
+        return "decorators"
     lines = range(node.lineno, (node.end_lineno or 0) + 1)
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # of a notebook's cell
     module = compile(text, "<module>", "exec", flags=flags, dont_inherit=True)
     made = [one for one in _codes(module) if one.co_firstlineno in lines]
-    return all(
-        code is None or any(one.co_name == name and _is_same(one, code) for one in made)
-        for name, code in ((name, _method(cls, name)) for name in methods)
-    )
+    values = _assigned_once(node)
+    methods = {
+        one.name: one
+        for one in node.body
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and not one.decorator_list
+    }
+    for name, stated in {**values, **methods}.items():
+        known = _known(cls, name, node)
+        if name != "__new__" and known is not ... and not _is_stated(known, stated, made):
+            return name
+    for name, member in members.items():
+        method = inspect.unwrap(getattr(member, "fget", getattr(member, "func", member)))
+        if (
+            isinstance(method, FunctionType)
+            and name not in values
+            and method.__globals__ is names_around(cls)
+            and method.__code__.co_filename != "<string>"  # made by a decorator
+            and not any(_is_same(one, method.__code__) for one in made)
+        ):
+            return name
+    return None
 
 
-def _value(cls: type, name: str) -> object:
-    """Return the value that a class was given for a name; ... if that is not known."""
-    if issubclass(cls, enum.Enum):
-        return cls.__members__[name].value if name in cls.__members__ else ...
-    return {**vars(cls), **getattr(cls, "_field_defaults", {})}.get(name, ...)
+def _mangled(name: str, node: ast.ClassDef) -> str:
+    """Return the name of what is given a name in the body of a class."""
+    is_private = name.startswith("__") and not name.endswith("__")
+    return f"_{node.name.lstrip('_')}{name}" if is_private else name
 
 
-def _method(cls: type, name: str) -> CodeType | None:
-    """Return the code of a method that no decorator has replaced."""
-    member = vars(cls).get(name)
-    member = getattr(member, "__func__", getattr(member, "fget", member))
-    code = getattr(member, "__code__", None)
-    return code if isinstance(code, CodeType) and code.co_name == name else None
+def _known(cls: type, name: str, node: ast.ClassDef) -> object:
+    """Return the value or factory that a class was given for a name; ... if it is not known."""
+    members, name = vars(cls), _mangled(name, node)
+    if issubclass(cls, enum.Enum) and name in cls.__members__:
+        is_given = cls._member_type_ in (object, int, str) and "._value_" not in ast.unparse(node)
+        return cls.__members__[name].value if is_given else ...
+    known = members.get("_field_defaults", {}).get(name, members.get(name, ...))
+    field = members.get("__dataclass_fields__", {}).get(name)
+    if field is not None and (known is ... or inspect.ismemberdescriptor(known)):
+        is_plain = field.default_factory is dataclasses.MISSING
+        return field.default if is_plain else field.default_factory
+    body = (one.id for one in _own_nodes(node) if isinstance(one, ast.Name))
+    is_filled = isinstance(known, list | dict | set) and [*body].count(name) > 1
+    return ... if is_filled else known
+
+
+def _is_stated(value: object, node: ast.AST, made: Sequence[CodeType] = ()) -> bool:
+    """Whether a value is that of a literal or function, which had these codes; others pass."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("field"):
+        given = {one.arg: one.value for one in node.keywords}
+        node = given.get("default", given.get("default_factory", node))
+    if isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
+        function = getattr(value, "__func__", value)
+        return (
+            isinstance(function, FunctionType)
+            and any(_is_same(one, function.__code__) for one in made)
+            and _has_defaults(function, node.args)
+        )
+    try:
+        return _is_same_constant(ast.literal_eval(node), value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return True
+
+
+def _has_defaults(function: FunctionType, arguments: ast.arguments) -> bool:
+    """Whether a function's defaults are those of its source, where they are literals."""
+    stated = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+    given = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    return len(given) == len(stated) and all(map(_is_stated, given, stated))
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -221,6 +221,189 @@ def test_a_changed_class_is_refused(tmp_path: Path, monkeypatch) -> None:
     )
 
 
+OF_CLASSES = """
+import enum
+import functools
+import reprlib
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import couler
+
+@dataclass
+class Row:
+    n: int
+    low: int = -1
+    size: tuple[int, ...] = (1, 2)
+    wide: float = field(default=10.5)
+    kept: int = field(default_factory=lambda: 7)
+    most: ClassVar[int] = 3
+    rates = {"x": 1}
+    by_name = {}
+    by_name["n"] = 5
+    key = lambda self, by=2: self.n * by
+    __hidden = 4
+
+    def total(self, by: int = 1) -> int:
+        return self.n * by * self.__hidden
+
+    @functools.cached_property
+    def doubled(self) -> int:
+        return self.n * 2
+
+    @staticmethod
+    def name() -> str:
+        return "row"
+
+    @reprlib.recursive_repr()
+    def __repr__(self) -> str:
+        return "Row"
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slots:
+    n: int = 1
+    more: list[int] = field(default_factory=list)
+
+class Pair(NamedTuple):
+    n: int
+    b: int = 2
+
+    @property
+    def both(self) -> int:
+        return self.n + self.b
+
+class Mode(enum.Enum):
+    WIDE = (1, "w")
+    DEEP = (2, "d")
+
+    def __init__(self, size, letter):
+        self.size = size
+
+class Share(float, enum.Enum):
+    HALF = 0.5
+    ALL = 1
+
+class Coded(enum.Enum):
+    A = (1, "a")
+
+    def __new__(cls, code, letter):
+        made = object.__new__(cls)
+        made._value_ = code
+        return made
+
+def patched(cls):
+    cls.total = lambda self: 5
+    return cls
+
+class Bare:
+    n: int
+{after}
+@couler.step
+def work(row: Row, slots: Slots, pair: Pair, mode: Mode, share: Share, coded: Coded) -> int:
+    return row.total() + slots.n + pair.both + mode.size + row.by_name["n"]
+"""
+USE_BARE = """
+@couler.step
+def work(bare: Bare) -> int:
+    return bare.n
+"""
+
+
+def shipped_of_classes(module: t.Any) -> t.Callable[..., object] | str:
+    given = (module.Row(2), module.Slots(3), module.Pair(4), module.Mode.WIDE, module.Share.ALL)
+    there = shipped(module.work, *given, module.Coded.A)
+    if not isinstance(there, str):
+        assert there(*given, module.Coded.A) == module.work.fn(*given, module.Coded.A)
+    return there
+
+
+def test_ordinary_classes_are_shipped(tmp_path: Path) -> None:
+    there = shipped_of_classes(written(tmp_path, OF_CLASSES.replace("{after}", "")))
+    assert not isinstance(there, str), there
+
+
+@pytest.mark.parametrize(
+    ("after", "part"),
+    [
+        ("Row.total = lambda self: 43", "total"),
+        ("Row.total.__defaults__ = (2,)", "total"),
+        ("Row.total = functools.cache(Row.total)", "total"),
+        ("Row.doubled = property(lambda self: 0)", "doubled"),
+        ("Row.key = abs", "key"),
+        ("Row.most = 100", "most"),
+        ("Row.low = 1", "low"),
+        ("Row.rates['x'] = 2", "rates"),
+        ("Row._Row__hidden = 5", "__hidden"),
+        ("Row.more = lambda self: 1", "more"),
+        ("Row = patched(Row)", "total"),
+        ("Mode.WIDE._value_ = (1, 'x')", "WIDE"),
+    ],
+)
+def test_a_class_that_is_changed_after_its_definition_is_refused(
+    after: str, part: str, tmp_path: Path
+) -> None:
+    module = written(tmp_path, OF_CLASSES.replace("{after}", after))
+    assert f"differs from its source in its {part}:" in str(shipped_of_classes(module))
+
+
+def test_a_decorator_that_is_applied_to_a_class_by_a_call_is_refused(tmp_path: Path) -> None:
+    after = f"Bare = dataclass(Bare)\n{USE_BARE}\nbare = work\n"
+    module = written(tmp_path, OF_CLASSES.replace("{after}", after))
+    assert "decorators" in str(shipped(module.bare, module.Bare(1)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("= -1", "= -2", "low"),
+        ("(1, 2)", "(1, 3)", "size"),
+        ("default=10.5", "default=99", "wide"),
+        ("lambda: 7", "lambda: 8", "kept"),
+        ('{"x": 1}', '{"x": 7}', "rates"),
+        ("n: int = 1", "n: int = 5", "n"),
+        ("b: int = 2", "b: int = 5", "b"),
+        ('(1, "w")', '(5, "w")', "WIDE"),
+        ("self.n * 2", "self.n * 3", "doubled"),
+        ("by: int = 1", "by: int = 5", "total"),
+        ("by=2", "by=3", "key"),
+    ],
+)
+def test_a_class_whose_module_is_edited_before_the_step_is_defined_is_refused(
+    old: str, new: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, _, step = OF_CLASSES.partition("{after}")
+    classes = written(tmp_path, text, "classes")
+    monkeypatch.setitem(sys.modules, "classes", classes)
+    assert text.count(old) == 1
+    for name in ("Row", "Slots", "Pair", "Mode", "Share", "Coded"):
+        monkeypatch.setattr(getattr(classes, name), "__module__", "classes")
+    (tmp_path / "classes.py").write_text(text.replace(old, new))
+    module = written(tmp_path, f"from classes import *\nimport couler\n{step}")
+    assert f"differs from its source in its {part}:" in str(shipped_of_classes(module))
+
+
+DEFAULTS = """
+import couler
+
+def work(n: int = 1, *, m: int = -2) -> int:
+    return n * 3 + m
+
+{change}
+work = couler.step(work)
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["work.__defaults__ = (10,)", 'work.__kwdefaults__["m"] = 5', "work.__defaults__ = None"],
+)
+def test_defaults_that_are_changed_after_the_definition_are_refused(
+    change: str, tmp_path: Path
+) -> None:
+    module = written(tmp_path, DEFAULTS.format(change=change))
+    assert "the defaults of its arguments" in str(shipped(module.work, 1))
+
+
 WRAPPED = """
 import functools
 
