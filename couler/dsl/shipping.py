@@ -8,6 +8,7 @@ import builtins
 import dis
 import functools
 import inspect
+import itertools
 import json
 import re
 import sys
@@ -181,20 +182,20 @@ def _bound_arguments(function: functools.partial[t.Any]) -> str:
 def python_preamble(text: str, statement: str) -> str:
     """Put a simple statement into a script: after its docstring and `from __future__` imports."""
     try:
-        body = ast.parse(text).body
+        tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        body = []
-    last: ast.stmt | None = None
-    for node in body:
-        if node is body[0] and isinstance(node, ast.Expr):
-            is_before = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        else:
-            is_before = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if not is_before:
-            break
-        last = node
-    if last is None:
+        tree = ast.Module([], [])
+    start = int(ast.get_docstring(tree, clean=False) is not None)
+    front = [
+        *tree.body[:start],
+        *itertools.takewhile(
+            lambda node: isinstance(node, ast.ImportFrom) and node.module == "__future__",
+            tree.body[start:],
+        ),
+    ]
+    if not front:
         return f"{statement}\n{text}"
+    last = front[-1]
     lines = re.split("\r\n|\r|\n", text)  # those that Python counts
     line = lines[(last.end_lineno or 1) - 1].encode()
     before, after = line[: last.end_col_offset].decode(), line[last.end_col_offset :].decode()
@@ -311,8 +312,11 @@ def _class_sources(
 
 def _is_there(name: str, names: Mapping[str, t.Any], classes: Container[str]) -> bool:
     """Return whether the script of a step knows a name of a module."""
-    value = names.get(name)
-    return name in classes or value is File or value is Directory or _is_builtin(name, names)
+    return (
+        name in classes
+        or any(names.get(name) is one for one in (File, Directory))
+        or _is_builtin(name, names)
+    )
 
 
 def _is_builtin(name: str, names: Mapping[str, t.Any]) -> bool:
@@ -380,8 +384,9 @@ def _unshipped(names: list[str], where: str, how: str, instead: str) -> str:
 
 def _is_made_by(name: str, function: AnyFunction) -> bool:
     """Return whether a function itself makes a global name, by `global`."""
-    uses = _global_uses(function.__code__)
-    return name not in function.__globals__ and (name, "STORE_GLOBAL") in uses
+    return name not in function.__globals__ and (
+        (name, "STORE_GLOBAL") in _global_uses(function.__code__)
+    )
 
 
 def _unshipped_module(name: str, module: ModuleType, source: str) -> str:

@@ -10,6 +10,7 @@ import functools
 import inspect
 import linecache
 import os
+import re
 import symtable
 import sys
 import typing as t
@@ -66,9 +67,11 @@ def _parsed(text: str) -> ast.Module:
 @functools.lru_cache(maxsize=64)
 def _functions(text: str) -> dict[tuple[str, int], Function]:
     """Return the definitions of functions in a text, by name and first line."""
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    found = [node for node in ast.walk(_parsed(text)) if isinstance(node, functions)]
-    return {(node.name, _first_line(node)): node for node in found}
+    return {
+        (node.name, _first_line(node)): node
+        for node in ast.walk(_parsed(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 def definition_of(function: FunctionType, text: str) -> Function:
@@ -181,8 +184,9 @@ def refuse_other_code(function: FunctionType, source: str, text: str, flags: int
         return
     flags |= code.co_flags & _FUTURES & ~_ANNOTATIONS
     tree = ast.parse(source)
-    given = next(one for one in ast.walk(tree) if isinstance(one, ast.arguments))
-    if not _has_defaults(function, given):
+    if not _has_defaults(
+        function, next(one for one in ast.walk(tree) if isinstance(one, ast.arguments))
+    ):
         raise SourceError(
             "the defaults of its arguments were changed after its definition; write them there"
         )
@@ -318,10 +322,11 @@ def _difference(cls: type, node: ast.ClassDef, text: str) -> str | None:
         return "fields"
     if "__dataclass_params__" in members and not node.decorator_list:
         return "decorators"
-    lines = range(node.lineno, (node.end_lineno or 0) + 1)
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # of a notebook's cell
     module = compile(text, "<module>", "exec", flags=flags, dont_inherit=True)
-    made = [one for one in _codes(module) if one.co_firstlineno in lines]
+    made = [
+        one for one in _codes(module) if node.lineno <= one.co_firstlineno <= (node.end_lineno or 0)
+    ]
     values = _assigned_once(node)
     methods = {
         one.name: one
@@ -355,16 +360,17 @@ def _known(cls: type, name: str, node: ast.ClassDef) -> object:
     """Return the value or factory that a class was given for a name; ... if it is not known."""
     members, name = vars(cls), _mangled(name, node)
     if issubclass(cls, enum.Enum) and name in cls.__members__:
-        is_given = cls._member_type_ in (object, int, str) and "._value_" not in ast.unparse(node)
-        return cls.__members__[name].value if is_given else ...
+        if members["_member_type_"] in (object, int, str) and "._value_" not in ast.unparse(node):
+            return cls.__members__[name].value
+        return ...
     known = members.get("_field_defaults", {}).get(name, members.get(name, ...))
     field = members.get("__dataclass_fields__", {}).get(name)
     if field is not None and (known is ... or inspect.ismemberdescriptor(known)):
-        is_plain = field.default_factory is dataclasses.MISSING
-        return field.default if is_plain else field.default_factory
-    body = (one.id for one in _own_nodes(node) if isinstance(one, ast.Name))
-    is_filled = isinstance(known, list | dict | set) and [*body].count(name) > 1
-    return ... if is_filled else known
+        return (
+            field.default if field.default_factory is dataclasses.MISSING else field.default_factory
+        )
+    named = [one for one in _own_nodes(node) if isinstance(one, ast.Name) and one.id == name]
+    return ... if isinstance(known, list | dict | set) and len(named) > 1 else known
 
 
 def _is_stated(value: object, node: ast.AST, made: Sequence[CodeType] = ()) -> bool:
@@ -405,20 +411,20 @@ def unindented(text: str, node: ast.stmt, first: int) -> str:
 
     Texts of several lines stay as they are.
     """
-    within: set[int] = set()
-    for one in ast.walk(node):
-        if isinstance(one, ast.JoinedStr) or (
-            isinstance(one, ast.Constant) and isinstance(one.value, str | bytes)
-        ):
-            within.update(range(one.lineno + 1, (one.end_lineno or 0) + 1))
+    within = {
+        number
+        for one in ast.walk(node)
+        if isinstance(one, ast.JoinedStr)
+        or (isinstance(one, ast.Constant) and isinstance(one.value, str | bytes))
+        for number in range(one.lineno + 1, (one.end_lineno or 0) + 1)
+    }
     lines = text.split("\n")
     indent = lines[node.lineno - 1].encode()[: node.col_offset].decode()
-    taken = []
-    for number in range(first, (node.end_lineno or first) + 1):
-        line = lines[number - 1]
-        if number not in within:
-            line = line[len(indent) :] if line.startswith(indent) else line.lstrip(" \t\f")
-        taken.append(line)
+    margin = re.compile(f"{re.escape(indent)}|[ \t\f]*")
+    taken = [
+        line if number in within else margin.sub("", line, count=1)
+        for number, line in enumerate(lines[first - 1 : node.end_lineno], first)
+    ]
     return "\n".join(taken).rstrip(" \t\f") + "\n"
 
 
