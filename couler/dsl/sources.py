@@ -337,11 +337,12 @@ def _difference(cls: type, node: ast.ClassDef, text: str) -> str | None:
         known = _known(cls, name, node)
         if name != "__new__" and known is not ... and not _is_stated(known, stated, made):
             return name
-    for name, member in members.items():
-        method = inspect.unwrap(getattr(member, "fget", getattr(member, "func", member)))
+    for name in [one for one in members if one not in values]:
+        method = inspect.unwrap(
+            getattr(members[name], "fget", getattr(members[name], "func", members[name]))
+        )
         if (
             isinstance(method, FunctionType)
-            and name not in values
             and method.__globals__ is names_around(cls)
             and method.__code__.co_filename != "<string>"  # made by a decorator
             and not any(_is_same(one, method.__code__) for one in made)
@@ -375,7 +376,7 @@ def _known(cls: type, name: str, node: ast.ClassDef) -> object:
 
 def _is_stated(value: object, node: ast.AST, made: Sequence[CodeType] = ()) -> bool:
     """Whether a value is that of a literal or function, which had these codes; others pass."""
-    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("field"):
+    if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "field":
         given = {one.arg: one.value for one in node.keywords}
         node = given.get("default", given.get("default_factory", node))
     if isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):

@@ -227,6 +227,7 @@ import functools
 import reprlib
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
+from unittest.mock import call
 
 import couler
 
@@ -239,6 +240,7 @@ class Row:
     kept: int = field(default_factory=lambda: 7)
     most: ClassVar[int] = 3
     rates = {"x": 1}
+    told = call
     by_name = {}
     by_name["n"] = 5
     key = lambda self, by=2: self.n * by
