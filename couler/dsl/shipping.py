@@ -113,8 +113,10 @@ def _quoted(source: str, is_there: Callable[[str], bool]) -> str:
         last = (one.end_lineno or one.lineno) - 1
         start = lines[one.lineno - 1].encode()[: one.col_offset].decode()
         rest = lines[last].encode()[one.end_col_offset :].decode()
-        empty = [""] * (last + 1 - one.lineno)  # what follows stays in its line
-        lines[one.lineno - 1 : last + 1] = [f"{start}{ast.unparse(one)!r}{rest}", *empty]
+        lines[one.lineno - 1 : last + 1] = [
+            f"{start}{ast.unparse(one)!r}{rest}",
+            *[""] * (last + 1 - one.lineno),  # what follows stays in its line
+        ]
     return "\n".join(lines)
 
 
@@ -321,8 +323,9 @@ def _is_there(name: str, names: Mapping[str, t.Any], classes: Container[str]) ->
 
 def _is_builtin(name: str, names: Mapping[str, t.Any]) -> bool:
     """Return whether a name means in a module what it means without it."""
-    is_hidden = name in names and names[name] is not getattr(builtins, name, ...)
-    return name in _BUILTINS and (name.startswith("__") or not is_hidden)
+    return name in _BUILTINS and (
+        name.startswith("__") or name not in names or names[name] is getattr(builtins, name, ...)
+    )
 
 
 def _import_line(name: str, value: object) -> str | None:

@@ -200,7 +200,10 @@ def refuse_other_code(function: FunctionType, source: str, text: str, flags: int
     if any(_is_same(one, code) for one in _codes(compile(tree, "<step>", "exec", flags, True))):
         return
     # pytest writes the assertions of tests anew, so that their code is not that of their source.
-    used = (name for one in _codes(code) for name in (*one.co_names, *one.co_varnames))
+    used = [name for one in _codes(code) for name in (*one.co_names, *one.co_varnames)]
+    private = f"_{code.co_qualname.split('.')[-2:][0].lstrip('_')}__"  # as within a class
+    if any(name.startswith(private) for name in used):
+        raise SourceError("names that begin with __ mean others within a class; rename them")
     if not any(name.startswith("@py") for name in used):
         raise SourceError(_changed(function))
 
@@ -361,9 +364,8 @@ def _known(cls: type, name: str, node: ast.ClassDef) -> object:
     """Return the value or factory that a class was given for a name; ... if it is not known."""
     members, name = vars(cls), _mangled(name, node)
     if issubclass(cls, enum.Enum) and name in cls.__members__:
-        if members["_member_type_"] in (object, int, str) and "._value_" not in ast.unparse(node):
-            return cls.__members__[name].value
-        return ...
+        is_own = members["_member_type_"] not in (object, int, str)
+        return ... if is_own or "._value_" in ast.unparse(node) else cls.__members__[name].value
     known = members.get("_field_defaults", {}).get(name, members.get(name, ...))
     field = members.get("__dataclass_fields__", {}).get(name)
     if field is not None and (known is ... or inspect.ismemberdescriptor(known)):

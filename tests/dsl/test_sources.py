@@ -431,6 +431,10 @@ work = couler.step(doubled(base))
             WRAPPED,
             "another decorator (doubled)",
         ),
+        (
+            "class Steps:\n @couler.step\n def work() -> int:\n  __n = 1\n\nwork = Steps.work\n",
+            "names that begin with __",
+        ),
     ],
 )
 def test_what_would_be_something_else_there_is_refused(
