@@ -18,7 +18,6 @@ from click.shell_completion import CompletionItem
 import couler
 from couler.cli.session import RequestToEnd, Session, session_options, steady_streams
 from couler.errors import CoulerError
-from couler.hidden import whole
 from couler.rest import listening
 
 # Command -> its first line of help, which `couler --help` shows without loading the command.
@@ -208,7 +207,11 @@ def _reason(error: Exception, told: str) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or _NAMELESS[error.errno or 0]}: {error.strerror}"
     if isinstance(error, UnicodeEncodeError):
-        given = [f"{before} {word!a}" for before, word in pairwise(sys.argv) if whole(word) != word]
+        given = [
+            f"{before} {word!a}"
+            for before, word in pairwise(sys.argv)
+            if word.encode(errors="ignore").decode() != word
+        ]
         return f"{', '.join(given) or f'{error.object.strip()!r:.80}'} is not UTF-8"
     return told
 

@@ -22,7 +22,7 @@ DIGESTS = {
     "golden/grouping/*": "3f96cfbf72c9ecd5",
     "golden/passes/*": "aa4a3914b9f221d9",
     "golden/show/*": "4cc3fbff6ab7a339",
-    "box/hostile*.py": "648e96250811c64e",
+    "box/hostile*.py": "1c9bfb78a0b5133d",
     "box/escapes.py": "c4a2f030e8851b03",
     "backends/airflow/hostile.py": "7fb6f2b2fa487943",
     "support/*fault*.py": "900cfeda4099c818",
