@@ -11,7 +11,7 @@ import shlex
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 from couler.ir.diagnostics import Diagnostic
@@ -19,7 +19,11 @@ from couler.ir.imports import imports_of
 from couler.ir.values import dump_json
 from couler.ir.workflow import Script, Step
 
-_NEVER_OWN = sys.stdlib_module_names | {"", "couler"}
+_LIBRARY = Path(os.__file__).parent
+_OF_COULER = (
+    " Of couler, steps need File and Directory at most: write `from couler import File` at the top "
+    "of the program, not in the function; they are shipped with it."
+)
 
 
 def default_image() -> str:
@@ -41,13 +45,14 @@ def check_imports(engine: str, step: Step, script: Script, path: str) -> Iterato
     lacking = needed - sys.stdlib_module_names - {""}
     missing = _not_brought(lacking, script.packages) if lacking else {}
     if missing and all(one.name != "PYTHONPATH" for one in step.env):
-        own = {name.partition(".")[0] for name in own_modules(script.source)}
+        own = {"couler", *(name.partition(".")[0] for name in own_modules(script.source))}
         added = [package for name, package in missing.items() if name not in own]
         install = f"Write packages={dump_json([*script.packages, *added])}, or name"
         yield Diagnostic(
             "CLR303",
             f'{engine}: step "{path}" imports {", ".join(missing)}, which the image '
-            f"{script.image} does not have. {install if added else 'Name'} an image that does.",
+            f"{script.image} does not have. {install if added else 'Name'} an image that does."
+            f"{_OF_COULER * ('couler' in missing)}",
             step=path,
             source=step.source,
             severity="warning",
@@ -89,17 +94,22 @@ def _distribution(requirement: str) -> str:
 def own_modules(source: str) -> dict[str, Path]:
     """Return the files of modules that are not installed: what a source imports, and these import.
 
-    They are the project's own, by their full names, also where it is installed as editable.
+    They are the project's own, by their full names, also where it is installed as editable. Of a
+    module in a zip file that is the file.
     """
     found: dict[str, Path] = {}
-    folders = [*_step_folders(), *sys.path]
+    views = _step_folders(), sys.path
     waiting = [*_resolved(source, "")]
     for name in waiting:  # which grows
-        spec = None if name.partition(".")[0] in _NEVER_OWN else _find(name, folders)
-        file = Path("" if spec is None else spec.origin or "")
-        if spec is not None and name not in found and file.is_file() and not _is_installed(file):
+        around = name.rpartition(".")[0]
+        if name in found or name.partition(".")[0] in ("", "couler"):
+            continue
+        files = (_file(name, view) for view in views)
+        file = next((one for one in files if one and not _is_installed(one)), None)
+        if file:
             found[name] = file
-            waiting += [*_resolved(file.read_bytes(), spec.parent or ""), name.rpartition(".")[0]]
+            inside = name if file.stem == "__init__" else around
+            waiting += [*_resolved(file.read_bytes(), inside), around]
     return found
 
 
@@ -109,7 +119,20 @@ def missing_modules(source: str, own: Collection[str]) -> list[str]:
     packages = {name for name in needed if name.startswith(".") and name.strip(".")}
     relative = packages - {name for name in packages if name.rpartition(".")[0] in packages}
     folders = _step_folders() if own else []
-    return sorted(relative.union(one for one in needed & {*own} if not _find(one, folders)))
+    return sorted(relative.union(one for one in needed & {*own} if _is_other(one, folders)))
+
+
+def _is_other(name: str, folders: Sequence[str]) -> bool:
+    """Return whether a step does not find the module that a plain call finds."""
+    there, here = _file(name, folders), _file(name, sys.path)
+    return not there or (here is not None and there.read_bytes() != here.read_bytes())
+
+
+def _file(name: str, folders: Sequence[str]) -> Path | None:
+    """Return the file of a module, if it has one."""
+    spec = _find(name, folders)
+    file = Path(getattr(spec.loader, "archive", spec.origin or "") if spec else "")
+    return file if file.is_file() else None
 
 
 def _resolved(source: str | bytes, package: str) -> Iterator[str]:
@@ -121,16 +144,20 @@ def _resolved(source: str | bytes, package: str) -> Iterator[str]:
 
 def _find(name: str, folders: Sequence[str]) -> ModuleSpec | None:
     """Return where a module is, as an import in a new process finds it; nothing is imported."""
-    package = name.rpartition(".")[0]
+    package, _, last = name.rpartition(".")
+    finders = [one.find_spec for one in sys.meta_path if hasattr(one, "find_spec")]
     if package:
         around = _find(package, folders)
         folders = [*(getattr(around, "submodule_search_locations", None) or ())]
-    finders = [one.find_spec for one in sys.meta_path if hasattr(one, "find_spec")]
+        spec = PathFinder.find_spec(last, folders)  # by its name it asks for a package imported
+        if spec:
+            return spec
     return next(filter(None, (find(name, folders) for find in finders)), None)
 
 
 def _is_installed(file: Path) -> bool:
-    return not {"site-packages", "dist-packages"}.isdisjoint(file.parts)
+    is_library = file.is_relative_to(_LIBRARY)  # which is around site-packages
+    return is_library or not {"site-packages", "dist-packages"}.isdisjoint(file.parts)
 
 
 def _step_folders() -> list[str]:

@@ -13,7 +13,8 @@ def imports_of(source: str | bytes) -> tuple[tuple[str, bool], ...]:
     """Return what a source imports, in functions too, that may be modules; none if it is no Python.
 
     `from ..a import b` has `..a` and `..a.b`. Of each is said whether the source needs it: what it
-    imports within `try`, `if` or `with` (`suppress`) it may do without.
+    imports within `try`, `if` or `with` (`suppress`) it may do without. `import_module("a")` and
+    the like are imports, as are the names of `__all__`, which `from package import *` imports.
     """
     nodes = _nodes(source)
     optional = {
@@ -24,12 +25,23 @@ def imports_of(source: str | bytes) -> tuple[tuple[str, bool], ...]:
     }
     found: list[tuple[str, bool]] = []
     for node in nodes:
-        if isinstance(node, ast.Import):
-            found += [(one.name, node not in optional) for one in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            parts = (f"{base}{'.' if node.module else ''}{one.name}" for one in node.names)
-            found += [(name, node not in optional) for name in (base, *parts)]
+        match node:
+            case ast.Import(names):
+                found += [(one.name, node not in optional) for one in names]
+            case ast.ImportFrom(module, names, level):
+                base = "." * (level or 0) + (module or "")
+                parts = (f"{base}{'.' if module else ''}{one.name}" for one in names)
+                found += [(name, node not in optional) for name in (base, *parts)]
+            case ast.Call(
+                ast.Name(called) | ast.Attribute(_, called), [ast.Constant(str(name)), *_]
+            ) if called in ("import_module", "__import__", "run_module"):
+                is_needed = node not in optional and not name.startswith(".")
+                found += [(name, is_needed), (f"{name}.__main__", False)]
+            case ast.Assign([ast.Name("__all__")], names) | ast.AugAssign(
+                ast.Name("__all__"), _, names
+            ):
+                texts = (one.value for one in ast.walk(names) if isinstance(one, ast.Constant))
+                found += [(f".{text!s}", False) for text in texts]
     return tuple(found)
 
 

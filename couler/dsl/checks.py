@@ -178,8 +178,9 @@ def check_modules(
         builder.report(
             "CLR146",
             f'step "{step}": it imports {", ".join(missing)}, which is not there where the step '
-            "runs: modules of the program's folder are not shipped. Define what it uses inside "
-            "the function, or install the project here and name an image that has it (image=...)",
+            "runs, or is another one: modules of the program's folder are not shipped. Define what "
+            "it uses inside the function, or install the project here and name an image that has "
+            "it (image=...)",
             step=step,
             source=source,
         )

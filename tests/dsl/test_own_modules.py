@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+import zipfile
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
@@ -325,3 +326,106 @@ def test_a_cached_step_is_warned_about_what_its_key_does_not_hold(write: Write) 
 def test_reads_in_long_expressions_are_seen() -> None:
     assert reads_of(f"x = {'1 + ' * 600}open('a')") == ({"a"}, set())
     assert reads_of(f"x = {'(' * 5000}1{')' * 5000}") == (set(), set())
+
+
+def test_a_module_below_folders_without_init_is_found(write: Write, visible: Path) -> None:
+    write("lib/region/north/fields.py", "from region.north import soil\n")
+    write("lib/region/north/soil.py")
+    write("area/south/plot.py")
+    own = own_modules("import region.north.fields\n")
+    assert sorted(own) == ["region.north.fields", "region.north.soil"]
+    assert problems(program(write, "import region.north.fields\nreturn x")) == []
+    [(code, message)] = problems(program(write, "from area.south import plot\nreturn x"))
+    assert code == "CLR146"
+    assert "imports area.south.plot, " in message
+
+
+def test_a_module_that_hides_one_of_the_standard_library_is_reported(write: Write) -> None:
+    """A plain call imports the program's, a step that of the library."""
+    write("statistics.py")
+    [(code, message)] = problems(program(write, "from statistics import mean\nreturn x"))
+    assert code == "CLR146"
+    assert "imports statistics, " in message
+
+
+def test_modules_that_python_has_loaded_are_never_hidden(write: Write) -> None:
+    for name in ("os", "sys", "builtins", "io", "time"):
+        write(name + ".py")
+    assert problems(program(write, "import os, sys, builtins, io, time\nreturn x")) == []
+
+
+def test_a_module_that_hides_one_for_steps_too_counts(write: Write, visible: Path) -> None:
+    write("lib/calendar.py", "DAYS = 1\n")
+    before = program(write, "import calendar\nreturn calendar.DAYS")
+    assert problems(before) == []
+    write("lib/calendar.py", "DAYS = 2\n")
+    assert key_of(program(write, "import calendar\nreturn calendar.DAYS")) != key_of(before)
+
+
+def test_a_copy_that_steps_find_must_be_equal(write: Write, visible: Path) -> None:
+    write("lib/area.py", "SIZE = 1\n")
+    write("area.py", "SIZE = 1\n")
+    assert problems(program(write, "import area\nreturn x")) == []
+    write("area.py", "SIZE = 2\n")
+    [(code, _)] = problems(program(write, "import area\nreturn x"))
+    assert code == "CLR146"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'import importlib\nreturn importlib.import_module("area").SIZE',
+        'from importlib import import_module\nreturn import_module("farm.area").SIZE',
+        'return __import__("area").SIZE',
+        'import runpy\nreturn runpy.run_module("area")["SIZE"]',
+        'import runpy\nreturn runpy.run_module("farm")["SIZE"]',
+        "import yard\nreturn yard.area.SIZE",
+        "import barn\nreturn barn.SIZE",
+    ],
+)
+def test_modules_that_are_imported_in_other_words_count(
+    write: Write, visible: Path, body: str
+) -> None:
+    write("lib/yard.py", "from farm import *\n")
+    write("lib/farm/__init__.py", '__all__ = ["area"]\n')
+    write("lib/barn.py", 'import importlib\nSIZE = importlib.import_module("area").SIZE\n')
+    keys = []
+    for size in (1, 2):
+        for name in ("area", "farm/area", "farm/__main__"):
+            write(f"lib/{name}.py", f"SIZE = {size}\n")
+        loaded = program(write, body)
+        assert problems(loaded) == []
+        keys.append(key_of(loaded))
+    assert keys[0] != keys[1]
+
+
+def test_modules_in_a_zip_file_count(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = []
+    for size in (1, 2):
+        file = tmp_path / f"lib{size}.zip"
+        with zipfile.ZipFile(file, "w") as made:
+            made.writestr("packed/__init__.py", "")
+            made.writestr("packed/area.py", f"SIZE = {size}\n")
+        with monkeypatch.context() as patch:
+            patch.setenv("PYTHONPATH", str(file))
+            patch.syspath_prepend(str(file))
+            loaded = program(write, "from packed import area\nreturn area.SIZE")
+            assert problems(loaded) == []
+            keys.append(key_of(loaded))
+    assert keys[0] != keys[1]
+
+
+def test_literal_names_beside_the_program_are_reported(write: Write) -> None:
+    write("area.py")
+    [(code, _)] = problems(program(write, '__import__("area")\nreturn x'))
+    assert code == "CLR146"
+
+
+@pytest.mark.parametrize("line", ["import couler", "from couler import File"])
+def test_couler_is_no_package_to_install(write: Write, line: str) -> None:
+    [(code, message)] = problems(program(write, f"{line}\nreturn x"), "argo")
+    assert code == "CLR303"
+    assert "packages=" not in message
+    assert "`from couler import File` at the top of the program" in message
