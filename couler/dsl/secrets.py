@@ -55,8 +55,8 @@ class Secret:
 def secret_texts(given: object) -> dict[str, str]:
     """Return the values of a secret by key; what refuses them shows none of them."""
     if not isinstance(given, Mapping):
-        told = f"the data of a secret is a {type(given).__name__} and no dict of keys and texts"
-        raise ProgramError("CLR105", told)
+        message = f"the data of a secret is a {type(given).__name__} and no dict of keys and texts"
+        raise ProgramError("CLR105", message)
     wrong = [f"a key is a {type(key).__name__}" for key in given if not isinstance(key, str)]
     wrong += [
         f"the value of a key is a {type(one).__name__}"
