@@ -7,15 +7,29 @@ from collections.abc import Sequence
 
 from couler.backends.argo.scope import NUMBERS, TEXTS
 from couler.backends.argo.tags import json_literal
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.errors import ConditionError
+from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or, compare, parse_number
 from couler.ir.values import Literal, Value, ValueType
-from couler.ir.workflow import Step
+
+MAX_EXACT = 2**53
+"""Integers up to this are exact as numbers of Argo's expressions, which are floats."""
+
+_MIRRORED: dict[Operator, Operator] = {
+    "==": "==",
+    "!=": "!=",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+_ERROR = "fromJSON('these have no order, or one of them cannot be read as the other')"
+"""Ends the expression with an error, and so the step."""
 
 
 class Types(t.Protocol):
     """Knows the types of values."""
 
-    def type_of(self, value: Value, step: Step | None = None) -> ValueType:
+    def type_of(self, value: Value) -> ValueType:
         """Return the type as which a value travels."""
         ...
 
@@ -32,9 +46,42 @@ class Values(t.Protocol):
         """Return an expression for the text by which a value travels."""
         ...
 
-    def json_value(self, value: Value) -> str:
-        """Return an expression for the JSON value itself."""
+    def number(self, value: Value) -> str:
+        """Return an expression for a number, as a float."""
         ...
+
+    def is_canonical(self, value: Value) -> bool:
+        """Return whether a value travels as JSON of its type, written as Couler does."""
+        ...
+
+
+class Operand(t.NamedTuple):
+    """One side of a comparison."""
+
+    value: Value
+    kind: ValueType
+    text: str
+    """An expression for the text by which it travels."""
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is a literal null."""
+        return isinstance(self.value, Literal) and self.value.value is None
+
+    @property
+    def known_number(self) -> int | float | None:
+        """The number that a literal is or reads as."""
+        value = self.value.value if isinstance(self.value, Literal) else None
+        try:
+            return parse_number(value) if isinstance(value, str) else value
+        except ConditionError:
+            return None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether comparing it with any number as floats gives the right answer."""
+        number = self.known_number
+        return self.kind == "float" or (number is not None and abs(number) < MAX_EXACT)
 
 
 class Conditions:
@@ -65,75 +112,157 @@ class Conditions:
         return operator.join(parts) or empty
 
     def _compare(self, left: Value, op: Operator, right: Value) -> str:
-        kinds = self._values.view.type_of(left), self._values.view.type_of(right)
-        if all(kind in TEXTS for kind in kinds) or kinds == ("bool", "bool"):
-            return f"{self._values.expression(left)} {op} {self._values.expression(right)}"
-        if any(kind in NUMBERS for kind in kinds):
-            if op in ("==", "!=") and "json" in kinds:
-                return self._is_number(left, right, negated=op == "!=")
-            return f"{self._number(left)} {op} {self._number(right)}"
-        if "bool" in kinds and any(kind in TEXTS for kind in kinds):
-            return f"{self._bool(left)} {op} {self._bool(right)}"
-        if op in ("==", "!=") and "json" in kinds:
-            return self._loosely_equal(left, right, negated=op == "!=")
-        a, b = self._values.json_value(left), self._values.json_value(right)
-        return self._same(a, op, b) if op in ("==", "!=") else f"{a} {op} {b}"
+        if isinstance(left, Literal) and isinstance(right, Literal):
+            try:
+                return json_literal(compare(left.value, op, right.value))
+            except ConditionError:
+                return _ERROR
+        a, b = self._operand(left), self._operand(right)
+        if a.kind == "json" and b.kind == "json" and not a.is_null and not b.is_null:
+            return self._unknown_kinds(a, op, b)
+        if a.kind == "json" and not a.is_null:
+            return self._unknown_kind(a, op, b)
+        if b.kind == "json" and not b.is_null:
+            return self._unknown_kind(b, _MIRRORED[op], a)
+        return self._known_kinds(a, op, b)
 
-    def _loosely_equal(self, left: Value, right: Value, *, negated: bool) -> str:
-        """Equality of values whose types only the run knows: text beside a number is parsed."""
-        a, b = self._values.json_value(left), self._values.json_value(right)
-        kinds = self._values.view.type_of(left), self._values.view.type_of(right)
-        same = self._same(a, "==", b)
-        has_literal = isinstance(left, Literal) or isinstance(right, Literal)
-        # Only branches that can be taken: others would not pass expr's check of types.
-        for text, other, (text_kind, other_kind) in ((b, a, kinds[::-1]), (a, b, kinds)):
-            if has_literal and kinds == ("json", "json"):  # the literal is null
-                continue
-            if text_kind != "json" and text_kind not in TEXTS:
-                continue
-            is_text = f"type({text}) == 'string'"
-            if other_kind in ("json", "bool"):
-                read = f"{self._read_bool(text)} == {other}"
-                same = f"{is_text} && type({other}) == 'bool' ? {read} : {same}"
-            if other_kind == "json":
-                read = f"float(trim({text})) == float({other})"
-                same = f"{is_text} && type({other}) in ['int', 'float'] ? {read} : {same}"
-        return f"!({same})" if negated else f"({same})"
+    def _operand(self, value: Value) -> Operand:
+        return Operand(value, self._values.view.type_of(value), self._values.expression(value))
 
-    def _is_number(self, left: Value, right: Value, *, negated: bool) -> str:
-        """Equality of a value of any kind with a number, which is unequal to lists and the like."""
-        is_left = self._values.view.type_of(left) == "json"
-        value, number = (left, right) if is_left else (right, left)
-        is_one = "type(#) in ['string', 'int', 'float']"
-        equal = f"float(#) == {self._number(number)}"
-        same = f"any([{self._values.json_value(value)}], {is_one} && {equal})"
-        return f"!{same}" if negated else same
+    def _known_kinds(self, a: Operand, op: Operator, b: Operand) -> str:
+        is_equality = op in ("==", "!=")
+        kinds = {a.kind, b.kind}
+        if kinds <= {*TEXTS}:
+            return f"{a.text} {op} {b.text}"
+        if kinds <= {*TEXTS, *NUMBERS}:
+            return self._numeric(a, op, b)
+        if is_equality and kinds <= {*TEXTS, "bool"}:
+            return _equal_bools(self._bool(a), op, self._bool(b))
+        if is_equality and a.kind == b.kind:
+            return f"{self._structure(a.text)} {op} {self._structure(b.text)}"
+        return _differ(op)
 
-    def _same(self, left: str, op: Operator, right: str) -> str:
-        return f"{self._to_json}({left}) {op} {self._to_json}({right})"
+    def _unknown_kind(self, a: Operand, op: Operator, b: Operand) -> str:
+        """Compare a value whose kind only the run knows, `#`, with one of a known kind."""
+        value = "fromJSON(#)"
+        is_equality = op in ("==", "!=")
+        if b.is_null:
+            return f"fromJSON({a.text}) {op} nil" if is_equality else _ERROR
+        if b.kind in NUMBERS:
+            text = f"(type({value}) == 'string' ? {value} : #)"
+            if is_equality:
+                same = self._compare_text(text, "==", b)
+                compared = f"type({value}) in ['string', 'float'] && {same}"
+                compared = compared if op == "==" else f"!({compared})"
+            else:
+                compared = self._compare_text(text, op, b)
+        elif b.kind in TEXTS:
+            number = self._compare_text("#", op, b)
+            compared = f"type({value}) == 'string' ? {value} {op} {b.text} : "
+            if is_equality:
+                flag = _equal_bools(value, op, self._bool(b))
+                number = f"type({value}) == 'float' ? {number} : "
+                number += f"type({value}) == 'bool' ? {flag} : {_differ(op)}"
+            compared += number
+        elif not is_equality:
+            return _ERROR
+        elif b.kind == "bool":
+            read = f"(type({value}) == 'string' ? {_read_bool(value)} : {value})"
+            compared = f"{read} {op} {self._bool(b)}"
+        else:
+            compared = f"{self._to_json}({value}) {op} {self._structure(b.text)}"
+        return f"any([{a.text}], {compared})"
 
-    def _number(self, value: Value) -> str:
-        if isinstance(value, Literal) and not isinstance(value.value, str):
-            return json_literal(value.value)
-        kind = self._values.view.type_of(value)
-        if kind == "int":
-            return f"int({self._values.expression(value)})"
-        if kind in TEXTS:
-            return f"float(trim({self._values.expression(value)}))"
-        if kind == "json":
-            return f"float({self._values.json_value(value)})"
-        return f"float({self._values.expression(value)})"
+    def _unknown_kinds(self, a: Operand, op: Operator, b: Operand) -> str:
+        """Compare two values whose kinds only the run knows, `#[0]` and `#[1]`."""
+        v, w = "fromJSON(#[0])", "fromJSON(#[1])"
+        texts = [f"(type({value}) == 'string' ? {value} : #[{i}])" for i, value in ((0, v), (1, w))]
+        number = _compare_digits(texts[0], op, texts[1])
+        if op in ("==", "!="):
+            kinds = f"[type({v}), type({w})]"
+            one_is = f"{kinds} in [['float', 'float'], ['float', 'string'], ['string', 'float']]"
+            compared = (
+                f"{one_is} ? {number} : "
+                f"{kinds} == ['string', 'bool'] ? {_read_bool(v)} {op} {w} : "
+                f"{kinds} == ['bool', 'string'] ? {v} {op} {_read_bool(w)} : "
+                f"{self._to_json}({v}) {op} {self._to_json}({w})"
+            )
+        else:
+            compared = f"type({v}) == 'string' && type({w}) == 'string' ? {v} {op} {w} : {number}"
+        return f"any([[{a.text}, {b.text}]], {compared})"
 
-    def _bool(self, value: Value) -> str:
-        """A boolean, or an error where a text is none: `int` of any other text fails."""
-        if self._values.view.type_of(value) == "bool":
-            return self._values.json_value(value)
-        return self._read_bool(self._values.expression(value))
+    def _numeric(self, a: Operand, op: Operator, b: Operand) -> str:
+        canonical = all(map(self._values.is_canonical, (a.value, b.value)))
+        if canonical and a.kind == b.kind == "int" and op in ("==", "!="):
+            return f"{a.text} {op} {b.text}"
+        if a.is_exact or b.is_exact:
+            return f"{self._number(a, op)} {op} {self._number(b, op)}"
+        return _compare_digits(a.text, op, b.text)
 
-    @staticmethod
-    def _read_bool(expression: str) -> str:
-        text = f"trim({expression})"
-        return (
-            f"(int({text} in ['true', 'True'] ? '1' : "
-            f"{text} in ['false', 'False'] ? '0' : {text}) == 1)"
+    def _compare_text(self, text: str, op: Operator, b: Operand) -> str:
+        """Compare a text as a number with a number."""
+        if b.is_exact:
+            return f"{_read_number(text, op)} {op} {self._number(b, op)}"
+        return _compare_digits(text, op, b.text)
+
+    def _number(self, one: Operand, op: Operator) -> str:
+        number = one.known_number
+        if number is not None:
+            return json_literal(number if one.is_exact else float(number))
+        return _read_number(one.text, op) if one.kind in TEXTS else self._values.number(one.value)
+
+    def _bool(self, one: Operand) -> str:
+        if isinstance(one.value, Literal) and one.kind == "bool":
+            return json_literal(one.value.value)
+        if one.kind == "bool" and self._values.is_canonical(one.value):
+            return f"({one.text} == 'true')"
+        return _read_bool(one.text)
+
+    def _structure(self, text: str) -> str:
+        """A list or an object in a form that is equal for equal ones; its numbers are floats."""
+        return f"{self._to_json}(fromJSON({text}))"
+
+
+def _differ(op: Operator) -> str:
+    """The outcome for values of different kinds."""
+    return {"==": "false", "!=": "true"}.get(op, _ERROR)
+
+
+def _equal_bools(left: str, op: Operator, right: str) -> str:
+    """Compare two booleans; one that is known is left out."""
+    for one, other in ((left, right), (right, left)):
+        if other in ("true", "false"):
+            return one if (other == "true") == (op == "==") else f"!{one}"
+    return f"{left} {op} {right}"
+
+
+def _read_bool(text: str) -> str:
+    """A boolean from its text, or an error if it is none."""
+    return f"({{'true': 1, 'True': 1, 'false': 0, 'False': 0}}[trim({text})] + 0 == 1)"
+
+
+def _read_number(text: str, op: Operator) -> str:
+    """A number from its text, or an error if it is none: an order has only a number with one."""
+    return f"(fromJSON({text}) + 0)" if op in ("==", "!=") else f"fromJSON({text})"
+
+
+def _compare_digits(left: str, op: Operator, right: str) -> str:
+    """Compare two texts as numbers: as floats, and by their digits where those are equal."""
+    if op in (">", "<="):
+        inner = _compare_digits(right, "<", left)
+        return inner if op == ">" else f"!{inner}"
+    if op in ("!=", ">="):
+        return f"!{_compare_digits(left, '==' if op == '!=' else '<', right)}"
+    a, b = "fromJSON(#[0])", "fromJSON(#[1])"
+    are_integers = "#[0] + #[1] matches '^[-0-9]+$'"
+    if op == "==":
+        body = (
+            f"{a} + 0 == {b} + 0 && (abs({a}) < {MAX_EXACT} || #[0] == #[1] || !({are_integers}))"
         )
+    else:
+        shorter = "(len(#[0]) == len(#[1]) ? #[0] < #[1] : len(#[0]) < len(#[1]))"
+        body = (
+            f"{a} + 0 < {b} + 0 || {a} == {b} && abs({a}) >= {MAX_EXACT} && #[0] != #[1] && "
+            f"{are_integers} && {shorter} != (#[0] startsWith '-')"
+        )
+    return f"any([[trim({left}), trim({right})]], {body})"

@@ -15,6 +15,7 @@ from couler.backends.argo.files import (
     empty_folder_input,
     is_item_wrapper,
 )
+from couler.backends.argo.json_text import raw_json
 from couler.backends.argo.leaves import Hole, Leaves, merge, overrides_of
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.names import Names
@@ -28,7 +29,7 @@ from couler.backends.argo.references import (
     row_field,
 )
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
-from couler.backends.argo.tags import Tagged, tag, tag_in, variable
+from couler.backends.argo.tags import Tagged, tag, variable
 from couler.backends.argo.templates import file_outputs, key_parameter
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.values import ParamRef, StepRef, is_file
@@ -211,6 +212,7 @@ class Scopes:
                     body=self._group_names[id(step)],
                     plan=self._plans[id(step)],
                     inputs=inputs,
+                    encoded=inside.encoded,
                 )
             )
         told_around = self._tells_kinds
@@ -337,7 +339,9 @@ class Scopes:
 
 def _argument(given: Hole | Input, step: Step, renderer: Renderer) -> str:
     if not isinstance(given, Hole):
-        given = Hole(given.name, value_of(given), travels_as(given), is_folder(given))
+        kind = travels_as(given)
+        is_encoded = renderer.view.is_encoded(step, value_of(given), kind)
+        given = Hole(given.name, value_of(given), kind, is_folder(given), is_encoded)
     value = given.text
     if given.is_folder and isinstance(value, StepRef):
         return renderer.location_of(value)
@@ -347,7 +351,7 @@ def _argument(given: Hole | Input, step: Step, renderer: Renderer) -> str:
         from couler.backends.argo.loops import initial
 
         value = initial(value)
-    return renderer.text(value, step, given.type)
+    return renderer.text(value, step, given.type, encoded=given.is_encoded)
 
 
 def _tells_kinds(step: Step) -> bool:
@@ -385,10 +389,9 @@ def _output(
     expression = renderer.expression_as(value, None, output.type)
     if gathers:
         is_text = output.type == "str" or is_file(output.type)
-        expression = f"toJson(toJson({expression}))" if is_text else f"toJson({expression})"
-    hostile = tag_in(value)
-    text = Tagged(expression) if hostile is None else hostile  # which the check refuses
-    tree: Tree = {"name": output.name, "valueFrom": {"expression": text}}
+        inner = raw_json(expression) if is_text else expression
+        expression = f"toJson({inner})"
+    tree: Tree = {"name": output.name, "valueFrom": {"expression": Tagged(expression)}}
     if kept is not None:
         tree["globalName"] = kept[output.name]
     return tree
@@ -410,7 +413,7 @@ def hooks(given: Sequence[Hook], status: str, renderer: Renderer, leaves: Leaves
             **leaves.template_of(hook.step),
         }
         parameters = [
-            {"name": hole.name, "value": renderer.text(hole.text, hook.step, hole.type)}
+            {"name": hole.name, "value": _argument(hole, hook.step, renderer)}
             for hole in leaves.arguments(hook.step)
         ]
         if parameters:

@@ -6,19 +6,20 @@ import typing as t
 from collections.abc import Sequence
 
 from couler.backends.argo.files import INDEX, keeps_files
+from couler.backends.argo.json_text import elements
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer, sequence
-from couler.backends.argo.scope import find_output, is_read_as_json, json_text, wire_text
-from couler.backends.argo.tags import quote, tag, tag_in
+from couler.backends.argo.scope import TAG_SAFE, find_output, is_read_as_json
+from couler.backends.argo.tags import encode_braces, encoded_braces, quote, tag
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
-from couler.ir.values import MAX_ITEMS, Literal, Range, StepRef, Value
+from couler.ir.values import MAX_ITEMS, Range, StepRef, Value, ValueType, dump_json, encode
 from couler.ir.workflow import Step
 
 _SAFE_INTEGER = 2**53
 """Beyond it Go's numbers of JSON are not exact."""
 
-_TOO_MANY = f"a foreach over an output takes at most {MAX_ITEMS:,} items"
+_TOO_MANY = f"a foreach over an output takes a list of at most {MAX_ITEMS:,} items"
 
 
 def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
@@ -35,12 +36,6 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
             )
         }
     all_known = all(map(is_known, foreach.over.values()))
-    if as_rows or not all_known:
-        for name, items in foreach.over.items():
-            if name in as_json and isinstance(items, Literal):  # its braces are written as escapes
-                continue
-            if (hostile := tag_in(items)) is not None:
-                return {"withItems": [hostile]}  # which the check finds and refuses
     if all_known:
         lists = {name: known_items(items) or () for name, items in foreach.over.items()}
         if not all(lists.values()):
@@ -49,32 +44,35 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
             return {"withItems": _row_items(lists, as_json, indexed=keeps_files(step))}
         [(name, values)] = lists.items()
         return {"withItems": [_item(value, name in as_json) for value in values]}
-    if as_rows or as_json:
-        rows = _rows(foreach.over, as_json, renderer, step, as_rows=as_rows)
-        return {"withParam": rows}
-    [items] = foreach.over.values()
-    if _is_bounded(items, renderer) and _holds_scalars(items, renderer):
-        return {"withParam": renderer.text(items, step, "list")}
+    if as_rows:
+        return {"withParam": _rows(foreach.over, as_json, renderer, step)}
+    [(name, items)] = foreach.over.items()
     text = renderer.expression(items, step)
-    if not _holds_scalars(items, renderer):
-        text = _without_objects(text)
-    return {"withParam": tag(text) if _is_bounded(items, renderer) else _bounded(text)}
+    is_bounded = _is_bounded(items, renderer)
+    kind = None if as_json else _kind_of_items(items, renderer)
+    if is_bounded and kind in TAG_SAFE:
+        return {"withParam": renderer.text(items, step, "list")}
+    found = text
+    if kind is None:
+        found = elements(text)
+        if not as_json:
+            found = f"map({found}, # startsWith '\"' ? fromJSON(#) : #)"
+        found = f"toJson({found})"
+    found = encoded_braces(found)
+    return {"withParam": tag(found if is_bounded else _bounded([text], found))}
 
 
-def _holds_scalars(items: Value, renderer: Renderer) -> bool:
-    """Whether all items of a list are known to be texts, numbers, booleans or files."""
+def _kind_of_items(items: Value, renderer: Renderer) -> ValueType | None:
+    """The type of all items of a list, if they are known to be texts, numbers or booleans."""
+    if isinstance(items, Range):
+        return "int" if items.format is None else "str"
     if not isinstance(items, StepRef):
-        return False
+        return None
     producer = renderer.view.steps.get(items.step)
     if producer is None or producer.foreach is None:
-        return False
-    return find_output(producer, items.output).type not in ("list", "dict", "json")
-
-
-def _without_objects(items: str) -> str:
-    """The list with its items as text if some are objects or null, which Argo takes apart."""
-    texts = f"toJson(map(fromJSON({items}), type(#) == 'string' ? # : toJson(#)))"
-    return f"(any(fromJSON({items}), type(#) in ['map', 'nil']) ? {texts} : {items})"
+        return None
+    kind = find_output(producer, items.output).type
+    return None if kind in ("list", "dict", "json") else kind
 
 
 def _is_bounded(items: Value, renderer: Renderer) -> bool:
@@ -97,8 +95,8 @@ def _row_items(lists: dict[str, Sequence[t.Any]], as_json: set[str], *, indexed:
     for index, row in enumerate(rows):
         item: Tree = {INDEX: str(index)} if indexed else {}
         for name, value in zip(lists, row, strict=True):
-            item[name] = json_text(value) if name in as_json else wire_text(value)
-        items.append(json_text(item))
+            item[name] = encode(value, "json" if name in as_json else "str")
+        items.append(encode_braces(dump_json(item)))
     return items
 
 
@@ -106,40 +104,34 @@ def _item(value: object, as_json: bool) -> str | int:
     """An item as Argo hands it on unchanged: small integers as they are, all else as text."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _SAFE_INTEGER:
         return value
-    return json_text(value) if as_json else wire_text(value)
+    return encode_braces(encode(value, "json" if as_json else "str"))
 
 
-def _bounded(items: str) -> str:
-    """The list, or a text that is no list, so that Argo fails the step and shows the text."""
-    condition = f"len(fromJSON({items})) <= {MAX_ITEMS}"
-    return tag(f"{condition} ? {items} : {quote(_TOO_MANY)}")
+def _bounded(lists: Sequence[str], items: str) -> str:
+    """The items, or a text that is no list, so that Argo fails the step and shows the text."""
+    terms = [f"type(fromJSON({text})) == 'array'" for text in lists]
+    terms += [f"len(fromJSON({text})) <= {MAX_ITEMS}" for text in lists]
+    return f"{' && '.join(terms)} ? {items} : {quote(_TOO_MANY)}"
 
 
-def _rows(
-    over: dict[str, Value],
-    as_json: set[str],
-    renderer: Renderer,
-    step: Step,
-    *,
-    as_rows: bool,
-) -> str:
+def _rows(over: dict[str, Value], as_json: set[str], renderer: Renderer, step: Step) -> str:
     """Lists side by side; an index out of range, of lists of different lengths, fails the step."""
-    lists = {name: f"fromJSON({renderer.expression(items, step)})" for name, items in over.items()}
-    lengths = [f"len({items})" for items in lists.values()]
+    texts = [renderer.expression(items, step) for items in over.values()]
+    fields = [f"{quote(INDEX)}, string(#)"] if keeps_files(step) else []
+    for index, name in enumerate(over):
+        element = f"#acc[{index}][#]"
+        if name not in as_json:
+            element = f"({element} startsWith '\"' ? fromJSON({element}) : {element})"
+        fields.append(f"{quote(name)}, {element}")
+    lengths = [f"len(fromJSON({text}))" for text in texts]
     count = lengths[0] if len(lengths) == 1 else f"max({', '.join(lengths)})"
-    pairs = [f"'{INDEX}', string(#)"] if keeps_files(step) else []
-    texts = []
-    for name, items in lists.items():
-        element = f"{items}[#]"
-        text = (
-            f"toJson({element})"
-            if name in as_json
-            else f"map([{element}], type(#) == 'string' ? # : toJson(#))[0]"
-        )
-        texts.append(text)
-        pairs.append(f"{quote(name)}, {text}")
-    row = f"toJson(sprig.dict({', '.join(pairs)}))" if as_rows else texts[0]
-    rows = f"toJson(map(0..({count} - 1), {row}))"
+    joined = f"#acc[{len(texts)}]"
+    row = f"toJson(toJson(sprig.dict({', '.join(fields)})))"
+    lists = [f"#acc[{index}]" for index in range(len(texts))]
+    state = f"[{', '.join(lists)}, {joined} + (# == 0 ? '' : ',') + {row}]"
+    start = f"[{', '.join(map(elements, texts))}, '']"
+    rows = f"'[' + reduce(0..({count} - 1), {state}, {start})[{len(texts)}] + ']'"
+    rows = encoded_braces(rows)
     if all(_is_bounded(items, renderer) for items in over.values()):
         return tag(rows)
-    return tag(f"{count} <= {MAX_ITEMS} ? {rows} : {quote(_TOO_MANY)}")
+    return tag(_bounded(texts, rows))

@@ -9,9 +9,8 @@ from couler.backends.argo.files import input_text, kept_holes
 from couler.backends.argo.names import Names, input_place
 from couler.backends.argo.pods import Tree, container_place
 from couler.backends.argo.processes import way_of_arguments, way_of_script
-from couler.backends.argo.references import TAG_SAFE
-from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
-from couler.backends.argo.tags import Tagged, has_tag
+from couler.backends.argo.scope import TAG_SAFE, ScopeView, is_folder, travels_as
+from couler.backends.argo.tags import Tagged, has_tag, json_text, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.ir.artifacts import ListFiles, location_texts, without_texts
 from couler.ir.cachekey import definition_digest
@@ -47,12 +46,25 @@ class Hole(t.NamedTuple):
     type: ValueType = "str"
     is_folder: bool = False
     """The text is the place of the files that a foreach made."""
+    is_encoded: bool = False
+    """The braces of the text are encoded on the way."""
 
 
 class _Shape:
     """Steps that share one template."""
 
-    __slots__ = ("count", "dynamic", "gathers", "holes", "into", "key", "name", "step", "texts")
+    __slots__ = (
+        "count",
+        "dynamic",
+        "encoded",
+        "gathers",
+        "holes",
+        "into",
+        "key",
+        "name",
+        "step",
+        "texts",
+    )
 
     def __init__(
         self, key: t.Any, step: Step, view: ScopeView, holes: list[Hole], gathers: bool
@@ -63,6 +75,7 @@ class _Shape:
         self.holes = holes
         self.texts: list[str | None] = [_constant(hole) for hole in holes]
         self.dynamic = [_is_delicate(hole, step, view) for hole in holes]
+        self.encoded = [_is_encoded(hole, step, view) for hole in holes]
         self.count = 1
         self.name = ""
         self.into: _Shape | None = None
@@ -79,6 +92,8 @@ class _Shape:
                 texts[index] = None
             if not dynamic[index] and _is_delicate(hole, step, view):
                 dynamic[index] = True
+            if dynamic[index] and _is_encoded(hole, step, view):
+                self.encoded[index] = True
 
     def absorb(self, other: _Shape) -> None:
         """Take in all steps of another."""
@@ -87,6 +102,7 @@ class _Shape:
         pairs = zip(self.texts, other.texts, strict=True)
         self.texts = [mine if mine == theirs else None for mine, theirs in pairs]
         self.dynamic = [a or b for a, b in zip(self.dynamic, other.dynamic, strict=True)]
+        self.encoded = [a or b for a, b in zip(self.encoded, other.encoded, strict=True)]
 
     def final(self) -> _Shape:
         """The shape whose template it uses."""
@@ -95,8 +111,10 @@ class _Shape:
     def places(self) -> list[Filled]:
         """The template's places for text."""
         return [
-            Filled(hole.name, text, dynamic)
-            for hole, text, dynamic in zip(self.holes, self.texts, self.dynamic, strict=True)
+            Filled(hole.name, text, dynamic, encoded)
+            for hole, text, dynamic, encoded in zip(
+                self.holes, self.texts, self.dynamic, self.encoded, strict=True
+            )
         ]
 
 
@@ -117,6 +135,13 @@ def _is_delicate(hole: Hole, step: Step, view: ScopeView) -> bool:
     return view.type_of(value, step) not in TAG_SAFE
 
 
+def _is_encoded(hole: Hole, step: Step, view: ScopeView) -> bool:
+    text = hole.text
+    if isinstance(text, str | Literal):
+        return False
+    return view.is_encoded(step, text, view.type_of(text, step))
+
+
 class Leaves:
     """All templates of steps that run something."""
 
@@ -131,7 +156,8 @@ class Leaves:
         if isinstance(step.action, TemplateCall):  # its template is elsewhere
             return
         holes = holes_of(step)
-        key = shape_key(step, hostile_texts(holes), gathers, self._options.volumes)
+        hostile = hostile_texts(holes, is_read_again=step.foreach is not None)
+        key = shape_key(step, hostile, gathers, self._options.volumes)
         place = (key, (step.source or step.name) if self._shares else len(self._shapes))
         shape = self._shapes.get(place)
         if shape is None:
@@ -176,8 +202,12 @@ class Leaves:
             values = [given for given in step.inputs if not is_file(given.type)]
             return [hole for given in values for hole in _holes_of_input(given, given.name)]
         shape, holes = self._of_step[id(step)]
-        texts = shape.final().texts
-        return [hole for hole, text in zip(holes, texts, strict=True) if text is None]
+        final = shape.final()
+        return [
+            hole._replace(is_encoded=encoded)
+            for hole, text, encoded in zip(holes, final.texts, final.encoded, strict=True)
+            if text is None
+        ]
 
     def templates(self) -> Iterator[Tree]:
         """Yield all templates."""
@@ -190,12 +220,14 @@ class Leaves:
             yield merge(tree, own) if own else tree
 
 
-def hostile_texts(holes: list[Hole]) -> tuple[tuple[int, str], ...]:
+def hostile_texts(holes: list[Hole], *, is_read_again: bool) -> tuple[tuple[int, str], ...]:
     """Return the texts that Argo would read itself as arguments, each with its place."""
     return tuple(
         (index, text)
         for index, hole in enumerate(holes)
-        if (text := _plain_text(hole.text)) is not None and "{{" in text and has_tag(text)
+        if (text := _plain_text(hole.text)) is not None
+        and "{{" in text
+        and (is_read_again or has_tag(text))
     )
 
 

@@ -49,7 +49,7 @@ def data(action: ListFiles, places: Places) -> Tree:
     name = listed_text(key)
     text = places[name].text
     if text is None:
-        parameter = f"inputs.parameters.{name}"
+        parameter = places.expression(name)
         start: str = tag(f"toJson(trimSuffix({parameter}, '/') + '/')")
     else:
         start = quote(f"{text.rstrip('/')}/")

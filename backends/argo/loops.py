@@ -49,15 +49,27 @@ def limit_template(image: str) -> Tree:
 
 
 def loop_template(
-    step: Step, *, name: str, body: str, plan: LoopPlan, inputs: Sequence[str]
+    step: Step,
+    *,
+    name: str,
+    body: str,
+    plan: LoopPlan,
+    inputs: Sequence[str],
+    encoded: frozenset[str],
 ) -> Tree:
     """Return the template of a loop."""
-    return _Loop(step, name, body, plan, inputs).build()
+    return _Loop(step, name, body, plan, inputs, encoded).build()
 
 
 class _Loop:
     def __init__(
-        self, step: Step, name: str, body: str, plan: LoopPlan, inputs: Sequence[str]
+        self,
+        step: Step,
+        name: str,
+        body: str,
+        plan: LoopPlan,
+        inputs: Sequence[str],
+        encoded: frozenset[str],
     ) -> None:
         assert step.loop is not None
         self._step = step
@@ -73,7 +85,7 @@ class _Loop:
             for task in self._tasks
         }
         params = {given.name: travels_as(given) for given in step.inputs}
-        self._view = ScopeView(steps=rounds, params=params, owner=step)
+        self._view = ScopeView(steps=rounds, params=params, owner=step, encoded=encoded)
         self._renderer = Renderer(self._view, {task: task for task in self._tasks}, "")
 
     def build(self) -> Tree:
@@ -115,14 +127,17 @@ class _Loop:
 
     def _pass(self, given: Input) -> str:
         """What the level was given, handed on."""
-        return self._renderer.text(ParamRef(name=given.name), None, travels_as(given))
+        return self._text(ParamRef(name=given.name), given)
+
+    def _text(self, value: Value, given: Input) -> str:
+        is_encoded = given.name in self._view.encoded
+        return self._renderer.text(value, None, travels_as(given), encoded=is_encoded)
 
     def _after(self, given: Input, number: int) -> str:
         """An input for the round after one of this level."""
         if not _reads_round(value_of(given)):
             return self._pass(given)
-        value = _with_round(value_of(given), self._tasks[number])
-        return self._renderer.text(value, None, given.type)
+        return self._text(_with_round(value_of(given), self._tasks[number]), given)
 
     def _passed_on(self, name: str, number: int) -> str:
         if name != AT:

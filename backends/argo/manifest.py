@@ -28,8 +28,8 @@ from couler.backends.argo.runs import (
     scheduled_metadata,
     synchronization,
 )
-from couler.backends.argo.scope import ScopeView, wire_text
-from couler.backends.argo.tags import Tagged, json_literal, tag, variable
+from couler.backends.argo.scope import ScopeView
+from couler.backends.argo.tags import Tagged, json_literal, tag, variable, wire_text
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
 from couler.errors import EngineOptionError
 from couler.ir.cachekey import repository_mark

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from couler.backends.argo.conditions import Conditions
 from couler.backends.argo.own import Own
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.scope import wire_text
-from couler.backends.argo.tags import tag
+from couler.backends.argo.tags import tag, wire_text
 from couler.ir.policies import Counter, Gauge, Histogram, Metric, is_own
 from couler.ir.values import Literal, Text, Value
 

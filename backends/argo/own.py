@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from couler.backends.argo.conditions import Conditions
-from couler.backends.argo.scope import own_type, wire_text
-from couler.backends.argo.tags import Tagged, json_literal, member, quote, tag, variable
+from couler.backends.argo.scope import own_type
+from couler.backends.argo.tags import Tagged, member, quote, tag, variable, wire_text
 from couler.ir.conditions import Condition
 from couler.ir.values import Field, Literal, OwnRef, Value, ValueType, literal_type
 from couler.ir.workflow import STDOUT, Step
@@ -22,10 +22,15 @@ class Own:
     """Writes facts and literals, for `Conditions` and for metrics."""
 
     def __init__(
-        self, name: Callable[[OwnRef], str], part: Callable[[str, tuple[str | int, ...]], str]
+        self,
+        name: Callable[[OwnRef], str],
+        part: Callable[[str, tuple[str | int, ...]], str],
+        *,
+        to_json: str = "toJson",
     ) -> None:
         self._name = name
         self._part = part
+        self._to_json = to_json
 
     @property
     def view(self) -> Own:
@@ -48,15 +53,17 @@ class Own:
                 return quote(wire_text(value.value))
             case OwnRef():
                 return self._name(value)
-        return f"string({self.json_value(value)})"
+            case Field():
+                return f"{self._to_json}({self._part(self._root(value), _path(value))})"
+        raise AssertionError("verification refuses other values here")
 
-    def json_value(self, value: Value) -> str:
-        """Return an expression for the JSON value itself."""
-        if isinstance(value, Literal):
-            return json_literal(value.value)
-        if isinstance(value, Field):
-            return self._part(self._root(value), _path(value))
-        return self.expression(value)
+    def number(self, value: Value) -> str:
+        """Return an expression for a number, as a float."""
+        return f"float({self.expression(value)})"
+
+    def is_canonical(self, _: Value) -> bool:
+        """Return whether a value travels as JSON of its type, written as Couler does."""
+        return False
 
     def _root(self, value: Value) -> str:
         return self._root(value.of) if isinstance(value, Field) else self.expression(value)
@@ -65,6 +72,8 @@ class Own:
         """Return a tag for a fact: a plain one if a variable holds it."""
         if isinstance(value, OwnRef) and value.fact == "output" and value.name != STDOUT:
             return variable(f"outputs.parameters.{value.name}")
+        if isinstance(value, Field):
+            return tag(f"string({self._part(self._root(value), _path(value))})")
         expression = self.expression(value)
         is_variable = isinstance(value, OwnRef) and not expression.startswith("(")
         return variable(expression) if is_variable else tag(expression)
@@ -92,7 +101,7 @@ def state_condition(condition: Condition, status: str) -> Tagged:
 
 def response_condition(condition: Condition) -> Tagged:
     """Return the expression that says whether a response is a success."""
-    values = Own(_of_response, _member_of_json)
+    values = Own(_of_response, _member_of_json, to_json="toJSON")
     return Tagged(Conditions(values, to_json="toJSON").expression(condition))
 
 
@@ -134,10 +143,10 @@ def _of_response(value: OwnRef) -> str:
 
 
 def _json_path(text: str, path: tuple[str | int, ...]) -> str:
-    places = "".join(f"[{part}]" if isinstance(part, int) else f"[{quote(part)}]" for part in path)
+    places = "".join(f"[{key}]" if isinstance(key, int) else f"[{quote(key)}]" for key in path)
     return f"jsonpath({text}, {quote('$' + places)})"
 
 
 def _member_of_json(text: str, path: tuple[str | int, ...]) -> str:
-    places = "".join(f"[{part}]" if isinstance(part, int) else f"[{quote(part)}]" for part in path)
+    places = "".join(f"[{key}]" if isinstance(key, int) else f"[{quote(key)}]" for key in path)
     return f"fromJSON({text}){places}"

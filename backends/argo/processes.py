@@ -10,8 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from couler.backends.argo import pods
 from couler.backends.argo.names import input_place
 from couler.backends.argo.pods import Tree, pod_container
-from couler.backends.argo.scope import wire_text
-from couler.backends.argo.tags import BRACE_VARIABLE, has_tag, protect, uses_brace_variable
+from couler.backends.argo.tags import (
+    BRACE_VARIABLE,
+    has_tag,
+    protect,
+    uses_brace_variable,
+    wire_text,
+)
 from couler.ir import kubernetes_pods
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import container_texts

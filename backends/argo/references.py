@@ -14,18 +14,28 @@ from couler.backends.argo.files import (
     location_expression,
     location_of,
 )
+from couler.backends.argo.json_text import part, plain, raw_json
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import (
+    TAG_SAFE,
     TEXTS,
     ScopeView,
     can_be_skipped,
     can_be_survived,
+    is_returned,
     is_stdout,
-    json_text,
     may_be_unmade,
-    wire_text,
 )
-from couler.backends.argo.tags import Tagged, json_literal, member, quote, tag, tag_in, variable
+from couler.backends.argo.tags import (
+    Tagged,
+    decoded_braces,
+    encode_braces,
+    encoded_braces,
+    member,
+    quote,
+    tag,
+    variable,
+)
 from couler.ir.conditions import Condition
 from couler.ir.policies import Foreach
 from couler.ir.values import (
@@ -45,13 +55,11 @@ from couler.ir.values import (
     Text,
     Value,
     ValueType,
+    encode,
     walk,
 )
 from couler.ir.walk import explicit_dependencies
 from couler.ir.workflow import Step
-
-_WITH_TEXTS = (Field, FirstOf, OrElse, Range, RoundRef, Template)
-"""Values that can hold texts of the user's in them; a literal is one itself."""
 
 _TOO_MANY = f"a range has at most {MAX_ITEMS:,} numbers where its ends are known only in the run"
 
@@ -99,7 +107,7 @@ def range_text(value: Range, expression: Say) -> str:
         numbers = f"({first} <= {last} ? {first}..{last} : map(0..({first} - {last}), {first} - #))"
     if value.format is not None:
         numbers = f"map({numbers}, {_formatted(value.format)})"
-    text = f"toJson({numbers})"
+    text = raw_json(numbers)
     if is_known(value):
         return text
     # What is no JSON ends the expression, and with it the step.
@@ -132,10 +140,6 @@ def _formatted(text: str) -> str:
     return f"{quote(form.before)} + {number} + {quote(form.behind)}"
 
 
-TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
-"""Types whose values have no characters that a plain tag of Argo breaks on."""
-
-
 class Renderer:
     """Writes the values of one scope."""
 
@@ -155,26 +159,33 @@ class Renderer:
 
     # texts for arguments ---------------------------------------------------------------------
 
-    def text(self, value: Text, step: Step | None = None, want: ValueType = "str") -> str:
-        """Return the text of a value as the argument of a task."""
+    def text(
+        self,
+        value: Text,
+        step: Step | None = None,
+        want: ValueType = "str",
+        *,
+        encoded: bool = False,
+    ) -> str:
+        """Return the text of a value as the argument of a task, on request with braces encoded."""
         if isinstance(value, str):
-            return value
+            return encode_braces(value) if encoded else value
         if isinstance(value, Literal):
-            return wire_text(value.value) if want != "json" else json_text(value.value)
-        if isinstance(value, _WITH_TEXTS) and (hostile := tag_in(value)) is not None:
-            return hostile  # which the check finds and refuses
+            text = encode(value.value, want)
+            return encode_braces(text) if encoded else text
         if isinstance(value, Template) and not _ends_in_brace(value):
-            return Tagged(
-                "".join(
-                    part if isinstance(part, str) else self.text(part, step) for part in value.parts
-                )
-            )
+            return Tagged("".join(self.text(part, step, encoded=encoded) for part in value.parts))
         simple = self._simple(value, step)
         if simple is not None and self._is_tag_safe(value, step, want):
             return variable(simple)
         if isinstance(value, StepRef) and self._is_location(value) and not self._is_memoized(value):
             return self.location_of(value)
-        return tag(self.expression_as(value, step, want))
+        if not encoded:
+            return tag(self.expression_as(value, step, want))
+        if isinstance(value, ParamRef) and value.name in self.view.encoded and want != "json":
+            return tag(member(self._parameters, value.name))
+        expression = self.expression_as(value, step, want)
+        return tag(expression if isinstance(value, ItemRef) else encoded_braces(expression))
 
     def _simple(self, value: Value, step: Step | None) -> str | None:
         """Return the name of the variable that holds a value as it is, if there is one."""
@@ -237,9 +248,11 @@ class Renderer:
         """Return an expression for the text by which a value travels."""
         match value:
             case Literal():
-                return quote(wire_text(value.value))
+                return quote(encode(value.value))
             case ParamRef():
-                return member(self._parameters, value.name)
+                parameter = member(self._parameters, value.name)
+                is_encoded = value.name in self.view.encoded
+                return decoded_braces(parameter) if is_encoded else parameter
             case ItemRef():
                 return self._item(value.name, step)
             case RunRef(field="id"):
@@ -251,7 +264,7 @@ class Renderer:
             case StepRef():
                 return self._reference(value)
             case Field():
-                return f"toJson({self._field(value, step)})"
+                return self._field(value, step)
             case OrElse():
                 return self._or_else(value, step)
             case FirstOf():
@@ -260,7 +273,7 @@ class Renderer:
                 return range_text(value, lambda end: self.expression_as(end, step, "int"))
             case Template():
                 parts = [
-                    quote(part) if isinstance(part, str) else self.expression(part, step)
+                    quote(part) if isinstance(part, str) else self.expression_as(part, step, "str")
                     for part in value.parts
                 ]
                 return "(" + " + ".join(parts) + ")" if parts else "''"
@@ -317,9 +330,7 @@ class Renderer:
         is_one = producer is not None and producer.foreach is None
         output = self.view.output(value)
         return (
-            wire_text(output.default, output.type)
-            if is_one and output.default is not None
-            else None
+            encode(output.default, output.type) if is_one and output.default is not None else None
         )
 
     def status_of(self, step: Step) -> str:
@@ -362,9 +373,9 @@ class Renderer:
     def _change(self, expression: str, value: Value, step: Step | None, want: ValueType) -> str:
         have = self.view.type_of(value, step)
         if have in TEXTS and want == "json":
-            return f"toJson({expression})"
+            return raw_json(expression)
         if have == "json" and want in TEXTS:
-            return _raw(f"fromJSON({expression})")
+            return plain(expression)
         return expression
 
     def _is_plain(self, value: StepRef, step: Step | None) -> bool:
@@ -411,10 +422,7 @@ class Renderer:
         while isinstance(base, Field):
             path = base.path + path
             base = base.of
-        places = "".join(
-            f"[{part}]" if isinstance(part, int) else f"[{_json_path_key(part)}]" for part in path
-        )
-        return f"jsonpath({self.expression(base, step)}, {quote('$' + places)})"
+        return part(self.expression_as(base, step, "str"), path)
 
     # locations of files ----------------------------------------------------------------------
 
@@ -456,23 +464,16 @@ class Renderer:
         """An expression for where a memoized file is; without one, where this run would put it."""
         return f"({self._kept(value, optional=True)} ?? {own})"
 
-    # JSON values and conditions --------------------------------------------------------------
+    # conditions ------------------------------------------------------------------------------
 
-    def json_value(self, value: Value, step: Step | None = None) -> str:
-        """Return an expression for the JSON value itself."""
-        if isinstance(value, Literal):
-            return json_literal(value.value)
-        if isinstance(value, Field):
-            return self._field(value, step)
-        text = self.expression(value, step)
-        match self.view.type_of(value, step):
-            case "str" | "file" | "directory":
-                return text
-            case "int":
-                return f"int({text})"
-            case "float":
-                return f"float({text})"
-        return f"fromJSON({text})"
+    def number(self, value: Value) -> str:
+        """Return an expression for a number, as a float."""
+        read = "float" if self.is_canonical(value) else "fromJSON"
+        return f"{read}({self.expression(value)})"
+
+    def is_canonical(self, value: Value) -> bool:
+        """Return whether a value travels as JSON of its type, written as Couler does."""
+        return isinstance(value, StepRef) and is_returned(self.view.steps, value)
 
     def condition(self, condition: Condition) -> str:
         """Return an expression that is true or false as the condition is."""
@@ -497,16 +498,6 @@ class OutputRenderer(Renderer):
 def _ends_in_brace(template: Template) -> bool:
     """Whether a tag would follow a brace, which Argo would take for a part of the tag."""
     return any(isinstance(part, str) and part.endswith("{") for part in template.parts)
-
-
-def _raw(json_value: str) -> str:
-    """Text as it is, every other JSON value as JSON."""
-    return f"map([{json_value}], type(#) == 'string' ? # : toJson(#))[0]"
-
-
-def _json_path_key(key: str) -> str:
-    escaped = key.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def row_field(name: str) -> str:

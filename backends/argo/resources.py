@@ -44,7 +44,7 @@ def resource_manifest(job: Job, places: Places) -> str:
     for given, name in zip(job.values, value_names(job), strict=True):
         text = places[name].text
         if text is None:
-            parameter = f"inputs.parameters.{places[name].name}"
+            parameter = places.expression(name)
             expression = value_expression(parameter, given.type, is_read=is_read)
             unknown.append((given.path, tag(expression)))
         else:

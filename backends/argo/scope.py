@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping
 
+from couler.backends.argo.tags import has_tag, tag_in
 from couler.ir.policies import AnyOf, Dependency, Foreach
 from couler.ir.values import (
     Field,
@@ -22,14 +23,27 @@ from couler.ir.values import (
     Value,
     ValueType,
     dump_json,
+    encode,
     is_file,
     literal_type,
 )
 from couler.ir.walk import explicit_dependencies, told_apart
-from couler.ir.workflow import STDOUT, Group, Input, Output, Step, Workflow
+from couler.ir.workflow import (
+    STDOUT,
+    Group,
+    Input,
+    Output,
+    Plugin,
+    Script,
+    Step,
+    TemplateCall,
+    Workflow,
+)
 
 NUMBERS: tuple[ValueType, ...] = ("int", "float")
 TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
+TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
+"""Types whose values have no characters that a plain tag of Argo breaks on."""
 
 
 class ScopeView(t.NamedTuple):
@@ -43,6 +57,8 @@ class ScopeView(t.NamedTuple):
     """For exit handlers: the workflow's own steps."""
     scheduled: bool = False
     """The workflow has a schedule."""
+    encoded: frozenset[str] = frozenset()
+    """The inputs of the group that come with their braces encoded."""
 
     @classmethod
     def of_workflow(cls, workflow: Workflow) -> ScopeView:
@@ -64,7 +80,28 @@ class ScopeView(t.NamedTuple):
             params={given.name: travels_as(given) for given in owner.inputs},
             owner=owner,
             scheduled=self.scheduled,
+            encoded=frozenset(
+                given.name
+                for given in owner.inputs
+                if self.is_encoded(owner, value_of(given), travels_as(given))
+            ),
         )
+
+    def is_encoded(self, step: Step, value: Value, value_type: ValueType) -> bool:
+        """Return whether a step is given a value with its braces encoded: Argo reads it again."""
+        if value_type in TAG_SAFE or isinstance(value, RunRef):
+            return False
+        if isinstance(step.action, Plugin | TemplateCall):  # which cannot decode them
+            return False
+        if isinstance(value, ItemRef):
+            items = step.foreach and step.foreach.over[value.name]
+            return not isinstance(items, Literal) or "{{" in dump_json(items.value)
+        if isinstance(value, Literal):
+            text = encode(value.value, value_type)
+            return "{{" in text and (step.foreach is not None or has_tag(text))
+        if isinstance(value, ParamRef) and value.name in self.encoded:
+            return True
+        return step.foreach is not None or tag_in(value) is not None
 
     def output(self, reference: StepRef) -> Output:
         """Return the declaration of the output that a reference reads."""
@@ -176,14 +213,17 @@ def is_stdout(step: Step, output: Output) -> bool:
     )
 
 
-def wire_text(value: object, declared: ValueType = "str") -> str:
-    r"""Return the text by which a literal travels, safe against Argo's tags where JSON allows."""
-    return value if isinstance(value, str) and declared != "json" else json_text(value)
-
-
-def json_text(value: object) -> str:
-    """Return a literal as JSON without two opening braces in a row."""
-    return dump_json(value).replace("{{", "{\\u007b")
+def is_returned(steps: Mapping[str, Step], value: StepRef) -> bool:
+    """Return whether a value is what a typed function returns, also out of groups."""
+    step = steps.get(value.step)
+    if step is None or step.foreach is not None:
+        return False
+    output = find_output(step, value.output)
+    if isinstance(step.action, Group):
+        inside = {inner.name: inner for inner in step.action.steps}
+        return isinstance(output.value, StepRef) and is_returned(inside, output.value)
+    is_typed = isinstance(step.action, Script) and step.action.function is not None
+    return is_typed and not is_stdout(step, output)
 
 
 def can_be_skipped(step: Step) -> bool:

@@ -7,9 +7,17 @@ import re
 import typing as t
 from collections.abc import Iterator
 
-from couler.backends.argo.scope import wire_text
 from couler.ir.kubernetes_pods import protect_dollars
-from couler.ir.values import Field, Literal, Range, Template, Text, dump_json, walk
+from couler.ir.values import (
+    Field,
+    Literal,
+    Range,
+    Template,
+    Text,
+    ValueType,
+    dump_json,
+    walk,
+)
 
 Place: t.TypeAlias = tuple[str | int, ...]
 """Keys and indexes that lead to a text in a tree."""
@@ -27,6 +35,16 @@ class Tagged(str):
 def variable(name: str) -> Tagged:
     """Return the tag for a variable."""
     return Tagged("{{" + name + "}}")
+
+
+def wire_text(value: object, declared: ValueType = "str") -> str:
+    r"""Return the text by which a literal travels, safe against Argo's tags where JSON allows."""
+    return value if isinstance(value, str) and declared != "json" else json_text(value)
+
+
+def json_text(value: object) -> str:
+    """Return a literal as JSON without two opening braces in a row."""
+    return dump_json(value).replace("{{", "{\\u007b")
 
 
 def foreign_tags(tree: t.Any) -> Iterator[tuple[Place, str]]:
@@ -129,6 +147,9 @@ def _runs(template: Template) -> Iterator[str]:
 BRACE_VARIABLE = "COULER_BRACE"
 """Environment variable that holds one opening brace, for texts with tags in them."""
 
+BRACES = "{$(" + BRACE_VARIABLE + ")"
+"""Two opening braces that only the kubelet makes of it."""
+
 _KNOWN = (
     "item|steps|tasks|inputs|outputs|pod|workflow|node|retries|lastRetry|status|duration|"
     "exitCode|resourcesDuration|cronworkflow|=|[A-Za-z]*sprig"
@@ -147,12 +168,12 @@ def protect(text: str) -> str:
     """Return a text for a container's command, arguments or environment."""
     if not has_tag(text):
         return protect_dollars(text)
-    return protect_dollars(text).replace("{{", "{$(" + BRACE_VARIABLE + ")")
+    return protect_dollars(text).replace("{{", BRACES)
 
 
 def uses_brace_variable(text: str) -> bool:
     """Return whether a protected text refers to `BRACE_VARIABLE`."""
-    return "$(" + BRACE_VARIABLE + ")" in text
+    return BRACES in text
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -162,6 +183,25 @@ def quote(text: str) -> str:
     r"""Return a string literal without two braces in a row, so that no tag begins or ends in it."""
     body = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
     return "'" + body.replace("{{", "{\\u007b").replace("}}", "}\\u007d") + "'"
+
+
+_BRACES = "\ufdd0"
+"""Stands for two opening braces in arguments that Argo would read once more."""
+
+
+def encode_braces(text: str) -> str:
+    """Return a text as it travels through arguments that Argo reads once more."""
+    return text.replace("{{", _BRACES)
+
+
+def encoded_braces(expression: str) -> str:
+    """Return an expression for a text as it travels through such arguments."""
+    return rf"replace({expression}, '{{\u007b', '\ufdd0')"
+
+
+def decoded_braces(expression: str, braces: str = "{\\u007b") -> str:
+    """Return an expression for a text that came through such an argument."""
+    return rf"replace({expression}, '\ufdd0', '{braces}')"
 
 
 def member(base: str, *names: str, optional: bool = False) -> str:

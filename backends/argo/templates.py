@@ -13,8 +13,16 @@ from couler.backends.argo.names import input_place
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.processes import WORK_VOLUME, Processes, input_path, work_path
 from couler.backends.argo.runs import DISPLAY_NAME, step_pod, synchronization
-from couler.backends.argo.scope import is_stdout, wire_text
-from couler.backends.argo.tags import Tagged, protect, tag, variable
+from couler.backends.argo.scope import is_stdout
+from couler.backends.argo.tags import (
+    BRACES,
+    Tagged,
+    decoded_braces,
+    protect,
+    tag,
+    variable,
+    wire_text,
+)
 from couler.ir import kubernetes_pods
 from couler.ir.artifacts import FileRemoval, ListFiles, Tar
 from couler.ir.cachekey import definition_digest
@@ -342,6 +350,8 @@ class Filled(t.NamedTuple):
     """The text, or None where it is a parameter."""
     is_delicate: bool
     """The parameter's value may hold what the kubelet or a plain tag would change."""
+    is_encoded: bool = False
+    """The braces of the parameter's value are encoded."""
 
 
 class Places:
@@ -360,9 +370,15 @@ class Places:
         """A tag for a parameter; guarded against the kubelet, which would change dollars."""
         if not self._filled[name].is_delicate:
             return variable(f"inputs.parameters.{name}")
-        if guarded:
-            return tag(f"replace(inputs.parameters.{name}, '$', '$$')")
-        return tag(f"inputs.parameters.{name}")
+        if not guarded:
+            return tag(self.expression(name))
+        text = f"replace(inputs.parameters.{name}, '$', '$$')"
+        return tag(decoded_braces(text, BRACES) if self._filled[name].is_encoded else text)
+
+    def expression(self, name: str) -> str:
+        """Return an expression for the value of a parameter."""
+        parameter = f"inputs.parameters.{name}"
+        return decoded_braces(parameter) if self._filled[name].is_encoded else parameter
 
     def text(self, name: str) -> str:
         """Return a text for a process: command, arguments, environment."""

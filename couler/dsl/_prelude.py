@@ -259,9 +259,9 @@ def _plain(value):
 
 
 def _dump(value):
-    """Return compact JSON without two opening braces in a row, as templates begin."""
+    """Return compact JSON; the separators of lines are escaped in it, as Go does."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("{" * 2, "{\\u007b")  # so written, the script has none either
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _path_of(name):

@@ -7,7 +7,6 @@ from tests.support.absences import Absence
 from tests.support.argo_oracle import OracleTimeoutError
 
 REFUSED = {
-    "braces_in_data": Absence(InvalidWorkflowError, "CLR310"),
     "foreach_files_some_failed": Absence(UnsupportedFeatureError, "CLR301, CLR313"),
     "foreach_read_on_completion": Absence(UnsupportedFeatureError, "CLR301"),
     "list_files": Absence(InvalidWorkflowError, "CLR323"),

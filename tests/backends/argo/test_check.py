@@ -11,13 +11,12 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
 from couler.ir.conditions import Compare
-from couler.ir.policies import Backoff, Foreach, Loop, Retry
+from couler.ir.policies import Backoff, Loop, Retry
 from couler.ir.values import Literal, RoundRef
 from couler.ir.verify import verify
 from couler.ir.workflow import (
     Container,
     Group,
-    Input,
     Parameter,
     Schedule,
     Script,
@@ -55,17 +54,6 @@ TAG = "{{workflow.name}}"
     ("workflow", "code"),
     [
         (of(run("a"), parameters=(Parameter(name="p", default=TAG),)), "CLR310"),
-        (of(run("a", foreach=Foreach(over={"item": Literal(value=[TAG])}))), "CLR310"),
-        (
-            of(
-                Step(
-                    name="g",
-                    action=Group(steps=(run("a"),)),
-                    inputs=(Input(name="x", value=Literal(value=TAG)),),
-                )
-            ),
-            "CLR310",
-        ),
         (of(run("a", retry=Retry(limit=1, backoff=Backoff(seconds=1, factor=1.5)))), "CLR311"),
         (
             of(Step(name="a", action=Script(image="r-base", command=("Rscript",), source=TAG))),

@@ -81,17 +81,18 @@ def test_values_reach_a_metric_of_each_item() -> None:
 
 
 def test_conditions_on_a_response() -> None:
-    assert response_condition(own("<", 300, "status_code")) == "int(response.statusCode) < 300"
+    assert response_condition(own("<", 300, "status_code")) == "float(response.statusCode) < 300"
     assert response_condition(own("==", "x", "header", "content-type")) == (
         "(len(response.headers['Content-Type']) > 0 ? "
         "response.headers['Content-Type'][0] : '') == 'x'"
     )
     body = Field(of=OwnRef(fact="output", name="result"), path=("a", 0))
     assert response_condition(Compare(left=body, op=">=", right=Literal(value=3))) == (
-        "float(fromJSON(response.body)['a'][0]) >= 3"
+        "any([toJSON(fromJSON(response.body)['a'][0])], "
+        "fromJSON((type(fromJSON(#)) == 'string' ? fromJSON(#) : #)) >= 3)"
     )
     same = response_condition(Compare(left=body, op="==", right=Literal(value=None)))
-    assert same == "(toJSON(fromJSON(response.body)['a'][0]) == toJSON(nil))"
+    assert same == "fromJSON(toJSON(fromJSON(response.body)['a'][0])) == nil"
 
 
 @pytest.mark.slow

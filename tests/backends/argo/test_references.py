@@ -54,11 +54,11 @@ def renderer() -> Renderer:
         ),
         (
             Compare(left=StepRef(step="train", output="score"), op=">", right=Literal(value=0.95)),
-            "float(tasks.train.outputs.parameters.score) > 0.95",
+            "fromJSON(tasks.train.outputs.parameters.score) > 0.95",
         ),
         (
             Compare(left=StepRef(step="flip-coin"), op=">", right=Literal(value=3)),
-            "float(trim(tasks['flip-coin'].outputs.result)) > 3",
+            "fromJSON(tasks['flip-coin'].outputs.result) > 3",
         ),
         (
             And(
@@ -71,7 +71,8 @@ def renderer() -> Renderer:
                     ),
                 )
             ),
-            "int(tasks.count.outputs.result) < 3 && (!(tasks['flip-coin'].outputs.result == 'x'))",
+            "fromJSON(tasks.count.outputs.result) < 3 && "
+            "(!(tasks['flip-coin'].outputs.result == 'x'))",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 from collections.abc import Iterator
 
@@ -18,7 +19,6 @@ from couler.errors import SerializationError
 from couler.ir.artifacts import GitLocation, S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
-from couler.ir.policies import Foreach
 from couler.ir.storage import EnvVar, HostVolume
 from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Text
 from couler.ir.verify import verify
@@ -30,6 +30,7 @@ from tests.support.mills import argo, kubelet
 MARK = "Zq7"
 """Text without a meaning for anybody, in place of the hostile one."""
 BRACES = {"COULER_BRACE": "{"}
+DECODING = re.compile(r"replace\(([^,]*|replace\([^)]*\)), '\\ufdd0', '[^']*'\)")
 TAGS = ["{{item}}{{=1+1}}", "{{workflow.name}} {{", "{$(HOME){{inputs.parameters.x}}$$"]
 PLACES = {
     key: place
@@ -107,12 +108,13 @@ def check_arrives(found: t.Any, model: t.Any, text: str) -> None:
             assert isinstance(other, Tagged), place
             assert one.count("{{") == other.count("{{"), (place, one)
             if MARK.lower() not in other.lower():
-                assert one == other, place
+                assert DECODING.sub(r"\1", one) == DECODING.sub(r"\1", other), place
             continue
         if MARK not in other:
             assert one == other, place
             continue
         seen = [argo(one), kubelet(argo(one), BRACES)]  # Argo reads nothing in it
+        seen.append(seen[0].replace("\ufdd0", "{{"))
         assert any(is_same(way, other, text) for way in seen), (place, one, other)
 
 
@@ -211,10 +213,6 @@ TAG = "{{workflow.name}}"
                 volumes=(HostVolume(name="v", path=f"/{TAG}"),),
             ),
             "volumes.v.hostPath.path",
-        ),
-        (
-            step(foreach=Foreach(over={"item": Literal(value=("x", TAG))})),
-            "withItems.1",
         ),
     ],
     ids=lambda one: one if isinstance(one, str) else "",

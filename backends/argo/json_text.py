@@ -1,0 +1,46 @@
+"""Expressions that take JSON apart as text, as decoding it loses digits and the order of keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from couler.backends.argo.tags import quote
+from couler.ir.values import dump_json
+
+_TOKENS = r'"(?:[^"\\]|\\.)*"|[-+.\w]+|\S'
+_DEPTH = "#acc.n + (# in ['[', '{'] ? 1 : # in [']', '}'] ? -1 : 0)"
+_IS_BOUND = "#acc.n == 0 || #acc.n == 1 && # in [',', ']', '}']"
+
+
+def elements(text: str) -> str:
+    """Return an expression for the elements of a list, or the members of an object, as texts."""
+    tokens = f"sprig.regexFindAll({quote(_TOKENS)}, {text}, -1)"
+    marked = rf"#acc.t + ({_IS_BOUND} ? '\u0001' : #)"
+    joined = f"reduce({tokens}, ({{n: {_DEPTH}, t: {marked}}}), {{n: 0, t: ''}}).t"
+    return rf"filter(split({joined}, '\u0001'), # != '')"
+
+
+def part(text: str, path: Iterable[str | int]) -> str:
+    """Return an expression for a part of a JSON text as its producer wrote it; fails if none is."""
+    for key in path:
+        if isinstance(key, int):
+            text = f"map([{text}], (type(fromJSON(#)) == 'array' ? {elements('#')} : [])[{key}])[0]"
+            continue
+        names = [quote(f"{name}:") for name in dict.fromkeys((dump_json(key), json.dumps(key)))]
+        is_member = " || ".join(f"# startsWith {name}" for name in names)
+        member = f"reduce([fromJSON(#), {elements('#')}][1], {is_member} ? # : #acc, nil)"
+        for name in names:
+            member = f"trimPrefix({member}, {name})"
+        text = f"map([{text}], {member})[0]"
+    return text
+
+
+def raw_json(value: str) -> str:
+    """Return an expression for a value as JSON with `<`, `>` and `&` as they are."""
+    return f"sprig.toRawJson({value})"
+
+
+def plain(text: str) -> str:
+    """Return an expression for what a reader of text gets of JSON: a text in it without quotes."""
+    return f"map([{text}], trim(#) startsWith '\"' ? fromJSON(#) : #)[0]"
