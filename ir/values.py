@@ -357,11 +357,12 @@ def literal_type(value: object) -> ValueType:
 
 
 def dump_json(value: object) -> str:
-    """Return compact JSON with characters beyond ASCII as they are."""
+    """Return compact JSON, with characters beyond ASCII but for U+2028 and U+2029, as Go has it."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise WireError(f"{value!r} has no JSON form: {error}") from error
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def encode(value: object, value_type: ValueType = "str") -> str:

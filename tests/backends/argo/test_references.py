@@ -71,8 +71,10 @@ def renderer() -> Renderer:
                     ),
                 )
             ),
-            "fromJSON(tasks.count.outputs.result) < 3 && "
-            "(!(tasks['flip-coin'].outputs.result == 'x'))",
+            (
+                "fromJSON(tasks.count.outputs.result) < 3 && "
+                "(!(tasks['flip-coin'].outputs.result == 'x'))"
+            ),
         ),
     ],
 )

@@ -98,6 +98,7 @@ def _build(folder: Path) -> None:
         "./lint",
         "./controller",
         "./launcher",
+        "./evaluate",
         f"{MODULE}/cmd/argoexec",
     )
     (folder / "done").touch()
