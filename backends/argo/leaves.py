@@ -10,7 +10,7 @@ from couler.backends.argo.names import Names, input_place
 from couler.backends.argo.pods import Tree, container_place
 from couler.backends.argo.processes import way_of_arguments, way_of_script
 from couler.backends.argo.scope import TAG_SAFE, ScopeView, is_folder, travels_as
-from couler.backends.argo.tags import Tagged, has_tag, json_text, wire_text
+from couler.backends.argo.tags import Tagged, has_tag, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.ir.artifacts import ListFiles, location_texts, without_texts
 from couler.ir.cachekey import definition_digest
@@ -18,7 +18,7 @@ from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer, container_texts, map_container_texts
 from couler.ir.policies import Metric
 from couler.ir.storage import Volume
-from couler.ir.values import Literal, Text, Value, ValueType, is_file
+from couler.ir.values import Literal, Text, Value, ValueType, encode, is_file
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import (
     Container,
@@ -124,7 +124,7 @@ def _constant(hole: Hole) -> str | None:
         return text
     if not isinstance(text, Literal):
         return None
-    return json_text(text.value) if hole.type == "json" else wire_text(text.value)
+    return encode(text.value, "json" if hole.type == "json" else "str")
 
 
 def _is_delicate(hole: Hole, step: Step, view: ScopeView) -> bool:
@@ -225,16 +225,10 @@ def hostile_texts(holes: list[Hole], *, is_read_again: bool) -> tuple[tuple[int,
     return tuple(
         (index, text)
         for index, hole in enumerate(holes)
-        if (text := _plain_text(hole.text)) is not None
+        if (text := _constant(hole)) is not None
         and "{{" in text
         and (is_read_again or has_tag(text))
     )
-
-
-def _plain_text(text: Text) -> str | None:
-    if isinstance(text, Literal):
-        text = text.value
-    return text if isinstance(text, str) else None
 
 
 _WITH_HOLES = frozenset(
@@ -272,7 +266,8 @@ def holes_of(step: Step) -> list[Hole]:
             if header.value is not None
         )
         if action.body is not None:
-            holes.append(Hole("body", action.body))
+            body = action.body
+            holes.append(Hole("body", wire_text(body.value) if isinstance(body, Literal) else body))
     elif isinstance(action, ListFiles):
         from couler.backends.argo.listing import listed_text
 
