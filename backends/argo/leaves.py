@@ -10,7 +10,7 @@ from couler.backends.argo.names import Names, input_place
 from couler.backends.argo.pods import Tree, container_place
 from couler.backends.argo.processes import way_of_arguments, way_of_script
 from couler.backends.argo.scope import TAG_SAFE, ScopeView, is_folder, travels_as
-from couler.backends.argo.tags import Tagged, has_tag, wire_text
+from couler.backends.argo.tags import Tagged, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.ir.artifacts import ListFiles, location_texts, without_texts
 from couler.ir.cachekey import definition_digest
@@ -92,7 +92,7 @@ class _Shape:
                 texts[index] = None
             if not dynamic[index] and _is_delicate(hole, step, view):
                 dynamic[index] = True
-            if dynamic[index] and _is_encoded(hole, step, view):
+            if not self.encoded[index] and _is_encoded(hole, step, view):
                 self.encoded[index] = True
 
     def absorb(self, other: _Shape) -> None:
@@ -130,15 +130,13 @@ def _constant(hole: Hole) -> str | None:
 def _is_delicate(hole: Hole, step: Step, view: ScopeView) -> bool:
     text = _constant(hole)
     if text is not None:
-        return needs_dollars(text) or not text.isprintable()
+        return needs_dollars(text) or "{{" in text or not text.isprintable()
     value = t.cast("Value", hole.text)
     return view.type_of(value, step) not in TAG_SAFE
 
 
 def _is_encoded(hole: Hole, step: Step, view: ScopeView) -> bool:
-    text = hole.text
-    if isinstance(text, str | Literal):
-        return False
+    text = Literal(value=hole.text) if isinstance(hole.text, str) else hole.text
     return view.is_encoded(step, text, view.type_of(text, step))
 
 
@@ -156,8 +154,7 @@ class Leaves:
         if isinstance(step.action, TemplateCall):  # its template is elsewhere
             return
         holes = holes_of(step)
-        hostile = hostile_texts(holes, is_read_again=step.foreach is not None)
-        key = shape_key(step, hostile, gathers, self._options.volumes)
+        key = shape_key(step, gathers, self._options.volumes)
         place = (key, (step.source or step.name) if self._shares else len(self._shapes))
         shape = self._shapes.get(place)
         if shape is None:
@@ -218,17 +215,6 @@ class Leaves:
             )
             own = overrides_of(shape.step, "template") if shape.step.engine else {}
             yield merge(tree, own) if own else tree
-
-
-def hostile_texts(holes: list[Hole], *, is_read_again: bool) -> tuple[tuple[int, str], ...]:
-    """Return the texts that Argo would read itself as arguments, each with its place."""
-    return tuple(
-        (index, text)
-        for index, hole in enumerate(holes)
-        if (text := _constant(hole)) is not None
-        and "{{" in text
-        and (is_read_again or has_tag(text))
-    )
 
 
 _WITH_HOLES = frozenset(
@@ -335,9 +321,7 @@ def _template_name(step: Step, *, shared: bool) -> str:
     return step.name.rstrip("0123456789").rstrip("-") or step.name if shared else step.name
 
 
-def shape_key(
-    step: Step, hostile: tuple[tuple[int, str], ...], gathers: bool, volumes: Mapping[str, Volume]
-) -> t.Any:
+def shape_key(step: Step, gathers: bool, volumes: Mapping[str, Volume]) -> t.Any:
     """Return what all steps have in common that can share a template."""
     action = step.action
     what: t.Any = action
@@ -364,7 +348,7 @@ def shape_key(
         what = (action.model_copy(update={"values": ()}), places)
     special = step.gives(_SETTINGS) or isinstance(action, ContainerSet)
     settings = _settings_key(step, volumes) if special else _NO_SETTINGS
-    return (what, hostile, gathers, settings)
+    return (what, gathers, settings)
 
 
 _SETTINGS = frozenset(

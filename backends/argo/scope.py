@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from couler.backends.argo.tags import has_tag, tag_in
 from couler.ir.policies import AnyOf, Dependency, Foreach
 from couler.ir.values import (
     Field,
@@ -23,7 +22,6 @@ from couler.ir.values import (
     Value,
     ValueType,
     dump_json,
-    encode,
     is_file,
     literal_type,
 )
@@ -88,20 +86,15 @@ class ScopeView(t.NamedTuple):
         )
 
     def is_encoded(self, step: Step, value: Value, value_type: ValueType) -> bool:
-        """Return whether a step is given a value with its braces encoded: Argo reads it again."""
-        if value_type in TAG_SAFE or isinstance(value, RunRef):
-            return False
-        if isinstance(step.action, Plugin | TemplateCall):  # which cannot decode them
-            return False
+        """Return whether a step is given a value with its braces encoded: it may have some."""
+        if value_type in TAG_SAFE or isinstance(step.action, Plugin | TemplateCall):
+            return False  # those have templates that decode nothing
         if isinstance(value, ItemRef):
             items = step.foreach and step.foreach.over[value.name]
-            return not isinstance(items, Literal) or "{{" in dump_json(items.value)
+            value = items if isinstance(items, Literal) else value
         if isinstance(value, Literal):
-            text = encode(value.value, value_type)
-            return "{{" in text and (step.foreach is not None or has_tag(text))
-        if isinstance(value, ParamRef) and value.name in self.encoded:
-            return True
-        return step.foreach is not None or tag_in(value) is not None
+            return "{{" in dump_json(value.value)
+        return not isinstance(value, RunRef)
 
     def output(self, reference: StepRef) -> Output:
         """Return the declaration of the output that a reference reads."""

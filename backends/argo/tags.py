@@ -9,14 +9,9 @@ from collections.abc import Iterator
 
 from couler.ir.kubernetes_pods import protect_dollars
 from couler.ir.values import (
-    Field,
-    Literal,
-    Range,
-    Template,
-    Text,
     ValueType,
     dump_json,
-    walk,
+    encode,
 )
 
 Place: t.TypeAlias = tuple[str | int, ...]
@@ -38,13 +33,10 @@ def variable(name: str) -> Tagged:
 
 
 def wire_text(value: object, declared: ValueType = "str") -> str:
-    r"""Return the text by which a literal travels, safe against Argo's tags where JSON allows."""
-    return value if isinstance(value, str) and declared != "json" else json_text(value)
-
-
-def json_text(value: object) -> str:
-    """Return a literal as JSON without two opening braces in a row."""
-    return dump_json(value).replace("{{", "{\\u007b")
+    """Return the text of a literal; JSON in which Argo would read a tag has escapes for braces."""
+    text = encode(value, declared)
+    is_json = declared == "json" or not isinstance(value, str)
+    return text.replace("{{", "{\\u007b") if is_json and has_tag(text) else text
 
 
 def foreign_tags(tree: t.Any) -> Iterator[tuple[Place, str]]:
@@ -98,50 +90,6 @@ def _foreign_tags(
 
 def _has_braces(text: str) -> bool:
     return "{{" in text
-
-
-def tag_in(value: Text | None) -> str | None:
-    """A text that is known before the run and would come out of a value as a tag of Argo's."""
-    values = list(walk(value))
-    takes_parts = any(isinstance(inner, Field) for inner in values)
-    for inner in values:
-        if isinstance(inner, Literal):
-            texts = _texts(inner.value, deep=takes_parts)
-        elif isinstance(inner, Template):
-            texts = _runs(inner)
-        elif isinstance(inner, Range) and inner.format is not None:
-            texts = iter([inner.format])
-        else:
-            continue
-        for text in texts:
-            if has_tag(text):
-                return text
-    return None
-
-
-def _texts(value: object, *, deep: bool) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            if deep or isinstance(item, str):
-                yield from _texts(item, deep=deep)
-    elif isinstance(value, dict) and deep:
-        for item in value.values():
-            yield from _texts(item, deep=True)
-
-
-def _runs(template: Template) -> Iterator[str]:
-    """The texts between the values that only the run knows."""
-    run = ""
-    for part in template.parts:
-        known = wire_text(part.value) if isinstance(part, Literal) else part
-        if isinstance(known, str):
-            run += known
-        elif run:
-            yield run
-            run = ""
-    yield run
 
 
 BRACE_VARIABLE = "COULER_BRACE"

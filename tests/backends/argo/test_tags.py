@@ -13,14 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.tags import Tagged, foreign_tags, tag_in
+from couler.backends.argo.tags import Tagged, foreign_tags
 from couler.backends.base import Target
 from couler.errors import SerializationError
 from couler.ir.artifacts import GitLocation, S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.storage import EnvVar, HostVolume
-from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Text
 from couler.ir.verify import verify
 from couler.ir.workflow import Container, Http, Input, Plugin, Step, Workflow
 from tests.support import ir_texts
@@ -222,27 +221,6 @@ def test_the_message_names_the_field_and_the_step(workflow: Workflow, field: str
     assert {problem.code for problem in problems} == {"CLR310"}
     whose = "the workflow" if field.startswith("volumes") else 'step "a_b"'
     assert any(f"argo: {field} of {whose} holds " in one.message for one in problems), problems
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        (Literal(value="{{item}}"), "{{item}}"),
-        (Literal(value=("a", "{{=1}}")), "{{=1}}"),
-        (Literal(value={"a": "{{item}}"}), None),  # JSON has an escape for a brace
-        (Field(of=Literal(value={"a": "{{item}}"}), path=("a",)), "{{item}}"),
-        (OrElse(value=StepRef(step="a"), default=Literal(value="{{item}}")), "{{item}}"),
-        (FirstOf(options=(StepRef(step="a"), Literal(value="{{=1}}"))), "{{=1}}"),
-        (Template(parts=("{", "{item}}")), "{{item}}"),
-        (Template(parts=("{", Literal(value="{item}}"))), "{{item}}"),
-        (Template(parts=("{{", StepRef(step="a"), "}}")), "{{"),
-        (Template(parts=("{", StepRef(step="a"), "{item}}")), None),
-        (StepRef(step="a"), None),
-        ("{{item}}", None),
-    ],
-)
-def test_tags_that_would_come_out_of_a_value(value: Text, found: str | None) -> None:
-    assert tag_in(value) == found
 
 
 def test_a_tag_in_any_kind_of_object_is_found() -> None:
