@@ -137,7 +137,7 @@ def _is_delicate(hole: Hole, step: Step, view: ScopeView) -> bool:
 
 def _is_encoded(hole: Hole, step: Step, view: ScopeView) -> bool:
     text = Literal(value=hole.text) if isinstance(hole.text, str) else hole.text
-    return view.is_encoded(step, text, view.type_of(text, step))
+    return not hole.is_folder and view.is_encoded(step, text, view.type_of(text, step))
 
 
 class Leaves:

@@ -94,6 +94,8 @@ class ScopeView(t.NamedTuple):
             value = items if isinstance(items, Literal) else value
         if isinstance(value, Literal):
             return "{{" in dump_json(value.value)
+        if isinstance(value, ParamRef) and self.owner is not None:
+            return value.name in self.encoded
         return not isinstance(value, RunRef)
 
     def output(self, reference: StepRef) -> Output:

@@ -50,7 +50,7 @@ def counter(value: Value, **fields: t.Any) -> Counter:
             Field(of=OwnRef(fact="output", name="n-2"), path=("a", 0)),
             "{{=string(jsonpath(outputs.parameters['n-2'], '$[\\'a\\'][0]'))}}",
         ),
-        (ref("a"), "{{=inputs.parameters.metric_c}}"),
+        (ref("a"), "{{=replace(inputs.parameters.metric_c, '\\ufdd0', '{\\u007b')}}"),
     ],
 )
 def test_values_of_metrics(value: Value, text: str) -> None:
