@@ -30,7 +30,7 @@ from couler.backends.airflow.task_states import (
 )
 from couler.backends.remote import ENDS, Json
 from couler.ir.graph import Graph
-from couler.ir.status import State, failed_steps
+from couler.ir.semantics.status import State, failed_steps
 from couler.ir.values import StepRef, encode
 from couler.ir.walk import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import ExitHandler, Group, Step, Suspend, Workflow

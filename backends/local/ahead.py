@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from couler.backends.local.sightings import Sighting
-from couler.ir.evaluation.foresight import (
+from couler.ir.semantics.foresight import (
     Foresight,
     Look,
     Progress,
     Verdict,
     is_foreseeable,
 )
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.values import View
+from couler.ir.semantics.outputs import Instance
+from couler.ir.semantics.values import View
 from couler.ir.walk import StepPath
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from couler.backends.local.ahead import Ahead
 from couler.backends.local.demand import Lane
 from couler.backends.local.limits import Limits
-from couler.ir.evaluation.values import View
+from couler.ir.semantics.values import View
 
 
 @dataclass(frozen=True, slots=True)

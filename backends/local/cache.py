@@ -12,8 +12,7 @@ from couler.backends.local.stored import references
 from couler.budget.judging import Judge
 from couler.budget.keeping import delete_garbage, keep_budget
 from couler.errors import ArtifactError, LostArtifactError
-from couler.ir.evaluation.stored import read_outputs, singles, write_outputs
-from couler.ir.evaluation.values import Outputs
+from couler.ir.semantics.values import Outputs, read_outputs, singles, write_outputs
 from couler.ir.walk import StepPath, without_places
 from couler.state.admission import count_hit, count_pass, hold_entry, settle_offer
 from couler.state.cache import look_up

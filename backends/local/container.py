@@ -33,8 +33,8 @@ from couler.backends.local.runtimes.paths import mounted
 from couler.backends.local.threads import in_thread
 from couler.errors import ArtifactError, EngineError, EvaluationError
 from couler.ir.artifacts import Archive, Location
-from couler.ir.evaluation.outputs import KEEP_BYTES, default_of, read_output
-from couler.ir.evaluation.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
+from couler.ir.semantics.outputs import KEEP_BYTES, default_of, read_output
+from couler.ir.semantics.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.ir.values import is_file
 from couler.ir.workflow import STDOUT, Output
 from couler.locations.stop import CutOffError, Stop

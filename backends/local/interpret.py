@@ -41,19 +41,27 @@ from couler.backends.local.retries import (
 from couler.backends.local.reuse import Reuse
 from couler.backends.local.scope import run_steps
 from couler.ir import workflow as ir
-from couler.ir.evaluation.instances import RUNS, Instance, bind_inputs, readable_defaults
-from couler.ir.evaluation.iteration import foreach_items, gather
-from couler.ir.evaluation.outputs import read_results, read_steps, scope_outputs
-from couler.ir.evaluation.values import (
+from couler.ir.grouped import unbegun
+from couler.ir.policies import Foreach, Lock, Loop, locks_of
+from couler.ir.semantics.outputs import (
+    RUNS,
+    Instance,
+    bind_inputs,
+    read_results,
+    read_steps,
+    readable_defaults,
+    scope_outputs,
+)
+from couler.ir.semantics.status import FAILED, State
+from couler.ir.semantics.values import (
     VALUE_ERRORS,
     Outputs,
     Stored,
     View,
+    foreach_items,
+    gather,
     holds,
 )
-from couler.ir.grouped import unbegun
-from couler.ir.policies import Foreach, Lock, Loop, locks_of
-from couler.ir.status import FAILED, State
 from couler.ir.walk import StepPath
 from couler.ir.wording import counted
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from couler.backends.local.parameters import Parameters
 from couler.backends.local.writing import explain_writing
 from couler.errors import LostArtifactError, ParameterError
-from couler.ir.evaluation.values import Single
+from couler.ir.semantics.values import Single
 from couler.ir.values import is_file
 from couler.state.database import Database
 from couler.state.holds import hold_objects

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from couler.errors import ParameterError, WireError
-from couler.ir.evaluation.stored import read_outputs, write_outputs
-from couler.ir.evaluation.values import Single, as_type, from_json
 from couler.ir.parameters import check_choice, read_parameter, unknown_parameter
+from couler.ir.semantics.values import Single, as_type, from_json, read_outputs, write_outputs
 from couler.ir.values import MAX_VALUE_BYTES, check_size, decode
 from couler.ir.workflow import Parameter
 from couler.locations.secrets import Entries, missing_entry

@@ -15,11 +15,10 @@ from couler.backends.local.ends import Attempt, Bound, End, bad_end
 from couler.backends.local.masking import masked
 from couler.backends.local.process import Usage
 from couler.errors import CoulerError, WireError
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.stored import write_outputs
-from couler.ir.evaluation.values import Gathered, Stored, to_json
 from couler.ir.grouped import InnerEnd
-from couler.ir.status import State
+from couler.ir.semantics.outputs import Instance
+from couler.ir.semantics.status import State
+from couler.ir.semantics.values import Gathered, Stored, to_json, write_outputs
 from couler.ir.values import dump_json, is_file
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Group, Script

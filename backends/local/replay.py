@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from couler.backends.local.reuse import NOT_KEPT, Known
 from couler.backends.local.sightings import Sighting
 from couler.ir import workflow as ir
-from couler.ir.evaluation.foresight import Foresight, Progress, is_foreseeable
-from couler.ir.evaluation.instances import RUNS, Instance
-from couler.ir.evaluation.replay import Finding, PlannedStep, plan_replay
-from couler.ir.evaluation.unknown import UnknownValueError
-from couler.ir.evaluation.values import View
+from couler.ir.semantics.foresight import Foresight, Progress, is_foreseeable
+from couler.ir.semantics.outputs import RUNS, Instance
+from couler.ir.semantics.replay import Finding, PlannedStep, UnknownValueError, plan_replay
+from couler.ir.semantics.values import View
 from couler.locations.stop import Stop
 from couler.locations.transfer import OUTSIDE_ERRORS
 

@@ -23,9 +23,8 @@ from couler.backends.local.locations.exchange import (
 from couler.backends.local.recording import Recorder
 from couler.backends.local.sightings import Sighting
 from couler.backends.local.threads import in_thread
-from couler.ir.evaluation.instances import RUNS, Instance
-from couler.ir.evaluation.outputs import required
-from couler.ir.evaluation.values import VALUE_ERRORS, Outputs, View
+from couler.ir.semantics.outputs import RUNS, Instance, required
+from couler.ir.semantics.values import VALUE_ERRORS, Outputs, View
 from couler.ir.workflow import Step
 from couler.locations.stop import CutOffError, Stop
 from couler.locations.transfer import OUTSIDE_ERRORS

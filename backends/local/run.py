@@ -44,15 +44,13 @@ from couler.budget.courses import course_of
 from couler.budget.judging import Judge
 from couler.errors import ArtifactError, StateError
 from couler.ir.cachekey import text_digest
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.outputs import read_outside
-from couler.ir.evaluation.places import find_places
-from couler.ir.evaluation.replay import PlannedStep
-from couler.ir.evaluation.stored import read_outputs
-from couler.ir.evaluation.values import RunFacts, View
+from couler.ir.semantics.outputs import Instance, read_outside
+from couler.ir.semantics.places import find_places
+from couler.ir.semantics.replay import PlannedStep
+from couler.ir.semantics.status import CANCELLED
+from couler.ir.semantics.values import RunFacts, View, read_outputs
 from couler.ir.serialize import write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
-from couler.ir.status import CANCELLED
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from couler.locations.secrets import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from couler.backends.local.cache import Found
 from couler.backends.local.ends import End
-from couler.ir.evaluation.values import Outputs
+from couler.ir.semantics.values import Outputs
 from couler.state.records import StepRecord
 
 

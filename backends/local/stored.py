@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from couler.ir.evaluation.stored import singles
-from couler.ir.evaluation.values import Outputs
+from couler.ir.semantics.values import Outputs, singles
 from couler.ir.values import is_file
 from couler.store import is_reference
 

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from couler.ir.evaluation.outputs import default_of, outputs_of
 from couler.ir.grouped import DEFINITION, GROUPED
 from couler.ir.policies import Retry
+from couler.ir.semantics.outputs import default_of, outputs_of
 from couler.ir.storage import EnvVar
 from couler.ir.values import (
     Field,

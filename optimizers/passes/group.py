@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from couler.errors import EngineOptionError
-from couler.ir.evaluation.outputs import read_in_scope
 from couler.ir.graph import Graph
 from couler.ir.rewrite import map_scopes
+from couler.ir.semantics.outputs import read_in_scope
 from couler.ir.verify.scope import Kind
 from couler.ir.walk import HOOKS, Scope, ScopeKey, all_steps, scopes, told_apart
 from couler.ir.workflow import Workflow

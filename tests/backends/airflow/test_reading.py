@@ -19,7 +19,7 @@ from couler.backends.airflow.reading import Scope
 from couler.backends.local.parameters import bind_parameters
 from couler.errors import MissingOutputError
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
-from couler.ir.evaluation.values import (
+from couler.ir.semantics.values import (
     VALUE_ERRORS,
     RunFacts,
     Single,

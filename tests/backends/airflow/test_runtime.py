@@ -16,7 +16,7 @@ from couler.errors import ConditionError, EvaluationError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.conditions import Operator
 from couler.ir.conditions import compare as compare_by_rule
-from couler.ir.evaluation.values import Single, as_type, pick, to_json, to_text
+from couler.ir.semantics.values import Single, as_type, pick, to_json, to_text
 from couler.ir.values import ValueType, decode, encode
 
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from couler.errors import MissingOutputError
-from couler.ir.evaluation import values as ir
+from couler.ir.semantics import values as ir
 from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Value, ValueType
 from couler.ir.verify.scope import Kind
 from couler.optimizers.grouped.lowering import Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
-from couler.ir.evaluation.values import (
+from couler.ir.semantics.values import (
     Gathered,
     RunFacts,
     Single,

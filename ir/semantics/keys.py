@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from couler.ir.artifacts import ListFiles, location_texts
-from couler.ir.evaluation.instances import bind_inputs
-from couler.ir.evaluation.values import Single, Stored, View, resolve, to_json, to_text
 from couler.ir.pods import container_texts
+from couler.ir.semantics.outputs import bind_inputs
+from couler.ir.semantics.values import Single, Stored, View, resolve, to_json, to_text
 from couler.ir.values import Text, dump_json, is_file
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import Container, Http, Input, Job, Step

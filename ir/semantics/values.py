@@ -1,15 +1,18 @@
-"""What the values of the IR stand for in a run (docs/semantics.md, sections 6 and 9)."""
+"""What the values of the IR stand for in a run (docs/semantics.md, sections 6, 7 and 9)."""
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
 from couler.ir.conditions import Condition, evaluate
-from couler.ir.ranges import range_items
+from couler.ir.policies import Foreach
+from couler.ir.ranges import is_known, range_items
 from couler.ir.values import (
+    MAX_ITEMS,
+    MAX_LIST_BYTES,
     Field,
     FirstOf,
     ItemRef,
@@ -25,6 +28,7 @@ from couler.ir.values import (
     Text,
     Value,
     ValueType,
+    check_size,
     decode,
     dump_json,
 )
@@ -258,3 +262,99 @@ def _is_null(item: Single, value_type: ValueType) -> bool:
 def _show(value: Json) -> str:
     text = dump_json(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def foreach_items(foreach: Foreach, view: View) -> tuple[Mapping[str, Stored], ...]:
+    """Return for each instance of a foreach its items by name."""
+    lists = {name: elements(resolve(over, view)) for name, over in foreach.over.items()}
+    lengths = {name: len(items) for name, items in lists.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise EvaluationError(f"the lists of a foreach must be of equal length, but {told}")
+    count = next(iter(lengths.values()))
+    if count > MAX_ITEMS and not all(map(is_known, foreach.over.values())):
+        raise EvaluationError(
+            f"the foreach has {count:,} items; at most {MAX_ITEMS:,} of a list that is known "
+            "only when the workflow runs. Put several into one item"
+        )
+    null = from_json(None)
+    return tuple(
+        {name: items[index] or null for name, items in lists.items()} for index in range(count)
+    )
+
+
+def gather(names: Iterable[str], items: Sequence[Outputs | None]) -> Outputs:
+    """Return the outputs of a foreach: for each output the list of what the items gave."""
+    gathered = {name: gather_one(name, items) for name in names}
+    for name, values in gathered.items():
+        check_size(_list_text(values), MAX_LIST_BYTES, f'the gathered list "{name}"')
+    return gathered
+
+
+def gather_one(name: str, items: Sequence[Outputs | None]) -> Gathered:
+    """Return the list of what the items gave as one output, however large it is."""
+    # An optional file need not be there.
+    return Gathered(
+        tuple(None if item is None or name not in item else _single(item[name]) for item in items)
+    )
+
+
+def _single(stored: Stored) -> Single:
+    if not isinstance(stored, Single):  # an item has no foreach of its own
+        raise TypeError(f"an item's output is one value, not {stored!r}")
+    return stored
+
+
+def _list_text(values: Gathered) -> str:
+    """Return the list as it travels, without decoding what may be of the wrong type."""
+    texts = (
+        "null"
+        if item is None
+        else dump_json(item.text)
+        if item.type in ("str", "file", "directory")
+        else item.text
+        for item in values.items
+    )
+    return f"[{','.join(texts)}]"
+
+
+def write_outputs(outputs: Outputs) -> dict[str, Json]:
+    """Return outputs as the database holds them."""
+    return {
+        name: [_write_item(item) for item in stored.items]
+        if isinstance(stored, Gathered)
+        else _write_item(stored)
+        for name, stored in outputs.items()
+    }
+
+
+def read_outputs(tree: Mapping[str, Json]) -> Outputs:
+    """Return outputs from what the database holds."""
+    return {
+        name: Gathered(tuple(None if item is None else _read_item(item) for item in stored))
+        if isinstance(stored, list)
+        else _read_item(stored)
+        for name, stored in tree.items()
+    }
+
+
+def _write_item(item: Single | None) -> Json:
+    return None if item is None else {"text": item.text, "type": item.type}
+
+
+def _read_item(item: Json) -> Single:
+    match item:
+        case {"text": str(text), "type": str(value_type)} if value_type in _TYPES:
+            return Single(text, t.cast("ValueType", value_type))
+    raise ValueError(f"no output of a step: {item!r:.100}")
+
+
+_TYPES = t.get_args(ValueType)
+
+
+def singles(outputs: Outputs) -> Iterator[Single]:
+    """Yield every single value among outputs; what a failed item did not give is left out."""
+    for stored in outputs.values():
+        for item in stored.items if isinstance(stored, Gathered) else (stored,):
+            if item is not None:
+                yield item
