@@ -7,8 +7,8 @@ import json
 import typing as t
 from collections.abc import Mapping
 
+from couler.ir.semantics.wire import encode
 from couler.ir.serialize import to_tree
-from couler.ir.values import encode
 from couler.ir.workflow import Workflow
 
 _LENGTH = 32

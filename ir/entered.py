@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from couler.errors import ParameterError, WireError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.parameters import value_of_type
-from couler.ir.values import MAX_VALUE_BYTES, check_size, decode, encode
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, decode, encode
+from couler.ir.values import check_size
 from couler.ir.workflow import Output
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from couler.errors import ParameterError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.values import MAX_VALUE_BYTES, ValueType, check_size, decode, encode, matches
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, decode, encode, matches
+from couler.ir.values import ValueType, check_size
 from couler.ir.walk import unsendable
 from couler.ir.workflow import Parameter
 
@@ -90,9 +91,9 @@ def value_of_type(value: object, value_type: ValueType) -> object:
             raise ParameterError(f"{value!r} is a text, and its type is {value_type}")
         return str(value)
     if isinstance(value, str) and not matches(value, value_type):
-        return decode(value, value_type)
+        return freeze_json(decode(value, value_type))
     if isinstance(value, str) and value_type == "json":
-        return decode(value, "json")
+        return freeze_json(decode(value))
     try:
         frozen = freeze_json(value)
     except ValueError as error:

@@ -31,7 +31,8 @@ from couler.backends.airflow.task_states import (
 from couler.backends.remote import ENDS, Json
 from couler.ir.graph import Graph
 from couler.ir.semantics.status import State, failed_steps
-from couler.ir.values import StepRef, encode
+from couler.ir.semantics.wire import encode
+from couler.ir.values import StepRef
 from couler.ir.walk import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import ExitHandler, Group, Step, Suspend, Workflow
 

@@ -18,7 +18,8 @@ from couler.backends.airflow.python import (
     value_of,
 )
 from couler.backends.airflow.reading import Read
-from couler.ir.values import encode, is_file
+from couler.ir.semantics.wire import encode
+from couler.ir.values import is_file
 from couler.ir.workflow import Parameter, Workflow
 
 RUN_PARAMETERS = "run-parameters"

@@ -31,6 +31,7 @@ from couler.backends.airflow.python import Expression, value_of
 from couler.backends.airflow.quoting import quoted, width
 from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.ranges import known_items
+from couler.ir.semantics.wire import decode, dump_json, encode
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -46,9 +47,6 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
-    decode,
-    dump_json,
-    encode,
     is_file,
     literal_type,
     thawed,

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from couler.backends.argo.scope import wire_text
 from couler.ir.kubernetes_pods import protect_dollars
-from couler.ir.values import Field, Literal, Range, Template, Text, dump_json, walk
+from couler.ir.semantics.wire import dump_json
+from couler.ir.values import Field, Literal, Range, Template, Text, walk
 
 Place: t.TypeAlias = tuple[str | int, ...]
 """Keys and indexes that lead to a text in a tree."""

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from couler.errors import ParameterError, WireError
+from couler.ir.base import freeze_json
 from couler.ir.parameters import check_choice, read_parameter, unknown_parameter
 from couler.ir.semantics.values import Single, as_type, from_json, read_outputs, write_outputs
-from couler.ir.values import MAX_VALUE_BYTES, check_size, decode
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, decode
+from couler.ir.values import check_size
 from couler.ir.workflow import Parameter
 from couler.locations.secrets import Entries, missing_entry
 from couler.state.records import Json
@@ -46,7 +48,7 @@ def _with_entry(parameter: Parameter, entries: Entries) -> Parameter:
         return parameter.model_copy(update={"required": True}) if is_missing else parameter
     try:
         check_size(text, MAX_VALUE_BYTES, "its entry of a config map")
-        return parameter.model_copy(update={"default": decode(text, parameter.type)})
+        return parameter.model_copy(update={"default": freeze_json(decode(text, parameter.type))})
     except WireError as error:
         raise ParameterError(f'parameter "{parameter.name}": {error}') from error
 

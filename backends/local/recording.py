@@ -19,7 +19,8 @@ from couler.ir.grouped import InnerEnd
 from couler.ir.semantics.outputs import Instance
 from couler.ir.semantics.status import State
 from couler.ir.semantics.values import Gathered, Stored, to_json, write_outputs
-from couler.ir.values import dump_json, is_file
+from couler.ir.semantics.wire import dump_json
+from couler.ir.values import is_file
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Group, Script
 from couler.state.results import Event, EventKind, StepResult

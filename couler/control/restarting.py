@@ -35,9 +35,9 @@ from couler.ir.semantics.places import around, covers, find_places, shown_steps
 from couler.ir.semantics.replay import Finding, PlannedStep, UnknownValueError, plan_replay
 from couler.ir.semantics.status import FAILED, State
 from couler.ir.semantics.values import RunFacts, View
+from couler.ir.semantics.wire import decode
 from couler.ir.serialize import read_json, write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
-from couler.ir.values import decode
 from couler.ir.walk import HANDLER_PREFIX, StepPath, without_places
 from couler.ir.workflow import Workflow
 from couler.state import runs

@@ -10,7 +10,8 @@ from couler.ir.artifacts import ListFiles, location_texts
 from couler.ir.pods import container_texts
 from couler.ir.semantics.outputs import bind_inputs
 from couler.ir.semantics.values import Single, Stored, View, resolve, to_json, to_text
-from couler.ir.values import Text, dump_json, is_file
+from couler.ir.semantics.wire import dump_json
+from couler.ir.values import Text, is_file
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import Container, Http, Input, Job, Step
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from couler.errors import EvaluationError, MissingOutputError, WireError
+from couler.errors import EvaluationError, MissingOutputError
 from couler.ir.entered import check_entered
 from couler.ir.semantics.values import (
     Gathered,
@@ -19,15 +19,8 @@ from couler.ir.semantics.values import (
     from_json,
     resolve,
 )
-from couler.ir.values import (
-    MAX_LIST_BYTES,
-    MAX_VALUE_BYTES,
-    RoundRef,
-    StepRef,
-    Value,
-    check_size,
-    walk,
-)
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, read_content
+from couler.ir.values import MAX_LIST_BYTES, RoundRef, StepRef, Value, check_size, walk
 from couler.ir.walk import Scope, StepPath, output_references, references, step_values
 from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
 
@@ -124,17 +117,7 @@ def read_output(content: bytes, output: Output, *, what: str, cut_newline: bool 
     """Return an output from the bytes that hold it."""
     if cut_newline:
         content = content.removesuffix(b"\n")
-    if len(content) > MAX_VALUE_BYTES:
-        raise WireError(
-            f'the output "{output.name}": {what} is larger than {MAX_VALUE_BYTES:,} bytes, the '
-            "most that travels between steps. Return a File for larger data"
-        )
-    try:
-        return Single(content.decode(), output.type)
-    except UnicodeDecodeError as error:
-        raise WireError(
-            f'the output "{output.name}": {what} is no UTF-8 text. Return a File for other data'
-        ) from error
+    return Single(read_content(content, f'the output "{output.name}": {what}'), output.type)
 
 
 def _scope_output(output: Output, view: View) -> Single:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
-from couler.ir.conditions import Condition, evaluate
+from couler.ir.base import freeze_json
+from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, range_items
+from couler.ir.semantics import wire
+from couler.ir.semantics.comparisons import compare
+from couler.ir.semantics.wire import decode, dump_json, encode, part, plain
 from couler.ir.values import (
     MAX_ITEMS,
     MAX_LIST_BYTES,
@@ -29,8 +33,6 @@ from couler.ir.values import (
     Value,
     ValueType,
     check_size,
-    decode,
-    dump_json,
 )
 from couler.ir.workflow import Input
 
@@ -42,8 +44,6 @@ VALUE_ERRORS = (ConditionError, EvaluationError, WireError, UnicodeEncodeError)
 
 JSON can name half a character (`"\\ud800"`), which no text on the wire can hold.
 """
-
-_TEXT_TYPES = ("str", "file", "directory")
 
 
 class Single(t.NamedTuple):
@@ -106,7 +106,7 @@ def resolve(value: Value, view: View) -> Stored:
         case OwnRef():
             return _own(value, view.own)
         case Field():
-            return from_json(pick(to_json(resolve(value.of, view)), value.path))
+            return from_json(part(to_json(resolve(value.of, view)), *value.path))
         case OrElse():
             return _first_readable((value.value, value.default), view)
         case FirstOf():
@@ -128,6 +128,20 @@ def holds(condition: Condition, view: View) -> bool:
     return evaluate(condition, lambda value: to_json(resolve(value, view)))
 
 
+def evaluate(condition: Condition, resolve: Callable[[Value], object]) -> bool:
+    """Return whether a condition holds."""
+    match condition:
+        case Compare():
+            return compare(resolve(condition.left), condition.op, resolve(condition.right))
+        case And():
+            return all(evaluate(item, resolve) for item in condition.items)
+        case Or():
+            return any(evaluate(item, resolve) for item in condition.items)
+        case Not():
+            return not evaluate(condition.item, resolve)
+    t.assert_never(condition)
+
+
 def bind_input(given: Input, view: View) -> Stored:
     """Return the value of a declared input as its step reads it."""
     assert given.value is not None, "what lies outside is fetched, not evaluated"
@@ -146,63 +160,36 @@ def elements(stored: Stored) -> tuple[Single | None, ...]:
     """Return the elements of a list; text is read as JSON first."""
     if isinstance(stored, Gathered):
         return stored.items
-    value = _structure(to_json(stored))
-    if not isinstance(value, tuple):
-        raise EvaluationError(f"a list is needed, but this is none: {_show(value)}")
-    return tuple(from_json(item) for item in value)
+    value = part(to_json(stored))
+    if not isinstance(value, list | tuple):
+        raise EvaluationError(f"a list is needed, but this is none: {dump_json(value):.60}")
+    return tuple(map(from_json, value))
 
 
 def from_json(value: Json) -> Single:
     """Return a JSON value as it travels without a declared type: text as it is, else as JSON."""
-    if isinstance(value, str):
-        return Single(value, "str")
-    return Single(dump_json(value), "json")
+    return Single(encode(value), "str" if isinstance(value, str) else "json")
 
 
 def to_json(stored: Stored) -> Json:
     """Return the JSON value that a stored value stands for."""
     if isinstance(stored, Gathered):
         return tuple(None if item is None else to_json(item) for item in stored.items)
-    return decode(stored.text, stored.type)
+    return freeze_json(decode(stored.text, stored.type))
 
 
 def to_text(stored: Stored) -> str:
     """Return the text that a process sees of a stored value."""
     if isinstance(stored, Gathered):
         return dump_json(to_json(stored))
-    if stored.type == "json":
-        value = to_json(stored)
-        return value if isinstance(value, str) else stored.text
-    return stored.text
+    return plain(stored.text, stored.type)
 
 
 def as_type(stored: Stored, value_type: ValueType) -> Single:
     """Return a stored value as one of another declared type."""
-    if value_type != "json":
-        return Single(to_text(stored), value_type)
     if isinstance(stored, Gathered):
-        return Single(dump_json(to_json(stored)), "json")
-    text = dump_json(stored.text) if stored.type in _TEXT_TYPES else stored.text
-    return Single(text, "json")
-
-
-def pick(value: Json, path: tuple[str | int, ...]) -> Json:
-    """Return a part of a JSON value by keys and indexes; text is read as JSON first."""
-    part = _structure(value)
-    for key in path:
-        is_there = (
-            isinstance(part, Mapping) and key in part
-            if isinstance(key, str)
-            else isinstance(part, tuple) and 0 <= key < len(part)
-        )
-        if not is_there:
-            raise EvaluationError(f"there is no {key!r} in {_show(part)}")
-        part = part[key]
-    return part
-
-
-def _structure(value: Json) -> Json:
-    return decode(value, "json") if isinstance(value, str) else value
+        return Single(to_text(stored), value_type)
+    return Single(wire.as_type(stored.text, stored.type, value_type), value_type)
 
 
 def _output(outputs: Outputs, step: str, name: str) -> Stored:
@@ -259,11 +246,6 @@ def _is_null(item: Single, value_type: ValueType) -> bool:
     return value_type != "json" and item == Single("null", "json")
 
 
-def _show(value: Json) -> str:
-    text = dump_json(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def foreach_items(foreach: Foreach, view: View) -> tuple[Mapping[str, Stored], ...]:
     """Return for each instance of a foreach its items by name."""
     lists = {name: elements(resolve(over, view)) for name, over in foreach.over.items()}
@@ -307,14 +289,7 @@ def _single(stored: Stored) -> Single:
 
 def _list_text(values: Gathered) -> str:
     """Return the list as it travels, without decoding what may be of the wrong type."""
-    texts = (
-        "null"
-        if item is None
-        else dump_json(item.text)
-        if item.type in ("str", "file", "directory")
-        else item.text
-        for item in values.items
-    )
+    texts = ("null" if item is None else as_type(item, "json").text for item in values.items)
     return f"[{','.join(texts)}]"
 
 

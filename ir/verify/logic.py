@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.errors import ConditionError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or, compare, parse_number
+from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.ir.semantics.comparisons import compare, read_number
 from couler.ir.values import Literal, ParamRef, Value
 
 _MAX_FACTS = 8
@@ -201,7 +202,7 @@ def _readings(literal: t.Any) -> frozenset[tuple[str, t.Any]]:
         return frozenset((("json", literal),))
     readings: set[tuple[str, t.Any]] = {("text", literal)}
     with contextlib.suppress(ConditionError):
-        readings.add(("number", parse_number(literal)))
+        readings.add(("number", read_number(literal)))
     if literal.strip().lower() in ("true", "false"):
         readings.add(("bool", literal.strip().lower() == "true"))
     return frozenset(readings)

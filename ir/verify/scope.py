@@ -10,7 +10,8 @@ from couler.errors import WireError
 from couler.ir.conditions import Condition
 from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.policies import AnyOf, Dependency, SourceRef
-from couler.ir.values import ValueType, decode, is_file, literal_type, matches
+from couler.ir.semantics.wire import decode, matches
+from couler.ir.values import ValueType, is_file, literal_type
 from couler.ir.workflow import MAIN, STDOUT, Container, ContainerSet, Http, Script, Step, Workflow
 
 if t.TYPE_CHECKING:

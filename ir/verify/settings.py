@@ -20,8 +20,9 @@ from couler.ir.policies import (
     lock_identity,
     locks_of,
 )
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, encode, matches
 from couler.ir.storage import ConfigKey
-from couler.ir.values import MAX_VALUE_BYTES, Literal, Range, encode, matches
+from couler.ir.values import Literal, Range
 from couler.ir.verify.files import check_file_settings
 from couler.ir.verify.names import (
     MAX_ROUNDS,

@@ -9,17 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import ConditionError
-from couler.ir.conditions import (
-    And,
-    Compare,
-    Condition,
-    Not,
-    Operator,
-    Or,
-    compare,
-    evaluate,
-    operands,
-)
+from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or, operands
+from couler.ir.semantics.comparisons import compare
+from couler.ir.semantics.values import evaluate
 from couler.ir.values import Literal, Value
 from tests.support.strategies import json_values
 

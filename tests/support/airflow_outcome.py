@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from couler.backends.airflow.instances import Found, RunSteps
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.errors import WireError
-from couler.ir.values import decode
+from couler.ir.semantics.wire import decode
 from couler.ir.workflow import Group, Step, Workflow
 
 _ITEM_OR_ROUND = re.compile(r"\.(item|(item|round)_[0-9]+)(?=\.|$)")

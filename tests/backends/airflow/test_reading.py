@@ -29,6 +29,7 @@ from couler.ir.semantics.values import (
     resolve,
     to_text,
 )
+from couler.ir.semantics.wire import encode
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -40,7 +41,6 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
-    encode,
 )
 from couler.ir.workflow import Container, Output, Parameter, Step
 from tests.backends.airflow.test_runtime import JSON, RefusedError

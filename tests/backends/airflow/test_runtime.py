@@ -15,9 +15,10 @@ from couler.backends.airflow import runtime
 from couler.errors import ConditionError, EvaluationError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.conditions import Operator
-from couler.ir.conditions import compare as compare_by_rule
-from couler.ir.semantics.values import Single, as_type, pick, to_json, to_text
-from couler.ir.values import ValueType, decode, encode
+from couler.ir.semantics.comparisons import compare as compare_by_rule
+from couler.ir.semantics.values import Single, as_type, to_text
+from couler.ir.semantics.wire import decode, encode, part
+from couler.ir.values import ValueType
 
 
 class RefusedError(Exception):
@@ -105,7 +106,7 @@ def test_comparing_is_that_of_the_ir(left: t.Any, sign: Operator, right: t.Any) 
 def test_decoding_is_that_of_the_ir(value: t.Any, kind: ValueType) -> None:
     text = value if isinstance(value, str) else json.dumps(value)
     assume(kind != "str")  # texts are not decoded
-    expected = outcome(lambda: decode(text, kind), WireError)
+    expected = outcome(lambda: freeze_json(decode(text, kind)), WireError)
     kind_of, found = outcome(lambda: runtime.decoded(text, kind), RefusedError)
     assert (kind_of, freeze_json(found)) == expected
     assert type(freeze_json(found)) is type(expected[1])
@@ -138,7 +139,7 @@ PATHS = st.lists(st.integers(-1, 2) | st.text(max_size=2), max_size=3).map(tuple
 def test_parts_are_those_of_the_ir(value: t.Any, path: tuple[str | int, ...]) -> None:
     text = encode(value)
     errors = (EvaluationError, WireError)
-    expected = outcome(lambda: pick(to_json(Single(text, "str")), path), *errors)
+    expected = outcome(lambda: part(text, *path), *errors)
     kind, found = outcome(lambda: runtime.part_of(text, *path), RefusedError)
     assert kind == expected[0]
     if kind == "is":

@@ -14,12 +14,12 @@ from couler.ir.semantics.values import (
     bind_input,
     elements,
     holds,
-    pick,
     resolve,
     resolve_text,
     to_json,
     to_text,
 )
+from couler.ir.semantics.wire import part as part_of
 from tests.corpus.build import (
     compare,
     first_of,
@@ -159,5 +159,5 @@ def test_elements_are_those_of_a_list() -> None:
         elements(Single("3", "int"))
 
 
-def test_pick_of_nothing_is_the_value() -> None:
-    assert pick("[1]", ()) == (1,)
+def test_part_of_nothing_is_the_value() -> None:
+    assert part_of("[1]") == [1]
