@@ -16,7 +16,6 @@ from couler.backends.local.locations.exchange import (
     bind_targets,
 )
 from couler.backends.local.process import Usage
-from couler.backends.local.retries import FailureKind
 from couler.ir.artifacts import ListFiles, Location
 from couler.ir.grouped import InnerEnd
 from couler.ir.semantics.outputs import RUNS, bind_inputs
@@ -25,6 +24,9 @@ from couler.ir.semantics.values import Outputs, Stored, View, resolve_text
 from couler.ir.storage import EnvVar
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Http, Output, Step
+
+FailureKind: t.TypeAlias = t.Literal["failure", "error", "cancelled"]
+"""`failure`: it ran and ended badly; `error`: it could not run, was lost, or gave no outputs."""
 
 
 @dataclass(frozen=True, slots=True)
