@@ -239,8 +239,8 @@ def _item(where: str, name: str, items: Value, scope: Scope, number: str = "ti.m
     known = known_items(items)
     is_shown = known is not None and all(type(one) in (str, int) for one in known)
     return Read(
-        f"text({code})",
-        json=f"as_json({code})",
+        f"encode({code})",
+        json=f"dump_json({code})",
         alone=code if is_shown else None,
         is_plain=scope.read(items).is_clean,
     )

@@ -53,7 +53,7 @@ from couler.ir.values import (
 )
 from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 
-MAY_FAIL = re.compile(r'\b(decoded|numbers|part_of|plain)\(|, kind="')
+MAY_FAIL = re.compile(r'\b(decode|numbers|part_of|plain)\(|, kind="')
 """Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
 
 _WIDEST = 80
@@ -418,7 +418,7 @@ class Scope:
             is_wanted = bool(given.right.value) == (given.op == "==")
             if left.endswith(_TRUE):
                 return left if is_wanted else left.removesuffix(_TRUE) + _FALSE
-            if left.startswith("decoded("):
+            if left.startswith("decode("):
                 return left if is_wanted else f"not {left}"
         return f"compare({left}, {quoted(given.op)}, {right})"
 
@@ -448,9 +448,9 @@ class Scope:
         if read.native is not None:
             return read.native
         if read.json is not None:
-            return f"decoded({read.json})"
+            return f"decode({read.json})"
         kind = "" if read.type == "json" else f", {quoted(read.type)}"
-        return read.code if read.type in TEXTS else f"decoded({read.code}{kind})"
+        return read.code if read.type in TEXTS else f"decode({read.code}{kind})"
 
 
 def _first_code(codes: Sequence[str]) -> str:

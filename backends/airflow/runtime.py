@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import operator
 import shlex
 from collections.abc import Callable
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from couler.backends.airflow.runtime_places import near, pull, states_near
+from couler.errors import WireError
+from couler.ir.semantics.wire import decode, dump_json, encode, part, to_text
 
 if TYPE_CHECKING:
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
@@ -62,10 +62,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
 
 def as_list(name: str, value: str) -> list[Any]:
     """Read a list from its text."""
-    try:
-        read = parsed(value)
-    except ValueError:
-        read = value
+    read = decode(value)
     if not isinstance(read, list):
         raise AirflowFailException(f"{name} is {read!r}, not a list")
     return read
@@ -98,7 +95,7 @@ def gathered(
     texts = gather(ti, place, name, rows, default)
     if texts is None or kind == "str":
         return json_or_none(texts)
-    return as_json([None if one is None else decoded(one, kind) for one in texts])
+    return dump_json([None if one is None else decode(one, kind) for one in texts])
 
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
@@ -109,18 +106,6 @@ def if_started(ti: Any, step: str, value: str | None) -> str | None:
     names = [name for name in states if name == own or name.startswith(f"{own}.")]
     ran = any({"success", "failed"} & states[name] for name in names)
     return value if ran or not names else None
-
-
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
-def as_json(value: Any) -> str:
-    """Return compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def joined(*parts: str | None) -> str | None:
@@ -136,11 +121,9 @@ def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any
 
 def typed(value: str, kind: str) -> Any:
     """Return the value that a text stands for, or the text if it is not of its declared type."""
-    if kind in ("str", "file", "directory"):
-        return value
     try:
-        return decoded(value, kind)
-    except AirflowFailException:
+        return decode(value, kind)
+    except WireError:
         return value
 
 
@@ -151,102 +134,17 @@ def first_of(*values: str | None) -> str | None:
 
 def json_or_none(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
-    return None if value is None else as_json(value)
+    return None if value is None else dump_json(value)
 
 
 def part_of(value: str | None, *path: str | int) -> str | None:
     """Return a part of a JSON value, by keys and indexes, as JSON."""
-    if value is None:
-        return None
-    part: Any = decoded(value)
-    for key in path:
-        keys = part if isinstance(part, dict) else range(len(part) if isinstance(part, list) else 0)
-        if key not in keys:
-            raise AirflowFailException(f"there is no {key!r} in {part!r}")
-        part = part[key]
-    return as_json(part)
+    return None if value is None else dump_json(part(decode(value), *path))
 
 
 def plain(value: str | None) -> str | None:
-    """Return JSON as a reader of text gets it: a text in it as it is, all else as written."""
-    read = None if value is None else decoded(value)
-    return read if isinstance(read, str) else value
-
-
-def decoded(value: str | None, kind: str = "json") -> Any:
-    """Return the value of a declared type that a text stands for."""
-    try:
-        read = parsed(value or "")
-    except ValueError:
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
-    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
-    is_bool = isinstance(read, bool)
-    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
-    try:
-        return float(read) if kind == "float" else read
-    except OverflowError:
-        raise AirflowFailException(f"{value!r} is declared float, but too large for one") from None
-
-
-def parsed(value: str) -> Any:
-    """Return what JSON stands for; a ValueError if it is none, is not finite or nests too deep."""
-    try:
-        read = json.loads(value)
-        json.dumps(read, allow_nan=False)
-    except RecursionError:
-        raise ValueError("it nests too deep") from None
-    return read
-
-
-def compare(left: Any, sign: str, right: Any) -> bool:
-    """Compare two values; text that meets a number or a boolean is read as one."""
-    left, right = read_as(left, right), read_as(right, left)
-    if sign in ("==", "!="):
-        return equal(left, right) == (sign == "==")
-    both_texts = isinstance(left, str) and isinstance(right, str)
-    if not both_texts and not (is_number(left) and is_number(right)):
-        raise AirflowFailException(f"{left!r} {sign} {right!r}: these have no order")
-    orders = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-    return bool(orders[sign](left, right))
-
-
-def read_as(value: Any, other: Any) -> Any:
-    """Return a text as a number or a boolean where it is compared with one."""
-    if not isinstance(value, str) or isinstance(other, str):
-        return value
-    stripped = value.strip()
-    if isinstance(other, bool):
-        truths = {"true": True, "True": True, "false": False, "False": False}
-        if stripped in truths:
-            return truths[stripped]
-        raise AirflowFailException(f"{value!r} is compared with true or false, but it is neither")
-    if not is_number(other):
-        return value
-    for kind in (int, float):
-        try:
-            number = kind(stripped)
-        except ValueError:
-            continue
-        if "_" not in stripped and abs(number) < float("inf"):
-            return number
-    raise AirflowFailException(f"{value!r} is compared with a number, but it is not one")
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def equal(left: Any, right: Any) -> bool:
-    """Return whether two values are equal; those of different kinds are not."""
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(equal, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right)
+    """Return JSON that need not be there as a reader of text gets it."""
+    return None if value is None else to_text(value)
 
 
 def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
@@ -393,7 +291,7 @@ def there(value: Any, entry: str) -> str:
     """Return an entry of a connection as text; fail if there is none."""
     if value is None:
         raise AirflowFailException(f"there is no {entry}")
-    return text(value)
+    return encode(value)
 
 
 def hidden(value: str) -> str:

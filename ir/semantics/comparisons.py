@@ -26,15 +26,12 @@ def read_as(value: Any, other: Any) -> Any:
     """Return a text as a number or a boolean where it is compared with one."""
     if not isinstance(value, str) or not isinstance(other, (bool, int, float)):
         return value
-    return read_bool(value) if isinstance(other, bool) else read_number(value)
-
-
-def read_bool(text: str) -> bool:
-    """Read text as true or false, blanks around it ignored."""
+    if not isinstance(other, bool):
+        return read_number(value)
     truths = {"true": True, "True": True, "false": False, "False": False}
-    if text.strip() not in truths:
-        raise ConditionError(f"{text!r:.60} is compared with true or false, but it is neither")
-    return truths[text.strip()]
+    if value.strip() not in truths:
+        raise ConditionError(f"{value!r:.60} is compared with true or false, but it is neither")
+    return truths[value.strip()]
 
 
 def read_number(text: str) -> int | float:

@@ -13,7 +13,7 @@ from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, range_items
 from couler.ir.semantics import wire
 from couler.ir.semantics.comparisons import compare
-from couler.ir.semantics.wire import decode, dump_json, encode, part, plain
+from couler.ir.semantics.wire import decode, dump_json, encode, part
 from couler.ir.values import (
     MAX_ITEMS,
     MAX_LIST_BYTES,
@@ -182,7 +182,7 @@ def to_text(stored: Stored) -> str:
     """Return the text that a process sees of a stored value."""
     if isinstance(stored, Gathered):
         return dump_json(to_json(stored))
-    return plain(stored.text, stored.type)
+    return wire.to_text(stored.text, stored.type)
 
 
 def as_type(stored: Stored, value_type: ValueType) -> Single:

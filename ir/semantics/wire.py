@@ -16,10 +16,7 @@ MAX_VALUE_BYTES = 65536
 
 def dump_json(value: object) -> str:
     """Return compact JSON with characters beyond ASCII as they are."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError) as error:
-        raise WireError(f"{value!r} has no JSON form: {error}") from None
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def encode(value: object, kind: str = "str") -> str:
@@ -38,23 +35,18 @@ def decode(text: str, kind: str = "json") -> Any:
     """Return the value that a text stands for, by its declared type."""
     if kind in ("str", "file", "directory"):
         return text
+    why = ""
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError) as error:
-        why = "nested too deep" if isinstance(error, RecursionError) else "no JSON"
-        if type(error) is ValueError:
-            why += ", as it has NaN or a number of more than 4,300 digits"
-        raise WireError(f"{text[:60]!r} is declared {kind}, but it is {why}") from None
-    if not matches(value, kind):
-        raise WireError(f"{text[:60]!r} is declared {kind}, but it is not one")
-    try:
-        return float(value) if kind == "float" else value
-    except OverflowError:
-        raise WireError(f"{text[:60]!r} is declared float, but it is too large for one") from None
+        if matches(value, kind):
+            return float(value) if kind == "float" else value
+    except (OverflowError, RecursionError, TypeError, ValueError) as error:
+        why = f": {error}"
+    raise WireError(f"{text!r:.60} is declared {kind}, but it is not one{why}")
 
 
-def plain(text: str, kind: str = "json") -> str:
+def to_text(text: str, kind: str = "json") -> str:
     """Return a value as a reader of text gets it: a text in JSON as it is, all else as written."""
     value = decode(text) if kind == "json" else text
     return value if isinstance(value, str) else text
@@ -63,7 +55,7 @@ def plain(text: str, kind: str = "json") -> str:
 def as_type(text: str, kind: str, wanted: str) -> str:
     """Return the text of a value of one type as that of another."""
     if wanted != "json":
-        return plain(text, kind)
+        return to_text(text, kind)
     return dump_json(text) if kind in ("str", "file", "directory") else text
 
 

@@ -19,8 +19,8 @@ from couler.ir.semantics.wire import (
     decode,
     encode,
     part,
-    plain,
     read_content,
+    to_text,
 )
 
 GRACE_S = 2.0
@@ -205,7 +205,7 @@ def resolve(value: Any, outputs: dict[str, dict[str, tuple[str, str]]]) -> tuple
         one = part(whole, *value["path"])
         return encode(one), "str" if isinstance(one, str) else "json"
     if "template" in value:
-        return "".join(plain(*resolve(one, outputs)) for one in value["template"]), "str"
+        return "".join(to_text(*resolve(one, outputs)) for one in value["template"]), "str"
     problem = MissingOutputError("there is no value to choose from")
     for option in value["first"]:
         try:
@@ -241,10 +241,10 @@ def bind(step: dict[str, Any], outputs: dict[str, dict[str, tuple[str, str]]]) -
             files[name] = stored[0]
         else:
             texts["COULER_INPUT_" + name] = as_type(*stored, given["type"])
-    words = [plain(*resolve(word, outputs)) for word in step["words"]]
+    words = [to_text(*resolve(word, outputs)) for word in step["words"]]
     for variable in step.get("env", ()):
         if "hidden" not in variable:
-            texts[variable["name"]] = plain(*resolve(variable["value"], outputs))
+            texts[variable["name"]] = to_text(*resolve(variable["value"], outputs))
         elif variable["hidden"] in os.environ:
             hidden[variable["name"]] = os.environ[variable["hidden"]]
     for text in (*words, *texts.values()):

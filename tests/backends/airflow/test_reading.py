@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from couler.backends.airflow import runtime
-from couler.backends.airflow.module import in_jinja
+from couler.backends.airflow.module import FUNCTIONS, in_jinja
 from couler.backends.airflow.parameters import param
 from couler.backends.airflow.reading import Scope
 from couler.backends.local.parameters import bind_parameters
@@ -80,7 +80,7 @@ class Given:
 
     def evaluate(self, code: str) -> t.Any:
         """Evaluate an expression as a DAG file does."""
-        return eval(code, {**vars(runtime), "ti": self, "params": self.conf})
+        return eval(code, {**FUNCTIONS, "ti": self, "params": self.conf})
 
     run_id = "run-1"
 
@@ -91,7 +91,7 @@ class Given:
 
     def evaluate_template(self, code: str) -> t.Any:
         """Evaluate an expression as a template does."""
-        names = {**vars(runtime), "ti": self, "params": self.conf}
+        names = {**FUNCTIONS, "ti": self, "params": self.conf}
         return jinja2.Environment().compile_expression(in_jinja(code), False)(**names)
 
 
@@ -168,7 +168,7 @@ def by_file(call: t.Callable[[], t.Any]) -> t.Any:
     """What a call gives under Airflow."""
     try:
         return call()
-    except RefusedError:
+    except (RefusedError, *VALUE_ERRORS):
         return REFUSED
 
 

@@ -2,7 +2,7 @@ LEAVES = ["handle"]
 
 with DAG(
     dag_id="foreach-unequal-lists",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "encode": encode},
 ) as dag: ...
 numbers_2 = KubernetesPodOperator(
     task_id="numbers",
@@ -25,7 +25,7 @@ pair = KubernetesPodOperator.partial(
             'echo "$1$2"',
             "sh",
             '{{ ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"] }}',
-            '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
+            '{{ encode(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

@@ -28,7 +28,7 @@ with DAG(
         "first_of": first_of,
         "part_of": part_of,
         "plain": plain,
-        "text": text,
+        "encode": encode,
     },
 ): ...
 n = KubernetesPodOperator(
@@ -99,7 +99,7 @@ run_outputs = PythonOperator(
             "off": '{{ first_of(output(ti, "off"), "was off") }}',
             "off-too": '{{ first_of(output(ti, "off"), "off too") }}',
             "part": '{{ plain(part_of(output(ti, "tree"), "a", 0)) }}',
-            "on": '{{ text(params["on"]) }}',
+            "on": '{{ encode(params["on"]) }}',
             "far": '{{ first_of(gathered(ti, "far", "result", "far-items"), "[]") }}',
         },
         {

@@ -92,7 +92,7 @@ def test_value(source: object, as_json: object, as_text: str) -> None:
         (part(param("tree"), "a", -1), EvaluationError, "no -1"),
         (part(param("tree"), "a", "0"), EvaluationError, "no '0'"),
         (or_else(part(param("tree"), "b"), 0), EvaluationError, "no 'b'"),
-        (part(ref("word"), 0), WireError, "no JSON"),
+        (part(ref("word"), 0), WireError, "declared json"),
         (run("status"), EvaluationError, "exit handlers"),
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from couler.errors import EvaluationError, MissingOutputError, WireError
 from couler.ir.semantics import values as ir
-from couler.ir.semantics.wire import as_type, plain
+from couler.ir.semantics.wire import as_type, to_text
 from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Value, ValueType
 from couler.ir.verify.scope import Kind
 from couler.optimizers.grouped.lowering import Reading
@@ -57,7 +57,7 @@ def test_values_are_those_of_the_ir(
 
     def seen() -> tuple[str, str]:
         found = resolve(definition, given_out)
-        return plain(*found), as_type(*found, wanted)
+        return to_text(*found), as_type(*found, wanted)
 
     try:
         texts = expected()
