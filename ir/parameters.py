@@ -90,13 +90,11 @@ def value_of_type(value: object, value_type: ValueType) -> object:
         if not matches(str(value), value_type):
             raise ParameterError(f"{value!r} is a text, and its type is {value_type}")
         return str(value)
-    if isinstance(value, str) and not matches(value, value_type):
-        return freeze_json(decode(value, value_type))
-    if isinstance(value, str) and value_type == "json":
-        return freeze_json(decode(value))
+    if isinstance(value, str) and (value_type == "json" or not matches(value, value_type)):
+        value = decode(value, value_type)
     try:
         frozen = freeze_json(value)
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ParameterError(str(error)) from error
     if not matches(frozen, value_type):
         raise ParameterError(f"{value!r} is not of its type, {value_type}")

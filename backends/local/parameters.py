@@ -49,7 +49,7 @@ def _with_entry(parameter: Parameter, entries: Entries) -> Parameter:
     try:
         check_size(text, MAX_VALUE_BYTES, "its entry of a config map")
         return parameter.model_copy(update={"default": freeze_json(decode(text, parameter.type))})
-    except WireError as error:
+    except (RecursionError, WireError) as error:
         raise ParameterError(f'parameter "{parameter.name}": {error}') from error
 
 

@@ -39,7 +39,7 @@ from couler.ir.workflow import Input
 Json: t.TypeAlias = t.Any
 """A JSON value, frozen as in the IR."""
 
-VALUE_ERRORS = (ConditionError, EvaluationError, WireError, UnicodeEncodeError)
+VALUE_ERRORS = (ConditionError, EvaluationError, RecursionError, WireError, UnicodeEncodeError)
 """What evaluating a value or a condition can raise; it fails the step that reads.
 
 JSON can name half a character (`"\\ud800"`), which no text on the wire can hold.

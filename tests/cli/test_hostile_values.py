@@ -58,7 +58,7 @@ def test_words_that_are_not_utf_8_are_named(
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("[" * 900 + "]" * 900, "recursion"),
+        ("[" * 900 + "]" * 900, "declared dict"),
         (MANY, "digits"),
         ("{", "Expecting property name"),
         ("@{1: 2}", "a key must be a text"),
