@@ -411,7 +411,10 @@ class Scope:
         kinds = {self._kind(given.left), self._kind(given.right)}
         is_equality = given.op in ("==", "!=")
         code = f"{left} {given.op} {right}"
-        means_the_same = kinds == {"number"} or (kinds == {"text"} and is_equality)
+        are_alike = len(kinds) == 1 or _is_small(given.left) or _is_small(given.right)
+        means_the_same = (kinds <= {"int", "float"} and are_alike) or (
+            kinds == {"text"} and is_equality
+        )
         if means_the_same and width(code) <= _WIDEST:
             return code
         if kinds == {"bool"} and is_equality and isinstance(given.right, Literal):
@@ -429,8 +432,7 @@ class Scope:
         else:
             read = self.read(value)
             found = read.type if read.json is None else "json"
-        kinds = {"str": "text", "int": "number", "float": "number", "bool": "bool"}
-        return kinds.get(found)
+        return {"str": "text", "int": "int", "float": "float", "bool": "bool"}.get(found)
 
     def _inner(self, condition: Condition) -> str:
         code = self.condition(condition)
@@ -451,6 +453,11 @@ class Scope:
             return f"decode({read.json})"
         kind = "" if read.type == "json" else f", {quoted(read.type)}"
         return read.code if read.type in TEXTS else f"decode({read.code}{kind})"
+
+
+def _is_small(value: Value) -> bool:
+    """Return whether a value is a whole number that is the same as a float."""
+    return isinstance(value, Literal) and type(value.value) is int and abs(value.value) <= 2**53
 
 
 def _first_code(codes: Sequence[str]) -> str:

@@ -196,13 +196,13 @@ def _readings(literal: t.Any) -> frozenset[tuple[str, t.Any]]:
     """Return the values that something equal to a literal can have, as comparisons read them."""
     if isinstance(literal, bool):
         return frozenset((("bool", literal),))
-    if isinstance(literal, int | float):
-        return frozenset((("number", literal),))
+    if isinstance(literal, int | float):  # two larger ones can be equal as floats
+        return frozenset((("number" if abs(literal) <= 2**53 else "json", literal),))
     if not isinstance(literal, str):
         return frozenset((("json", literal),))
     readings: set[tuple[str, t.Any]] = {("text", literal)}
     with contextlib.suppress(ConditionError):
-        readings.add(("number", read_number(literal)))
+        readings |= _readings(read_number(literal))
     if literal.strip().lower() in ("true", "false"):
         readings.add(("bool", literal.strip().lower() == "true"))
     return frozenset(readings)
