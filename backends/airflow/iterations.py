@@ -238,6 +238,8 @@ def _item(where: str, name: str, items: Value, scope: Scope, number: str = "ti.m
     code = f"{rows}[{number}][{quoted(name)}]"
     known = known_items(items)
     is_shown = known is not None and all(type(one) in (str, int) for one in known)
+    if where[0] == '"':
+        return Read(f"to_text({code})", json=code, is_plain=scope.read(items).is_clean)
     return Read(
         f"encode({code})",
         json=f"dump_json({code})",

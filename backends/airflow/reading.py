@@ -53,7 +53,7 @@ from couler.ir.values import (
 )
 from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 
-MAY_FAIL = re.compile(r'\b(decode|numbers|part_of|plain)\(|, kind="')
+MAY_FAIL = re.compile(r'\b(decode|numbers|part_of|plain|to_text)\(|, kind="')
 """Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
 
 _WIDEST = 80

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from couler.backends.airflow.runtime_places import near, pull, states_near
 from couler.errors import WireError
-from couler.ir.semantics.wire import decode, dump_json, encode, part, to_text
+from couler.ir.semantics.wire import (
+    as_json,
+    decode,
+    dump_json,
+    elements,
+    encode,
+    part,
+    to_text,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
@@ -48,7 +56,7 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
 
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
-    read = {name: as_list(name, value) for name, value in lists.items()}
+    read = {name: elements(value) for name, value in lists.items()}
     lengths = {name: len(value) for name, value in read.items()}
     shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
     if len(set(lengths.values())) > 1:
@@ -58,14 +66,6 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
     return labels(rows)
-
-
-def as_list(name: str, value: str) -> list[Any]:
-    """Read a list from its text."""
-    read = decode(value)
-    if not isinstance(read, list):
-        raise AirflowFailException(f"{name} is {read!r}, not a list")
-    return read
 
 
 def labels(rows: list[Any]) -> list[dict[str, str]]:
@@ -92,10 +92,11 @@ def gathered(
     ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
 ) -> str | None:
     """Return the outputs of all items of a step as a JSON list."""
-    texts = gather(ti, place, name, rows, default)
-    if texts is None or kind == "str":
-        return json_or_none(texts)
-    return dump_json([None if one is None else decode(one, kind) for one in texts])
+    found = gather(ti, place, name, rows, default)
+    if found is None:
+        return None
+    texts = ("null" if one is None else as_json(one, kind) for one in found)
+    return f"[{','.join(texts)}]"
 
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
@@ -139,7 +140,7 @@ def json_or_none(value: Any) -> str | None:
 
 def part_of(value: str | None, *path: str | int) -> str | None:
     """Return a part of a JSON value, by keys and indexes, as JSON."""
-    return None if value is None else dump_json(part(decode(value), *path))
+    return None if value is None else part(value, *path)
 
 
 def plain(value: str | None) -> str | None:

@@ -13,7 +13,7 @@ from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, range_items
 from couler.ir.semantics import wire
 from couler.ir.semantics.comparisons import compare
-from couler.ir.semantics.wire import decode, dump_json, encode, part
+from couler.ir.semantics.wire import decode, encode
 from couler.ir.values import (
     MAX_ITEMS,
     MAX_LIST_BYTES,
@@ -106,7 +106,7 @@ def resolve(value: Value, view: View) -> Stored:
         case OwnRef():
             return _own(value, view.own)
         case Field():
-            return from_json(part(to_json(resolve(value.of, view)), *value.path))
+            return Single(wire.part(_read(resolve(value.of, view)), *value.path), "json")
         case OrElse():
             return _first_readable((value.value, value.default), view)
         case FirstOf():
@@ -160,10 +160,14 @@ def elements(stored: Stored) -> tuple[Single | None, ...]:
     """Return the elements of a list; text is read as JSON first."""
     if isinstance(stored, Gathered):
         return stored.items
-    value = part(to_json(stored))
-    if not isinstance(value, list | tuple):
-        raise EvaluationError(f"a list is needed, but this is none: {dump_json(value):.60}")
-    return tuple(map(from_json, value))
+    return tuple(Single(text, "json") for text in wire.elements(_read(stored)))
+
+
+def _read(stored: Stored) -> str:
+    """Return the text of a value that is read by its type."""
+    if isinstance(stored, Single):
+        wire.decode(stored.text, stored.type)
+    return to_text(stored)
 
 
 def from_json(value: Json) -> Single:
@@ -181,7 +185,8 @@ def to_json(stored: Stored) -> Json:
 def to_text(stored: Stored) -> str:
     """Return the text that a process sees of a stored value."""
     if isinstance(stored, Gathered):
-        return dump_json(to_json(stored))
+        texts = ("null" if it is None else wire.as_json(*it) for it in stored.items)
+        return f"[{','.join(texts)}]"
     return wire.to_text(stored.text, stored.type)
 
 

@@ -6,6 +6,7 @@ Pods of groups and DAG files carry these functions, and name the errors themselv
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from couler.errors import EvaluationError, WireError
@@ -59,17 +60,47 @@ def as_type(text: str, kind: str, wanted: str) -> str:
     return dump_json(text) if kind in ("str", "file", "directory") else text
 
 
-def part(value: Any, *path: str | int) -> Any:
-    """Return a part of a JSON value by keys and indexes; text is read as JSON first."""
-    found = decode(value) if isinstance(value, str) else value
+def as_json(text: str, kind: str = "json") -> str:
+    """Return a value as JSON as it is written, less white space; fail if it is not of its type."""
+    decode(text, kind)
+    return dump_json(text) if kind in ("str", "file", "directory") else "".join(tokens(text))
+
+
+def part(text: str, *path: str | int) -> str:
+    """Return a part of a text that is read as JSON, as it is written there, less white space."""
+    found = as_json(text)
     for key in path:
-        keys: Any = found if isinstance(found, dict) else ()
-        if isinstance(found, (list, tuple)):
-            keys = range(len(found))
-        if key not in keys:
-            raise EvaluationError(f"there is no {key!r} in {dump_json(found)[:60]}")
-        found = found[key]
+        inside = parts(found)
+        if key not in inside:
+            raise EvaluationError(f"there is no {key!r} in {found:.60}")
+        found = inside[key]
     return found
+
+
+def elements(text: str) -> list[str]:
+    """Return the elements of a list, of which the text is read as JSON, as they are written."""
+    if not isinstance(decode(text), list):
+        raise EvaluationError(f"a list is needed, but this is none: {text:.60}")
+    return list(parts(text).values())
+
+
+def parts(text: str) -> dict[Any, str]:
+    """Return what a list or an object has inside, as it is written there, by index or key."""
+    found: dict[Any, str] = {}
+    words = tokens(text)
+    depth, start, is_list = 0, 1, words[0] == "["
+    for at, token in enumerate(words):
+        depth += (token in ("[", "{")) - (token in ("]", "}"))
+        if start < at and (depth == 0 or (depth == 1 and token == ",")):
+            key = len(found) if is_list else json.loads(words[start])
+            found[key] = "".join(words[start if is_list else start + 2 : at])
+            start = at + 1
+    return found
+
+
+def tokens(text: str) -> list[str]:
+    """Return the texts, scalars and signs of JSON as they are written."""
+    return re.findall(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}:,]|[^][{}:,"\s]+', text)
 
 
 def read_content(content: bytes, what: str) -> str:

@@ -17,7 +17,6 @@ from couler.ir.semantics.wire import (
     MAX_VALUE_BYTES,
     as_type,
     decode,
-    encode,
     part,
     read_content,
     to_text,
@@ -201,9 +200,9 @@ def resolve(value: Any, outputs: dict[str, dict[str, tuple[str, str]]]) -> tuple
             raise MissingOutputError(f'the output "{output}" of "{step}" cannot be read')
         return found
     if "field" in value:
-        whole = decode(*resolve(value["field"], outputs))
-        one = part(whole, *value["path"])
-        return encode(one), "str" if isinstance(one, str) else "json"
+        whole = resolve(value["field"], outputs)
+        decode(*whole)
+        return part(to_text(*whole), *value["path"]), "json"
     if "template" in value:
         return "".join(to_text(*resolve(one, outputs)) for one in value["template"]), "str"
     problem = MissingOutputError("there is no value to choose from")

@@ -8,12 +8,9 @@ import typing as t
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import example, given
 from hypothesis import strategies as st
 
 from couler.backends.airflow import runtime
-from couler.errors import EvaluationError, WireError
-from couler.ir.semantics.wire import decode, encode, part
 
 
 class RefusedError(Exception):
@@ -69,26 +66,6 @@ def outcome(
         return "is", call()
     except refusals:
         return "refused", None
-
-
-PATHS = st.lists(st.integers(-1, 2) | st.text(max_size=2), max_size=3).map(tuple)
-
-
-@given(JSON, PATHS)
-@example({"a": [1, {"b": "c"}]}, ("a", 1, "b"))
-@example([1], ("0",))
-@example({"0": 1}, (0,))
-@example([1], (-1,))
-@example("text", (0,))
-@example(3, (0,))
-def test_parts_are_those_of_the_ir(value: t.Any, path: tuple[str | int, ...]) -> None:
-    text = encode(value)
-    errors = (EvaluationError, WireError)
-    expected = outcome(lambda: part(text, *path), *errors)
-    kind, found = outcome(lambda: runtime.part_of(text, *path), *errors)
-    assert kind == expected[0]
-    if kind == "is":
-        assert decode(found, "json") == expected[1]
 
 
 def test_what_is_not_there_stays_so() -> None:

@@ -8,7 +8,7 @@ with DAG(
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
-        "encode": encode,
+        "to_text": to_text,
         "gathered": gathered,
     },
 ): ...
@@ -32,7 +32,7 @@ each = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ encode(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -59,7 +59,7 @@ again = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ encode(ti.xcom_pull("again-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("again-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

@@ -13,7 +13,7 @@ with DAG(
     user_defined_macros={
         "first_of": first_of,
         "output_near": output_near,
-        "encode": encode,
+        "to_text": to_text,
         "pull": pull,
         "PROCESS": PROCESS,
     },
@@ -48,7 +48,7 @@ with TaskGroup("grow") as grow:
                         "-c",
                         "echo $$(($$1 * 2))",
                         "sh",
-                        '{{ encode(pull(ti, "grow.round_#.each-items", "rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+                        '{{ to_text(pull(ti, "grow.round_#.each-items", "rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
                     ],
                     outputs=["result=-"],
                 ),

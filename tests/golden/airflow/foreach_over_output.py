@@ -1,6 +1,6 @@
 with DAG(
     dag_id="foreach-over-output",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "encode": encode},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
@@ -22,7 +22,7 @@ one = KubernetesPodOperator.partial(
             "-c",
             'echo "<$1>"',
             "sh",
-            '{{ encode(ti.xcom_pull("one-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("one-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -54,7 +54,7 @@ from_text = KubernetesPodOperator.partial(
             "-c",
             "echo $$(($$1 + 1))",
             "sh",
-            '{{ encode(ti.xcom_pull("from-text-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("from-text-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

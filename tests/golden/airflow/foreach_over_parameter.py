@@ -1,7 +1,13 @@
 with DAG(
     dag_id="foreach-over-parameter",
     params={"who": Param([{"word": "hi", "to": ["you"]}], type="array")},
-    user_defined_macros={"encode": encode, "part_of": part_of, "plain": plain, "PROCESS": PROCESS},
+    user_defined_macros={
+        "encode": encode,
+        "to_text": to_text,
+        "part_of": part_of,
+        "plain": plain,
+        "PROCESS": PROCESS,
+    },
 ): ...
 greet_items = PythonOperator(
     task_id="greet-items",
@@ -18,8 +24,8 @@ greet = KubernetesPodOperator.partial(
             "-c",
             'echo "$1 $2"',
             "sh",
-            '{{ plain(part_of(encode(ti.xcom_pull("greet-items", key="rows")[ti.map_index]["item"]), "word")) | replace("$", "$$") }}',
-            '{{ plain(part_of(encode(ti.xcom_pull("greet-items", key="rows")[ti.map_index]["item"]), "to", 0)) | replace("$", "$$") }}',
+            '{{ plain(part_of(to_text(ti.xcom_pull("greet-items", key="rows")[ti.map_index]["item"]), "word")) | replace("$", "$$") }}',
+            '{{ plain(part_of(to_text(ti.xcom_pull("greet-items", key="rows")[ti.map_index]["item"]), "to", 0)) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

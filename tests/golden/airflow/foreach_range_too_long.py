@@ -4,7 +4,7 @@ with DAG(
         "PROCESS": PROCESS,
         "output": output,
         "numbers": numbers,
-        "encode": encode,
+        "to_text": to_text,
     },
 ): ...
 many = KubernetesPodOperator(
@@ -68,7 +68,7 @@ wrong = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ encode(ti.xcom_pull("wrong-items", key="rows")[ti.map_index]["item"]) }}',
+            '{{ to_text(ti.xcom_pull("wrong-items", key="rows")[ti.map_index]["item"]) }}',
         ],
         outputs=["result=-"],
     ),

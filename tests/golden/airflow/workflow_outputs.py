@@ -23,6 +23,7 @@ with DAG(
     user_defined_macros={
         "PROCESS": PROCESS,
         "EACH_ITEMS": EACH_ITEMS,
+        "to_text": to_text,
         "output": output,
         "gathered": gathered,
         "first_of": first_of,
@@ -73,7 +74,7 @@ far = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ ti.xcom_pull("far-items", key="rows")[ti.map_index]["item"] }}',
+            '{{ to_text(ti.xcom_pull("far-items", key="rows")[ti.map_index]["item"]) }}',
         ],
         outputs=["result=-"],
     ),

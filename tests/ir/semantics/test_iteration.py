@@ -23,7 +23,7 @@ def over(**lists: object) -> Foreach:
 
 def test_items_side_by_side() -> None:
     assert foreach_items(over(a=["x", [2]], b=param("two")), VIEW) == (
-        {"a": Single("x", "str"), "b": Single("1", "json")},
+        {"a": Single('"x"', "json"), "b": Single("1", "json")},
         {"a": Single("[2]", "json"), "b": Single("2", "json")},
     )
 
