@@ -19,11 +19,7 @@ from couler.backends.airflow import (
     cluster,
     filing,
     runtime,
-    runtime_cache,
-    runtime_ends,
-    runtime_limits,
     runtime_places,
-    runtime_retries,
     worker,
 )
 from couler.backends.airflow.python import (
@@ -45,12 +41,8 @@ _SOURCES = (
     wire,
     comparisons,
     runtime,
-    runtime_retries,
-    runtime_limits,
     runtime_places,
-    runtime_ends,
     filing,
-    runtime_cache,
     worker,
     cluster,
 )

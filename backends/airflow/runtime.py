@@ -21,7 +21,12 @@ from couler.ir.semantics.wire import (
 )
 
 if TYPE_CHECKING:
-    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+    from airflow.sdk import RetryDecision, RetryPolicy
+    from airflow.sdk.exceptions import (
+        AirflowFailException,
+        AirflowSkipException,
+        AirflowTaskTimeout,
+    )
     from airflow.sdk.log import mask_secret
     from kubernetes.client import models as k8s
 
@@ -31,9 +36,14 @@ BESIDE = ""
 """Stand for what a file defines: an image with busybox, the texts of `process.sh`, `beside.sh`."""
 
 MODULES: dict[str, tuple[str, ...]] = {
+    "airflow.sdk": ("RetryDecision", "RetryPolicy"),
     "airflow.sdk.definitions.template": ("literal",),
     "airflow.sdk.log": ("mask_secret",),
-    "airflow.sdk.exceptions": ("AirflowFailException", "AirflowSkipException"),
+    "airflow.sdk.exceptions": (
+        "AirflowFailException",
+        "AirflowSkipException",
+        "AirflowTaskTimeout",
+    ),
     "collections.abc": ("Callable",),
     "datetime": ("UTC",),
     "hashlib": (),
@@ -314,3 +324,121 @@ def run_time(ti: Any) -> str:
     run = ti.get_template_context()["dag_run"]
     when = run.logical_date or run.run_after
     return str(when.astimezone(UTC).isoformat(timespec="seconds"))
+
+
+def retry_if(
+    kind: str | None = None,
+    exit_codes: list[int] | None = None,
+    passing: list[str | int] | None = None,
+) -> Any:
+    """What allows a retry after failures of one kind, with certain exit codes, or passing."""
+
+    def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
+        pod = getattr(context["ti"].task, "remote_pod", None)
+        found, code = end_of(pod)
+        late: BaseException | None = exception
+        while late and not isinstance(late, AirflowTaskTimeout):  # what cleans up can fail as well
+            late = late.__context__
+        if late or isinstance(exception, RuntimeError):
+            found, code = "failure", None
+        if (kind and found != kind) or (exit_codes and code not in exit_codes):
+            return RetryDecision.fail(f"no retry after this {found}, exit code {code}")
+        if passing is not None and not is_passing(pod, exception, passing):
+            return RetryDecision.fail(f"no retry, as this {found} is not known to pass")
+        return RetryDecision.default()
+
+    return type("RetryIf", (RetryPolicy,), {"evaluate": evaluate})()
+
+
+def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bool:
+    """Return whether an error is one of the known: by why the pod ended, a status or its class."""
+    told: set[Any] = {pod and pod.status.reason}
+    cause: BaseException | None = exception
+    while cause:
+        told |= {one.__name__ for one in type(cause).__mro__}
+        told.add(getattr(cause, "status", None))
+        if "sidecar container is already terminated" in str(cause):
+            told.add("XComRetrievalError")
+        cause = cause.__context__
+    return not told.isdisjoint(known)
+
+
+def end_of(pod: Any) -> tuple[str, int | None]:
+    """Return how a pod has failed, and the exit code of its process if that has."""
+    if pod is None or pod.status.reason:  # which is why the pod was ended from outside
+        is_late = pod is not None and pod.status.reason == "DeadlineExceeded"
+        return "failure" if is_late else "error", None
+    for one in pod.status.container_statuses or []:
+        ended = one.state.terminated
+        if one.name != "base" or not ended or not ended.exit_code:
+            continue
+        words = (ended.message or "").partition(": ")[0]
+        if words in ("couler error", "couler failure"):
+            return words.removeprefix("couler "), None
+        if ended.reason not in ("ContainerCannotRun", "StartError"):
+            return "failure", ended.exit_code
+    return "error", None
+
+
+def fitting(name: str, value: str | None) -> str | None:
+    """Return a value that is made here; fail if it is too large to travel."""
+    size = len((value or "").encode())
+    if size > 64 * 1024:
+        raise AirflowFailException(f"{name} takes {size} bytes, and 65536 may travel")
+    return value
+
+
+def check_lists(
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    given = defaults or {}
+    lists = {name: gather(ti, place, name, rows, given.get(name)) for name in kinds}
+    if None in lists.values() or {one for texts in lists.values() for one in texts or ()} == {None}:
+        raise AirflowSkipException(f"{place} was skipped")
+    for name, kind in kinds.items():
+        texts = lists[name] or []
+        if kind in ("str", "file", "directory"):
+            texts = [json_or_none(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
+
+
+def wait_for_all(dag: Any) -> None:
+    """Have each task that runs after any end wait for all before it."""
+    for task in dag.tasks:
+        if runs_after_any_end(task):
+            before: set[str] = set()
+            found = set(task.upstream_task_ids)
+            while found:
+                before |= found
+                walked = (one for one in map(dag.get_task, found) if not runs_after_any_end(one))
+                found = {up for one in walked for up in one.upstream_task_ids} - before
+            ended = {up for one in before for up in ended_before(dag.get_task(one))}
+            for one in sorted(before - ended - task.upstream_task_ids):
+                task.set_upstream(dag.get_task(one))
+
+
+def runs_after_any_end(task: Any) -> bool:
+    """Return whether a task waits until all tasks right before it have ended, in any way."""
+    return task.trigger_rule in ("all_done", "all_done_setup_success")
+
+
+def ended_before(task: Any) -> set[str]:
+    """Return which tasks right before one have surely ended when it has."""
+    found: set[str] = task.upstream_task_ids
+    if runs_after_any_end(task) or not found:
+        return found
+    first, *others = task.upstream_list
+    is_mapped = first.is_mapped or first.get_closest_mapped_task_group() is not None
+    return set() if others or is_mapped else found
+
+
+def before(rounds: list[Any]) -> list[Any]:
+    """Return the last of the rounds so far, and those 2, 4, 8... back: a skip reaches all soon."""
+    return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]

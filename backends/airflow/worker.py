@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from couler.backends.airflow.runtime_limits import fitting
+from couler.backends.airflow.runtime import fitting
 from couler.ir.semantics.wire import decode, dump_json, encode
 
 if TYPE_CHECKING:
