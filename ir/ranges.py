@@ -7,12 +7,12 @@ import typing as t
 from collections.abc import Callable, Sequence
 
 from couler.errors import EvaluationError
+from couler.ir.semantics.wire import whole_numbers
 from couler.ir.values import MAX_ITEMS, Literal, Range, Value, children
 
 MAX_KNOWN = 1_000_000
 """Most numbers of a range whose ends are known beforehand."""
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _FORMAT = re.compile(r"([^%\"\\{}\x00-\x1f]*)%(0?)([1-9][0-9]?)?d([^%\"\\{}\x00-\x1f]*)")
 
 
@@ -59,14 +59,8 @@ def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[t.
     """Return the items of a range."""
     if value.format is not None and read_format(value.format) is None:
         raise EvaluationError(f"{value.format!r} is no format of a range")
-    start = _whole(resolve(value.start))
-    if value.count is not None:
-        numbers = range(start, start + max(_whole(resolve(value.count)), 0))
-    elif value.end is not None:
-        end = _whole(resolve(value.end))
-        numbers = range(start, end + 1) if start <= end else range(start, end - 1, -1)
-    else:
-        raise EvaluationError("a range has neither a count nor an end")
+    ends = (None if end is None else resolve(end) for end in (value.start, value.count, value.end))
+    numbers = whole_numbers(*ends)
     limit = MAX_KNOWN if is_known(value) else MAX_ITEMS
     if _length(numbers) > limit:
         raise EvaluationError(
@@ -79,11 +73,3 @@ def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[t.
 def _length(numbers: range) -> int:
     """The number of numbers, which `len` refuses to tell of very many."""
     return max((numbers.stop - numbers.start) * numbers.step, 0)
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, str) and _WHOLE.fullmatch(value):
-        return int(value)
-    raise EvaluationError(f"an end of a range is no whole number: {value!r:.60}")

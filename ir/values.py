@@ -314,22 +314,19 @@ def is_same(one: object, other: object) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
+_LITERALS: tuple[tuple[type | tuple[type, ...], ValueType], ...] = (
+    (str, "str"),
+    (bool, "bool"),
+    (int, "int"),
+    (float, "float"),
+    ((tuple, list), "list"),
+    (dict, "dict"),
+)
+
+
 def literal_type(value: object) -> ValueType:
     """Return the type as which a literal travels: that of its JSON, `json` for null."""
-    match value:
-        case str():
-            return "str"
-        case bool():
-            return "bool"
-        case int():
-            return "int"
-        case float():
-            return "float"
-        case tuple() | list():
-            return "list"
-        case dict():
-            return "dict"
-    return "json"
+    return next((name for kind, name in _LITERALS if isinstance(value, kind)), "json")
 
 
 def check_size(text: str, limit: int, what: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from couler.errors import EvaluationError, MissingOutputError
-from couler.ir.entered import check_entered
+from couler.ir.parameters import check_entered
 from couler.ir.semantics.values import (
     Gathered,
     Outputs,
