@@ -13,7 +13,6 @@ from couler.backends.airflow.doubts import (
     are_doubtful,
     can_fail,
     can_grow,
-    find_output,
     may_give_more,
 )
 from couler.backends.airflow.literals import form_of
@@ -31,6 +30,7 @@ from couler.backends.airflow.python import Expression, value_of
 from couler.backends.airflow.quoting import quoted, width
 from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.ranges import known_items
+from couler.ir.semantics import Kind, find_output
 from couler.ir.semantics.wire import decode, dump_json, encode
 from couler.ir.values import (
     Field,
@@ -214,10 +214,10 @@ class Scope:
         }
 
     @property
-    def _types(self) -> dict[str, ValueType]:
+    def _types(self) -> dict[str, Kind]:
         if isinstance(self.params, Inputs):
             return self.params.types
-        return {name: read.type for name, read in self.params.items()}
+        return {name: Kind(read.type) for name, read in self.params.items()}
 
     def input(self, value: Value, want: ValueType) -> Read:
         """Return what an input of a type gets."""
@@ -494,9 +494,9 @@ class Inputs(Mapping[str, R]):
         self._made: dict[str, R] = {}
 
     @property
-    def types(self) -> dict[str, ValueType]:
+    def types(self) -> dict[str, Kind]:
         """The declared types by name."""
-        return {name: declared for name, (_, declared) in self._values.items()}
+        return {name: Kind(declared) for name, (_, declared) in self._values.items()}
 
     def __getitem__(self, name: str) -> R:
         if name not in self._made:

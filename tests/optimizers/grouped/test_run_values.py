@@ -10,7 +10,6 @@ from couler.errors import EvaluationError, MissingOutputError, WireError
 from couler.ir.semantics import values as ir
 from couler.ir.semantics.wire import as_type, to_text
 from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Value, ValueType
-from couler.ir.verify.scope import Kind
 from couler.optimizers.grouped.lowering import Reading
 from couler.optimizers.grouped.run_attempts import read_value, resolve
 from couler.optimizers.grouped.sharing import Kinds
@@ -47,7 +46,7 @@ def test_values_are_those_of_the_ir(
 ) -> None:
     steps = {"a": {"result": ir.Single(*a)}, "b": {"result": ir.Single(*b)}}
     view = ir.View(ir.RunFacts("r", ""), steps=steps)
-    kinds = Kinds({}, {name: {"result": Kind("str")} for name in ("a", "b", "gone")})
+    kinds = Kinds({}, {})
     definition = Reading(("a", "b", "gone"), kinds).value(value)
     given_out = {"a": {"result": a}, "b": {"result": b}}
 
