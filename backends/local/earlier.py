@@ -6,8 +6,8 @@ import typing as t
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from couler.backends.local.cache import references
 from couler.backends.local.ends import End
-from couler.backends.local.stored import references
 from couler.errors import ArtifactError
 from couler.ir.semantics.places import covers
 from couler.ir.semantics.values import Outputs, read_outputs

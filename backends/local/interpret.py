@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from couler.backends.local.around import Around
+from couler.backends.local.ahead import Around
 from couler.backends.local.capacity import Need, need_of
 from couler.backends.local.companions import ports_beside
 from couler.backends.local.demand import Grant, Request, Shape

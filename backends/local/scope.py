@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 
-from couler.backends.local.ahead import Ahead
-from couler.backends.local.around import Around
+from couler.backends.local.ahead import Ahead, Around
 from couler.backends.local.ends import End, ScopeEnd
 from couler.backends.local.limits import Limits
 from couler.ir.graph import Graph

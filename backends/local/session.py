@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from couler.backends.local.around import Around
+from couler.backends.local.ahead import Around
 from couler.backends.local.ends import End, ScopeEnd, bad_end, cut_off
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.limits import OUT_OF_TIME, Limits

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from couler.backends.local.ahead import Ahead
+from couler.backends.local.ahead import Ahead, Sighting
 from couler.backends.local.ends import End
-from couler.backends.local.sightings import Sighting
 from couler.ir.graph import Graph
 from couler.ir.policies import Cache
 from couler.ir.semantics.foresight import Foresight, Progress
