@@ -9,15 +9,14 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from couler.backends.airflow.runtime_places import near, pull, states_near
-from couler.errors import WireError
 from couler.ir.semantics.wire import (
     as_json,
-    decode,
     dump_json,
     elements,
     encode,
     part,
     to_text,
+    typed,
 )
 
 if TYPE_CHECKING:
@@ -128,14 +127,6 @@ def joined(*parts: str | None) -> str | None:
 def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any]:
     """Return values by their declared types; what is not of its type stays the text that it is."""
     return {name: typed(value, types[name]) for name, value in values.items()}
-
-
-def typed(value: str, kind: str) -> Any:
-    """Return the value that a text stands for, or the text if it is not of its declared type."""
-    try:
-        return decode(value, kind)
-    except WireError:
-        return value
 
 
 def first_of(*values: str | None) -> str | None:

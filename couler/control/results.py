@@ -9,8 +9,7 @@ from pathlib import Path
 
 from couler.control import marks
 from couler.control.failing import told
-from couler.errors import WireError
-from couler.ir.semantics.wire import decode
+from couler.ir.semantics.wire import typed
 from couler.ir.serialize import read_json
 from couler.ir.values import is_file
 from couler.state.database import Database
@@ -73,7 +72,4 @@ def shown_outputs(stored: Mapping[str, Json]) -> dict[str, Json]:
 def _shown(item: Json) -> Json:
     if item is None or is_file(item["type"]):
         return None if item is None else item["text"]
-    try:
-        return decode(item["text"], item["type"])
-    except WireError:  # it fails who reads it, not who made it
-        return item["text"]
+    return typed(item["text"], item["type"])

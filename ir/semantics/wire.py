@@ -47,6 +47,14 @@ def decode(text: str, kind: str = "json") -> Any:
     raise WireError(f"{text!r:.60} is declared {kind}, but it is not one{why}")
 
 
+def typed(text: str, kind: str) -> Any:
+    """Return the value that a text stands for, or the text if it is not of its declared type."""
+    try:
+        return decode(text, kind)
+    except WireError:  # it fails who reads it, not who made it
+        return text
+
+
 def to_text(text: str, kind: str = "json") -> str:
     """Return a value as a reader of text gets it: a text in JSON as it is, all else as written."""
     value = decode(text) if kind == "json" else text
