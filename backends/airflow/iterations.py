@@ -18,9 +18,9 @@ from couler.backends.airflow.python import (
     block,
     call,
     edge,
+    quoted,
     statement,
 )
-from couler.backends.airflow.quoting import quoted
 from couler.backends.airflow.reading import Read, Scope
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import Foreach, Loop

@@ -29,11 +29,13 @@ from couler.backends.airflow.python import (
     Expression,
     imports,
     laid_out,
+    quoted,
     returned,
     statement,
+    text_block,
     value_of,
+    width,
 )
-from couler.backends.airflow.quoting import quoted, text_block, width
 from couler.backends.airflow.versions import NEWEST, Version, place
 from couler.ir.semantics import comparisons, wire
 

@@ -26,8 +26,7 @@ from couler.backends.airflow.places import (
     makes_lists,
     task_name,
 )
-from couler.backends.airflow.python import Expression, value_of
-from couler.backends.airflow.quoting import quoted, width
+from couler.backends.airflow.python import Expression, quoted, value_of, width
 from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.ranges import known_items
 from couler.ir.semantics import Kind, find_output
