@@ -7,7 +7,6 @@ import typing as t
 from collections.abc import Callable, Sequence
 
 from couler.errors import EvaluationError
-from couler.ir.semantics.wire import whole_numbers
 from couler.ir.values import MAX_ITEMS, Literal, Range, Value, children
 
 MAX_KNOWN = 1_000_000
@@ -68,6 +67,24 @@ def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[t.
             f"known {'beforehand' if is_known(value) else 'only when the workflow runs'}"
         )
     return numbers if value.format is None else [value.format % number for number in numbers]
+
+
+def whole_numbers(start: Any, count: Any = None, end: Any = None) -> range:
+    """Return whole numbers in a row: so many, or up to an end."""
+    first = whole(start)
+    if end is None:
+        return range(first, first + max(whole(count), 0))
+    last = whole(end)
+    return range(first, last + 1) if first <= last else range(first, last - 1, -1)
+
+
+def whole(value: Any) -> int:
+    """Return a whole number, or the one that a text is."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or not re.fullmatch("[+-]?[0-9]{1,18}", value):
+        raise EvaluationError(f"an end of a range is no whole number: {value!r:.60}")
+    return int(value)
 
 
 def _length(numbers: range) -> int:

@@ -37,11 +37,13 @@ from couler.backends.airflow.python import (
     width,
 )
 from couler.backends.airflow.versions import NEWEST, Version, place
+from couler.ir import ranges
 from couler.ir.semantics import comparisons, wire
 
 _SOURCES = (
     wire,
     comparisons,
+    ranges,
     runtime,
     runtime_places,
     filing,

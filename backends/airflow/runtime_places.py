@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from couler.ir.semantics.wire import dump_json, whole_numbers
+from couler.ir.ranges import whole_numbers
+from couler.ir.semantics.wire import dump_json
 
 if TYPE_CHECKING:
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException

@@ -111,24 +111,6 @@ def tokens(text: str) -> list[str]:
     return re.findall(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}:,]|[^][{}:,"\s]+', text)
 
 
-def whole_numbers(start: Any, count: Any = None, end: Any = None) -> range:
-    """Return whole numbers in a row: so many, or up to an end."""
-    first = whole(start)
-    if end is None:
-        return range(first, first + max(whole(count), 0))
-    last = whole(end)
-    return range(first, last + 1) if first <= last else range(first, last - 1, -1)
-
-
-def whole(value: Any) -> int:
-    """Return a whole number, or the one that a text is."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if not isinstance(value, str) or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise EvaluationError(f"an end of a range is no whole number: {value!r:.60}")
-    return int(value)
-
-
 def read_content(content: bytes, what: str) -> str:
     """Return the text of an output from the bytes that hold it."""
     if len(content) > MAX_VALUE_BYTES:
