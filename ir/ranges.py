@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from couler.errors import EvaluationError
 from couler.ir.values import MAX_ITEMS, Literal, Range, Value, children
@@ -42,7 +43,7 @@ def is_known(value: Value) -> bool:
     return isinstance(value, Range) and all(isinstance(end, Literal) for end in children(value))
 
 
-def known_items(value: Value) -> Sequence[t.Any] | None:
+def known_items(value: Value) -> Sequence[Any] | None:
     """Return the items of a list that is known beforehand; None for every other value."""
     if isinstance(value, Literal):
         return value.value if isinstance(value.value, tuple) else None
@@ -54,7 +55,7 @@ def known_items(value: Value) -> Sequence[t.Any] | None:
         return None
 
 
-def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[t.Any]:
+def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[Any]:
     """Return the items of a range."""
     if value.format is not None and read_format(value.format) is None:
         raise EvaluationError(f"{value.format!r} is no format of a range")
