@@ -20,8 +20,8 @@ from pydantic import Strict, StringConstraints, ValidationError
 from couler.backends.base import Artifact, Target
 from couler.config_files import Table, problems_of
 from couler.errors import ConfigurationError
-from couler.ir.evaluation.places import around
-from couler.ir.status import State
+from couler.ir.semantics.places import around
+from couler.ir.semantics.status import State
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 

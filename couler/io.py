@@ -17,7 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from couler.errors import ArtifactError, WireError
 from couler.ir.artifacts import Archive, Location, is_in_repository, location_texts, map_texts
-from couler.ir.values import MAX_VALUE_BYTES, check_size, dump_json
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, dump_json
+from couler.ir.values import check_size
 from couler.locations.contents import digest_of
 from couler.locations.git import CommandEnd
 from couler.locations.secrets import Entries

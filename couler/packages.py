@@ -16,7 +16,7 @@ from pathlib import Path
 
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.imports import imports_of
-from couler.ir.values import dump_json
+from couler.ir.semantics.wire import dump_json
 from couler.ir.workflow import Script, Step
 
 _LIBRARY = Path(os.__file__).parent

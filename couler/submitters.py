@@ -123,7 +123,7 @@ class SubmittedRun:
             The engine cannot be asked, or has no such log.
         """
         from couler.control.log_reading import read_log
-        from couler.ir.evaluation.places import find_place
+        from couler.ir.semantics.places import find_place
         from couler.state import source_map_of, workflow_of
 
         with self._open() as (database, run):

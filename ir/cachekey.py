@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from couler.ir.artifacts import ListFiles, Location, without_texts
 from couler.ir.pods import PodContainer
+from couler.ir.semantics.wire import dump_json
 from couler.ir.storage import EnvVar, Mount, Volume
-from couler.ir.values import dump_json
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import Container, ContainerSet, Http, Input, Job, Output, Step
 

@@ -1,15 +1,16 @@
-"""Values of a workflow's parameters, as a run is started with them."""
+"""Values that a run is started with, and those that a person enters for a step that waited."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from couler.errors import ParameterError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.values import MAX_VALUE_BYTES, ValueType, check_size, decode, encode, matches
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, decode, encode, matches
+from couler.ir.values import ValueType, check_size
 from couler.ir.walk import unsendable
-from couler.ir.workflow import Parameter
+from couler.ir.workflow import Output, Parameter
 
 
 class PlainText(str):
@@ -89,13 +90,11 @@ def value_of_type(value: object, value_type: ValueType) -> object:
         if not matches(str(value), value_type):
             raise ParameterError(f"{value!r} is a text, and its type is {value_type}")
         return str(value)
-    if isinstance(value, str) and not matches(value, value_type):
-        return decode(value, value_type)
-    if isinstance(value, str) and value_type == "json":
-        return decode(value, "json")
+    if isinstance(value, str) and (value_type == "json" or not matches(value, value_type)):
+        value = decode(value, value_type)
     try:
         frozen = freeze_json(value)
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ParameterError(str(error)) from error
     if not matches(frozen, value_type):
         raise ParameterError(f"{value!r} is not of its type, {value_type}")
@@ -104,3 +103,35 @@ def value_of_type(value: object, value_type: ValueType) -> object:
 
 def _same(value: object, choice: object) -> bool:
     return isinstance(value, bool) == isinstance(choice, bool) and value == choice
+
+
+def check_entered(outputs: Iterable[Output], entered: Mapping[str, str]) -> None:
+    """Refuse what cannot be given on."""
+    declared = {output.name: output for output in outputs}
+    for name in entered:
+        if name not in declared:
+            raise WireError(f'it gives no "{name}" on.{did_you_mean(name, declared)}')
+    for name, output in declared.items():
+        if name not in entered:
+            if output.default is None:
+                raise WireError(f'a value for "{name}" must be entered: -p {name}=...')
+            continue
+        check_size(entered[name], MAX_VALUE_BYTES, f'the value for "{name}"')
+        if output.type != "str":
+            decode(entered[name], output.type)
+
+
+def entered_texts(outputs: Iterable[Output], given: Mapping[str, object]) -> dict[str, str]:
+    """Return what a person enters, as texts on the wire."""
+    declared = tuple(outputs)
+    texts = dict.fromkeys(given, "")  # what has an unknown name is refused below
+    for output in declared:
+        if output.name not in given:
+            continue
+        try:
+            value = value_of_type(given[output.name], output.type)
+        except ParameterError as error:
+            raise WireError(f'the value for "{output.name}": {error}') from error
+        texts[output.name] = encode(value, output.type)
+    check_entered(declared, texts)
+    return texts

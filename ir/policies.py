@@ -104,6 +104,18 @@ class Retry(Node):
     """Each attempt on another node than those before."""
 
 
+def retry_policy(retry: Retry | None) -> dict[str, t.Any]:
+    """Return a policy as plain values, empty for never: `couler.ir.semantics.retries` reads it."""
+    if retry is None or not retry.limit:
+        return {}
+    found: dict[str, t.Any] = {"limit": retry.limit, "on": list(retry.on)}
+    if retry.exit_codes:
+        found["exit_codes"] = list(retry.exit_codes)
+    if retry.backoff is not None:
+        found |= retry.backoff.model_dump(exclude_none=True)
+    return found
+
+
 class Cache(Node):
     """Reuse the outputs of an earlier run of the same step.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from couler.errors import EvaluationError
 from couler.ir.values import MAX_ITEMS, Literal, Range, Value, children
@@ -12,7 +13,6 @@ from couler.ir.values import MAX_ITEMS, Literal, Range, Value, children
 MAX_KNOWN = 1_000_000
 """Most numbers of a range whose ends are known beforehand."""
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _FORMAT = re.compile(r"([^%\"\\{}\x00-\x1f]*)%(0?)([1-9][0-9]?)?d([^%\"\\{}\x00-\x1f]*)")
 
 
@@ -43,7 +43,7 @@ def is_known(value: Value) -> bool:
     return isinstance(value, Range) and all(isinstance(end, Literal) for end in children(value))
 
 
-def known_items(value: Value) -> Sequence[t.Any] | None:
+def known_items(value: Value) -> Sequence[Any] | None:
     """Return the items of a list that is known beforehand; None for every other value."""
     if isinstance(value, Literal):
         return value.value if isinstance(value.value, tuple) else None
@@ -55,18 +55,12 @@ def known_items(value: Value) -> Sequence[t.Any] | None:
         return None
 
 
-def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[t.Any]:
+def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[Any]:
     """Return the items of a range."""
     if value.format is not None and read_format(value.format) is None:
         raise EvaluationError(f"{value.format!r} is no format of a range")
-    start = _whole(resolve(value.start))
-    if value.count is not None:
-        numbers = range(start, start + max(_whole(resolve(value.count)), 0))
-    elif value.end is not None:
-        end = _whole(resolve(value.end))
-        numbers = range(start, end + 1) if start <= end else range(start, end - 1, -1)
-    else:
-        raise EvaluationError("a range has neither a count nor an end")
+    ends = (None if end is None else resolve(end) for end in (value.start, value.count, value.end))
+    numbers = whole_numbers(*ends)
     limit = MAX_KNOWN if is_known(value) else MAX_ITEMS
     if _length(numbers) > limit:
         raise EvaluationError(
@@ -76,14 +70,24 @@ def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[t.
     return numbers if value.format is None else [value.format % number for number in numbers]
 
 
+def whole_numbers(start: Any, count: Any = None, end: Any = None) -> range:
+    """Return whole numbers in a row: so many, or up to an end."""
+    first = whole(start)
+    if end is None:
+        return range(first, first + max(whole(count), 0))
+    last = whole(end)
+    return range(first, last + 1) if first <= last else range(first, last - 1, -1)
+
+
+def whole(value: Any) -> int:
+    """Return a whole number, or the one that a text is."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or not re.fullmatch("[+-]?[0-9]{1,18}", value):
+        raise EvaluationError(f"an end of a range is no whole number: {value!r:.60}")
+    return int(value)
+
+
 def _length(numbers: range) -> int:
     """The number of numbers, which `len` refuses to tell of very many."""
     return max((numbers.stop - numbers.start) * numbers.step, 0)
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, str) and _WHOLE.fullmatch(value):
-        return int(value)
-    raise EvaluationError(f"an end of a range is no whole number: {value!r:.60}")

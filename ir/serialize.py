@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import re
 import typing as t
+from collections.abc import Mapping
 
 from pydantic import ValidationError
 
 from couler.errors import SerializationError
+from couler.ir.semantics.wire import encode
 from couler.ir.workflow import IR_VERSION, Workflow
 from couler.ir.yaml_loading import safe_loader
 from couler.ir.yaml_writer import dump
@@ -110,3 +113,32 @@ def _explain(error: ValidationError | TypeError) -> str:
         place = ".".join(str(part) for part in problem["loc"]) or "workflow"
         problems.append(f"{place}: {problem['msg']}")
     return f"{len(problems)} problem(s)\n" + "\n".join(f"  {problem}" for problem in problems)
+
+
+_LENGTH = 32
+
+
+def run_digest(workflow: Workflow, texts: Mapping[str, str]) -> str:
+    """Return a digest of a workflow and the values of its parameters."""
+    defaults = {
+        one.name: encode(one.default, one.type)
+        for one in workflow.parameters
+        if not one.required and one.config is None and one.name in texts
+    }
+    given = {name: text for name, text in texts.items() if defaults.get(name) != text}
+    whole = {"workflow": _without_places(to_tree(workflow)), "parameters": given}
+    text = json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
+
+
+def _without_places(tree: t.Any) -> t.Any:
+    if isinstance(tree, dict):
+        return {key: _without_places(one) for key, one in tree.items() if not _is_place(key, one)}
+    if isinstance(tree, list | tuple):
+        return [_without_places(one) for one in tree]
+    return tree
+
+
+def _is_place(key: str, value: t.Any) -> bool:
+    """Whether an entry is a `SourceRef`; a script's source is a text, what an output is a value."""
+    return key == "source" and isinstance(value, dict) and value.keys() == {"file", "line"}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pydantic import Field as ModelField
 
 from couler.errors import WireError
-from couler.ir.base import Json, Node, Variant, freeze_json
+from couler.ir.base import Json, Node, Variant
 
 
 class Literal(Variant):
@@ -293,9 +292,6 @@ ValueType: t.TypeAlias = t.Literal[
 ]
 """Declared type of an input, output or parameter; `json` is any JSON value."""
 
-MAX_VALUE_BYTES = 64 * 1024
-"""Largest value that travels, in bytes of UTF-8; larger data goes through a file."""
-
 MAX_WORD_BYTES = 131_071
 """Longest argument or environment variable that Linux gives to a process, in bytes of UTF-8."""
 
@@ -305,30 +301,10 @@ MAX_LIST_BYTES = 96 * 1024
 MAX_ITEMS = 1000
 """Most items of a foreach over a list that is only known when the workflow runs."""
 
-_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "list": (list, tuple),
-    "dict": (dict,),
-    "file": (str,),
-    "directory": (str,),
-}
-
 
 def is_file(value_type: ValueType) -> bool:
     """Return whether values of this type are files or directories."""
     return value_type in ("file", "directory")
-
-
-def matches(value: object, value_type: ValueType) -> bool:
-    """Return whether a JSON value may stand where a type is declared."""
-    if value_type == "json":
-        return True
-    if isinstance(value, bool):
-        return value_type == "bool"
-    return isinstance(value, _PYTHON_TYPES[value_type])
 
 
 def is_same(one: object, other: object) -> bool:
@@ -338,63 +314,19 @@ def is_same(one: object, other: object) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
+_LITERALS: tuple[tuple[type | tuple[type, ...], ValueType], ...] = (
+    (str, "str"),
+    (bool, "bool"),
+    (int, "int"),
+    (float, "float"),
+    ((tuple, list), "list"),
+    (dict, "dict"),
+)
+
+
 def literal_type(value: object) -> ValueType:
     """Return the type as which a literal travels: that of its JSON, `json` for null."""
-    match value:
-        case str():
-            return "str"
-        case bool():
-            return "bool"
-        case int():
-            return "int"
-        case float():
-            return "float"
-        case tuple() | list():
-            return "list"
-        case dict():
-            return "dict"
-    return "json"
-
-
-def dump_json(value: object) -> str:
-    """Return compact JSON, with characters beyond ASCII but for U+2028 and U+2029, as Go has it."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError) as error:
-        raise WireError(f"{value!r} has no JSON form: {error}") from error
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def encode(value: object, value_type: ValueType = "str") -> str:
-    """Return the text by which a value travels to a reader of some type."""
-    if isinstance(value, str) and value_type != "json":
-        return value
-    return dump_json(value)
-
-
-_UNREADABLE = {
-    RecursionError: "nested too deep",
-    ValueError: "no JSON, as it has NaN or a number of more than 4,300 digits",
-}
-
-
-def decode(text: str, value_type: ValueType) -> t.Any:
-    """Return the value that a text stands for, by its declared type."""
-    if value_type in ("str", "file", "directory"):
-        return text
-    try:
-        value = freeze_json(json.loads(text))
-    except (ValueError, RecursionError) as error:
-        why = _UNREADABLE.get(type(error), "no JSON")
-        raise WireError(f"{text[:60]!r} is declared {value_type}, but it is {why}") from error
-    if not matches(value, value_type):
-        raise WireError(f"{text[:60]!r} is declared {value_type}, but it is not one")
-    if value_type != "float":
-        return value
-    try:
-        return float(value)
-    except OverflowError as error:
-        raise WireError(f"{text[:60]!r} is declared float, but it is too large for one") from error
+    return next((name for kind, name in _LITERALS if isinstance(value, kind)), "json")
 
 
 def check_size(text: str, limit: int, what: str) -> None:

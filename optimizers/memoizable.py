@@ -6,8 +6,8 @@ import typing as t
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from couler.ir.evaluation.outputs import read_in_scope
 from couler.ir.policies import locks_of
+from couler.ir.semantics.outputs import read_in_scope
 from couler.ir.storage import ConfigVolume, EmptyVolume, SecretVolume
 from couler.ir.values import ItemRef, ParamRef, RunRef, StepRef, Value, is_file, walk
 from couler.ir.walk import Scope, ScopeKey, output_references, read_values, references, scopes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from couler.ir.evaluation.instances import Instance
+from couler.ir.semantics.outputs import Instance
 from couler.ir.source_map import NO_CHANGE, SourceMap, carry
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath, steps_by_path, without_places
 from couler.ir.workflow import Group, Step, Workflow

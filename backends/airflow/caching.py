@@ -59,7 +59,7 @@ class Caches:
                 yield value_of(text_digest(read.constant))
 
     def _texts(self, step: Step, scope: Scope) -> Iterator[Read]:
-        """Yield what an instance reads, in the order of `couler.ir.evaluation.keys.key_texts`."""
+        """Yield what an instance reads, in the order of `couler.ir.semantics.keys.key_texts`."""
 
         def read(text: Text) -> Read:
             return of_text(text) if isinstance(text, str) else scope.read(text).to("str")

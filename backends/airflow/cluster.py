@@ -9,8 +9,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from couler.backends.airflow.runtime import parsed, text
 from couler.backends.airflow.worker import cluster_namespace
+from couler.ir.semantics.wire import decode, encode
 from couler.ir.yaml_writer import dump_as_json
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def read_json(manifest: Any, places: list[list[Any]]) -> None:
         inner = manifest
         for key in path:
             inner = inner[key]
-        inner[last] = parsed(inner[last])
+        inner[last] = decode(inner[last])
 
 
 def has_ended(resource: Any, success: list[list[str]], failure: list[list[str]]) -> bool:
@@ -275,10 +275,11 @@ def fits(found: Any, path: str, sign: str, *values: str) -> bool:
     if found is None:
         return sign == "notin"
     if sign in ("in", "notin"):
-        return (text(found) in values) == (sign == "in")
-    if not text(found).lstrip("-").isdigit():
+        return (encode(found) in values) == (sign == "in")
+    text = encode(found)
+    if not text.lstrip("-").isdigit():
         return False
-    return int(text(found)) > int(values[0]) if sign == ">" else int(text(found)) < int(values[0])
+    return int(text) > int(values[0]) if sign == ">" else int(text) < int(values[0])
 
 
 def outputs_of(resource: Any, paths: dict[str, list[Any]]) -> dict[str, str]:
@@ -288,7 +289,7 @@ def outputs_of(resource: Any, paths: dict[str, list[Any]]) -> dict[str, str]:
         found = [resource]
         for step in path:
             found = [inner for one in found for inner in entries(one, step)]
-        outputs[name] = " ".join(map(text, found))
+        outputs[name] = " ".join(map(encode, found))
         if len(outputs[name].encode()) > 65536:
             raise ValueError(f"the output {name} takes more than 65536 bytes")
     return outputs

@@ -9,7 +9,6 @@ from functools import cache
 from importlib import resources
 
 from couler.backends.airflow.connections import connections
-from couler.backends.airflow.containers import Tree
 from couler.backends.airflow.ends import last_tasks, removal_lines, start_lines, wait_lines
 from couler.backends.airflow.lower import lowered
 from couler.backends.airflow.module import Definitions, Module
@@ -40,6 +39,7 @@ from couler.backends.airflow.python import (
 from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.scopes import Scopes
 from couler.backends.airflow.settings import dag_settings
+from couler.backends.airflow.specs import Tree
 from couler.backends.airflow.tasks import NO_GATE, Gate, Tasks
 from couler.backends.airflow.versions import mark
 from couler.ir.kubernetes_pods import claim_template

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from couler.ir.ranges import is_known
+from couler.ir.semantics import Kind, find_output, kind_of
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -17,6 +18,7 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
+    children,
 )
 from couler.ir.workflow import Group, Output, Step
 
@@ -25,77 +27,56 @@ TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
 _SHORT: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
 
 
-def find_output(step: Step, name: str) -> Output:
-    """Return a step's output by name; standard output stands for an undeclared `result`."""
-    found = next((one for one in step.outputs if one.name == name), None)
-    return Output(name=name) if found is None else found
-
-
 def can_fail(
     value: Value,
     want: ValueType,
     steps: Mapping[str, Step],
-    params: Mapping[str, ValueType],
+    params: Mapping[str, Kind],
     loop: Step | None = None,
 ) -> bool:
     """Return whether a value can be refused, for what it is, by a reader of a type."""
-    match value:
-        case Field():
-            return True
-        case Range():
-            return not is_known(value)
-        case OrElse() | FirstOf():
-            return any(can_fail(one, want, steps, params, loop) for one in _options(value))
-        case Template():
-            parts = (one for one in value.parts if not isinstance(one, str))
-            return any(can_fail(one, "str", steps, params, loop) for one in parts)
-        case StepRef():
-            declared = find_output(steps[value.step], value.output).type
-            if steps[value.step].foreach is not None:
-                return declared not in TEXTS
-            return declared == "json" != want
-        case RoundRef():
-            assert loop is not None, "verification has found the loop"
-            first = value.initial is not None and can_fail(value.initial, want, steps, params)
-            return first or find_output(loop, value.output).type == "json" != want
-        case ParamRef():
-            return params[value.name] == "json" != want
-        case _:
-            return False
+    if isinstance(value, Field):
+        return True
+    if isinstance(value, Range):
+        return not is_known(value)
+    inner: ValueType = "str" if isinstance(value, Template) else want
+    if any(can_fail(one, inner, steps, params, loop) for one in children(value)):
+        return True
+    if not isinstance(value, StepRef | RoundRef | ParamRef):
+        return False
+    kind = kind_of(value, loop, steps, params)
+    return kind.type not in TEXTS if kind.many else kind.type == "json" != want
 
 
 def can_grow(
-    value: Value, want: ValueType, steps: Mapping[str, Step], params: Mapping[str, ValueType]
+    value: Value, want: ValueType, steps: Mapping[str, Step], params: Mapping[str, Kind]
 ) -> bool:
     """Return whether what a reader of a type gets can be larger than one value may be."""
     match value:
-        case Field():
-            return can_grow(value.of, "str", steps, params)
         case Range():
             return value.format is not None and not is_known(value)
-        case OrElse() | FirstOf():
-            return any(can_grow(one, want, steps, params) for one in _options(value))
         case Template():
             return not all(isinstance(one, str | Literal) for one in value.parts)
         case StepRef():
-            is_list = steps[value.step].foreach is not None
-            declared = find_output(steps[value.step], value.output).type
-            return not is_list and declared in TEXTS and want == "json"
+            kind = kind_of(value, None, steps, params)
+            return not kind.many and kind.type in TEXTS and want == "json"
         case ParamRef():
-            return params[value.name] not in _SHORT
-        case _:
-            return False
+            return params[value.name].type not in _SHORT
+        case Field() | OrElse() | FirstOf():
+            inner: ValueType = "str" if isinstance(value, Field) else want
+            return any(can_grow(one, inner, steps, params) for one in children(value))
+    return False
 
 
 def has_doubts(step: Step) -> bool:
     """Return whether an output of a group can be refused, or be too large."""
     assert isinstance(step.action, Group)
     steps = {one.name: one for one in step.action.steps}
-    return are_doubtful(step.outputs, steps, {one.name: one.type for one in step.inputs})
+    return are_doubtful(step.outputs, steps, {one.name: Kind(one.type) for one in step.inputs})
 
 
 def are_doubtful(
-    outputs: Iterable[Output], steps: Mapping[str, Step], params: Mapping[str, ValueType]
+    outputs: Iterable[Output], steps: Mapping[str, Step], params: Mapping[str, Kind]
 ) -> bool:
     """Return whether one of the outputs of a scope can be refused, or be too large."""
     return any(
@@ -118,7 +99,3 @@ def may_give_more(step: Step) -> bool:
         if declared.default is not None or (is_group and may_give_more(inner)):
             return True
     return False
-
-
-def _options(value: OrElse | FirstOf) -> tuple[Value, ...]:
-    return value.options if isinstance(value, FirstOf) else (value.value, value.default)

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
-from couler.backends.airflow.python import Call, Code, Expression, Listing, call, value_of
-from couler.backends.airflow.quoting import quoted
+from couler.backends.airflow.python import Call, Code, Expression, Listing, call, quoted, value_of
 from couler.backends.airflow.reading import Read, Scope
 from couler.ir.artifacts import (
     Archive,

@@ -1,7 +1,8 @@
-"""Functions that DAG files carry for steps with files."""
+"""Functions that DAG files carry for steps with files and for those with a cache."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
 
 IO_IMAGE = ""
 FILES = ""
-"""Stand for what a file defines: an image with Couler, and the text of `files.sh`."""
+CACHE = ""
+"""Stand for what a file defines: an image with Couler, and the texts of `files.sh`, `cache.sh`."""
 
 MODULES: dict[str, tuple[str, ...]] = {
     "airflow.sdk.definitions.template": ("literal",),
     "collections.abc": ("Sequence",),
+    "hashlib": (),
     "json": (),
     "kubernetes.client": ("models as k8s",),
     "typing": ("Any",),
@@ -128,3 +131,33 @@ def place(ti: Any, name: str, root: str = "") -> str:
 def lines(value: str | None) -> str:
     """Return a list of locations, each on a line of its own; "-" stands for none."""
     return "\n".join(one or "-" for one in json.loads(value or "[]"))
+
+
+def with_cache(
+    fields: dict[str, Any],
+    folder: str,
+    digests: Sequence[str],
+    *,
+    max_age_s: int | None = None,
+    files: Sequence[str] = (),
+    claim: str | None = None,
+) -> dict[str, Any]:
+    """Have the wrapper of a process run by CACHE, which takes the outputs of an entry instead."""
+    words = [folder, "".join(digests), "" if max_age_s is None else str(max_age_s), *files]
+    cached = {
+        **fields,
+        "cmds": ["/couler/busybox", "sh", "-c", "{{ CACHE }}", "couler"],
+        "arguments": [*words, "--", *fields["cmds"], *fields["arguments"]],
+        "do_xcom_push": True,
+    }
+    return cached if claim is None else with_volume(cached, claim)
+
+
+def sha256(text: str | None) -> str:
+    """Return the digest of a text; of none that of an empty one."""
+    return hashlib.sha256((text or "").encode()).hexdigest()
+
+
+def place_of_try(ti: Any, name: str, root: str = "") -> str:
+    """Return where an output is kept, by each try elsewhere: what a cache knows stays as it is."""
+    return f"{place(ti, name, root)}/{ti.try_number}"

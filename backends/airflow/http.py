@@ -76,7 +76,7 @@ class _ResponseScope(Scope):
         """Return the expression for a value."""
         match value:
             case OwnRef(fact="status_code"):
-                return Read("text(status)", "int", native="status")
+                return Read("encode(status)", "int", native="status")
             case OwnRef(fact="header"):
                 return Read(f'headers.get({quoted(value.name or "")}, "")')
             case OwnRef():

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from couler.backends.airflow.caching import MARK
-from couler.backends.airflow.doubts import find_output
 from couler.backends.airflow.lower import lowered
 from couler.backends.airflow.outputs import RUN_OUTPUTS, declare_results
 from couler.backends.airflow.places import (
@@ -30,8 +29,10 @@ from couler.backends.airflow.task_states import (
 )
 from couler.backends.remote import ENDS, Json
 from couler.ir.graph import Graph
-from couler.ir.status import State, failed_steps
-from couler.ir.values import StepRef, encode
+from couler.ir.semantics import find_output
+from couler.ir.semantics.status import State, failed_steps
+from couler.ir.semantics.wire import encode
+from couler.ir.values import StepRef
 from couler.ir.walk import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import ExitHandler, Group, Step, Suspend, Workflow
 

@@ -18,9 +18,9 @@ from couler.backends.airflow.python import (
     block,
     call,
     edge,
+    quoted,
     statement,
 )
-from couler.backends.airflow.quoting import quoted
 from couler.backends.airflow.reading import Read, Scope
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import Foreach, Loop
@@ -238,9 +238,11 @@ def _item(where: str, name: str, items: Value, scope: Scope, number: str = "ti.m
     code = f"{rows}[{number}][{quoted(name)}]"
     known = known_items(items)
     is_shown = known is not None and all(type(one) in (str, int) for one in known)
+    if where[0] == '"':
+        return Read(f"to_text({code})", json=code, is_plain=scope.read(items).is_clean)
     return Read(
-        f"text({code})",
-        json=f"as_json({code})",
+        f"encode({code})",
+        json=f"dump_json({code})",
         alone=code if is_shown else None,
         is_plain=scope.read(items).is_clean,
     )

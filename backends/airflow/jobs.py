@@ -8,7 +8,6 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.backends.airflow.operators import SENSOR, Operator, short
-from couler.backends.airflow.paths import read_path
 from couler.backends.airflow.python import Code, call
 from couler.backends.airflow.reading import Scope
 from couler.ir.values import filled
@@ -17,6 +16,52 @@ from couler.ir.workflow import Job, Step
 if t.TYPE_CHECKING:
     from couler.backends.airflow.module import Module
     from couler.backends.airflow.tasks import Tasks
+
+Part = str | int | list[object]
+
+_PART = re.compile(
+    r"""
+      \.?\[\s*(?P<index>-?\d+)\s*\]
+    | \.?\[\s*(?P<quoted>'[^']*'|"[^"]*")\s*\]
+    | (?P<all>\.?\[\s*\*\s*\]|\.\*)
+    | \.?\[\s*\?\s*\(\s*@\.(?P<field>[\w./-]+)\s*(?P<sign>==|!=)\s*
+      (?P<value>'[^']*'|"[^"]*"|-?\d+(?:\.\d+)?|true|false)\s*\)\s*\]
+    | \.(?P<key>(?:\\.|[^.\[\]\\*{}'"\s])+)
+    """,
+    re.VERBOSE,
+)
+
+
+def read_path(path: str) -> list[Part] | None:
+    r"""Return a path as data; None for one that is more than that."""
+    found = re.fullmatch(r"\s*\{\s*([@$]?)(.*?)\s*\}\s*", path, re.DOTALL)
+    if found is None:
+        return None
+    text, place, parts = found[2], 0, list[Part]()
+    if text and text[0] not in ".[":
+        text = f".{text}"
+    while place < len(text):
+        part = _PART.match(text, place)
+        if part is None:
+            return None
+        parts.append(_path_part(part))
+        place = part.end()
+    return parts
+
+
+def _path_part(part: re.Match[str]) -> Part:
+    if part["index"]:
+        return int(part["index"])
+    if part["quoted"]:
+        return part["quoted"][1:-1]
+    if part["all"]:
+        return []
+    if part["field"]:
+        value = part["value"]
+        given = value[1:-1] if value[0] in "'\"" else json.loads(value)
+        return [part["field"].split("."), part["sign"], given]
+    return re.sub(r"\\(.)", r"\1", part["key"])
+
 
 _TOKEN = re.compile(r"==|!=|[<>=!(),]|[^\s=<>!(),]+")
 _PATCHES = {"strategic": None, "merge": "merge-patch", "json": "json-patch", None: None}

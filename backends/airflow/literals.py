@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from couler.backends.airflow.python import Code, Comprehension, Expression, value_of
-from couler.backends.airflow.quoting import quoted
+from couler.backends.airflow.python import Code, Comprehension, Expression, quoted, value_of
 from couler.ir.policies import Foreach
 from couler.ir.ranges import known_items, read_format
 from couler.ir.values import Range, thawed

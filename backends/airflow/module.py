@@ -19,11 +19,7 @@ from couler.backends.airflow import (
     cluster,
     filing,
     runtime,
-    runtime_cache,
-    runtime_ends,
-    runtime_limits,
     runtime_places,
-    runtime_retries,
     worker,
 )
 from couler.backends.airflow.python import (
@@ -33,21 +29,24 @@ from couler.backends.airflow.python import (
     Expression,
     imports,
     laid_out,
+    quoted,
     returned,
     statement,
+    text_block,
     value_of,
+    width,
 )
-from couler.backends.airflow.quoting import quoted, text_block, width
 from couler.backends.airflow.versions import NEWEST, Version, place
+from couler.ir import ranges
+from couler.ir.semantics import comparisons, wire
 
 _SOURCES = (
+    wire,
+    comparisons,
+    ranges,
     runtime,
-    runtime_retries,
-    runtime_limits,
     runtime_places,
-    runtime_ends,
     filing,
-    runtime_cache,
     worker,
     cluster,
 )
@@ -67,6 +66,8 @@ WRAPPERS = {
     "CACHE": "cache.sh",
 }
 """The texts that functions of a file name, and where they stand."""
+ERRORS = frozenset(("ConditionError", "EvaluationError", "WireError"))
+"""The errors of `couler.errors` that functions raise: a task that raises one is not retried."""
 CONSTANTS = ("HELPER_IMAGE", "FILES_CLAIM", "IO_IMAGE")
 """Settings of the target that a file names."""
 
@@ -202,6 +203,8 @@ class Module:
                 continue
             assert text is not None, f"what needs {name} is refused without it"
             settings.append(_text(name, [text]))
+        if errors := sorted(used & ERRORS):
+            settings.append(" = ".join((*errors, "AirflowFailException")))
         texts = self._texts()
         texts += [statement(name, value_of(rows)) for name, rows in self._tables.items()]
         carried = [
@@ -236,11 +239,13 @@ class Module:
         for name in WRAPPERS:
             if f"{{{{ {name} }}}}" in source:  # as Airflow stores templates, once a task
                 self.macros[self.refer(name)] = None
+        if not ERRORS.isdisjoint(named):
+            self.take("airflow.sdk.exceptions", "AirflowFailException")
         self._carry(named)
 
 
 def _modules() -> Iterator[tuple[str, tuple[str, ...]]]:
-    return (entry for source in _SOURCES for entry in source.MODULES.items())
+    return (entry for source in _SOURCES for entry in getattr(source, "MODULES", {}).items())
 
 
 _IS_THERE = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bis not None\b""", re.DOTALL)
@@ -295,7 +300,7 @@ _STANDARD = frozenset(
 _OWN = frozenset(name.split()[-1] for module, names in _modules() for name in names or (module,))
 """What the carried functions import: they call it by these names."""
 
-_TAKEN = frozenset((*_OWN, *dir(builtins), *WRAPPERS, *CONSTANTS, "LEAVES", "dag"))
+_TAKEN = frozenset((*_OWN, *dir(builtins), *WRAPPERS, *ERRORS, *CONSTANTS, "LEAVES", "dag"))
 _BUILTIN = frozenset(dir(builtins))
 _LONGEST = 50
 _UNCLEAR = frozenset("lOI")

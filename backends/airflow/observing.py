@@ -24,7 +24,7 @@ from couler.backends.remote import (
     ObservedAttempt,
     RunState,
 )
-from couler.ir.status import CANCELLED, FAILED, State, refuse_start
+from couler.ir.semantics.status import CANCELLED, FAILED, State, refuse_start
 from couler.ir.walk import predecessors
 from couler.ir.workflow import Workflow
 

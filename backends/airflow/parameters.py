@@ -18,7 +18,8 @@ from couler.backends.airflow.python import (
     value_of,
 )
 from couler.backends.airflow.reading import Read
-from couler.ir.values import encode, is_file
+from couler.ir.semantics.wire import encode
+from couler.ir.values import is_file
 from couler.ir.workflow import Parameter, Workflow
 
 RUN_PARAMETERS = "run-parameters"
@@ -100,12 +101,12 @@ def param(given: Parameter, task: str = RUN_PARAMETERS) -> Read:
         return Read(code, given.type, native=code)
     if given.type in ("int", "float"):
         native = f"{given.type}({code})"  # which may be given as text
-        return Read(f"text({code})", given.type, native=native, alone=code, is_plain=True)
+        return Read(f"encode({code})", given.type, native=native, alone=code, is_plain=True)
     if given.type == "json":
-        return Read(f"as_json({code})", given.type)
+        return Read(f"dump_json({code})", given.type)
     if given.type == "bool":
-        return Read(f"text({code})", "bool", native=f'{code} in (True, "true")', is_plain=True)
-    return Read(f"text({code})", given.type, native=code)
+        return Read(f"encode({code})", "bool", native=f'{code} in (True, "true")', is_plain=True)
+    return Read(f"encode({code})", given.type, native=code)
 
 
 def config_parameters(

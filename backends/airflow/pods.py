@@ -14,13 +14,21 @@ from couler.backends.airflow.connections import (
     connections,
     is_connection,
 )
-from couler.backends.airflow.containers import Tree, Write, container, variable
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.overrides import own_arguments
 from couler.backends.airflow.policies import seconds
 from couler.backends.airflow.python import Code, Expression, call, value_of
-from couler.backends.airflow.specs import BASE, patched, patches, pod_spec
+from couler.backends.airflow.specs import (
+    BASE,
+    Tree,
+    Write,
+    container,
+    patched,
+    patches,
+    pod_spec,
+    variable,
+)
 from couler.backends.airflow.texts import untouched_all
 from couler.ir.kubernetes_pods import container_settings, env_from, mount, resources, volume
 from couler.ir.pods import PodContainer, PodSettings

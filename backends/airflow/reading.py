@@ -13,7 +13,6 @@ from couler.backends.airflow.doubts import (
     are_doubtful,
     can_fail,
     can_grow,
-    find_output,
     may_give_more,
 )
 from couler.backends.airflow.literals import form_of
@@ -27,10 +26,11 @@ from couler.backends.airflow.places import (
     makes_lists,
     task_name,
 )
-from couler.backends.airflow.python import Expression, value_of
-from couler.backends.airflow.quoting import quoted, width
+from couler.backends.airflow.python import Expression, quoted, value_of, width
 from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.ranges import known_items
+from couler.ir.semantics import Kind, find_output
+from couler.ir.semantics.wire import decode, dump_json, encode
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -46,16 +46,13 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
-    decode,
-    dump_json,
-    encode,
     is_file,
     literal_type,
     thawed,
 )
 from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 
-MAY_FAIL = re.compile(r'\b(decoded|numbers|part_of|plain)\(|, kind="')
+MAY_FAIL = re.compile(r'\b(decode|numbers|part_of|plain|to_text)\(|, kind="')
 """Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
 
 _WIDEST = 80
@@ -216,10 +213,10 @@ class Scope:
         }
 
     @property
-    def _types(self) -> dict[str, ValueType]:
+    def _types(self) -> dict[str, Kind]:
         if isinstance(self.params, Inputs):
             return self.params.types
-        return {name: read.type for name, read in self.params.items()}
+        return {name: Kind(read.type) for name, read in self.params.items()}
 
     def input(self, value: Value, want: ValueType) -> Read:
         """Return what an input of a type gets."""
@@ -413,14 +410,17 @@ class Scope:
         kinds = {self._kind(given.left), self._kind(given.right)}
         is_equality = given.op in ("==", "!=")
         code = f"{left} {given.op} {right}"
-        means_the_same = kinds == {"number"} or (kinds == {"text"} and is_equality)
+        are_alike = len(kinds) == 1 or _is_small(given.left) or _is_small(given.right)
+        means_the_same = (kinds <= {"int", "float"} and are_alike) or (
+            kinds == {"text"} and is_equality
+        )
         if means_the_same and width(code) <= _WIDEST:
             return code
         if kinds == {"bool"} and is_equality and isinstance(given.right, Literal):
             is_wanted = bool(given.right.value) == (given.op == "==")
             if left.endswith(_TRUE):
                 return left if is_wanted else left.removesuffix(_TRUE) + _FALSE
-            if left.startswith("decoded("):
+            if left.startswith("decode("):
                 return left if is_wanted else f"not {left}"
         return f"compare({left}, {quoted(given.op)}, {right})"
 
@@ -431,8 +431,7 @@ class Scope:
         else:
             read = self.read(value)
             found = read.type if read.json is None else "json"
-        kinds = {"str": "text", "int": "number", "float": "number", "bool": "bool"}
-        return kinds.get(found)
+        return {"str": "text", "int": "int", "float": "float", "bool": "bool"}.get(found)
 
     def _inner(self, condition: Condition) -> str:
         code = self.condition(condition)
@@ -450,9 +449,14 @@ class Scope:
         if read.native is not None:
             return read.native
         if read.json is not None:
-            return f"decoded({read.json})"
+            return f"decode({read.json})"
         kind = "" if read.type == "json" else f", {quoted(read.type)}"
-        return read.code if read.type in TEXTS else f"decoded({read.code}{kind})"
+        return read.code if read.type in TEXTS else f"decode({read.code}{kind})"
+
+
+def _is_small(value: Value) -> bool:
+    """Return whether a value is a whole number that is the same as a float."""
+    return isinstance(value, Literal) and type(value.value) is int and abs(value.value) <= 2**53
 
 
 def _first_code(codes: Sequence[str]) -> str:
@@ -489,9 +493,9 @@ class Inputs(Mapping[str, R]):
         self._made: dict[str, R] = {}
 
     @property
-    def types(self) -> dict[str, ValueType]:
+    def types(self) -> dict[str, Kind]:
         """The declared types by name."""
-        return {name: declared for name, (_, declared) in self._values.items()}
+        return {name: Kind(declared) for name, (_, declared) in self._values.items()}
 
     def __getitem__(self, name: str) -> R:
         if name not in self._made:

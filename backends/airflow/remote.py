@@ -31,9 +31,9 @@ from couler.backends.remote import (
 )
 from couler.errors import EngineError, RefusedError
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.digest import run_digest
-from couler.ir.entered import check_entered
-from couler.ir.values import decode, encode
+from couler.ir.parameters import check_entered
+from couler.ir.semantics.wire import decode, encode
+from couler.ir.serialize import run_digest
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Suspend, Workflow
 from couler.rest import say

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import operator
 import shlex
 from collections.abc import Callable
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from couler.backends.airflow.runtime_places import near, pull, states_near
+from couler.ir.semantics.wire import (
+    as_json,
+    dump_json,
+    elements,
+    encode,
+    part,
+    to_text,
+    typed,
+)
 
 if TYPE_CHECKING:
-    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+    from airflow.sdk import RetryDecision, RetryPolicy
+    from airflow.sdk.exceptions import (
+        AirflowFailException,
+        AirflowSkipException,
+        AirflowTaskTimeout,
+    )
     from airflow.sdk.log import mask_secret
     from kubernetes.client import models as k8s
 
@@ -23,9 +35,14 @@ BESIDE = ""
 """Stand for what a file defines: an image with busybox, the texts of `process.sh`, `beside.sh`."""
 
 MODULES: dict[str, tuple[str, ...]] = {
+    "airflow.sdk": ("RetryDecision", "RetryPolicy"),
     "airflow.sdk.definitions.template": ("literal",),
     "airflow.sdk.log": ("mask_secret",),
-    "airflow.sdk.exceptions": ("AirflowFailException", "AirflowSkipException"),
+    "airflow.sdk.exceptions": (
+        "AirflowFailException",
+        "AirflowSkipException",
+        "AirflowTaskTimeout",
+    ),
     "collections.abc": ("Callable",),
     "datetime": ("UTC",),
     "hashlib": (),
@@ -48,7 +65,7 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
 
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
-    read = {name: as_list(name, value) for name, value in lists.items()}
+    read = {name: elements(value) for name, value in lists.items()}
     lengths = {name: len(value) for name, value in read.items()}
     shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
     if len(set(lengths.values())) > 1:
@@ -58,17 +75,6 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
     return labels(rows)
-
-
-def as_list(name: str, value: str) -> list[Any]:
-    """Read a list from its text."""
-    try:
-        read = parsed(value)
-    except ValueError:
-        read = value
-    if not isinstance(read, list):
-        raise AirflowFailException(f"{name} is {read!r}, not a list")
-    return read
 
 
 def labels(rows: list[Any]) -> list[dict[str, str]]:
@@ -95,10 +101,11 @@ def gathered(
     ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
 ) -> str | None:
     """Return the outputs of all items of a step as a JSON list."""
-    texts = gather(ti, place, name, rows, default)
-    if texts is None or kind == "str":
-        return json_or_none(texts)
-    return as_json([None if one is None else decoded(one, kind) for one in texts])
+    found = gather(ti, place, name, rows, default)
+    if found is None:
+        return None
+    texts = ("null" if one is None else as_json(one, kind) for one in found)
+    return f"[{','.join(texts)}]"
 
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
@@ -109,18 +116,6 @@ def if_started(ti: Any, step: str, value: str | None) -> str | None:
     names = [name for name in states if name == own or name.startswith(f"{own}.")]
     ran = any({"success", "failed"} & states[name] for name in names)
     return value if ran or not names else None
-
-
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
-def as_json(value: Any) -> str:
-    """Return compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def joined(*parts: str | None) -> str | None:
@@ -134,16 +129,6 @@ def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any
     return {name: typed(value, types[name]) for name, value in values.items()}
 
 
-def typed(value: str, kind: str) -> Any:
-    """Return the value that a text stands for, or the text if it is not of its declared type."""
-    if kind in ("str", "file", "directory"):
-        return value
-    try:
-        return decoded(value, kind)
-    except AirflowFailException:
-        return value
-
-
 def first_of(*values: str | None) -> str | None:
     """Return the first value that is there."""
     return next((value for value in values if value is not None), None)
@@ -151,102 +136,17 @@ def first_of(*values: str | None) -> str | None:
 
 def json_or_none(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
-    return None if value is None else as_json(value)
+    return None if value is None else dump_json(value)
 
 
 def part_of(value: str | None, *path: str | int) -> str | None:
     """Return a part of a JSON value, by keys and indexes, as JSON."""
-    if value is None:
-        return None
-    part: Any = decoded(value)
-    for key in path:
-        keys = part if isinstance(part, dict) else range(len(part) if isinstance(part, list) else 0)
-        if key not in keys:
-            raise AirflowFailException(f"there is no {key!r} in {part!r}")
-        part = part[key]
-    return as_json(part)
+    return None if value is None else part(value, *path)
 
 
 def plain(value: str | None) -> str | None:
-    """Return JSON as a reader of text gets it: a text in it as it is, all else as written."""
-    read = None if value is None else decoded(value)
-    return read if isinstance(read, str) else value
-
-
-def decoded(value: str | None, kind: str = "json") -> Any:
-    """Return the value of a declared type that a text stands for."""
-    try:
-        read = parsed(value or "")
-    except ValueError:
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
-    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
-    is_bool = isinstance(read, bool)
-    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
-    try:
-        return float(read) if kind == "float" else read
-    except OverflowError:
-        raise AirflowFailException(f"{value!r} is declared float, but too large for one") from None
-
-
-def parsed(value: str) -> Any:
-    """Return what JSON stands for; a ValueError if it is none, is not finite or nests too deep."""
-    try:
-        read = json.loads(value)
-        json.dumps(read, allow_nan=False)
-    except RecursionError:
-        raise ValueError("it nests too deep") from None
-    return read
-
-
-def compare(left: Any, sign: str, right: Any) -> bool:
-    """Compare two values; text that meets a number or a boolean is read as one."""
-    left, right = read_as(left, right), read_as(right, left)
-    if sign in ("==", "!="):
-        return equal(left, right) == (sign == "==")
-    both_texts = isinstance(left, str) and isinstance(right, str)
-    if not both_texts and not (is_number(left) and is_number(right)):
-        raise AirflowFailException(f"{left!r} {sign} {right!r}: these have no order")
-    orders = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-    return bool(orders[sign](left, right))
-
-
-def read_as(value: Any, other: Any) -> Any:
-    """Return a text as a number or a boolean where it is compared with one."""
-    if not isinstance(value, str) or isinstance(other, str):
-        return value
-    stripped = value.strip()
-    if isinstance(other, bool):
-        truths = {"true": True, "True": True, "false": False, "False": False}
-        if stripped in truths:
-            return truths[stripped]
-        raise AirflowFailException(f"{value!r} is compared with true or false, but it is neither")
-    if not is_number(other):
-        return value
-    for kind in (int, float):
-        try:
-            number = kind(stripped)
-        except ValueError:
-            continue
-        if "_" not in stripped and abs(number) < float("inf"):
-            return number
-    raise AirflowFailException(f"{value!r} is compared with a number, but it is not one")
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def equal(left: Any, right: Any) -> bool:
-    """Return whether two values are equal; those of different kinds are not."""
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(equal, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right)
+    """Return JSON that need not be there as a reader of text gets it."""
+    return None if value is None else to_text(value)
 
 
 def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
@@ -393,7 +293,7 @@ def there(value: Any, entry: str) -> str:
     """Return an entry of a connection as text; fail if there is none."""
     if value is None:
         raise AirflowFailException(f"there is no {entry}")
-    return text(value)
+    return encode(value)
 
 
 def hidden(value: str) -> str:
@@ -415,3 +315,121 @@ def run_time(ti: Any) -> str:
     run = ti.get_template_context()["dag_run"]
     when = run.logical_date or run.run_after
     return str(when.astimezone(UTC).isoformat(timespec="seconds"))
+
+
+def retry_if(
+    kind: str | None = None,
+    exit_codes: list[int] | None = None,
+    passing: list[str | int] | None = None,
+) -> Any:
+    """What allows a retry after failures of one kind, with certain exit codes, or passing."""
+
+    def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
+        pod = getattr(context["ti"].task, "remote_pod", None)
+        found, code = end_of(pod)
+        late: BaseException | None = exception
+        while late and not isinstance(late, AirflowTaskTimeout):  # what cleans up can fail as well
+            late = late.__context__
+        if late or isinstance(exception, RuntimeError):
+            found, code = "failure", None
+        if (kind and found != kind) or (exit_codes and code not in exit_codes):
+            return RetryDecision.fail(f"no retry after this {found}, exit code {code}")
+        if passing is not None and not is_passing(pod, exception, passing):
+            return RetryDecision.fail(f"no retry, as this {found} is not known to pass")
+        return RetryDecision.default()
+
+    return type("RetryIf", (RetryPolicy,), {"evaluate": evaluate})()
+
+
+def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bool:
+    """Return whether an error is one of the known: by why the pod ended, a status or its class."""
+    told: set[Any] = {pod and pod.status.reason}
+    cause: BaseException | None = exception
+    while cause:
+        told |= {one.__name__ for one in type(cause).__mro__}
+        told.add(getattr(cause, "status", None))
+        if "sidecar container is already terminated" in str(cause):
+            told.add("XComRetrievalError")
+        cause = cause.__context__
+    return not told.isdisjoint(known)
+
+
+def end_of(pod: Any) -> tuple[str, int | None]:
+    """Return how a pod has failed, and the exit code of its process if that has."""
+    if pod is None or pod.status.reason:  # which is why the pod was ended from outside
+        is_late = pod is not None and pod.status.reason == "DeadlineExceeded"
+        return "failure" if is_late else "error", None
+    for one in pod.status.container_statuses or []:
+        ended = one.state.terminated
+        if one.name != "base" or not ended or not ended.exit_code:
+            continue
+        words = (ended.message or "").partition(": ")[0]
+        if words in ("couler error", "couler failure"):
+            return words.removeprefix("couler "), None
+        if ended.reason not in ("ContainerCannotRun", "StartError"):
+            return "failure", ended.exit_code
+    return "error", None
+
+
+def fitting(name: str, value: str | None) -> str | None:
+    """Return a value that is made here; fail if it is too large to travel."""
+    size = len((value or "").encode())
+    if size > 64 * 1024:
+        raise AirflowFailException(f"{name} takes {size} bytes, and 65536 may travel")
+    return value
+
+
+def check_lists(
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    given = defaults or {}
+    lists = {name: gather(ti, place, name, rows, given.get(name)) for name in kinds}
+    if None in lists.values() or {one for texts in lists.values() for one in texts or ()} == {None}:
+        raise AirflowSkipException(f"{place} was skipped")
+    for name, kind in kinds.items():
+        texts = lists[name] or []
+        if kind in ("str", "file", "directory"):
+            texts = [json_or_none(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
+
+
+def wait_for_all(dag: Any) -> None:
+    """Have each task that runs after any end wait for all before it."""
+    for task in dag.tasks:
+        if runs_after_any_end(task):
+            before: set[str] = set()
+            found = set(task.upstream_task_ids)
+            while found:
+                before |= found
+                walked = (one for one in map(dag.get_task, found) if not runs_after_any_end(one))
+                found = {up for one in walked for up in one.upstream_task_ids} - before
+            ended = {up for one in before for up in ended_before(dag.get_task(one))}
+            for one in sorted(before - ended - task.upstream_task_ids):
+                task.set_upstream(dag.get_task(one))
+
+
+def runs_after_any_end(task: Any) -> bool:
+    """Return whether a task waits until all tasks right before it have ended, in any way."""
+    return task.trigger_rule in ("all_done", "all_done_setup_success")
+
+
+def ended_before(task: Any) -> set[str]:
+    """Return which tasks right before one have surely ended when it has."""
+    found: set[str] = task.upstream_task_ids
+    if runs_after_any_end(task) or not found:
+        return found
+    first, *others = task.upstream_list
+    is_mapped = first.is_mapped or first.get_closest_mapped_task_group() is not None
+    return set() if others or is_mapped else found
+
+
+def before(rounds: list[Any]) -> list[Any]:
+    """Return the last of the rounds so far, and those 2, 4, 8... back: a skip reaches all soon."""
+    return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]

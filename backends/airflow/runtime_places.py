@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from couler.ir.ranges import whole_numbers
+from couler.ir.semantics.wire import dump_json
 
 if TYPE_CHECKING:
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
@@ -15,8 +16,6 @@ MODULES: dict[str, tuple[str, ...]] = {
     "airflow.sdk.exceptions": ("AirflowFailException", "AirflowSkipException"),
     "collections.abc": ("Callable",),
     "itertools": (),
-    "json": (),
-    "re": (),
     "typing": ("Any",),
 }
 """Where the names come from that the functions use."""
@@ -117,19 +116,7 @@ def reached_bound(rounds: int) -> None:
 
 def numbers(start: str, count: str | None = None, end: str | None = None, form: str = "") -> str:
     """Return whole numbers in a row as a JSON list: so many, or up to an end."""
-    first = whole(start)
-    if end is None:
-        found = range(first, first + max(whole(count), 0))
-    else:
-        last = whole(end)
-        found = range(first, last + 1) if first <= last else range(first, last - 1, -1)
+    found = whole_numbers(start, count, end)
     if len(found) > 1000:
         raise AirflowFailException(f"a range has {len(found)} numbers; at most 1000")
-    return json.dumps([form.format(one) if form else one for one in found], separators=(",", ":"))
-
-
-def whole(value: str | None) -> int:
-    """Read a whole number."""
-    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
-    return int(value)
+    return dump_json([form.format(one) if form else one for one in found])

@@ -37,7 +37,7 @@ from couler.backends.airflow.python import (
 from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.values import encode
+from couler.ir.semantics.wire import encode
 from couler.ir.walk import implied_dependencies, predecessors
 from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from couler.backends.airflow.jobs import read_path
 from couler.backends.airflow.lower import order
 from couler.backends.airflow.options import Options
-from couler.backends.airflow.paths import read_path
 from couler.backends.airflow.suspend import keeps_worker
 from couler.backends.airflow.versions import NEWEST
 from couler.ir.diagnostics import Diagnostic

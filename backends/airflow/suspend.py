@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from couler.backends.airflow.operators import PYTHON, SENSOR, Operator, short
 from couler.backends.airflow.python import Call, Code, Expression, call, value_of
-from couler.ir.values import encode
+from couler.ir.semantics.wire import encode
 from couler.ir.workflow import Output, Step, Suspend
 
 if t.TYPE_CHECKING:

@@ -26,8 +26,16 @@ from couler.backends.airflow.overrides import own_arguments
 from couler.backends.airflow.places import readable
 from couler.backends.airflow.pods import Pods, sees_work_folder
 from couler.backends.airflow.policies import policy_fields
-from couler.backends.airflow.python import Call, Code, Expression, Unpacked, call, value_of
-from couler.backends.airflow.quoting import quoted, text_block
+from couler.backends.airflow.python import (
+    Call,
+    Code,
+    Expression,
+    Unpacked,
+    call,
+    quoted,
+    text_block,
+    value_of,
+)
 from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched

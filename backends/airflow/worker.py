@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from couler.backends.airflow.runtime import as_json, decoded, text
-from couler.backends.airflow.runtime_limits import fitting
+from couler.backends.airflow.runtime import fitting
+from couler.ir.semantics.wire import decode, dump_json, encode
 
 if TYPE_CHECKING:
     import requests
@@ -132,14 +132,13 @@ def config_parameters(entries: dict[str, dict[str, str]], params: Any) -> dict[s
             data = (maps.items[0].data or {}) if maps.items else {}
             value = data.get(entry["key"], entry.get("default"))
         elif entry["type"] == "json":
-            value = as_json(value)
+            value = dump_json(value)
         if value is None:
             raise AirflowFailException(
                 f"the parameter {name} is not given, and it is no entry of a config map: {entry}"
             )
-        found[name] = text(value)
-        if entry["type"] not in ("str", "file", "directory"):
-            decoded(found[name], entry["type"])
+        found[name] = encode(value)
+        decode(found[name], entry["type"])
     return found
 
 
@@ -152,7 +151,7 @@ def entered(*required: str, any_json: Sequence[str] = ()) -> Callable[[Any, Any]
         if missing:
             raise AirflowFailException(f"nothing was entered for {', '.join(missing)}")
         values = {
-            name: fitting(name, as_json(value) if name in any_json else text(value))
+            name: fitting(name, dump_json(value) if name in any_json else encode(value))
             for name, value in given.items()
         }
         context["ti"].xcom_push("return_value", values)

@@ -39,7 +39,8 @@ from couler.ir.defaults import leave_out_local_forms
 from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer
-from couler.ir.values import ParamRef, StepRef, Template, Text, dump_json, is_file, walk
+from couler.ir.semantics.wire import dump_json
+from couler.ir.values import ParamRef, StepRef, Template, Text, is_file, walk
 from couler.ir.walk import predecessors, read_values, scopes, steps_by_path
 from couler.ir.workflow import (
     Container,

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from couler.backends.argo.scope import NUMBERS, TEXTS
 from couler.backends.argo.tags import json_literal
 from couler.errors import ConditionError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or, compare, parse_number
+from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.ir.semantics.comparisons import compare, read_number
 from couler.ir.values import Literal, Value, ValueType
 
 MAX_EXACT = 2**53
@@ -73,7 +74,7 @@ class Operand(t.NamedTuple):
         """The number that a literal is or reads as."""
         value = self.value.value if isinstance(self.value, Literal) else None
         try:
-            return parse_number(value) if isinstance(value, str) else value
+            return read_number(value) if isinstance(value, str) else value
         except ConditionError:
             return None
 
@@ -238,7 +239,9 @@ def _equal_bools(left: str, op: Operator, right: str) -> str:
 
 def _read_bool(text: str) -> str:
     """A boolean from its text, or an error if it is none."""
-    return f"({{'true': 1, 'True': 1, 'false': 0, 'False': 0}}[trim({text})] + 0 == 1)"
+    return (
+        f"({{'true': 1, 'True': 1, 'false': 0, 'False': 0}}[trim({text}, ' \\t\\r\\n')] + 0 == 1)"
+    )
 
 
 def _read_number(text: str, op: Operator) -> str:

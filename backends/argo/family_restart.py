@@ -20,7 +20,7 @@ from couler.backends.argo.submission import Objects, with_mark
 from couler.backends.argo.workflow_api import PART_LABEL, WorkflowApi
 from couler.backends.remote import Json, Restart, UnbegunInterrupt
 from couler.errors import RefusedError
-from couler.ir.digest import run_digest
+from couler.ir.serialize import run_digest
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 

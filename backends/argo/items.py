@@ -13,7 +13,8 @@ from couler.backends.argo.scope import TAG_SAFE, find_output, is_read_as_json
 from couler.backends.argo.tags import encode_braces, encoded_braces, quote, tag
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
-from couler.ir.values import MAX_ITEMS, Range, StepRef, Value, ValueType, dump_json, encode
+from couler.ir.semantics.wire import dump_json, encode
+from couler.ir.values import MAX_ITEMS, Range, StepRef, Value, ValueType
 from couler.ir.workflow import Step
 
 _SAFE_INTEGER = 2**53

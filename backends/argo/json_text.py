@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from couler.backends.argo.tags import quote
-from couler.ir.values import dump_json
+from couler.ir.semantics.wire import dump_json
 
 _TOKENS = r'"(?:[^"\\]|\\.)*"|[-+.\w]+|\S'
 _DEPTH = "#acc.n + (# in ['[', '{'] ? 1 : # in [']', '}'] ? -1 : 0)"

@@ -17,8 +17,9 @@ from couler.ir.cachekey import definition_digest
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer, container_texts, map_container_texts
 from couler.ir.policies import Metric
+from couler.ir.semantics.wire import encode
 from couler.ir.storage import Volume
-from couler.ir.values import Literal, Text, Value, ValueType, encode, is_file
+from couler.ir.values import Literal, Text, Value, ValueType, is_file
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import (
     Container,

@@ -16,7 +16,7 @@ from couler.ir.artifacts import (
     storage_field,
 )
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.values import MAX_VALUE_BYTES
+from couler.ir.semantics.wire import MAX_VALUE_BYTES
 from couler.ir.workflow import Step
 
 _NOTHING = "there is no file below the location"

@@ -30,8 +30,9 @@ from couler.backends.remote import (
 )
 from couler.errors import WireError
 from couler.ir.defaults import leave_out_local_forms
-from couler.ir.status import CANCELLED, FAILED, State, refuse_start
-from couler.ir.values import decode, dump_json, is_file, thawed
+from couler.ir.semantics.status import CANCELLED, FAILED, State, refuse_start
+from couler.ir.semantics.wire import decode, dump_json
+from couler.ir.values import is_file, thawed
 from couler.ir.walk import HANDLER_PREFIX, StepPath, predecessors
 from couler.ir.workflow import Group, Output, Step, Workflow
 

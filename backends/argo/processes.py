@@ -20,7 +20,8 @@ from couler.backends.argo.tags import (
 from couler.ir import kubernetes_pods
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import container_texts
-from couler.ir.values import Literal, Text, ValueType, dump_json, is_file
+from couler.ir.semantics.wire import dump_json
+from couler.ir.values import Literal, Text, ValueType, is_file
 from couler.ir.walk import pod_containers as containers_of_pod
 from couler.ir.walk import step_values
 from couler.ir.workflow import MAIN, WORK_DIR, Container, ContainerSet, Input, Job, Script, Step

@@ -38,6 +38,7 @@ from couler.backends.argo.tags import (
 )
 from couler.ir.conditions import Condition
 from couler.ir.policies import Foreach
+from couler.ir.semantics.wire import encode
 from couler.ir.values import (
     MAX_ITEMS,
     Field,
@@ -55,7 +56,6 @@ from couler.ir.values import (
     Text,
     Value,
     ValueType,
-    encode,
     walk,
 )
 from couler.ir.walk import explicit_dependencies

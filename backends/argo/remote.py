@@ -35,8 +35,8 @@ from couler.errors import (
     LostRunError,
     RefusedError,
 )
-from couler.ir.digest import run_digest
-from couler.ir.entered import check_entered
+from couler.ir.parameters import check_entered
+from couler.ir.serialize import run_digest
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Step, Workflow
 from couler.rest.client import RestError

@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from couler.ir.policies import AnyOf, Dependency, Foreach
+from couler.ir.semantics.wire import dump_json
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -21,7 +22,6 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
-    dump_json,
     is_file,
     literal_type,
 )

@@ -8,11 +8,8 @@ import typing as t
 from collections.abc import Iterator
 
 from couler.ir.kubernetes_pods import protect_dollars
-from couler.ir.values import (
-    ValueType,
-    dump_json,
-    encode,
-)
+from couler.ir.semantics.wire import dump_json, encode
+from couler.ir.values import ValueType
 
 Place: t.TypeAlias = tuple[str | int, ...]
 """Keys and indexes that lead to a text in a tree."""

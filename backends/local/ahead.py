@@ -1,22 +1,47 @@
-"""What the steps of a scope need not do, decided on together before they come up."""
+"""What holds for a scope of a run, and what its steps need not do, decided on together."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from couler.backends.local.sightings import Sighting
-from couler.ir.evaluation.foresight import (
+from couler.backends.local.cache import Found
+from couler.backends.local.demand import Lane
+from couler.backends.local.ends import End
+from couler.backends.local.limits import Limits
+from couler.ir.semantics.foresight import (
     Foresight,
     Look,
     Progress,
     Verdict,
     is_foreseeable,
 )
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.values import View
+from couler.ir.semantics.outputs import Instance
+from couler.ir.semantics.values import Outputs, View
 from couler.ir.walk import StepPath
+from couler.state.records import StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What is known of an instance before it has come up."""
+
+    key: str
+    end: End
+    is_kept: bool
+    record: StepRecord | None = None
+    found: Found | None = None
+
+    @property
+    def outputs(self) -> Outputs:
+        """Outputs of the step."""
+        return self.end.outputs
+
+    @property
+    def since(self) -> int:
+        """Ordinal of its end."""
+        return self.end.since
 
 
 @dataclass(slots=True)
@@ -67,3 +92,19 @@ class Ahead:
 
     def _is_decided_otherwise(self, name: str, end: Sighting) -> bool:
         return name in self.runs or self.known.get(name, end) is not end
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What holds for everything in a scope."""
+
+    view: View
+    limits: Limits
+    lanes: tuple[Lane, ...] = ()
+    priority: float = 0.0
+    since: int = 0
+    ahead: Ahead | None = None
+
+    def with_lane(self, width: int | None) -> Around:
+        """Return this with one more bound, if there is one."""
+        return self if width is None else replace(self, lanes=(*self.lanes, Lane(width)))

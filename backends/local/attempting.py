@@ -24,9 +24,10 @@ from couler.backends.local.threads import in_thread
 from couler.errors import EvaluationError, WireError
 from couler.ir import workflow as ir
 from couler.ir.artifacts import ListFiles
-from couler.ir.evaluation.outputs import KEEP_BYTES, read_entered, read_output
-from couler.ir.evaluation.values import VALUE_ERRORS, RunFacts, Single, View, holds
-from couler.ir.values import MAX_VALUE_BYTES, check_size, dump_json
+from couler.ir.semantics.outputs import KEEP_BYTES, read_entered, read_output
+from couler.ir.semantics.values import VALUE_ERRORS, RunFacts, Single, View, holds
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, dump_json
+from couler.ir.values import check_size
 from couler.locations.opener import open_url
 from couler.locations.stop import CutOffError, Stop
 from couler.locations.transfer import OUTSIDE_ERRORS

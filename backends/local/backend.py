@@ -36,7 +36,7 @@ from couler.ir.workflow import Step, Workflow
 
 if t.TYPE_CHECKING:
     from couler.backends.local.surroundings import Surroundings
-    from couler.ir.evaluation.replay import PlannedStep
+    from couler.ir.semantics.replay import PlannedStep
     from couler.locations.secrets import GivenSecrets
     from couler.state.database import Database
     from couler.state.records import RunRecord

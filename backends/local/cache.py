@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from couler.backends.local.stored import references
 from couler.budget.judging import Judge
 from couler.budget.keeping import delete_garbage, keep_budget
 from couler.errors import ArtifactError, LostArtifactError
-from couler.ir.evaluation.stored import read_outputs, singles, write_outputs
-from couler.ir.evaluation.values import Outputs
+from couler.ir.semantics.values import Outputs, read_outputs, singles, write_outputs
+from couler.ir.values import is_file
 from couler.ir.walk import StepPath, without_places
 from couler.state.admission import count_hit, count_pass, hold_entry, settle_offer
 from couler.state.cache import look_up
@@ -22,7 +21,14 @@ from couler.state.entries import Entry, Offer
 from couler.state.ledger import Kept
 from couler.state.records import CacheDecision, DecisionKind
 from couler.state.remembered import Remembered, recall
-from couler.store import ObjectStore
+from couler.store import ObjectStore, is_reference
+
+
+def references(outputs: Outputs) -> Iterator[str]:
+    """Yield what the store holds; the default of a file that was not written is no reference."""
+    return (
+        item.text for item in singles(outputs) if is_file(item.type) and is_reference(item.text)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from couler.backends.local.orphans import begun_in, end_orphans
 from couler.backends.local.recording import now, record_lost
 from couler.backends.local.runtimes import make_runtime
 from couler.errors import RunBusyError, StateError
-from couler.ir.status import CANCELLED
+from couler.ir.semantics.status import CANCELLED
 from couler.state import runs
 from couler.state.journal import Journal
 from couler.state.ownership import own_run, owner_of

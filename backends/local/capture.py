@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from couler.backends.local.masking import Masker
 from couler.backends.local.process import Streams, Take
-from couler.ir.evaluation.outputs import KEEP_BYTES
+from couler.ir.semantics.outputs import KEEP_BYTES
 
 
 def streams_to(

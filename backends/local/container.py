@@ -15,7 +15,6 @@ from pathlib import Path
 from couler.backends.local.capture import streams_to
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
-from couler.backends.local.inside import tell_inside, works_of
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import Exchange
 from couler.backends.local.place import Place, entry_texts
@@ -33,12 +32,41 @@ from couler.backends.local.runtimes.paths import mounted
 from couler.backends.local.threads import in_thread
 from couler.errors import ArtifactError, EngineError, EvaluationError
 from couler.ir.artifacts import Archive, Location
-from couler.ir.evaluation.outputs import KEEP_BYTES, default_of, read_output
-from couler.ir.evaluation.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
+from couler.ir.grouped import GROUPED
+from couler.ir.semantics.outputs import KEEP_BYTES, default_of, read_output
+from couler.ir.semantics.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.ir.values import is_file
+from couler.ir.wording import counted
 from couler.ir.workflow import STDOUT, Output
 from couler.locations.stop import CutOffError, Stop
 from couler.locations.transfer import OUTSIDE_ERRORS
+
+
+def works_of(bound: Bound, work: Path) -> list[Path]:
+    """Return the work folders of an attempt: its own, and those of the steps inside."""
+    if bound.step.origin != GROUPED:
+        return [work]
+    return [work, *sorted(work.glob("steps/*/work"))]
+
+
+async def tell_inside(attempt: Attempt, bound: Bound, place: Place, number: int) -> Attempt:
+    """Return an attempt with how the steps inside ended, which its message names if some failed."""
+    if bound.step.origin != GROUPED:
+        return attempt
+    from couler.state.inside import read_inside, unknown_ends
+
+    report = await asyncio.to_thread(read_inside, place.log(bound.path), number)
+    inside = report.ends
+    if report.problem is not None:  # what is not known of them has the state of the group
+        return replace(attempt, message=unknown_ends(report.problem, attempt.message))
+    failed = [one for one in inside if one.state == "failed"]
+    if not failed or attempt.kind != "failure" or attempt.exit_code is None:
+        return replace(attempt, inside=inside)
+    first, others = failed[0], len(failed) - 1
+    more = f", and {counted(others, 'other step')} of it failed" if others else ""
+    told = f"its step {first.name} failed: {first.message}{more}"
+    return replace(attempt, inside=inside, message=told)
+
 
 VALUES = (*VALUE_ERRORS, ArtifactError)
 

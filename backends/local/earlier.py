@@ -6,12 +6,11 @@ import typing as t
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from couler.backends.local.cache import references
 from couler.backends.local.ends import End
-from couler.backends.local.stored import references
 from couler.errors import ArtifactError
-from couler.ir.evaluation.places import covers
-from couler.ir.evaluation.stored import read_outputs
-from couler.ir.evaluation.values import Outputs
+from couler.ir.semantics.places import covers
+from couler.ir.semantics.values import Outputs, read_outputs
 from couler.ir.walk import PathPart, StepPath
 from couler.state.records import StepRecord
 

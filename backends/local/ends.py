@@ -16,15 +16,17 @@ from couler.backends.local.locations.exchange import (
     bind_targets,
 )
 from couler.backends.local.process import Usage
-from couler.backends.local.retries import FailureKind
 from couler.ir.artifacts import ListFiles, Location
-from couler.ir.evaluation.instances import RUNS, bind_inputs
-from couler.ir.evaluation.values import Outputs, Stored, View, resolve_text
 from couler.ir.grouped import InnerEnd
-from couler.ir.status import CANCELLED, State
+from couler.ir.semantics.outputs import RUNS, bind_inputs
+from couler.ir.semantics.status import CANCELLED, State
+from couler.ir.semantics.values import Outputs, Stored, View, resolve_text
 from couler.ir.storage import EnvVar
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Http, Output, Step
+
+FailureKind: t.TypeAlias = t.Literal["failure", "error", "cancelled"]
+"""`failure`: it ran and ended badly; `error`: it could not run, was lost, or gave no outputs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from couler.backends.local.around import Around
+from couler.backends.local.ahead import Around
 from couler.backends.local.capacity import Need, need_of
 from couler.backends.local.companions import ports_beside
 from couler.backends.local.demand import Grant, Request, Shape
@@ -32,28 +32,31 @@ from couler.backends.local.limits import Limits, too_late
 from couler.backends.local.locations.exchange import Files
 from couler.backends.local.locks import Hold
 from couler.backends.local.recording import Recorder
-from couler.backends.local.retries import (
-    attempt_seconds,
-    may_retry,
-    seconds_left,
-    wait_seconds,
-)
 from couler.backends.local.reuse import Reuse
 from couler.backends.local.scope import run_steps
 from couler.ir import workflow as ir
-from couler.ir.evaluation.instances import RUNS, Instance, bind_inputs, readable_defaults
-from couler.ir.evaluation.iteration import foreach_items, gather
-from couler.ir.evaluation.outputs import read_results, read_steps, scope_outputs
-from couler.ir.evaluation.values import (
+from couler.ir.grouped import unbegun
+from couler.ir.policies import Foreach, Lock, Loop, locks_of, retry_policy
+from couler.ir.semantics.outputs import (
+    RUNS,
+    Instance,
+    bind_inputs,
+    read_results,
+    read_steps,
+    readable_defaults,
+    scope_outputs,
+)
+from couler.ir.semantics.retries import next_wait, seconds_left
+from couler.ir.semantics.status import FAILED, State
+from couler.ir.semantics.values import (
     VALUE_ERRORS,
     Outputs,
     Stored,
     View,
+    foreach_items,
+    gather,
     holds,
 )
-from couler.ir.grouped import unbegun
-from couler.ir.policies import Foreach, Lock, Loop, locks_of
-from couler.ir.status import FAILED, State
 from couler.ir.walk import StepPath
 from couler.ir.wording import counted
 
@@ -417,16 +420,22 @@ class Interpreter:
     ) -> bool:
         """Wait as the policy says, and tell whether there is another attempt."""
         retry = instance.step.retry
-        if limits.reached or not may_retry(retry, attempts, last.kind, last.exit_code):
-            return False
-        wait_s = wait_seconds(None if retry is None else retry.backoff, attempts - 1)
-        left_s = seconds_left(retry, time.monotonic() - begun)
-        if left_s is not None and wait_s > left_s:
+        spent_s = time.monotonic() - begun
+        wait_s = next_wait(retry_policy(retry), attempts, last.kind, last.exit_code, spent_s)
+        if limits.reached or wait_s is None:
             return False
         self._recorder.retrying(instance, last, wait_s)
         if wait_s:
             await limits.pause(wait_s)
         return limits.reached is None
+
+
+def attempt_seconds(step: ir.Step, attempts: int, since_first_s: float) -> float | None:
+    """Return how long an attempt of a process may take, None for without end."""
+    left_s = seconds_left(retry_policy(step.retry), since_first_s) if attempts else None
+    with_pod = None if step.pod is None else step.pod.timeout_s
+    bounds = [bound for bound in (step.timeout_s, with_pod, left_s) if bound is not None]
+    return min(bounds, default=None)
 
 
 _WELL: tuple[State, ...] = ("succeeded", "cached")

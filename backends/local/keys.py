@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from couler.backends.local.locations.exchange import Files, bind_targets
 from couler.ir.cachekey import cache_key, step_digests, text_digest
-from couler.ir.evaluation.keys import key_texts
-from couler.ir.evaluation.values import View
+from couler.ir.semantics.keys import key_texts
+from couler.ir.semantics.values import View
 from couler.ir.storage import Volume
 from couler.ir.workflow import Container, Script, Step
 from couler.store import content_of, is_reference

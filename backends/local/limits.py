@@ -7,7 +7,7 @@ import time
 import typing as t
 from collections.abc import Callable
 
-from couler.ir.status import CANCELLED
+from couler.ir.semantics.status import CANCELLED
 
 OUT_OF_TIME = "it did not end within its time limit"
 

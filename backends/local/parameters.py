@@ -1,20 +1,27 @@
-"""The parameters that a run is started with."""
+"""The parameters that a run is started with, and the file that hands them on."""
 
 from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
-from couler.errors import ParameterError, WireError
-from couler.ir.evaluation.stored import read_outputs, write_outputs
-from couler.ir.evaluation.values import Single, as_type, from_json
+from couler.backends.local.writing import explain_writing
+from couler.errors import LostArtifactError, ParameterError, WireError
+from couler.ir.base import freeze_json
 from couler.ir.parameters import check_choice, read_parameter, unknown_parameter
-from couler.ir.values import MAX_VALUE_BYTES, check_size, decode
+from couler.ir.semantics.values import Single, as_type, from_json, read_outputs, write_outputs
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, decode
+from couler.ir.values import check_size, is_file
 from couler.ir.workflow import Parameter
 from couler.locations.secrets import Entries, missing_entry
+from couler.state.database import Database
+from couler.state.holds import hold_objects
+from couler.state.home import Home
 from couler.state.records import Json
+from couler.store import ObjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +54,8 @@ def _with_entry(parameter: Parameter, entries: Entries) -> Parameter:
         return parameter.model_copy(update={"required": True}) if is_missing else parameter
     try:
         check_size(text, MAX_VALUE_BYTES, "its entry of a config map")
-        return parameter.model_copy(update={"default": decode(text, parameter.type)})
-    except WireError as error:
+        return parameter.model_copy(update={"default": freeze_json(decode(text, parameter.type))})
+    except (RecursionError, WireError) as error:
         raise ParameterError(f'parameter "{parameter.name}": {error}') from error
 
 
@@ -115,3 +122,46 @@ def _bind(parameter: Parameter, given: Mapping[str, object], kept: Mapping[str, 
 
 def _default(parameter: Parameter) -> Single:
     return as_type(from_json(parameter.default), parameter.type)
+
+
+def require_files(parameters: Parameters) -> None:
+    """Refuse what is no file or directory."""
+    for name, value in parameters.values.items():
+        if name in parameters.kept:
+            continue
+        path = Path(value.text) if is_file(value.type) else None
+        if path is not None and not (
+            path.is_dir() if value.type == "directory" else path.is_file()
+        ):
+            raise ParameterError(f'parameter "{name}": there is no {value.type} {value.text!r}')
+
+
+def store_files(parameters: Parameters, store: ObjectStore, home: Home) -> dict[str, Path]:
+    """Put the files that new parameters name into the store, as the values that travel."""
+    files: dict[str, Path] = {}
+    for name, value in tuple(parameters.values.items()):
+        if is_file(value.type) and name not in parameters.kept:
+            path = Path(value.text)
+            with explain_writing(home.root, f'keep the parameter "{name}"'):
+                reference = store.put(path)
+            parameters.values[name] = Single(reference, value.type)
+            files[reference] = path
+    return files
+
+
+def hold_files(
+    database: Database, store: ObjectStore, run_id: str, files: Mapping[str, Path]
+) -> None:
+    """Let a run hold the files of its parameters."""
+    for reference, path in files.items():
+        while not _is_held(database, store, run_id, reference):
+            if store.put(path) != reference:
+                raise ParameterError(f"{str(path)!r} was changed while the run began")
+
+
+def _is_held(database: Database, store: ObjectStore, run_id: str, reference: str) -> bool:
+    try:
+        hold_objects(database, run_id, store.digests(reference), of_cache=False)
+    except LostArtifactError:
+        return False
+    return store.exists(reference)

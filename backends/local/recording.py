@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import typing as t
 from collections.abc import Callable, Iterable
@@ -14,13 +13,13 @@ from pathlib import Path
 from couler.backends.local.ends import Attempt, Bound, End, bad_end
 from couler.backends.local.masking import masked
 from couler.backends.local.process import Usage
-from couler.errors import CoulerError, WireError
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.stored import write_outputs
-from couler.ir.evaluation.values import Gathered, Stored, to_json
+from couler.errors import CoulerError
 from couler.ir.grouped import InnerEnd
-from couler.ir.status import State
-from couler.ir.values import dump_json, is_file
+from couler.ir.semantics.outputs import Instance
+from couler.ir.semantics.status import State
+from couler.ir.semantics.values import Gathered, Stored, write_outputs
+from couler.ir.semantics.wire import typed
+from couler.ir.values import is_file
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Group, Script
 from couler.state.results import Event, EventKind, StepResult
@@ -239,10 +238,7 @@ class Recorder:
             return [None if item is None else self.show(item) for item in stored.items]
         if is_file(stored.type):
             return self.where(stored.text)
-        try:
-            return json.loads(dump_json(to_json(stored)))  # with lists, as JSON has them
-        except WireError:
-            return stored.text
+        return typed(stored.text, stored.type)
 
     def _tell(
         self,

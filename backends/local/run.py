@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from couler.backends.local.attempting import LocalAttempter
-from couler.backends.local.cache import StepCache
+from couler.backends.local.cache import StepCache, references
 from couler.backends.local.capacity import Capacity
 from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.earlier import Earlier, left_out_items
@@ -24,35 +24,37 @@ from couler.backends.local.keys import StepKeys
 from couler.backends.local.locations import Exchange
 from couler.backends.local.locations.exchange import SCRATCH, clear_scratch
 from couler.backends.local.locks import Locks, hold_of
-from couler.backends.local.loops import run_coroutine
 from couler.backends.local.masking import masked
 from couler.backends.local.orphans import begun_in, end_orphans, end_run
-from couler.backends.local.parameter_files import hold_files, require_files, store_files
-from couler.backends.local.parameters import Parameters, merge_parameters, with_entries
+from couler.backends.local.parameters import (
+    Parameters,
+    hold_files,
+    merge_parameters,
+    require_files,
+    store_files,
+    with_entries,
+)
 from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, eviction_text, now, record_lost
-from couler.backends.local.replay import plan_retry
 from couler.backends.local.resuming import Doorbell, Entered
-from couler.backends.local.reuse import Known, Reuse
+from couler.backends.local.reuse import Known, Reuse, plan_retry
 from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.session import Session
 from couler.backends.local.signals import Interrupts, listen
-from couler.backends.local.stored import references
 from couler.backends.local.surroundings import Surroundings, require_surroundings
+from couler.backends.local.threads import run_coroutine
 from couler.backends.local.writing import explain_writing
 from couler.budget.courses import course_of
 from couler.budget.judging import Judge
 from couler.errors import ArtifactError, StateError
 from couler.ir.cachekey import text_digest
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.outputs import read_outside
-from couler.ir.evaluation.places import find_places
-from couler.ir.evaluation.replay import PlannedStep
-from couler.ir.evaluation.stored import read_outputs
-from couler.ir.evaluation.values import RunFacts, View
+from couler.ir.semantics.outputs import Instance, read_outside
+from couler.ir.semantics.places import find_places
+from couler.ir.semantics.replay import PlannedStep
+from couler.ir.semantics.status import CANCELLED
+from couler.ir.semantics.values import RunFacts, View, read_outputs
 from couler.ir.serialize import write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
-from couler.ir.status import CANCELLED
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from couler.locations.secrets import (

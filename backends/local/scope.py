@@ -9,16 +9,14 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 
-from couler.backends.local.ahead import Ahead
-from couler.backends.local.around import Around
+from couler.backends.local.ahead import Ahead, Around
 from couler.backends.local.ends import End, ScopeEnd
 from couler.backends.local.limits import Limits
-from couler.ir.evaluation.foresight import Foresight, Progress
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.outputs import outputs_of
-from couler.ir.evaluation.values import Outputs
 from couler.ir.graph import Graph
-from couler.ir.status import State, failed_steps, refuse_start
+from couler.ir.semantics.foresight import Foresight, Progress
+from couler.ir.semantics.outputs import Instance, outputs_of
+from couler.ir.semantics.status import State, failed_steps, refuse_start
+from couler.ir.semantics.values import Outputs
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Step
 

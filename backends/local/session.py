@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from couler.backends.local.around import Around
+from couler.backends.local.ahead import Around
 from couler.backends.local.ends import End, ScopeEnd, bad_end, cut_off
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.limits import OUT_OF_TIME, Limits
@@ -20,10 +20,16 @@ from couler.backends.local.recording import Recorder, now
 from couler.backends.local.signals import Interrupts
 from couler.backends.local.writing import explain_writing
 from couler.errors import ArtifactError, MissingOutputError
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.outputs import read_outside, read_results, scope_outputs, shown_steps
-from couler.ir.evaluation.places import failure_text
-from couler.ir.evaluation.values import (
+from couler.ir.semantics.outputs import (
+    Instance,
+    read_outside,
+    read_results,
+    scope_outputs,
+    shown_steps,
+)
+from couler.ir.semantics.places import failure_text
+from couler.ir.semantics.status import CANCELLED, FAILED
+from couler.ir.semantics.values import (
     VALUE_ERRORS,
     Gathered,
     Outputs,
@@ -32,7 +38,6 @@ from couler.ir.evaluation.values import (
     View,
     resolve,
 )
-from couler.ir.status import CANCELLED, FAILED
 from couler.ir.values import StepRef, is_file
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.workflow import ExitHandler, Group, Output, Step, Workflow

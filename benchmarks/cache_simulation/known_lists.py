@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 
 from couler.errors import EvaluationError, WireError
-from couler.ir.evaluation.values import (
+from couler.ir.ranges import is_known
+from couler.ir.rewrite import map_scopes
+from couler.ir.semantics.values import (
     Stored,
     View,
     as_type,
@@ -14,8 +16,6 @@ from couler.ir.evaluation.values import (
     resolve,
     to_json,
 )
-from couler.ir.ranges import is_known
-from couler.ir.rewrite import map_scopes
 from couler.ir.values import Literal, Value
 from couler.ir.walk import Scope, scopes
 from couler.ir.workflow import Parameter, Step, Workflow

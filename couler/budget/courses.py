@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from couler.caching.later_runs import Course
 from couler.errors import RunNotFoundError, SerializationError
-from couler.ir.evaluation.foresight import is_foreseeable
-from couler.ir.evaluation.outputs import read_steps, shown_steps
 from couler.ir.graph import Graph
+from couler.ir.semantics.foresight import is_foreseeable
+from couler.ir.semantics.outputs import read_steps, shown_steps
 from couler.ir.serialize import read_json
 from couler.ir.walk import Scope, StepPath, references, scopes, without_places
 from couler.ir.workflow import Group, Step, Workflow

@@ -20,8 +20,8 @@ from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli.format import echo_json, seconds_text
 from couler.cli.session import Session
-from couler.ir.evaluation.places import around
 from couler.ir.grouped import lines_of
+from couler.ir.semantics.places import around
 from couler.ir.source_map import SourceMap
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow

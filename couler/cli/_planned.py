@@ -12,7 +12,7 @@ from couler import stages
 from couler.cli._rows import COLOURS
 from couler.cli.format import aligned, echo_json
 from couler.cli.session import Session
-from couler.ir.evaluation.places import covers
+from couler.ir.semantics.places import covers
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.walk import StepPath
 

@@ -15,8 +15,8 @@ from couler.cli._rows import Row, live_table
 from couler.cli._snapshot import critical_steps, depth_of
 from couler.cli.format import seconds_text
 from couler.cli.session import Session
+from couler.ir.semantics.status import FAILED
 from couler.ir.source_map import NO_CHANGE, SourceMap
-from couler.ir.status import FAILED
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath, steps_by_path
 from couler.ir.wording import counted
 from couler.ir.workflow import Suspend, Workflow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,9 +12,10 @@ from couler.cli.format import time_text
 from couler.errors import ArtifactError, WireError
 from couler.ir.graph import Graph
 from couler.ir.grouped import GROUPED
+from couler.ir.semantics.wire import decode
 from couler.ir.serialize import read_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
-from couler.ir.values import decode, dump_json, is_file
+from couler.ir.values import is_file
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.workflow import Group, Step, Suspend, Workflow
 
@@ -299,7 +299,7 @@ class _Reader:
         try:
             if is_file(value_type):
                 return str(self._store.local_path(text) or text)
-            return json.loads(dump_json(decode(text, value_type)))  # with lists, as JSON has them
+            return decode(text, value_type)
         except (WireError, ArtifactError):
             return text
 

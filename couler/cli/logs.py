@@ -15,8 +15,8 @@ from couler.cli._prefixes import Prefixes, is_of
 from couler.cli.runs import home_option, open_home, run_argument
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import StateError, StepNotFoundError
-from couler.ir.evaluation.places import find_place, refuse_unknown
 from couler.ir.grouped import inner_name, lines_of
+from couler.ir.semantics.places import find_place, refuse_unknown
 from couler.ir.serialize import read_json
 from couler.state import (
     AttemptRecord,

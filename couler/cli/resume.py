@@ -14,8 +14,8 @@ from couler.cli.running import parse_params
 from couler.cli.runs import home_option, open_home, run_argument
 from couler.cli.session import Session, pass_session, session_options
 from couler.errors import StateError, WireError
-from couler.ir.entered import entered_texts
-from couler.ir.evaluation.places import find_place, refuse_unknown
+from couler.ir.parameters import entered_texts
+from couler.ir.semantics.places import find_place, refuse_unknown
 from couler.ir.serialize import read_json
 from couler.ir.walk import StepPath, steps_by_path, without_places
 from couler.ir.workflow import Step

@@ -18,7 +18,7 @@ from couler.control.failing import failed_by_themselves
 from couler.control.recording import Recorded, Recorder
 from couler.control.submission import as_place
 from couler.errors import ConfigurationError, EngineError, LostRunError, RunBusyError
-from couler.ir.evaluation.places import failure_text
+from couler.ir.semantics.places import failure_text
 from couler.ir.serialize import read_json
 from couler.ir.walk import StepPath
 from couler.state import runs

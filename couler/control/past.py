@@ -9,12 +9,18 @@ from itertools import count
 
 from couler.ir import workflow as ir
 from couler.ir.cachekey import cache_key, step_digests, text_digest
-from couler.ir.evaluation.instances import Instance, readable_defaults
-from couler.ir.evaluation.iteration import foreach_items
-from couler.ir.evaluation.keys import key_texts
-from couler.ir.evaluation.outputs import outputs_of, read_outside, read_results, required
-from couler.ir.evaluation.stored import read_outputs
-from couler.ir.evaluation.unknown import (
+from couler.ir.graph import Graph
+from couler.ir.policies import Foreach
+from couler.ir.semantics.keys import key_texts
+from couler.ir.semantics.outputs import (
+    Instance,
+    outputs_of,
+    read_outside,
+    read_results,
+    readable_defaults,
+    required,
+)
+from couler.ir.semantics.replay import (
     Unknown,
     UnknownValueError,
     bind_known,
@@ -23,17 +29,17 @@ from couler.ir.evaluation.unknown import (
     unknown_outputs,
     with_tokens,
 )
-from couler.ir.evaluation.values import (
+from couler.ir.semantics.values import (
     VALUE_ERRORS,
     Outputs,
     Single,
     Stored,
     View,
     as_type,
+    foreach_items,
     from_json,
+    read_outputs,
 )
-from couler.ir.graph import Graph
-from couler.ir.policies import Foreach
 from couler.ir.storage import Volume
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath
 from couler.state.records import StepRecord

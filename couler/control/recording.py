@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from couler.backends.remote import ENDS, Observation, Observed
 from couler.control.attempts import Attempts
-from couler.ir.evaluation.places import around
-from couler.ir.status import FAILED
+from couler.ir.semantics.places import around
+from couler.ir.semantics.status import FAILED
 from couler.ir.walk import StepPath
 from couler.state.records import AttemptRecord, RunRecord, StepRecord, StepStatus
 from couler.state.results import Event, EventKind

@@ -28,18 +28,16 @@ from couler.errors import (
 )
 from couler.ir import workflow as ir
 from couler.ir.base import FrozenDict
-from couler.ir.evaluation.foresight import Foresight, Progress
-from couler.ir.evaluation.instances import RUNS, Instance
-from couler.ir.evaluation.outputs import read_outside, required
-from couler.ir.evaluation.places import around, covers, find_places, shown_steps
-from couler.ir.evaluation.replay import Finding, PlannedStep, plan_replay
-from couler.ir.evaluation.unknown import UnknownValueError
-from couler.ir.evaluation.values import RunFacts, View
 from couler.ir.parameters import PlainText, parameter_texts
+from couler.ir.semantics.foresight import Foresight, Progress
+from couler.ir.semantics.outputs import RUNS, Instance, read_outside, required
+from couler.ir.semantics.places import around, covers, find_places, shown_steps
+from couler.ir.semantics.replay import Finding, PlannedStep, UnknownValueError, plan_replay
+from couler.ir.semantics.status import FAILED, State
+from couler.ir.semantics.values import RunFacts, View
+from couler.ir.semantics.wire import decode
 from couler.ir.serialize import read_json, write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
-from couler.ir.status import FAILED, State
-from couler.ir.values import decode
 from couler.ir.walk import HANDLER_PREFIX, StepPath, without_places
 from couler.ir.workflow import Workflow
 from couler.state import runs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -10,9 +9,9 @@ from pathlib import Path
 
 from couler.control import marks
 from couler.control.failing import told
-from couler.errors import WireError
+from couler.ir.semantics.wire import typed
 from couler.ir.serialize import read_json
-from couler.ir.values import decode, dump_json, is_file
+from couler.ir.values import is_file
 from couler.state.database import Database
 from couler.state.inside import with_inside
 from couler.state.records import Json, StepRecord
@@ -73,7 +72,4 @@ def shown_outputs(stored: Mapping[str, Json]) -> dict[str, Json]:
 def _shown(item: Json) -> Json:
     if item is None or is_file(item["type"]):
         return None if item is None else item["text"]
-    try:
-        return json.loads(dump_json(decode(item["text"], item["type"])))
-    except WireError:  # it fails who reads it, not who made it
-        return item["text"]
+    return typed(item["text"], item["type"])

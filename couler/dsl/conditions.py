@@ -9,6 +9,7 @@ from couler.dsl._context import ProgramError
 from couler.dsl.handles import Value, literal
 from couler.errors import ConditionError
 from couler.ir import conditions as ir
+from couler.ir.semantics.comparisons import compare
 from couler.ir.values import Literal
 from couler.ir.values import Value as IrValue
 
@@ -94,7 +95,7 @@ class Comparison(Condition):
             return None
         left, right = literal(self.left), literal(self.right)
         try:
-            return ir.compare(left.value, self.op, right.value)
+            return compare(left.value, self.op, right.value)
         except ConditionError as error:
             raise ProgramError("CLR121", f"{error}") from error
 

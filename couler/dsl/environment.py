@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from couler.dsl.checks import OptionError, expect, shown
 from couler.dsl.handles import Value, as_value
 from couler.ir import storage
-from couler.ir.values import dump_json
+from couler.ir.semantics.wire import dump_json
 
 
 def text_of(value: object) -> t.Any:

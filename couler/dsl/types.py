@@ -13,7 +13,8 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._prelude import Directory, File
-from couler.ir.values import ValueType
+from couler.ir.base import freeze_json
+from couler.ir.values import ValueType, literal_type
 
 Check: t.TypeAlias = Callable[[object], bool]
 
@@ -85,15 +86,11 @@ def is_finite_number(value: object) -> bool:
 
 def is_json(value: object) -> bool:
     """Return whether a value has a JSON form."""
-    if value is None or isinstance(value, str | bool | int):
-        return True
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, list | tuple):
-        return all(map(is_json, value))
-    if isinstance(value, dict):
-        return all(isinstance(key, str) for key in value) and all(map(is_json, value.values()))
-    return False
+    try:
+        freeze_json(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_int(value: object) -> bool:
@@ -174,23 +171,12 @@ def one_of(specs: Sequence[TypeSpec]) -> TypeSpec:
 
 def spec_of_value(value: object) -> TypeSpec:
     """Return the type of a JSON value."""
-    match value:
-        case bool():
-            return BOOL
-        case int():
-            return INT
-        case float():
-            return FLOAT
-        case File():
-            return DIRECTORY if isinstance(value, Directory) else FILE
-        case str():
-            return STR
-        case list() | tuple():
-            kinds = {spec_of_value(item) for item in value}
-            return list_of(kinds.pop()) if len(kinds) == 1 else LIST
-        case dict():
-            return DICT
-    return JSON
+    if isinstance(value, File):
+        return DIRECTORY if isinstance(value, Directory) else FILE
+    if not isinstance(value, list | tuple):
+        return _WIRE[literal_type(value)]
+    kinds = {spec_of_value(item) for item in value}
+    return list_of(kinds.pop()) if len(kinds) == 1 else LIST
 
 
 def list_of(item: TypeSpec, *, gathered: bool = False) -> TypeSpec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from couler.ir.values import dump_json
+from couler.ir.semantics.wire import dump_json
 from couler.ir.workflow import Workflow
 from couler.show.scene import Box, Edge, Layer, Scene, scene_of
 from couler.show.text import shorten

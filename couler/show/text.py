@@ -6,6 +6,7 @@ import re
 import typing as t
 
 from couler.ir.conditions import And, Compare, Condition, Not, Or
+from couler.ir.semantics.wire import dump_json
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -21,7 +22,6 @@ from couler.ir.values import (
     Template,
     Text,
     Value,
-    dump_json,
 )
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

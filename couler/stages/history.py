@@ -16,7 +16,7 @@ from couler.optimizers.base import Measured, Timed, Timings
 
 # A program that only compiles loads no database: what needs one is imported where it is called.
 if t.TYPE_CHECKING:
-    from couler.ir.evaluation.values import Single
+    from couler.ir.semantics.values import Single
     from couler.state.database import Database
     from couler.state.history import Instance
     from couler.state.home import Home
@@ -157,7 +157,7 @@ def _profile(ran: Sequence[Instance], engine: str | None, store: ObjectStore) ->
 
 def _bytes(instance: Instance, store: ObjectStore) -> int | None:
     """Return what the outputs of an instance take; None if that is not known any more."""
-    from couler.ir.evaluation.stored import read_outputs, singles
+    from couler.ir.semantics.values import read_outputs, singles
 
     try:
         outputs = read_outputs(instance.outputs)

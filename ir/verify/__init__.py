@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from couler.ir.defaults import as_process
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Counter, Gauge, Histogram, Metric, Part, Resources
+from couler.ir.semantics import FILE_TYPES, Kind
 from couler.ir.values import Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
 from couler.ir.verify.actions import (
     check_action,
@@ -28,7 +29,7 @@ from couler.ir.verify.names import (
     check_value_names,
     check_words,
 )
-from couler.ir.verify.scope import FILE_TYPES, Kind, Order, Report, ScopeView
+from couler.ir.verify.scope import Order, Report, ScopeView
 from couler.ir.verify.settings import (
     POLICIES,
     check_default_values,

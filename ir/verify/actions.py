@@ -9,8 +9,9 @@ from posixpath import normpath
 
 from couler.ir.artifacts import LISTED, ListFiles, location_texts, pattern_expression
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.semantics.wire import matches
 from couler.ir.storage import EnvVar
-from couler.ir.values import Path, is_file, is_hole, matches, place_text
+from couler.ir.values import Path, is_file, is_hole, place_text
 from couler.ir.verify.flow import check_typed
 from couler.ir.verify.names import (
     check_script,

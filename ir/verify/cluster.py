@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.semantics import has_main
 from couler.ir.verify.names import check_object_name
-from couler.ir.verify.scope import ScopeView, has_main
+from couler.ir.verify.scope import ScopeView
 from couler.ir.workflow import (
     MAIN,
     STDOUT,

@@ -6,10 +6,12 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.errors import ConditionError
-from couler.ir.conditions import Compare, Condition, Not, compare, operands
+from couler.ir.conditions import Compare, Condition, Not, operands
+from couler.ir.semantics import FILE_TYPES, TEXT, Kind, output_kinds
+from couler.ir.semantics.comparisons import compare
 from couler.ir.values import Field, Literal, OwnRef, Value
 from couler.ir.verify.logic import Logic
-from couler.ir.verify.scope import FILE_TYPES, TEXT, Kind, Reason, conjuncts, output_kinds
+from couler.ir.verify.scope import Reason, conjuncts
 from couler.ir.verify.values import Reader
 from couler.ir.workflow import STDOUT, Container, Http, Script, Step
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from couler.ir.policies import AnyOf, Dependency
+from couler.ir.semantics import FILE_TYPES, Kind
 from couler.ir.values import ItemRef, Literal, Value, ValueType
-from couler.ir.verify.scope import FILE_TYPES, Kind, ScopeView, is_certainly_not, is_readable
+from couler.ir.verify.scope import ScopeView, is_certainly_not, is_readable
 from couler.ir.verify.values import Reader, show
 from couler.ir.walk import Outcome, predecessors
 from couler.ir.workflow import Output, Step

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.errors import ConditionError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or, compare, parse_number
+from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.ir.semantics.comparisons import compare, read_number
 from couler.ir.values import Literal, ParamRef, Value
 
 _MAX_FACTS = 8
@@ -195,13 +196,13 @@ def _readings(literal: t.Any) -> frozenset[tuple[str, t.Any]]:
     """Return the values that something equal to a literal can have, as comparisons read them."""
     if isinstance(literal, bool):
         return frozenset((("bool", literal),))
-    if isinstance(literal, int | float):
-        return frozenset((("number", literal),))
+    if isinstance(literal, int | float):  # two larger ones can be equal as floats
+        return frozenset((("number" if abs(literal) <= 2**53 else "json", literal),))
     if not isinstance(literal, str):
         return frozenset((("json", literal),))
     readings: set[tuple[str, t.Any]] = {("text", literal)}
     with contextlib.suppress(ConditionError):
-        readings.add(("number", parse_number(literal)))
+        readings |= _readings(read_number(literal))
     if literal.strip().lower() in ("true", "false"):
         readings.add(("bool", literal.strip().lower() == "true"))
     return frozenset(readings)

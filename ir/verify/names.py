@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.pods import Dns, PodSettings
 from couler.ir.policies import Placement, Toleration
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, encode
 from couler.ir.storage import EnvVar
-from couler.ir.values import MAX_VALUE_BYTES, MAX_WORD_BYTES, Literal, Text, encode
+from couler.ir.values import MAX_WORD_BYTES, Literal, Text
 from couler.ir.verify.scope import ScopeView
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import MAIN, Container, ContainerSet, Input, Step

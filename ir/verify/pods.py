@@ -5,14 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from couler.ir.evaluation.values import (
-    VALUE_ERRORS,
-    RunFacts,
-    View,
-    as_type,
-    from_json,
-    resolve_text,
-)
 from couler.ir.pods import (
     ContainerSettings,
     DisruptionBudget,
@@ -24,6 +16,14 @@ from couler.ir.pods import (
     Port,
     RunSettings,
     container_texts,
+)
+from couler.ir.semantics.values import (
+    VALUE_ERRORS,
+    RunFacts,
+    View,
+    as_type,
+    from_json,
+    resolve_text,
 )
 from couler.ir.storage import ClaimVolume, EphemeralVolume, NewClaimVolume, SourceVolume
 from couler.ir.values import ParamRef, StepRef, walk

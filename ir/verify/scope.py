@@ -10,8 +10,10 @@ from couler.errors import WireError
 from couler.ir.conditions import Condition
 from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.policies import AnyOf, Dependency, SourceRef
-from couler.ir.values import ValueType, decode, is_file, literal_type, matches
-from couler.ir.workflow import MAIN, STDOUT, Container, ContainerSet, Http, Script, Step, Workflow
+from couler.ir.semantics import ANY, TEXT, Kind, output_kinds
+from couler.ir.semantics.wire import decode, matches
+from couler.ir.values import ValueType
+from couler.ir.workflow import Script, Step, Workflow
 
 if t.TYPE_CHECKING:
     from couler.ir.verify.places import Use
@@ -59,6 +61,7 @@ class ScopeView:
             for entry in step.depends_on:
                 if not isinstance(entry, str) and _asks_for_failure(entry):
                     self.doubtful.add(name)
+        self.readable = {**self.outer, **self.steps}
         self._outputs: dict[str, Mapping[str, Kind]] = {}
         self._reasons: dict[str, frozenset[Reason]] = {}
 
@@ -66,8 +69,7 @@ class ScopeView:
         """Return the outputs of a step of this scope, or of the workflow for an exit handler."""
         known = self._outputs.get(name)
         if known is None:
-            step = self.steps.get(name) or self.outer[name]
-            known = self._outputs[name] = output_kinds(step)
+            known = self._outputs[name] = output_kinds(self.readable[name])
         return known
 
     def reasons(self, name: str) -> frozenset[Reason]:
@@ -249,74 +251,11 @@ class Report:
         return tuple(sorted(self._found, key=self._found.__getitem__))
 
 
-class Kind(t.NamedTuple):
-    """A declared type, or a list with an element of that type for each item of a foreach."""
-
-    type: ValueType
-    many: bool = False
-
-    def __str__(self) -> str:
-        return f"a list of {self.type}" if self.many else self.type
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it is one file or directory."""
-        return not self.many and is_file(self.type)
-
-    @property
-    def family(self) -> str:
-        """The kind of JSON value: equality between two families never holds."""
-        return "list" if self.many else _FAMILIES.get(self.type, self.type)
-
-
-FILE_TYPES = frozenset(("file", "directory"))
-
-ANY = Kind("json")
-TEXT = Kind("str")
-LIST = Kind("list")
-
-_FAMILIES: dict[ValueType, str] = {"int": "number", "float": "number"}
-
-_WITH_STDOUT = (Container, Script, Http)
-_STDOUT_ONLY = {STDOUT: TEXT}
-_NONE: dict[str, Kind] = {}
-
-
-def output_kinds(step: Step, *, each: bool = False) -> t.Mapping[str, Kind]:
-    """Return the outputs that a step has for its readers, or `each` item of it for itself."""
-    has_stdout = isinstance(step.action, _WITH_STDOUT) and not step.daemon
-    if isinstance(step.action, ContainerSet):
-        has_stdout = has_main(step.action)
-    many = step.foreach is not None and not each
-    if not step.outputs and not many:
-        return _STDOUT_ONLY if has_stdout else _NONE
-    kinds = {STDOUT: Kind("str", many)} if has_stdout else {}
-    for output in step.outputs:
-        kinds[output.name] = Kind(output.type, many)
-    return kinds
-
-
-def has_main(action: ContainerSet) -> bool:
-    """Return whether a set has the container whose files and output are those of the step."""
-    return any(container.name == MAIN for container in action.containers)
-
-
-def literal_kind(value: object) -> Kind:
-    """Return the type of a JSON value; null may be anything."""
-    return Kind(literal_type(value))
-
-
-def common_kind(kinds: t.Iterable[Kind]) -> Kind:
-    """Return the type that all have, or any."""
-    found = set(kinds)
-    return found.pop() if len(found) == 1 else ANY
-
-
 def is_certainly_not(kind: Kind, declared: ValueType) -> bool:
     """Return whether no value of a kind can be read as a declared type."""
     if declared in ("str", "json") or kind in (ANY, TEXT):
         return False
-    return kind.family != _FAMILIES.get(declared, declared)
+    return kind.family != Kind(declared).family
 
 
 def is_readable(value: object, declared: ValueType) -> bool:

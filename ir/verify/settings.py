@@ -20,8 +20,10 @@ from couler.ir.policies import (
     lock_identity,
     locks_of,
 )
+from couler.ir.semantics import Kind
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, encode, matches
 from couler.ir.storage import ConfigKey
-from couler.ir.values import MAX_VALUE_BYTES, Literal, Range, encode, matches
+from couler.ir.values import Literal, Range, literal_type
 from couler.ir.verify.files import check_file_settings
 from couler.ir.verify.names import (
     MAX_ROUNDS,
@@ -33,7 +35,7 @@ from couler.ir.verify.names import (
     check_value_names,
     check_workflow_name,
 )
-from couler.ir.verify.scope import ANY, Kind, Order, Report, ScopeView, common_kind, literal_kind
+from couler.ir.verify.scope import Order, Report, ScopeView
 from couler.ir.verify.values import Reader, show
 from couler.ir.workflow import Defaults, Group, Http, Parameter, Schedule, Step, Suspend, Workflow
 
@@ -92,17 +94,15 @@ def check_timezone(name: str) -> None:
 
 
 def check_foreach(reader: Reader, foreach: Foreach) -> None:
-    """Check the lists of a foreach, and note the types of their items."""
+    """Check the lists of a foreach."""
     from couler.ir.ranges import known_items
 
     check_value_names(foreach.over, "item", reader.add)
-    kinds: dict[str, Kind] = {}
     lengths: dict[str, int] = {}
     for name, items in foreach.over.items():
         field = f"foreach.{name}"
         if isinstance(items, Range):
             reader.kind(items, field)
-            kinds[name] = Kind("int") if items.format is None else Kind("str")
             if (known := known_items(items)) is not None:
                 lengths[name] = len(known)
             continue
@@ -110,22 +110,19 @@ def check_foreach(reader: Reader, foreach: Foreach) -> None:
             # Each item travels, the list does not.
             if isinstance(items.value, tuple):
                 lengths[name] = len(items.value)
-                kinds[name] = common_kind(
-                    reader.kind(Literal.model_construct(value=item), field) for item in items.value
-                )
+                for item in items.value:
+                    reader.kind(Literal.model_construct(value=item), field)
                 continue
-            kind = literal_kind(items.value)
+            kind = Kind(literal_type(items.value))
             if kind.type == "str":
                 kind = Kind("dict")
         else:
             kind = reader.kind(items, field)
-        kinds[name] = Kind(kind.type) if kind.many else ANY
         if not kind.many and kind.type not in ("list", "json", "str"):
             reader.add(
                 "CLR180",
                 f"{field} is {kind}, not a list. Give a list, or read an output that is one.",
             )
-    reader.items = kinds
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         reader.add("CLR182", f"its lists differ in length: {sizes}. Make them equally long.")

@@ -9,6 +9,13 @@ from collections.abc import Iterator, Mapping
 from couler.errors import EvaluationError
 from couler.ir.diagnostics import Severity, did_you_mean
 from couler.ir.policies import AnyOf
+from couler.ir.semantics import (
+    ANY,
+    FILE_TYPES,
+    Kind,
+    kind_of,
+    output_kinds,
+)
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -26,19 +33,7 @@ from couler.ir.values import (
     children,
 )
 from couler.ir.verify.names import check_literal
-from couler.ir.verify.scope import (
-    ANY,
-    FILE_TYPES,
-    LIST,
-    TEXT,
-    Kind,
-    Reason,
-    ScopeView,
-    common_kind,
-    is_readable,
-    literal_kind,
-    output_kinds,
-)
+from couler.ir.verify.scope import Reason, ScopeView, is_readable
 from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Step
 
@@ -48,14 +43,14 @@ if t.TYPE_CHECKING:
 _WHOLE = ("int", "str", "json")
 
 
-def check_range(reader: Reader, value: Range, field: str, covered: bool) -> Kind:
-    """Check a range and return its type; the arguments are those of `Reader.kind`."""
+def check_range(reader: Reader, value: Range, field: str, covered: bool) -> None:
+    """Check a range; the arguments are those of `Reader.kind`."""
     from couler.ir.ranges import is_known, read_format
 
     if (value.count is None) == (value.end is None):
         has = "neither" if value.count is None else "both"
         reader.add("CLR187", f"{field} is a range with {has} of count and end. Give one of them.")
-        return LIST
+        return
     for name in ("start", "count", "end"):
         end = getattr(value, name)
         if end is None or isinstance(end, Literal):
@@ -73,12 +68,12 @@ def check_range(reader: Reader, value: Range, field: str, covered: bool) -> Kind
             f"{field} is a range with the format {value.format!r}. Give a text with one %d in it, "
             "or %03d for three digits, and without quotes, braces, backslashes and other %.",
         )
-        return LIST
+        return
     if is_known(value):
         _check_known(reader, value, field)
     elif isinstance(value.count, Literal):
         _check_length(reader, value, field)
-    return LIST
+    return
 
 
 def _check_length(reader: Reader, value: Range, field: str) -> None:
@@ -104,7 +99,6 @@ def _check_known(reader: Reader, value: Range, field: str) -> None:
 
 
 _NOTHING: Mapping[str, str] = {}
-_NO_ITEMS: Mapping[str, Kind] = {}
 
 
 class Reader:
@@ -113,7 +107,6 @@ class Reader:
     def __init__(self, view: ScopeView) -> None:
         self.view = view
         self.step: Step | None = None
-        self.items = _NO_ITEMS
         self.loose = _NOTHING
         self.waits_for_later_step = False
         self.rounds_read = 0
@@ -124,7 +117,6 @@ class Reader:
     def start(self, step: Step | None, loose: Mapping[str, str] = _NOTHING) -> None:
         """Turn to another step, or, with None, to the outputs of the scope."""
         self.step = step
-        self.items = _NO_ITEMS
         self.loose = loose
         self._standing = None
         view = self.view
@@ -177,7 +169,6 @@ class Reader:
                 return self.kind(value, field, covered)
             case Literal():
                 check_literal(self.view, self.step, field, value.value)
-                return literal_kind(value.value)
             case ItemRef():
                 return self._item(value, field)
             case RoundRef():
@@ -189,29 +180,28 @@ class Reader:
                         f"{field} reads the run's status, which is known only when the run has "
                         "ended. Read it in an exit handler.",
                     )
-                return TEXT
             case OwnRef():
                 return self._own(value, field)
             case Field():
                 return self._field(value, field, covered)
             case OrElse():
-                first = self.kind(value.value, field, covered=True)
-                instead = self.kind(value.default, field, covered)
-                is_literal = isinstance(value.default, Literal)
-                return first if is_literal else common_kind((first, instead))
+                self.kind(value.value, field, covered=True)
+                self.kind(value.default, field, covered)
             case FirstOf():
-                kinds = [self.kind(option, field, covered=True) for option in value.options]
+                for option in value.options:
+                    self.kind(option, field, covered=True)
                 if not covered and not self._is_certain(value):
                     self._uncertain_first_of(value, field)
-                return common_kind(kinds)
             case Range():
-                return check_range(self, value, field, covered)
+                check_range(self, value, field, covered)
             case Template():
                 for part in value.parts:
                     if not isinstance(part, str):
                         self.text(part, field, covered)
-                return TEXT
-        t.assert_never(value)
+        return self._kind_of(value)
+
+    def _kind_of(self, value: Value) -> Kind:
+        return kind_of(value, self.step, self.view.readable, self.view.parameters)
 
     def _step(self, ref: StepRef, field: str, covered: bool) -> Kind:
         name = ref.step
@@ -281,7 +271,7 @@ class Reader:
             known = ", ".join(foreach.over)
             self.add("CLR163", f'{field} reads the item "{ref.name}"; there is: {known}.{hint}')
         else:
-            return self.items.get(ref.name, ANY)
+            return self._kind_of(ref)
         return ANY
 
     def _round(self, ref: RoundRef, field: str, covered: bool) -> Kind:

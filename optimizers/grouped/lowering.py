@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from couler.ir.evaluation.outputs import default_of, outputs_of
 from couler.ir.grouped import DEFINITION, GROUPED
-from couler.ir.policies import Retry
+from couler.ir.policies import Retry, retry_policy
+from couler.ir.semantics import retries, wire
+from couler.ir.semantics.outputs import default_of, outputs_of
+from couler.ir.semantics.values import from_json
 from couler.ir.storage import EnvVar
 from couler.ir.values import (
     Field,
@@ -30,7 +32,7 @@ from couler.ir.values import (
     walk,
 )
 from couler.ir.workflow import Container, Input, Output, Script, Step
-from couler.optimizers.grouped import run_attempts, run_group, run_values
+from couler.optimizers.grouped import run_attempts, run_group
 from couler.optimizers.grouped.needs import PodNeeds, pod_needs
 from couler.optimizers.grouped.sharing import PYTHONS, SHARED, Kinds, program_of
 from couler.optimizers.grouping.problem import Limits
@@ -140,7 +142,7 @@ def _definition(
         "inputs": inputs,
         "env": variables,
         "outputs": [_given_out(one) for one in outputs],
-        "retry": None if step.retry is None else _retry_definition(step.retry),
+        "retry": retry_policy(step.retry),
         "timeout_s": step.timeout_s,
         "directory": step.working_dir,
         "needs": dict(needs.steps.get(step.name, {})),
@@ -173,17 +175,6 @@ def _given_out(output: Output) -> dict[str, t.Any]:
             found["default"] = default_of(output).text
     if output.optional:
         found["optional"] = True
-    return found
-
-
-def _retry_definition(retry: Retry) -> dict[str, t.Any] | None:
-    if not retry.limit:
-        return None
-    found: dict[str, t.Any] = {"limit": retry.limit, "on": list(retry.on)}
-    if retry.exit_codes:
-        found["exit_codes"] = list(retry.exit_codes)
-    if retry.backoff is not None:
-        found |= retry.backoff.model_dump(exclude_none=True)
     return found
 
 
@@ -232,7 +223,7 @@ def _output_names(read: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]
 
 
 Definition: t.TypeAlias = "str | dict[str, t.Any]"
-"""A value as `couler.optimizers.grouped.run_values` reads it."""
+"""A value as `couler.optimizers.grouped.run_attempts` reads it."""
 
 
 class Reading:
@@ -259,7 +250,8 @@ class Reading:
         """Return a value as the pod reads it."""
         match value:
             case Literal():
-                return {"literal": value.value}
+                stored = from_json(value.value)
+                return stored.text if stored.type == "str" else {"json": stored.text}
             case StepRef() if value.step in self._members:
                 return {"step": value.step, "output": value.output}
             case StepRef() | ParamRef() | RunRef():
@@ -291,7 +283,18 @@ class Reading:
         return {"given": name, "type": kind}
 
 
-_MODULES = (run_values, run_attempts, run_group)
+_MODULES = (wire, retries, run_attempts, run_group)
+_ERRORS = """\
+class EvaluationError(Exception):
+    pass
+
+
+class MissingOutputError(EvaluationError):
+    pass
+
+
+WireError = EvaluationError"""
+"""The errors of `couler.errors` that the modules raise, without what only a user is told."""
 _OWN = "couler."
 _WIDTH = 100
 _READ_BY_ENGINES = (("{{", "{\\u007b"), ("$", "\\u0024"))
@@ -342,7 +345,7 @@ def _text(text: str) -> str:
 def _runner() -> str:
     """Return what the modules of the runner define, their imports first."""
     imports = sorted({line for module in _MODULES for line in _imports(module)}, key=_import_order)
-    return "\n".join([*imports, "", "", "\n\n".join(map(_definitions, _MODULES))])
+    return "\n".join([*imports, "", "", "\n\n\n".join([_ERRORS, *map(_definitions, _MODULES)])])
 
 
 def _import_order(line: str) -> tuple[bool, str]:

@@ -12,14 +12,13 @@ import sys
 import threading
 from typing import Any
 
-from couler.optimizers.grouped.run_values import (
+from couler.errors import EvaluationError, MissingOutputError, WireError
+from couler.ir.semantics.wire import (
     MAX_VALUE_BYTES,
-    MissingError,
-    UnreadableError,
     as_type,
-    check_text,
-    read_value,
-    resolve,
+    decode,
+    part,
+    read_content,
     to_text,
 )
 
@@ -183,6 +182,46 @@ def send_all(processes: list[subprocess.Popen[bytes]], number: int) -> None:
         send(process, number)
 
 
+def resolve(value: Any, outputs: dict[str, dict[str, tuple[str, str]]]) -> tuple[str, str]:
+    """Return the text and type of a value of a definition."""
+    if isinstance(value, str):
+        return value, "str"
+    if "json" in value:
+        return value["json"], "json"
+    if "given" in value:
+        name = "COULER_INPUT_" + value["given"]
+        if name not in os.environ:
+            raise MissingOutputError(f"the pod was not given its input {value['given']}")
+        return os.environ[name], value["type"]
+    if "step" in value:
+        step, output = value["step"], value["output"]
+        found = outputs.get(step, {}).get(output)
+        if found is None:
+            raise MissingOutputError(f'the output "{output}" of "{step}" cannot be read')
+        return found
+    if "field" in value:
+        whole = resolve(value["field"], outputs)
+        decode(*whole)
+        return part(to_text(*whole), *value["path"]), "json"
+    if "template" in value:
+        return "".join(to_text(*resolve(one, outputs)) for one in value["template"]), "str"
+    problem = MissingOutputError("there is no value to choose from")
+    for option in value["first"]:
+        try:
+            return resolve(option, outputs)
+        except MissingOutputError as error:
+            problem = error
+    raise problem
+
+
+def check_text(text: str) -> None:
+    """Refuse a text that no process can be given."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise EvaluationError(f"it reads {text[:60]!a}, which is no text: {error}") from None
+
+
 def bind(step: dict[str, Any], outputs: dict[str, dict[str, tuple[str, str]]]) -> dict[str, Any]:
     """Return the texts of a step, which are the same for each of its attempts."""
     texts: dict[str, str] = {}
@@ -192,7 +231,7 @@ def bind(step: dict[str, Any], outputs: dict[str, dict[str, tuple[str, str]]]) -
         name = given["name"]
         try:
             stored = resolve(given["value"], outputs)
-        except MissingError:
+        except MissingOutputError:
             if not given.get("optional"):
                 raise
             files[name] = None
@@ -200,11 +239,11 @@ def bind(step: dict[str, Any], outputs: dict[str, dict[str, tuple[str, str]]]) -
         if given["type"] in ("file", "directory"):
             files[name] = stored[0]
         else:
-            texts["COULER_INPUT_" + name] = as_type(stored, given["type"])[0]
-    words = [to_text(resolve(word, outputs)) for word in step["words"]]
+            texts["COULER_INPUT_" + name] = as_type(*stored, given["type"])
+    words = [to_text(*resolve(word, outputs)) for word in step["words"]]
     for variable in step.get("env", ()):
         if "hidden" not in variable:
-            texts[variable["name"]] = to_text(resolve(variable["value"], outputs))
+            texts[variable["name"]] = to_text(*resolve(variable["value"], outputs))
         elif variable["hidden"] in os.environ:
             hidden[variable["name"]] = os.environ[variable["hidden"]]
     for text in (*words, *texts.values()):
@@ -273,7 +312,7 @@ def attempt(
         raise AttemptError("failure", f"it ended with exit code {code}", code)
     try:
         return read_outputs(step, work, pumps[0].kept)
-    except (UnreadableError, OSError) as error:
+    except (WireError, OSError) as error:
         raise AttemptError("error", str(error), 0) from None
 
 
@@ -338,7 +377,7 @@ def read_outputs(step: dict[str, Any], work: str, stdout: bytes) -> dict[str, tu
     for output in step.get("outputs", ()):
         name, kind, path = output["name"], output["type"], output.get("path")
         if path is None:
-            found[name] = read_value(stdout, name, kind)
+            found[name] = read_value(stdout, name), kind
             continue
         place = os.path.join(work, path)
         if not (os.path.isdir(place) if kind == "directory" else os.path.isfile(place)):
@@ -346,13 +385,11 @@ def read_outputs(step: dict[str, Any], work: str, stdout: bytes) -> dict[str, tu
                 found[name] = (output["default"], kind)
             elif not output.get("optional") or os.path.exists(place):
                 what = "directory" if kind == "directory" else "file"
-                raise UnreadableError(
-                    f'the output "{name}": the process did not write the {what} {path}'
-                )
+                raise WireError(f'the output "{name}": the process did not write the {what} {path}')
             continue
         real = os.path.realpath(place)
         if os.path.commonpath([real, os.path.realpath(work)]) != os.path.realpath(work):
-            raise UnreadableError(
+            raise WireError(
                 f'the output "{name}": {path} is a link that leads out of the folder of the step. '
                 "Copy what it leads to"
             )
@@ -360,5 +397,10 @@ def read_outputs(step: dict[str, Any], work: str, stdout: bytes) -> dict[str, tu
             found[name] = (real, kind)
         else:
             with open(real, "rb") as file:
-                found[name] = read_value(file.read(MAX_VALUE_BYTES + 2), name, kind)
+                found[name] = read_value(file.read(MAX_VALUE_BYTES + 2), name), kind
     return found
+
+
+def read_value(content: bytes, name: str) -> str:
+    """Return an output from the bytes that hold it, less one final newline."""
+    return read_content(content[: -1 if content.endswith(b"\n") else None], f'the output "{name}"')

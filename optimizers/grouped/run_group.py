@@ -14,6 +14,8 @@ import threading
 import time
 from typing import Any
 
+from couler.errors import EvaluationError, WireError
+from couler.ir.semantics.retries import next_wait, seconds_left
 from couler.optimizers.grouped.run_attempts import (
     STOPPED,
     AttemptError,
@@ -24,7 +26,6 @@ from couler.optimizers.grouped.run_attempts import (
     copy_all,
     group_work,
 )
-from couler.optimizers.grouped.run_values import UnreadableError
 
 REPORT = "couler-group: "
 STOP_S = 1.0
@@ -144,7 +145,7 @@ class Runner:
         try:
             end["outputs"] = self.attempts(index, step, end)
             end["state"] = "succeeded"
-        except (UnreadableError, AttemptError) as error:
+        except (EvaluationError, WireError, AttemptError) as error:
             if not end["attempts"] and self.running.stopped.is_set():
                 end["state"] = "omitted"
             end["message"] = str(error)
@@ -170,7 +171,8 @@ class Runner:
                     raise AttemptError("", STOPPED)
                 if not end["attempts"]:
                     begun, end["started"] = time.monotonic(), now()
-                left_s = seconds_left(retry, begun) if end["attempts"] else None
+                spent_s = time.monotonic() - begun
+                left_s = seconds_left(retry, spent_s) if end["attempts"] else None
                 bounds = [one for one in (step.get("timeout_s"), left_s) if one is not None]
                 end["attempts"] += 1
                 folder = os.path.join(group_work(), "steps", f"{index}-{end['attempts']}")
@@ -183,7 +185,8 @@ class Runner:
                 return given
             finally:
                 self.room.leave(needs)
-            wait_s = self.wait_before(retry, end["attempts"], failure, begun)
+            spent_s = time.monotonic() - begun
+            wait_s = next_wait(retry, end["attempts"], failure.kind, failure.code, spent_s)
             if wait_s is None:
                 raise failure
             told = f"{failure}; it is tried again" + (f" in {wait_s:g} s" if wait_s else "")
@@ -192,23 +195,6 @@ class Runner:
             shutil.rmtree(folder, ignore_errors=True)
             if self.running.stopped.wait(wait_s):
                 raise failure
-
-    def wait_before(
-        self, retry: dict[str, Any], attempts: int, failure: AttemptError, begun: float
-    ) -> float | None:
-        """Return the seconds to wait before another attempt; None if there is none."""
-        if attempts > retry.get("limit", 0) or failure.kind not in retry["on"]:
-            return None
-        if retry.get("exit_codes") and failure.code not in retry["exit_codes"]:
-            return None
-        wait_s = 0.0
-        if retry.get("seconds"):
-            with contextlib.suppress(OverflowError):
-                wait_s = retry["seconds"] * retry["factor"] ** (attempts - 1)
-            if retry.get("cap_s") is not None:
-                wait_s = min(wait_s or retry["cap_s"], retry["cap_s"])
-        left_s = seconds_left(retry, begun)
-        return None if left_s is not None and wait_s > left_s else wait_s
 
     def hand_out(self) -> int:
         """Write what others read to where the pod gives it out; return the exit code."""
@@ -233,12 +219,6 @@ class Runner:
     def stop(self, *_: Any) -> None:
         """End all that runs; called where a signal comes in, which may be anywhere."""
         threading.Thread(target=self.running.stop, args=(STOP_S,), daemon=True).start()
-
-
-def seconds_left(retry: dict[str, Any], begun: float) -> float | None:
-    """Return how long all attempts together may still take; None for without end."""
-    most_s = retry.get("max_duration_s")
-    return None if most_s is None else max(0.0, begun + most_s - time.monotonic())
 
 
 def processors() -> int:

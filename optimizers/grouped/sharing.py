@@ -8,6 +8,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.ir.policies import AnyOf, Dependency
+from couler.ir.semantics import Kind, kind_of
 from couler.ir.values import (
     FirstOf,
     ItemRef,
@@ -22,7 +23,6 @@ from couler.ir.values import (
     is_file,
     walk,
 )
-from couler.ir.verify.scope import TEXT, Kind, output_kinds
 from couler.ir.walk import own_values
 from couler.ir.workflow import WORK_DIR, Container, Input, Output, Script, Step
 
@@ -58,32 +58,17 @@ class Kinds(t.NamedTuple):
     """The types of what can be read in a scope."""
 
     parameters: Mapping[str, Kind]
-    steps: Mapping[str, Mapping[str, Kind]]
-    """Of outputs, by step and name."""
-    typed: frozenset[str] = frozenset()
-    """The steps that look at what they give, and fail if it is not of its type."""
-
-    @classmethod
-    def of(cls, steps: tuple[Step, ...], parameters: Mapping[str, Kind]) -> Kinds:
-        """Return the types of what steps and parameters give."""
-        typed = (
-            step.name for step in steps if isinstance(step.action, Script) and step.action.function
-        )
-        return cls(parameters, {step.name: output_kinds(step) for step in steps}, frozenset(typed))
+    steps: Mapping[str, Step]
 
     def is_certain(self, value: StepRef | ParamRef) -> bool:
-        """Return whether what is read can always be read as one of its type."""
-        return self.of_value(value).type == "str" or (
-            isinstance(value, StepRef) and value.step in self.typed
-        )
+        """Return whether what is read is of its type, which typed steps look to."""
+        action = self.steps[value.step].action if isinstance(value, StepRef) else None
+        is_typed = isinstance(action, Script) and bool(action.function)
+        return is_typed or self.of_value(value).type == "str"
 
     def of_value(self, value: Value) -> Kind:
-        """Return the type as which a value that is read directly travels."""
-        if isinstance(value, StepRef):
-            return self.steps.get(value.step, {}).get(value.output, TEXT)
-        if isinstance(value, ParamRef):
-            return self.parameters.get(value.name, TEXT)
-        return TEXT
+        """Return the type of a value that is read directly."""
+        return kind_of(value, None, self.steps, self.parameters)
 
 
 def program_of(step: Step) -> str | None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.ir.conditions import And, Compare, Condition, Not, Or, operands
-from couler.ir.evaluation.values import (
+from couler.ir.rewrite import map_scopes
+from couler.ir.semantics.values import (
     VALUE_ERRORS,
     RunFacts,
     Stored,
@@ -16,7 +17,6 @@ from couler.ir.evaluation.values import (
     bind_input,
     holds,
 )
-from couler.ir.rewrite import map_scopes
 from couler.ir.values import (
     ItemRef,
     OwnRef,

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from couler.errors import EngineOptionError
-from couler.ir.evaluation.outputs import read_in_scope
 from couler.ir.graph import Graph
 from couler.ir.rewrite import map_scopes
-from couler.ir.verify.scope import Kind
+from couler.ir.semantics import Kind
+from couler.ir.semantics.outputs import read_in_scope
 from couler.ir.walk import HOOKS, Scope, ScopeKey, all_steps, scopes, told_apart
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
@@ -291,7 +291,8 @@ def _kinds(scope: Scope, steps: Sequence[Step], workflow: Workflow) -> Kinds:
         given = {one.name: Kind(one.type, one.many) for one in scope.owner.inputs}
     else:
         given = {one.name: Kind(one.type) for one in workflow.parameters}
-    return Kinds.of(tuple(steps), given)
+    outer = () if scope.handler is None else workflow.steps
+    return Kinds(given, {step.name: step for step in (*outer, *steps)})
 
 
 def _made_times(scope: Scope, made: Sequence[Step], context: PassContext) -> dict[str, StepTime]:

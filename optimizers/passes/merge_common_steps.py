@@ -7,10 +7,10 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from couler.ir.evaluation.outputs import read_in_scope
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.rewrite import map_scopes, map_values, rename_references
+from couler.ir.semantics.outputs import read_in_scope
 from couler.ir.values import Value
 from couler.ir.walk import Scope, ScopeKey, steps_by_path, told_apart
 from couler.ir.workflow import STDOUT, Container, Group, Output, Script, Step, Workflow

@@ -9,12 +9,13 @@ import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from couler.ir.evaluation.outputs import read_in_scope
 from couler.ir.graph import Graph
 from couler.ir.policies import Foreach
 from couler.ir.rewrite import map_scopes
+from couler.ir.semantics.outputs import read_in_scope
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, encode
 from couler.ir.storage import EnvVar
-from couler.ir.values import MAX_VALUE_BYTES, ItemRef, Literal, Text, Value, encode, is_file
+from couler.ir.values import ItemRef, Literal, Text, Value, is_file
 from couler.ir.walk import Scope, told_apart
 from couler.ir.workflow import Container, Input, Script, Step, Workflow
 from couler.optimizers.base import PassContext

@@ -12,7 +12,8 @@ from couler.errors import EngineOptionError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.policies import Profile
 from couler.ir.rewrite import map_scopes
-from couler.ir.values import Literal, ParamRef, ValueType, is_file, is_same, matches
+from couler.ir.semantics.wire import matches
+from couler.ir.values import Literal, ParamRef, ValueType, is_file, is_same
 from couler.ir.walk import Scope, scopes
 from couler.ir.workflow import Input, Script, Step, Workflow
 from couler.optimizers.base import PassContext, TunedParameters

@@ -12,8 +12,8 @@ from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.backends.local.keys import StepKeys
 from couler.ir.defaults import resolve_defaults
-from couler.ir.evaluation.values import RunFacts, Single, View
 from couler.ir.policies import Cache, Retry
+from couler.ir.semantics.values import RunFacts, Single, View
 from couler.ir.workflow import Output
 from couler.stages.checks import check_engine
 from tests.corpus.build import flow, given, item, out, param, parameter, ref, sh

@@ -24,8 +24,8 @@ from couler.backends.remote import (
 )
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.ir.defaults import resolve_defaults
-from couler.ir.evaluation.places import failure_text
 from couler.ir.policies import Cache, Retry, SourceRef
+from couler.ir.semantics.places import failure_text
 from couler.ir.walk import StepPath
 from couler.ir.workflow import ExitHandler, Output, Schedule, Step, Suspend, Workflow
 from tests.corpus.build import (

@@ -58,9 +58,9 @@ def test_words_that_are_not_utf_8_are_named(
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("[" * 900 + "]" * 900, "nested too deep"),
+        ("[" * 900 + "]" * 900, "declared dict"),
         (MANY, "digits"),
-        ("{", "no JSON"),
+        ("{", "Expecting property name"),
         ("@{1: 2}", "a key must be a text"),
         ("@[{x: {true: 2}}]", "a key must be a text"),
         ("@{1.5: 2}", "a key must be a text"),

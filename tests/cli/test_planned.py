@@ -6,7 +6,7 @@ import pytest
 
 from couler.cli._planned import say_if_not_run
 from couler.cli.session import Session
-from couler.ir.evaluation.replay import PlannedStep
+from couler.ir.semantics.replay import PlannedStep
 
 FALSE = "its condition is false"
 PLANNED = (

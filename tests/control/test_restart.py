@@ -69,7 +69,7 @@ def past(
 
 
 def _with_wholes(ended: Mapping[str, object]) -> dict[str, object]:
-    from couler.ir.evaluation.places import around
+    from couler.ir.semantics.places import around
 
     wholes: dict[str, object] = {}
     for text in ended:

@@ -11,7 +11,7 @@ import pytest
 
 from couler.control.restarting import Past, RestartPlan, plan_restart
 from couler.ir.defaults import resolve_defaults
-from couler.ir.evaluation.places import around
+from couler.ir.semantics.places import around
 from couler.ir.walk import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import Container, Group, Step, Workflow
 from tests.corpus import Case, cases

@@ -9,17 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import ConditionError
-from couler.ir.conditions import (
-    And,
-    Compare,
-    Condition,
-    Not,
-    Operator,
-    Or,
-    compare,
-    evaluate,
-    operands,
-)
+from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or, operands
+from couler.ir.semantics.comparisons import compare
+from couler.ir.semantics.values import evaluate
 from couler.ir.values import Literal, Value
 from tests.support.strategies import json_values
 
@@ -50,6 +42,18 @@ from tests.support.strategies import json_values
         ([], "==", {}, False),
         (2**60, ">", 2.0**59, True),
         (-1, "<=", -1.0, True),
+        (2**53 + 1, "==", 2**53, False),  # whole numbers are exact
+        ("9007199254740993", ">", 2**53, True),
+        (2**53 + 1, "==", 2.0**53, True),  # any other pair are floats
+        (2**53 + 1, ">", "9007199254740992.0", False),
+        ([2**53 + 1], "==", [2**53], True),  # as are all numbers inside
+        (10**400, ">", 10**399, True),
+        ("\t-1e-1\r\n", "<", 0, True),
+        ("-0", "==", 0, True),
+        ("\n true\t", "==", True, True),
+        (None, "==", 0, False),
+        (None, "==", "", False),
+        (None, "!=", False, True),
     ],
 )
 def test_comparisons(left: object, op: Operator, right: object, expected: bool) -> None:
@@ -64,7 +68,21 @@ def test_comparisons(left: object, op: Operator, right: object, expected: bool) 
         ("1_000", "==", 1000),
         ("nan", "==", 1.0),
         ("inf", "<", 1),
+        ("+1", "==", 1),
+        ("007", "==", 7),
+        ("1.", "==", 1),
+        (".5", "<", 1),
+        ("0x10", "==", 16),
+        ("1e999", ">", 1),
+        ("\u0661", "==", 1),
+        ("\xa01", "==", 1),
+        ("true", "==", 1),
+        ("null", "==", 1),
         ("yes", "==", True),
+        ("TRUE", "==", True),
+        (10**400, ">", 1.0),
+        (10**400, "==", "1.5"),
+        ([10**400], "==", [10**400]),
         ("1", "==", True),
         ([1], "<", [2]),
         ({}, ">=", {}),

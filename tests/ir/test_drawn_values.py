@@ -6,7 +6,7 @@ import json
 
 from couler.errors import CoulerError
 from couler.ir.conditions import Compare
-from couler.ir.evaluation.values import (
+from couler.ir.semantics.values import (
     Gathered,
     RunFacts,
     Single,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import StepNotFoundError
-from couler.ir.evaluation.places import find_place, find_places, refuse_unknown
+from couler.ir.semantics.places import find_place, find_places, refuse_unknown
 from couler.ir.source_map import NO_CHANGE, SourceMap, carry
 from couler.ir.walk import PathPart, StepPath
 from tests.corpus.build import flow, group, sh

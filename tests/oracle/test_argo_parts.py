@@ -15,7 +15,7 @@ from couler.backends.base import Target
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Part, Retry
-from couler.ir.values import encode
+from couler.ir.semantics.wire import encode
 from couler.ir.verify import verify
 from couler.ir.walk import scopes
 from couler.ir.workflow import ExitHandler, Step, Workflow

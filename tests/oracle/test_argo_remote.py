@@ -17,8 +17,8 @@ from couler.backends.base import Target
 from couler.backends.remote import Connection, Observation, RemoteRun, Restart, Submission
 from couler.errors import EngineError, LostRunError
 from couler.ir.defaults import resolve_defaults
-from couler.ir.evaluation.places import failure_text
 from couler.ir.policies import Cache, Retry
+from couler.ir.semantics.places import failure_text
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Schedule, Workflow
 from tests.corpus.build import flow, given, group, item, param, parameter, ref, sh

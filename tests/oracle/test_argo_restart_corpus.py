@@ -16,7 +16,7 @@ from couler.backends.base import Target
 from couler.backends.remote import Observation, RemoteRun, Restart
 from couler.control.restarting import Past, plan_restart
 from couler.ir.defaults import resolve_defaults
-from couler.ir.values import encode
+from couler.ir.semantics.wire import encode
 from couler.ir.workflow import Workflow
 from couler.rest.client import RestClient
 from tests.backends.argo.absences import BEYOND, REFUSED

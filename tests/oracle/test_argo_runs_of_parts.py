@@ -13,7 +13,7 @@ from couler.backends.remote import Connection, RemoteRun, Submission
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Part
-from couler.ir.values import encode
+from couler.ir.semantics.wire import encode
 from couler.ir.verify import verify
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Step, Suspend, Workflow

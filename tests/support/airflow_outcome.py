@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from couler.backends.airflow.instances import Found, RunSteps
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
-from couler.errors import WireError
-from couler.ir.values import decode
+from couler.ir.semantics.wire import typed
 from couler.ir.workflow import Group, Step, Workflow
 
 _ITEM_OR_ROUND = re.compile(r"\.(item|(item|round)_[0-9]+)(?=\.|$)")
@@ -79,10 +78,7 @@ def _values(found: Found) -> dict[str, object]:
 def _value(given: t.Any) -> object:
     if given is None or isinstance(given, list):
         return given and [_value(one) for one in given]
-    try:
-        return decode(given["text"], given["type"])
-    except WireError:  # it fails those that decode it, not the step that gave it
-        return given["text"]
+    return typed(given["text"], given["type"])
 
 
 def _check_left_out(found: Found, table: TaskTable) -> None:

@@ -27,8 +27,8 @@ from couler.backends.local.recording import Recorder
 from couler.backends.local.reuse import Known, Reuse
 from couler.backends.local.session import Session
 from couler.ir.defaults import resolve_defaults
-from couler.ir.evaluation.outputs import default_of
-from couler.ir.evaluation.values import RunFacts, Single, to_text
+from couler.ir.semantics.outputs import default_of
+from couler.ir.semantics.values import RunFacts, Single, to_text
 from couler.ir.values import ValueType
 from couler.ir.workflow import Output, Script, Workflow
 

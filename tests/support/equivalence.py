@@ -7,8 +7,8 @@ import typing as t
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from couler.ir.evaluation.instances import Instance
 from couler.ir.grouped import GROUPED
+from couler.ir.semantics.outputs import Instance
 from couler.ir.walk import HANDLER_PREFIX, StepPath, steps_by_path
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.pipeline import PassLog

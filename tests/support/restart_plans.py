@@ -9,9 +9,9 @@ from pathlib import Path
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.control.restarting import Past, RestartPlan
-from couler.ir.evaluation.places import around
-from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.graph import Graph
+from couler.ir.semantics.places import around
+from couler.ir.semantics.replay import PlannedStep
 from couler.ir.serialize import read_json
 from couler.ir.walk import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import Group, Step, Workflow

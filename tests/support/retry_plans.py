@@ -12,9 +12,9 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.policies import Cache
+from couler.ir.semantics.outputs import Instance
+from couler.ir.semantics.replay import PlannedStep
 from couler.ir.walk import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import Group, Step, Workflow
 from couler.state.results import RunResult, StepResult

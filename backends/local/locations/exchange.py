@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from couler.backends.local.limits import Limits
-from couler.backends.local.loops import run_coroutine
 from couler.backends.local.process import LostProcessError, ProcessEnd, Streams, run_process
+from couler.backends.local.threads import run_coroutine
 from couler.errors import ArtifactError, EvaluationError
 from couler.ir.artifacts import Archive, Location, map_texts
-from couler.ir.evaluation.values import Single, View, resolve_text
-from couler.ir.status import CANCELLED
+from couler.ir.semantics.status import CANCELLED
+from couler.ir.semantics.values import Single, View, resolve_text
 from couler.ir.workflow import Input, Output, Step
 from couler.locations.git import CommandEnd
 from couler.locations.secrets import Entries

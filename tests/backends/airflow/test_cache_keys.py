@@ -17,10 +17,10 @@ from couler.backends.base import Target
 from couler.backends.local.keys import StepKeys
 from couler.ir.cachekey import text_digest
 from couler.ir.defaults import resolve_defaults
-from couler.ir.evaluation.keys import key_texts
-from couler.ir.evaluation.values import Gathered, RunFacts, Single, View
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Cache
+from couler.ir.semantics.keys import key_texts
+from couler.ir.semantics.values import Gathered, RunFacts, Single, View
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.values import Literal as Constant
 from couler.ir.values import Template

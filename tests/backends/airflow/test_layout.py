@@ -21,11 +21,12 @@ from couler.backends.airflow.python import (
     Negation,
     Unpacked,
     edge,
+    quoted,
     returned,
     statement,
+    text_block,
     value_of,
 )
-from couler.backends.airflow.quoting import quoted, text_block
 from tests.backends.airflow.ruff import formatted
 
 pytestmark = pytest.mark.checkout  # which has ruff

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from couler.errors import WireError
-from couler.ir.evaluation.outputs import read_output
+from couler.ir.semantics.outputs import read_output
 from couler.ir.workflow import Output
 
 BUSYBOX = shutil.which("busybox")

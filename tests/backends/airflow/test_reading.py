@@ -13,13 +13,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from couler.backends.airflow import runtime
-from couler.backends.airflow.module import in_jinja
+from couler.backends.airflow.module import FUNCTIONS, in_jinja
 from couler.backends.airflow.parameters import param
 from couler.backends.airflow.reading import Scope
 from couler.backends.local.parameters import bind_parameters
 from couler.errors import MissingOutputError
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
-from couler.ir.evaluation.values import (
+from couler.ir.semantics.values import (
     VALUE_ERRORS,
     RunFacts,
     Single,
@@ -29,6 +29,7 @@ from couler.ir.evaluation.values import (
     resolve,
     to_text,
 )
+from couler.ir.semantics.wire import encode
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -40,7 +41,6 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
-    encode,
 )
 from couler.ir.workflow import Container, Output, Parameter, Step
 from tests.backends.airflow.test_runtime import JSON, RefusedError
@@ -80,7 +80,7 @@ class Given:
 
     def evaluate(self, code: str) -> t.Any:
         """Evaluate an expression as a DAG file does."""
-        return eval(code, {**vars(runtime), "ti": self, "params": self.conf})
+        return eval(code, {**FUNCTIONS, "ti": self, "params": self.conf})
 
     run_id = "run-1"
 
@@ -91,7 +91,7 @@ class Given:
 
     def evaluate_template(self, code: str) -> t.Any:
         """Evaluate an expression as a template does."""
-        names = {**vars(runtime), "ti": self, "params": self.conf}
+        names = {**FUNCTIONS, "ti": self, "params": self.conf}
         return jinja2.Environment().compile_expression(in_jinja(code), False)(**names)
 
 
@@ -168,7 +168,7 @@ def by_file(call: t.Callable[[], t.Any]) -> t.Any:
     """What a call gives under Airflow."""
     try:
         return call()
-    except RefusedError:
+    except (RefusedError, *VALUE_ERRORS):
         return REFUSED
 
 

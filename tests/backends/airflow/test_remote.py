@@ -12,7 +12,7 @@ from couler.backends.remote import (
     Connection,
 )
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
-from couler.ir.digest import run_digest
+from couler.ir.serialize import run_digest
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Schedule
 from tests.backends.airflow.elsewhere import (

@@ -22,7 +22,7 @@ from couler.backends.remote import (
     Restart,
 )
 from couler.errors import EngineError, RefusedError
-from couler.ir.digest import run_digest
+from couler.ir.serialize import run_digest
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Output, Step, Suspend
 from tests.backends.airflow.elsewhere import (

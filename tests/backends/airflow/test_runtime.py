@@ -8,16 +8,9 @@ import typing as t
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from couler.backends.airflow import runtime
-from couler.errors import ConditionError, EvaluationError, WireError
-from couler.ir.base import freeze_json
-from couler.ir.conditions import Operator
-from couler.ir.conditions import compare as compare_by_rule
-from couler.ir.evaluation.values import Single, as_type, pick, to_json, to_text
-from couler.ir.values import ValueType, decode, encode
 
 
 class RefusedError(Exception):
@@ -63,8 +56,6 @@ JSON = st.recursive(
     ),
     max_leaves=5,
 )
-SIGNS: list[Operator] = ["==", "!=", "<", "<=", ">", ">="]
-TYPES: list[ValueType] = ["str", "int", "float", "bool", "list", "dict", "json"]
 
 
 def outcome(
@@ -77,74 +68,6 @@ def outcome(
         return "refused", None
 
 
-@given(JSON, st.sampled_from(SIGNS), JSON)
-@example("1", "==", 1)
-@example(True, "==", 1)
-@example([1, True], "!=", [1, 1])
-@example({"a": [1.0]}, "==", {"a": [1]})
-@example("many", ">", 1)
-def test_comparing_is_that_of_the_ir(left: t.Any, sign: Operator, right: t.Any) -> None:
-    expected = outcome(lambda: compare_by_rule(left, sign, right), ConditionError)
-    assert outcome(lambda: runtime.compare(left, sign, right), RefusedError) == expected
-
-
-@given(JSON | TEXTS, st.sampled_from(TYPES))
-@example("many", "int")
-@example("1", "float")
-@example("true", "int")
-@example("1", "bool")
-@example("1.0", "int")
-@example("NaN", "float")
-@example("[Infinity]", "list")
-@example("1e999", "float")
-@example("1e999", "json")
-@example('{"a": [-1e999]}', "dict")
-@example("1" + "0" * 400, "float")
-@example("[" * 20_000, "json")
-@example("[" * 20_000 + "]" * 20_000, "list")
-def test_decoding_is_that_of_the_ir(value: t.Any, kind: ValueType) -> None:
-    text = value if isinstance(value, str) else json.dumps(value)
-    assume(kind != "str")  # texts are not decoded
-    expected = outcome(lambda: decode(text, kind), WireError)
-    kind_of, found = outcome(lambda: runtime.decoded(text, kind), RefusedError)
-    assert (kind_of, freeze_json(found)) == expected
-    assert type(freeze_json(found)) is type(expected[1])
-
-
-@given(JSON)
-def test_values_travel_as_the_ir_says(value: t.Any) -> None:
-    assert runtime.text(value) == encode(value)
-    assert runtime.as_json(value) == encode(value, "json")
-
-
-@given(JSON, st.sampled_from(TYPES))
-def test_readers_of_json_and_of_text_get_what_the_ir_says(value: t.Any, kind: ValueType) -> None:
-    text = encode(value, "json")
-    assert runtime.plain(text) == to_text(Single(text, "json"))
-    assert runtime.json_or_none(encode(value)) == as_type(Single(encode(value), "str"), "json").text
-    assert outcome(lambda: runtime.plain("no json"), RefusedError)[0] == "refused"
-
-
-PATHS = st.lists(st.integers(-1, 2) | st.text(max_size=2), max_size=3).map(tuple)
-
-
-@given(JSON, PATHS)
-@example({"a": [1, {"b": "c"}]}, ("a", 1, "b"))
-@example([1], ("0",))
-@example({"0": 1}, (0,))
-@example([1], (-1,))
-@example("text", (0,))
-@example(3, (0,))
-def test_parts_are_those_of_the_ir(value: t.Any, path: tuple[str | int, ...]) -> None:
-    text = encode(value)
-    errors = (EvaluationError, WireError)
-    expected = outcome(lambda: pick(to_json(Single(text, "str")), path), *errors)
-    kind, found = outcome(lambda: runtime.part_of(text, *path), RefusedError)
-    assert kind == expected[0]
-    if kind == "is":
-        assert decode(found, "json") == expected[1]
-
-
 def test_what_is_not_there_stays_so() -> None:
     assert runtime.part_of(None, "a") is None
     assert runtime.plain(None) is None
@@ -153,8 +76,6 @@ def test_what_is_not_there_stays_so() -> None:
     assert runtime.joined("a", "b") == "ab"
     assert runtime.first_of(None, "", "b") == ""
     assert runtime.first_of(None, None) is None
-    with pytest.raises(RefusedError, match="declared int"):
-        runtime.decoded(None, "int")
 
 
 @pytest.mark.parametrize(

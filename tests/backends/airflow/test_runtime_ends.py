@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from couler.backends.airflow.runtime_ends import before, wait_for_all
+from couler.backends.airflow.runtime import before, wait_for_all
 
 
 @dataclass

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from couler.backends.airflow import runtime_limits, worker
-from couler.backends.airflow.runtime_limits import check_lists
+from couler.backends.airflow import runtime, worker
+from couler.backends.airflow.runtime import check_lists
 from tests.backends.airflow.test_runtime import RefusedError, SkippedError
 
 KINDS = {"f": "file", "result": "str"}
@@ -18,9 +18,9 @@ Given: t.TypeAlias = list[Mapping[str, str] | None]
 
 @pytest.fixture(autouse=True)
 def _names_of_airflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (runtime_limits, worker):
+    for module in (runtime, worker):
         monkeypatch.setattr(module, "AirflowFailException", RefusedError, raising=False)
-    monkeypatch.setattr(runtime_limits, "AirflowSkipException", SkippedError, raising=False)
+    monkeypatch.setattr(runtime, "AirflowSkipException", SkippedError, raising=False)
 
 
 class Instance:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from couler.backends.airflow.policies import PASSING_ERRORS
-from couler.backends.airflow.runtime_retries import end_of, is_passing
+from couler.backends.airflow.runtime import end_of, is_passing
 
 
 def pod(code: int, message: str | None = None, reason: str = "Error", lost: str = "") -> t.Any:

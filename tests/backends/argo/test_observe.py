@@ -14,7 +14,7 @@ from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.remote import ENDS, Observation, Observed
 from couler.errors import EngineError
 from couler.ir.defaults import resolve_defaults
-from couler.ir.evaluation.places import failure_text
+from couler.ir.semantics.places import failure_text
 from couler.ir.workflow import Workflow
 from tests.support import argo_moments
 

@@ -11,7 +11,8 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
 from couler.ir.pods import RunLabel, RunSettings
-from couler.ir.values import RunRef, Template, encode
+from couler.ir.semantics.wire import encode
+from couler.ir.values import RunRef, Template
 from couler.ir.workflow import Schedule
 from couler.ir.yaml_writer import dump_all
 from tests.backends.argo.absences import BEYOND, REFUSED

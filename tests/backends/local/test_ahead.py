@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from couler.backends.local.ahead import Ahead
+from couler.backends.local.ahead import Ahead, Sighting
 from couler.backends.local.ends import End
-from couler.backends.local.sightings import Sighting
-from couler.ir.evaluation.foresight import Foresight, Progress
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.values import RunFacts, Single, View
 from couler.ir.graph import Graph
 from couler.ir.policies import Cache
+from couler.ir.semantics.foresight import Foresight, Progress
+from couler.ir.semantics.outputs import Instance
+from couler.ir.semantics.values import RunFacts, Single, View
 from couler.ir.walk import StepPath
 from tests.corpus.build import given, ref, sh
 

@@ -11,8 +11,8 @@ import pytest
 
 from couler.backends.local.cache import StepCache
 from couler.backends.local.keys import StepKeys
-from couler.ir.evaluation.values import Gathered, Outputs, RunFacts, Single, View
 from couler.ir.policies import Cache
+from couler.ir.semantics.values import Gathered, Outputs, RunFacts, Single, View
 from couler.ir.values import ParamRef
 from couler.ir.workflow import Container, Input, Step
 from couler.state import Database, create_run, open_database

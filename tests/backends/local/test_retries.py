@@ -6,17 +6,18 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.retries import (
-    wait_seconds,
-)
-from couler.ir.policies import Backoff, Retry
+from couler.ir.policies import Backoff, Retry, retry_policy
+from couler.ir.semantics.retries import wait_seconds
 from tests.corpus.build import flow, sh
 
 
 def test_wait() -> None:
-    assert wait_seconds(None, 3) == 0
-    assert [wait_seconds(Backoff(seconds=1.5), n) for n in range(3)] == [1.5, 3, 6]
-    assert wait_seconds(Backoff(seconds=1, cap_s=60), 5000) == 60
+    def seconds(backoff: Backoff | None, retries: int) -> float:
+        return wait_seconds(retry_policy(Retry(limit=1, backoff=backoff)), retries)
+
+    assert seconds(None, 3) == 0
+    assert [seconds(Backoff(seconds=1.5), n) for n in range(3)] == [1.5, 3, 6]
+    assert seconds(Backoff(seconds=1, cap_s=60), 5000) == 60
 
 
 def test_a_wait_beyond_the_bound_is_not_begun(tmp_path: Path) -> None:

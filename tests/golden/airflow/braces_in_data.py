@@ -1,6 +1,11 @@
 with DAG(
     dag_id="braces-in-data",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text, "joined": joined},
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "to_text": to_text,
+        "joined": joined,
+    },
 ): ...
 args = KubernetesPodOperator(
     task_id="args",
@@ -31,7 +36,7 @@ items = KubernetesPodOperator.partial(
             "python",
             "-c",
             "import json, sys; print(json.dumps(sys.argv[1:]))",
-            '{{ text(ti.xcom_pull("items-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("items-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

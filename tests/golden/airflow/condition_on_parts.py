@@ -1,33 +1,33 @@
 def when_number_text(ti: Any, params: Any) -> bool:
-    return compare(decoded(part_of(output(ti, "value"), "n")), "==", "5")
+    return compare(decode(part_of(output(ti, "value"), "n")), "==", "5")
 
 
 def when_number_part(ti: Any, params: Any) -> bool:
     return compare(
-        decoded(part_of(output(ti, "value"), "v")),
+        decode(part_of(output(ti, "value"), "v")),
         "==",
-        decoded(part_of(output(ti, "value"), "n")),
+        decode(part_of(output(ti, "value"), "n")),
     )
 
 
 def when_text_true(ti: Any, params: Any) -> bool:
-    return compare(decoded(part_of(output(ti, "value"), "t")), "==", True)
+    return compare(decode(part_of(output(ti, "value"), "t")), "==", True)
 
 
 def when_text_text(ti: Any, params: Any) -> bool:
-    return compare(decoded(part_of(output(ti, "value"), "v")), "==", "5")
+    return compare(decode(part_of(output(ti, "value"), "v")), "==", "5")
 
 
 def when_null(ti: Any, params: Any) -> bool:
-    return compare(decoded(part_of(output(ti, "value"), "z")), "==", None)
+    return compare(decode(part_of(output(ti, "value"), "z")), "==", None)
 
 
 def when_differs(ti: Any, params: Any) -> bool:
-    return compare(decoded(part_of(output(ti, "value"), "n")), "!=", "5")
+    return compare(decode(part_of(output(ti, "value"), "n")), "!=", "5")
 
 
 def when_no_number(ti: Any, params: Any) -> bool:
-    return compare(decoded(part_of(output(ti, "value"), "n")), "==", "five")
+    return compare(decode(part_of(output(ti, "value"), "n")), "==", "five")
 
 
 with DAG(

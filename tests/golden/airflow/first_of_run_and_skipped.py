@@ -7,7 +7,7 @@ def when_small(ti: Any, params: Any) -> bool:
 
 
 def when_met(ti: Any, params: Any) -> bool:
-    return compare(decoded(first_of(output(ti, "large"), output(ti, "small"))), "==", [1])
+    return compare(decode(first_of(output(ti, "large"), output(ti, "small"))), "==", [1])
 
 
 def when_inside_large(ti: Any, params: Any) -> bool:

@@ -5,7 +5,12 @@ print(len(json.loads(os.environ["COULER_INPUT_all"])))
 
 with DAG(
     dag_id="foreach-empty",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text, "gathered": gathered},
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "to_text": to_text,
+        "gathered": gathered,
+    },
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
@@ -27,7 +32,7 @@ each = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -54,7 +59,7 @@ again = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ text(ti.xcom_pull("again-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("again-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

@@ -9,7 +9,7 @@ with DAG(
         "place": place,
         "gathered": gathered,
         "lines": lines,
-        "text": text,
+        "to_text": to_text,
     },
 ): ...
 # What is expanded is a label; each task reads its item by its map index.
@@ -64,7 +64,7 @@ each = KubernetesPodOperator.partial(
                 "take",
                 "file",
                 "inputs/f",
-                '{{ text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) }}',
+                '{{ to_text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) }}',
             ],
         ],
         outputs=["result=-"],

@@ -2,7 +2,7 @@ EACH_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
 
 
 def when_each_odd(ti: Any, params: Any) -> bool:
-    return decoded(text(EACH_ITEMS[ti.map_index]["item"]), "int") != 2
+    return decode(encode(EACH_ITEMS[ti.map_index]["item"]), "int") != 2
 
 
 def each_outputs(ti: Any, params: Any) -> dict[str, Any]:

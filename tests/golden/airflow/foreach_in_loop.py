@@ -1,5 +1,5 @@
 def grow_again(ti: Any, params: Any) -> bool:
-    return compare(decoded(part_of(output_near(ti, "grow.round_#-1.end", "items"), 0)), "<", 4)
+    return compare(decode(part_of(output_near(ti, "grow.round_#-1.end", "items"), 0)), "<", 4)
 
 
 def grow_round_outputs(ti: Any, params: Any) -> dict[str, Any]:
@@ -13,7 +13,7 @@ with DAG(
     user_defined_macros={
         "first_of": first_of,
         "output_near": output_near,
-        "text": text,
+        "to_text": to_text,
         "pull": pull,
         "PROCESS": PROCESS,
     },
@@ -48,7 +48,7 @@ with TaskGroup("grow") as grow:
                         "-c",
                         "echo $$(($$1 * 2))",
                         "sh",
-                        '{{ text(pull(ti, "grow.round_#.each-items", "rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+                        '{{ to_text(pull(ti, "grow.round_#.each-items", "rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
                     ],
                     outputs=["result=-"],
                 ),

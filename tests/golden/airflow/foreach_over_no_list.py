@@ -1,6 +1,6 @@
 with DAG(
     dag_id="foreach-over-no-list",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ): ...
 object_ = KubernetesPodOperator(
     task_id="object",
@@ -22,7 +22,7 @@ each = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

@@ -1,6 +1,6 @@
 with DAG(
     dag_id="foreach-over-output",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
@@ -22,7 +22,7 @@ one = KubernetesPodOperator.partial(
             "-c",
             'echo "<$1>"',
             "sh",
-            '{{ text(ti.xcom_pull("one-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("one-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -34,7 +34,7 @@ one_lists = PythonOperator(
 )
 one >> one_lists
 list_ >> one_items
-text_2 = KubernetesPodOperator(
+text = KubernetesPodOperator(
     task_id="text",
     image="busybox:1.36",
     **process(["sh", "-c", "echo '[10, 20]'"], outputs=["result=-"]),
@@ -54,7 +54,7 @@ from_text = KubernetesPodOperator.partial(
             "-c",
             "echo $$(($$1 + 1))",
             "sh",
-            '{{ text(ti.xcom_pull("from-text-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("from-text-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -65,4 +65,4 @@ from_text_lists = PythonOperator(
     op_args=["from-text", "from-text-items", {"result": "int"}],
 )
 from_text >> from_text_lists
-text_2 >> from_text_items
+text >> from_text_items

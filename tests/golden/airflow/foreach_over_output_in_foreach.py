@@ -12,7 +12,7 @@ with DAG(
         "ROW_ITEMS": ROW_ITEMS,
         "PROCESS": PROCESS,
         "output_near": output_near,
-        "text": text,
+        "to_text": to_text,
         "pull": pull,
     },
 ): ...
@@ -48,7 +48,7 @@ with TaskGroup("row") as row:
                         "-c",
                         "echo $$(($$1 + 1))",
                         "sh",
-                        '{{ text(pull(ti, "row.item_#.cell-items", "rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+                        '{{ to_text(pull(ti, "row.item_#.cell-items", "rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
                     ],
                     outputs=["result=-"],
                 ),

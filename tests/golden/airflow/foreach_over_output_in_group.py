@@ -7,7 +7,7 @@ def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="foreach-over-output-in-group",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
@@ -35,7 +35,7 @@ with TaskGroup("work") as work:
                 "-c",
                 "echo $$(($$1 + 1))",
                 "sh",
-                '{{ text(ti.xcom_pull("work.outer-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ to_text(ti.xcom_pull("work.outer-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
@@ -61,7 +61,7 @@ with TaskGroup("work") as work:
                 "-c",
                 "echo $$(($$1 + 1))",
                 "sh",
-                '{{ text(ti.xcom_pull("work.inner-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ to_text(ti.xcom_pull("work.inner-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),

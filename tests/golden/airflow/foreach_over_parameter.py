@@ -1,12 +1,18 @@
 with DAG(
     dag_id="foreach-over-parameter",
     params={"who": Param([{"word": "hi", "to": ["you"]}], type="array")},
-    user_defined_macros={"text": text, "part_of": part_of, "plain": plain, "PROCESS": PROCESS},
+    user_defined_macros={
+        "encode": encode,
+        "to_text": to_text,
+        "part_of": part_of,
+        "plain": plain,
+        "PROCESS": PROCESS,
+    },
 ): ...
 greet_items = PythonOperator(
     task_id="greet-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ text(params["who"]) }}'}},
+    op_kwargs={"lists": {"item": '{{ encode(params["who"]) }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 greet = KubernetesPodOperator.partial(
@@ -18,8 +24,8 @@ greet = KubernetesPodOperator.partial(
             "-c",
             'echo "$1 $2"',
             "sh",
-            '{{ plain(part_of(text(ti.xcom_pull("greet-items", key="rows")[ti.map_index]["item"]), "word")) | replace("$", "$$") }}',
-            '{{ plain(part_of(text(ti.xcom_pull("greet-items", key="rows")[ti.map_index]["item"]), "to", 0)) | replace("$", "$$") }}',
+            '{{ plain(part_of(to_text(ti.xcom_pull("greet-items", key="rows")[ti.map_index]["item"]), "word")) | replace("$", "$$") }}',
+            '{{ plain(part_of(to_text(ti.xcom_pull("greet-items", key="rows")[ti.map_index]["item"]), "to", 0)) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

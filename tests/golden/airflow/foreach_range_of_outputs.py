@@ -11,7 +11,8 @@ with DAG(
         "PROCESS": PROCESS,
         "output": output,
         "numbers": numbers,
-        "text": text,
+        "to_text": to_text,
+        "encode": encode,
         "gathered": gathered,
     },
 ): ...
@@ -20,7 +21,7 @@ first = KubernetesPodOperator(
     image="busybox:1.36",
     **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
 )
-text_2 = KubernetesPodOperator(
+text = KubernetesPodOperator(
     task_id="text",
     image="busybox:1.36",
     **process(["sh", "-c", "echo 2"], outputs=["result=-"]),
@@ -44,7 +45,7 @@ counted = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ text(ti.xcom_pull("counted-items", key="rows")[ti.map_index]["item"]) }}',
+            '{{ to_text(ti.xcom_pull("counted-items", key="rows")[ti.map_index]["item"]) }}',
         ],
         outputs=["result=-"],
     ),
@@ -55,12 +56,12 @@ counted_lists = PythonOperator(
     op_args=["counted", "counted-items", {"result": "str"}],
 )
 counted >> counted_lists
-[first, text_2] >> counted_items
+[first, text] >> counted_items
 down_items = PythonOperator(
     task_id="down-items",
     python_callable=make_rows,
     op_kwargs={
-        "lists": {"item": '{{ numbers(output(ti, "first"), end=text(params["last"])) }}'},
+        "lists": {"item": '{{ numbers(output(ti, "first"), end=encode(params["last"])) }}'},
     },
 )
 # What is expanded is a label; each task reads its item by its map index.
@@ -73,7 +74,7 @@ down = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ text(ti.xcom_pull("down-items", key="rows")[ti.map_index]["item"]) }}',
+            '{{ to_text(ti.xcom_pull("down-items", key="rows")[ti.map_index]["item"]) }}',
         ],
         outputs=["result=-"],
     ),
@@ -88,7 +89,7 @@ first >> down_items
 none_items = PythonOperator(
     task_id="none-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ numbers("0", count=text(params["least"])) }}'}},
+    op_kwargs={"lists": {"item": '{{ numbers("0", count=encode(params["least"])) }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 none = KubernetesPodOperator.partial(
@@ -108,7 +109,7 @@ pair_items = PythonOperator(
     op_kwargs={
         "lists": {
             "letter": '["a","b","c"]',
-            "number": '{{ numbers(text(params["last"]), end=output(ti, "first")) }}',
+            "number": '{{ numbers(encode(params["last"]), end=output(ti, "first")) }}',
         },
     },
 )
@@ -122,8 +123,8 @@ pair = KubernetesPodOperator.partial(
             "-c",
             'echo "$1$2"',
             "sh",
-            '{{ ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"] }}',
-            '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) }}',
+            '{{ to_text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"]) }}',
+            '{{ to_text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) }}',
         ],
         outputs=["result=-"],
     ),
@@ -151,7 +152,7 @@ with TaskGroup("inside") as inside:
                 "-c",
                 'echo "$1"',
                 "sh",
-                '{{ text(ti.xcom_pull("inside.each-items", key="rows")[ti.map_index]["item"]) }}',
+                '{{ to_text(ti.xcom_pull("inside.each-items", key="rows")[ti.map_index]["item"]) }}',
             ],
             outputs=["result=-"],
         ),
@@ -177,7 +178,7 @@ with TaskGroup("inside") as inside:
         ),
     )
     each_lists >> shown
-text_2 >> inside
+text >> inside
 whole_2 = KubernetesPodOperator(
     task_id="whole",
     image="busybox:1.36",
@@ -187,7 +188,7 @@ whole_2 = KubernetesPodOperator(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ numbers(output(ti, "first"), end=text(params["least"]), form="{:4d}") }}',
+            '{{ numbers(output(ti, "first"), end=encode(params["least"]), form="{:4d}") }}',
         ],
         outputs=["result=-"],
     ),

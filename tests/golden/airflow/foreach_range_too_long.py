@@ -1,6 +1,11 @@
 with DAG(
     dag_id="foreach-range-too-long",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "numbers": numbers, "text": text},
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "numbers": numbers,
+        "to_text": to_text,
+    },
 ): ...
 many = KubernetesPodOperator(
     task_id="many",
@@ -63,7 +68,7 @@ wrong = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ text(ti.xcom_pull("wrong-items", key="rows")[ti.map_index]["item"]) }}',
+            '{{ to_text(ti.xcom_pull("wrong-items", key="rows")[ti.map_index]["item"]) }}',
         ],
         outputs=["result=-"],
     ),

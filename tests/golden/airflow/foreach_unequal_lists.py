@@ -2,7 +2,7 @@ LEAVES = ["handle"]
 
 with DAG(
     dag_id="foreach-unequal-lists",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ) as dag: ...
 numbers_2 = KubernetesPodOperator(
     task_id="numbers",
@@ -24,8 +24,8 @@ pair = KubernetesPodOperator.partial(
             "-c",
             'echo "$1$2"',
             "sh",
-            '{{ ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"] }}',
-            '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"]) }}',
+            '{{ to_text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

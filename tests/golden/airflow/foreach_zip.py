@@ -1,6 +1,6 @@
 with DAG(
     dag_id="foreach-zip",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ): ...
 numbers_2 = KubernetesPodOperator(
     task_id="numbers",
@@ -22,8 +22,8 @@ pair = KubernetesPodOperator.partial(
             "-c",
             'echo "$1$2"',
             "sh",
-            '{{ ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"] }}',
-            '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"]) }}',
+            '{{ to_text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

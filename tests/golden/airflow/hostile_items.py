@@ -26,8 +26,8 @@ with DAG(
         "PROCESS": PROCESS,
         "PAIRS_ITEMS": PAIRS_ITEMS,
         "output": output,
-        "text": text,
-        "as_json": as_json,
+        "to_text": to_text,
+        "dump_json": dump_json,
         "KNOWN_ITEMS": KNOWN_ITEMS,
     },
 ): ...
@@ -101,8 +101,8 @@ later = KubernetesPodOperator.partial(
             "python",
             "-c",
             "import json, sys; print(json.dumps(sys.argv[1:]))",
-            '{{ text(ti.xcom_pull("later-items", key="rows")[ti.map_index]["a"]) | replace("$", "$$") }}',
-            '{{ ti.xcom_pull("later-items", key="rows")[ti.map_index]["b"] | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("later-items", key="rows")[ti.map_index]["a"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("later-items", key="rows")[ti.map_index]["b"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -121,7 +121,7 @@ known = KubernetesPodOperator.partial(
     **process(["python"], outputs=["result=-"]),
     env_vars={
         "COULER_WORK": "/tmp/couler",
-        "COULER_INPUT_v": '{{ as_json(KNOWN_ITEMS[ti.map_index]["item"]) }}',
+        "COULER_INPUT_v": '{{ dump_json(KNOWN_ITEMS[ti.map_index]["item"]) }}',
         "COULER_SCRIPT": literal(KNOWN),
     },
 ).expand(labels=labels(KNOWN_ITEMS))
@@ -143,7 +143,7 @@ made = KubernetesPodOperator.partial(
     **process(["python"], outputs=["result=-"]),
     env_vars={
         "COULER_WORK": "/tmp/couler",
-        "COULER_INPUT_v": '{{ as_json(ti.xcom_pull("made-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+        "COULER_INPUT_v": '{{ ti.xcom_pull("made-items", key="rows")[ti.map_index]["item"] | replace("$", "$$") }}',
         "COULER_SCRIPT": literal(KNOWN),
     },
 ).expand(labels=made_items.output)

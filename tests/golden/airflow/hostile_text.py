@@ -47,7 +47,7 @@ with DAG(
         "PROCESS": PROCESS,
         "ITEMS_ITEMS": ITEMS_ITEMS,
         "output": output,
-        "text": text,
+        "to_text": to_text,
     },
 ): ...
 args = KubernetesPodOperator(
@@ -179,7 +179,7 @@ later = KubernetesPodOperator.partial(
             "python",
             "-c",
             "import json, sys; print(json.dumps(sys.argv[1:]))",
-            '{{ text(ti.xcom_pull("later-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            '{{ to_text(ti.xcom_pull("later-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

@@ -2,7 +2,7 @@ EACH_ITEMS = [{"item": 2}, {"item": 3}, {"item": 4}]
 
 
 def count_again(ti: Any, params: Any) -> bool:
-    return decoded(output_near(ti, "each.item.count.round_#-1"), "int") < 4
+    return decode(output_near(ti, "each.item.count.round_#-1"), "int") < 4
 
 
 def each_outputs(ti: Any, params: Any) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 def outer_again(ti: Any, params: Any) -> bool:
-    return decoded(output_near(ti, "outer.round_#-1.end", "n"), "int") < 3
+    return decode(output_near(ti, "outer.round_#-1.end", "n"), "int") < 3
 
 
 def inner_again(ti: Any, params: Any) -> bool:
-    return decoded(output_near(ti, "outer.round_#.inner.round_#-1"), "int") < 2
+    return decode(output_near(ti, "outer.round_#.inner.round_#-1"), "int") < 2
 
 
 def outer_round_outputs(ti: Any, params: Any) -> dict[str, Any]:

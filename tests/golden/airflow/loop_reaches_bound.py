@@ -3,7 +3,7 @@ def again_again(ti: Any, params: Any) -> bool:
 
 
 def in_time_again(ti: Any, params: Any) -> bool:
-    return decoded(output_near(ti, "in-time.round_#-1"), "int") < 3
+    return decode(output_near(ti, "in-time.round_#-1"), "int") < 3
 
 
 with DAG(

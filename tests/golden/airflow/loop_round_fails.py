@@ -2,7 +2,7 @@ LEAVES = ["handle"]
 
 
 def count_again(ti: Any, params: Any) -> bool:
-    return decoded(output_near(ti, "count.round_#-1"), "int") < 5
+    return decode(output_near(ti, "count.round_#-1"), "int") < 5
 
 
 with DAG(

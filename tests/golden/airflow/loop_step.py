@@ -1,5 +1,5 @@
 def count_again(ti: Any, params: Any) -> bool:
-    return decoded(output_near(ti, "count.round_#-1"), "int") < 3
+    return decode(output_near(ti, "count.round_#-1"), "int") < 3
 
 
 with DAG(

@@ -2,7 +2,7 @@ COUNT_ITEMS = [{"item": 1}, {"item": 2}]
 
 
 def count_again(ti: Any, params: Any) -> bool:
-    return decoded(output_near(ti, "count.item.round_#-1"), "int") < 3
+    return decode(output_near(ti, "count.item.round_#-1"), "int") < 3
 
 
 def count_outputs(ti: Any, params: Any) -> dict[str, Any]:
@@ -12,7 +12,7 @@ def count_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="loop-with-foreach",
     user_defined_macros={
-        "text": text,
+        "encode": encode,
         "first_of": first_of,
         "output_near": output_near,
         "COUNT_ITEMS": COUNT_ITEMS,
@@ -35,7 +35,7 @@ with TaskGroup("count") as count:
                         "-c",
                         "echo $$(($$1 + $$2))",
                         "sh",
-                        '{{ first_of(output_near(ti, "count.item.round_#-1"), text(COUNT_ITEMS[ti.map_index]["item"])) }}',
+                        '{{ first_of(output_near(ti, "count.item.round_#-1"), encode(COUNT_ITEMS[ti.map_index]["item"])) }}',
                         '{{ COUNT_ITEMS[ti.map_index]["item"] }}',
                     ],
                     outputs=["result=-"],

@@ -6,7 +6,7 @@ with DAG(
         "FIRST_ITEMS": FIRST_ITEMS,
         "PROCESS": PROCESS,
         "gathered": gathered,
-        "text": text,
+        "to_text": to_text,
     },
 ): ...
 # What is expanded is a label; each task reads its item by its map index.
@@ -39,7 +39,7 @@ second = KubernetesPodOperator.partial(
             "-c",
             "echo $$(($$1 * 10))",
             "sh",
-            '{{ text(ti.xcom_pull("second-items", key="rows")[ti.map_index]["item"]) }}',
+            '{{ to_text(ti.xcom_pull("second-items", key="rows")[ti.map_index]["item"]) }}',
         ],
         outputs=["result=-"],
     ),
@@ -71,8 +71,8 @@ third = KubernetesPodOperator.partial(
             "-c",
             'echo "$1 $2"',
             "sh",
-            '{{ text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["a"]) }}',
-            '{{ text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["b"]) }}',
+            '{{ to_text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["a"]) }}',
+            '{{ to_text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["b"]) }}',
         ],
         outputs=["result=-"],
     ),

@@ -18,7 +18,12 @@ with DAG(
         "tree": Param({"a": [1]}, type="object"),
         "any": Param("d", enum=["d", 1]),
     },
-    user_defined_macros={"text": text, "as_json": as_json, "plain": plain, "PROCESS": PROCESS},
+    user_defined_macros={
+        "encode": encode,
+        "dump_json": dump_json,
+        "plain": plain,
+        "PROCESS": PROCESS,
+    },
 ): ...
 show = KubernetesPodOperator(
     task_id="show",
@@ -32,9 +37,9 @@ show = KubernetesPodOperator(
             '{{ params["text"] | replace("$", "$$") }}',
             '{{ params["n"] }}',
             '{{ params["x"] }}',
-            '{{ text(params["flag"]) }}',
-            '{{ text(params["tree"]) | replace("$", "$$") }}',
-            '{{ plain(as_json(params["any"])) | replace("$", "$$") }}',
+            '{{ encode(params["flag"]) }}',
+            '{{ encode(params["tree"]) | replace("$", "$$") }}',
+            '{{ plain(dump_json(params["any"])) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

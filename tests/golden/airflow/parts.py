@@ -3,7 +3,7 @@ LEAVES = ["either", "large", "list", "after", "handles"]
 
 
 def when_large(ti: Any, params: Any) -> bool:
-    return decoded(output(ti, "train"), "int") > 100
+    return decode(output(ti, "train"), "int") > 100
 
 
 with DAG(

@@ -2,7 +2,7 @@ WORK_ITEMS = [{"item": "a"}, {"item": "b"}]
 
 
 def work_again(ti: Any, params: Any) -> bool:
-    return decoded(output_near(ti, "work.item.round_#-1"), "int") < 2
+    return decode(output_near(ti, "work.item.round_#-1"), "int") < 2
 
 
 def work_outputs(ti: Any, params: Any) -> dict[str, Any]:

@@ -12,8 +12,9 @@ with DAG(
         "output": output,
         "part_of": part_of,
         "plain": plain,
-        "text": text,
+        "encode": encode,
         "joined": joined,
+        "to_text": to_text,
     },
 ): ...
 report = KubernetesPodOperator(
@@ -29,7 +30,7 @@ as_text = KubernetesPodOperator(
     image="busybox:1.36",
     **process(["sh", "-c", "echo '[[1, 2], \"three\"]'"], outputs=["result=-"]),
 )
-parts = KubernetesPodOperator(
+parts_2 = KubernetesPodOperator(
     task_id="parts",
     image="busybox:1.36",
     **process(
@@ -46,7 +47,7 @@ parts = KubernetesPodOperator(
         outputs=["result=-"],
     ),
 )
-[report, as_text] >> parts
+[report, as_text] >> parts_2
 joined_2 = KubernetesPodOperator(
     task_id="joined",
     image="busybox:1.36",
@@ -56,7 +57,7 @@ joined_2 = KubernetesPodOperator(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ joined("n=", text(params["n"]), ", name=", plain(part_of(output(ti, "report"), "name")), ", ", plain(part_of(output(ti, "as-text"), 0))) | replace("$", "$$") }}',
+            '{{ joined("n=", encode(params["n"]), ", name=", plain(part_of(output(ti, "report"), "name")), ", ", plain(part_of(output(ti, "as-text"), 0))) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -77,7 +78,7 @@ each = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ joined(text(params["n"]), "/", text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"])) | replace("$", "$$") }}',
+            '{{ joined(encode(params["n"]), "/", to_text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"])) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

@@ -11,7 +11,7 @@ for name in ['str', 'int', 'float', 'small', 'bool', 'list', 'dict', 'null', 'te
 
 
 def when_one(ti: Any, params: Any) -> bool:
-    return decoded(output(ti, "second", "float"), "float") == 1
+    return decode(output(ti, "second", "float"), "float") == 1
 
 
 def when_seven(ti: Any, params: Any) -> bool:
@@ -19,11 +19,11 @@ def when_seven(ti: Any, params: Any) -> bool:
 
 
 def when_null(ti: Any, params: Any) -> bool:
-    return compare(decoded(output(ti, "second", "null")), "==", None)
+    return compare(decode(output(ti, "second", "null")), "==", None)
 
 
 def when_off(ti: Any, params: Any) -> bool:
-    return decoded(output(ti, "second", "bool"), "bool")
+    return decode(output(ti, "second", "bool"), "bool")
 
 
 with DAG(

@@ -15,7 +15,7 @@ with DAG(
         "plain": plain,
     },
 ): ...
-text_2 = KubernetesPodOperator(
+text = KubernetesPodOperator(
     task_id="text",
     image="busybox:1.36",
     **process(["sh", "-c", "echo word"], outputs=["result=-"]),
@@ -51,7 +51,7 @@ reads = KubernetesPodOperator(
         "COULER_INPUT_d": '{{ output(ti, "number") | replace("$", "$$") }}',
     },
 )
-[text_2, quoted, number] >> reads
+[text, quoted, number] >> reads
 with TaskGroup("work") as work:
     work_when = PythonOperator(task_id="when", python_callable=work_inputs, do_xcom_push=False)
     inside = KubernetesPodOperator(
@@ -72,7 +72,7 @@ with TaskGroup("work") as work:
     work_when >> inside
     work_end = PythonOperator(task_id="end", python_callable=work_outputs)
     [inside, work_when] >> work_end
-[quoted, text_2] >> work
+[quoted, text] >> work
 end = KubernetesPodOperator(
     task_id="end",
     image="busybox:1.36",

@@ -16,7 +16,12 @@ def when_no(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="when-on-foreach",
     params={"n": Param(1, **INTEGER)},
-    user_defined_macros={"PROCESS": PROCESS, "gathered": gathered, "first_of": first_of},
+    user_defined_macros={
+        "to_text": to_text,
+        "PROCESS": PROCESS,
+        "gathered": gathered,
+        "first_of": first_of,
+    },
 ): ...
 yes_items = PythonOperator(
     task_id="yes-items",
@@ -34,7 +39,7 @@ yes = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ ti.xcom_pull("yes-items", key="rows")[ti.map_index]["item"] }}',
+            '{{ to_text(ti.xcom_pull("yes-items", key="rows")[ti.map_index]["item"]) }}',
         ],
         outputs=["result=-"],
     ),
@@ -61,7 +66,7 @@ no = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ ti.xcom_pull("no-items", key="rows")[ti.map_index]["item"] }}',
+            '{{ to_text(ti.xcom_pull("no-items", key="rows")[ti.map_index]["item"]) }}',
         ],
         outputs=["result=-"],
     ),

@@ -23,12 +23,13 @@ with DAG(
     user_defined_macros={
         "PROCESS": PROCESS,
         "EACH_ITEMS": EACH_ITEMS,
+        "to_text": to_text,
         "output": output,
         "gathered": gathered,
         "first_of": first_of,
         "part_of": part_of,
         "plain": plain,
-        "text": text,
+        "encode": encode,
     },
 ): ...
 n = KubernetesPodOperator(
@@ -73,7 +74,7 @@ far = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ ti.xcom_pull("far-items", key="rows")[ti.map_index]["item"] }}',
+            '{{ to_text(ti.xcom_pull("far-items", key="rows")[ti.map_index]["item"]) }}',
         ],
         outputs=["result=-"],
     ),
@@ -99,7 +100,7 @@ run_outputs = PythonOperator(
             "off": '{{ first_of(output(ti, "off"), "was off") }}',
             "off-too": '{{ first_of(output(ti, "off"), "off too") }}',
             "part": '{{ plain(part_of(output(ti, "tree"), "a", 0)) }}',
-            "on": '{{ text(params["on"]) }}',
+            "on": '{{ encode(params["on"]) }}',
             "far": '{{ first_of(gathered(ti, "far", "result", "far-items"), "[]") }}',
         },
         {

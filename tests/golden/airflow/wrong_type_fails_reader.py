@@ -2,7 +2,7 @@ LEAVES = ["handle"]
 
 
 def when_decodes(ti: Any, params: Any) -> bool:
-    return decoded(output(ti, "makes"), "int") > 1
+    return decode(output(ti, "makes"), "int") > 1
 
 
 with DAG(

@@ -35,7 +35,11 @@ from tests.optimizers.grouped.flows import definition, names, run
 
 def chain(**fields: t.Any) -> Workflow:
     return flow(
-        "w", py("a", "1", **fields), py("b", "2", depends_on=["a"]), py("c", "3", depends_on=["b"])
+        "w",
+        py("a", "1", **fields),
+        py("b", "2", depends_on=["a"]),
+        py("c", "3", depends_on=["b"]),
+        parameters=[parameter("n", "1")],
     )
 
 

@@ -1,31 +1,28 @@
-"""Which outputs a step has, and what stands for them where it gave none."""
+"""Instances of steps, which outputs they have, and what stands for those that they did not give."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from couler.errors import EvaluationError, MissingOutputError, WireError
-from couler.ir.entered import check_entered
-from couler.ir.evaluation.values import (
+from couler.errors import EvaluationError, MissingOutputError
+from couler.ir.parameters import check_entered
+from couler.ir.semantics.values import (
     Gathered,
     Outputs,
     Single,
+    Stored,
     View,
     as_type,
+    bind_input,
     from_json,
     resolve,
 )
-from couler.ir.values import (
-    MAX_LIST_BYTES,
-    MAX_VALUE_BYTES,
-    RoundRef,
-    StepRef,
-    Value,
-    check_size,
-    walk,
-)
-from couler.ir.walk import Scope, output_references, references, step_values
-from couler.ir.workflow import STDOUT, Container, Http, Output, Script, Step, Workflow
+from couler.ir.semantics.wire import MAX_VALUE_BYTES, read_content
+from couler.ir.values import MAX_LIST_BYTES, RoundRef, StepRef, Value, check_size, walk
+from couler.ir.walk import Scope, StepPath, output_references, references, step_values
+from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
 
 KEEP_BYTES = MAX_VALUE_BYTES + 1
 """How much to read of what an output is made from: the largest value and a final newline."""
@@ -120,17 +117,7 @@ def read_output(content: bytes, output: Output, *, what: str, cut_newline: bool 
     """Return an output from the bytes that hold it."""
     if cut_newline:
         content = content.removesuffix(b"\n")
-    if len(content) > MAX_VALUE_BYTES:
-        raise WireError(
-            f'the output "{output.name}": {what} is larger than {MAX_VALUE_BYTES:,} bytes, the '
-            "most that travels between steps. Return a File for larger data"
-        )
-    try:
-        return Single(content.decode(), output.type)
-    except UnicodeDecodeError as error:
-        raise WireError(
-            f'the output "{output.name}": {what} is no UTF-8 text. Return a File for other data'
-        ) from error
+    return Single(read_content(content, f'the output "{output.name}": {what}'), output.type)
 
 
 def _scope_output(output: Output, view: View) -> Single:
@@ -157,3 +144,61 @@ def _rounds(step: Step) -> Iterator[RoundRef]:
         for value in walk(text):
             if isinstance(value, RoundRef):
                 yield value
+
+
+RUNS = sys.maxsize
+"""In the place of an ordinal: later than everything that earlier sessions have recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A step at its place in the run."""
+
+    step: Step
+    path: StepPath
+    outputs: tuple[Output, ...]
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it has a place in the results; a group that a pass made has none."""
+        step = self.step
+        if not (isinstance(step.action, Group) and step.action.transparent):
+            return True
+        return not (step.foreach is None and step.loop is None and step.retry is None)
+
+    @property
+    def is_whole_list(self) -> bool:
+        """Whether it is a foreach as a whole, not one of its items."""
+        return self.step.foreach is not None and self.path[-1].item is None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it stands for items or rounds, which run in its place."""
+        is_whole_loop = self.step.loop is not None and self.path[-1].round is None
+        return self.is_whole_list or is_whole_loop
+
+    def at(self, path: StepPath) -> Instance:
+        """Return an item or a round of this instance."""
+        return replace(self, path=path)
+
+
+def bind_inputs(step: Step, view: View) -> dict[str, Stored]:
+    """Return the values of a step's inputs; that of an optional one need not be there."""
+    found: dict[str, Stored] = {}
+    for given in step.inputs:
+        if given.at is not None:
+            continue
+        try:
+            stored = bind_input(given, view)
+        except MissingOutputError:
+            if not given.optional:
+                raise
+        else:
+            if not (given.optional and stored == Single("null", given.type)):
+                found[given.name] = stored
+    return found
+
+
+def readable_defaults(instance: Instance) -> Outputs:
+    """Return what can be read of an instance that gave nothing."""
+    return {} if instance.is_whole_list else default_outputs(instance.outputs)

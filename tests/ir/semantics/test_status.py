@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from couler.ir.graph import Graph
-from couler.ir.status import State, failed_steps, refuse_start
+from couler.ir.semantics.status import State, failed_steps, refuse_start
 from couler.ir.workflow import Step
 from tests.corpus.build import any_of, on_completion, on_failure, ref, sh
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.ir.evaluation.foresight import Foresight, Progress
-from couler.ir.evaluation.instances import RUNS, Instance
-from couler.ir.evaluation.values import Outputs, RunFacts, Single, View
 from couler.ir.graph import Graph
 from couler.ir.policies import Cache
+from couler.ir.semantics.foresight import Foresight, Progress
+from couler.ir.semantics.outputs import RUNS, Instance
+from couler.ir.semantics.values import Outputs, RunFacts, Single, View
 from couler.ir.values import StepRef
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Container, Input, Output, Step

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from couler.ir.artifacts import ListFiles, location_texts
-from couler.ir.evaluation.instances import bind_inputs
-from couler.ir.evaluation.values import Single, Stored, View, resolve, to_json, to_text
 from couler.ir.pods import container_texts
-from couler.ir.values import Text, dump_json, is_file
+from couler.ir.semantics.outputs import bind_inputs
+from couler.ir.semantics.values import Single, Stored, View, resolve, to_text
+from couler.ir.semantics.wire import as_json, dump_json
+from couler.ir.values import Text, is_file
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import Container, Http, Input, Job, Step
 
@@ -67,12 +68,15 @@ def text_for_key(stored: Stored, content: Content = _location) -> str:
     """Return the text of a value in a key: of a file what stands for its content."""
     if isinstance(stored, Single):
         return content(stored.text) if is_file(stored.type) else to_text(stored)
-    return dump_json(
-        [
-            None if item is None else content(item.text) if is_file(item.type) else to_json(item)
-            for item in stored.items
-        ]
+    texts = (
+        "null"
+        if item is None
+        else dump_json(content(item.text))
+        if is_file(item.type)
+        else as_json(item.text, item.type)
+        for item in stored.items
     )
+    return f"[{','.join(texts)}]"
 
 
 def _action_texts(step: Step) -> list[Text]:

@@ -1,15 +1,22 @@
-"""What the values of the IR stand for in a run (docs/semantics.md, sections 6 and 9)."""
+"""What the values of the IR stand for in a run (docs/semantics.md, sections 6, 7 and 9)."""
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
-from couler.ir.conditions import Condition, evaluate
-from couler.ir.ranges import range_items
+from couler.ir.base import freeze_json
+from couler.ir.conditions import And, Compare, Condition, Not, Or
+from couler.ir.policies import Foreach
+from couler.ir.ranges import is_known, range_items
+from couler.ir.semantics import wire
+from couler.ir.semantics.comparisons import compare
+from couler.ir.semantics.wire import decode, encode
 from couler.ir.values import (
+    MAX_ITEMS,
+    MAX_LIST_BYTES,
     Field,
     FirstOf,
     ItemRef,
@@ -25,21 +32,18 @@ from couler.ir.values import (
     Text,
     Value,
     ValueType,
-    decode,
-    dump_json,
+    check_size,
 )
 from couler.ir.workflow import Input
 
 Json: t.TypeAlias = t.Any
 """A JSON value, frozen as in the IR."""
 
-VALUE_ERRORS = (ConditionError, EvaluationError, WireError, UnicodeEncodeError)
+VALUE_ERRORS = (ConditionError, EvaluationError, RecursionError, WireError, UnicodeEncodeError)
 """What evaluating a value or a condition can raise; it fails the step that reads.
 
 JSON can name half a character (`"\\ud800"`), which no text on the wire can hold.
 """
-
-_TEXT_TYPES = ("str", "file", "directory")
 
 
 class Single(t.NamedTuple):
@@ -102,7 +106,7 @@ def resolve(value: Value, view: View) -> Stored:
         case OwnRef():
             return _own(value, view.own)
         case Field():
-            return from_json(pick(to_json(resolve(value.of, view)), value.path))
+            return Single(wire.part(_read(resolve(value.of, view)), *value.path), "json")
         case OrElse():
             return _first_readable((value.value, value.default), view)
         case FirstOf():
@@ -124,6 +128,20 @@ def holds(condition: Condition, view: View) -> bool:
     return evaluate(condition, lambda value: to_json(resolve(value, view)))
 
 
+def evaluate(condition: Condition, resolve: Callable[[Value], object]) -> bool:
+    """Return whether a condition holds."""
+    match condition:
+        case Compare():
+            return compare(resolve(condition.left), condition.op, resolve(condition.right))
+        case And():
+            return all(evaluate(item, resolve) for item in condition.items)
+        case Or():
+            return any(evaluate(item, resolve) for item in condition.items)
+        case Not():
+            return not evaluate(condition.item, resolve)
+    t.assert_never(condition)
+
+
 def bind_input(given: Input, view: View) -> Stored:
     """Return the value of a declared input as its step reads it."""
     assert given.value is not None, "what lies outside is fetched, not evaluated"
@@ -142,63 +160,41 @@ def elements(stored: Stored) -> tuple[Single | None, ...]:
     """Return the elements of a list; text is read as JSON first."""
     if isinstance(stored, Gathered):
         return stored.items
-    value = _structure(to_json(stored))
-    if not isinstance(value, tuple):
-        raise EvaluationError(f"a list is needed, but this is none: {_show(value)}")
-    return tuple(from_json(item) for item in value)
+    return tuple(Single(text, "json") for text in wire.elements(_read(stored)))
+
+
+def _read(stored: Stored) -> str:
+    """Return the text of a value that is read by its type."""
+    if isinstance(stored, Single):
+        wire.decode(stored.text, stored.type)
+    return to_text(stored)
 
 
 def from_json(value: Json) -> Single:
     """Return a JSON value as it travels without a declared type: text as it is, else as JSON."""
-    if isinstance(value, str):
-        return Single(value, "str")
-    return Single(dump_json(value), "json")
+    return Single(encode(value), "str" if isinstance(value, str) else "json")
 
 
 def to_json(stored: Stored) -> Json:
     """Return the JSON value that a stored value stands for."""
     if isinstance(stored, Gathered):
         return tuple(None if item is None else to_json(item) for item in stored.items)
-    return decode(stored.text, stored.type)
+    return freeze_json(decode(stored.text, stored.type))
 
 
 def to_text(stored: Stored) -> str:
     """Return the text that a process sees of a stored value."""
     if isinstance(stored, Gathered):
-        return dump_json(to_json(stored))
-    if stored.type == "json":
-        value = to_json(stored)
-        return value if isinstance(value, str) else stored.text
-    return stored.text
+        texts = ("null" if it is None else wire.as_json(*it) for it in stored.items)
+        return f"[{','.join(texts)}]"
+    return wire.to_text(stored.text, stored.type)
 
 
 def as_type(stored: Stored, value_type: ValueType) -> Single:
     """Return a stored value as one of another declared type."""
-    if value_type != "json":
-        return Single(to_text(stored), value_type)
     if isinstance(stored, Gathered):
-        return Single(dump_json(to_json(stored)), "json")
-    text = dump_json(stored.text) if stored.type in _TEXT_TYPES else stored.text
-    return Single(text, "json")
-
-
-def pick(value: Json, path: tuple[str | int, ...]) -> Json:
-    """Return a part of a JSON value by keys and indexes; text is read as JSON first."""
-    part = _structure(value)
-    for key in path:
-        is_there = (
-            isinstance(part, Mapping) and key in part
-            if isinstance(key, str)
-            else isinstance(part, tuple) and 0 <= key < len(part)
-        )
-        if not is_there:
-            raise EvaluationError(f"there is no {key!r} in {_show(part)}")
-        part = part[key]
-    return part
-
-
-def _structure(value: Json) -> Json:
-    return decode(value, "json") if isinstance(value, str) else value
+        return Single(to_text(stored), value_type)
+    return Single(wire.as_type(stored.text, stored.type, value_type), value_type)
 
 
 def _output(outputs: Outputs, step: str, name: str) -> Stored:
@@ -255,6 +251,90 @@ def _is_null(item: Single, value_type: ValueType) -> bool:
     return value_type != "json" and item == Single("null", "json")
 
 
-def _show(value: Json) -> str:
-    text = dump_json(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def foreach_items(foreach: Foreach, view: View) -> tuple[Mapping[str, Stored], ...]:
+    """Return for each instance of a foreach its items by name."""
+    lists = {name: elements(resolve(over, view)) for name, over in foreach.over.items()}
+    lengths = {name: len(items) for name, items in lists.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise EvaluationError(f"the lists of a foreach must be of equal length, but {told}")
+    count = next(iter(lengths.values()))
+    if count > MAX_ITEMS and not all(map(is_known, foreach.over.values())):
+        raise EvaluationError(
+            f"the foreach has {count:,} items; at most {MAX_ITEMS:,} of a list that is known "
+            "only when the workflow runs. Put several into one item"
+        )
+    null = from_json(None)
+    return tuple(
+        {name: items[index] or null for name, items in lists.items()} for index in range(count)
+    )
+
+
+def gather(names: Iterable[str], items: Sequence[Outputs | None]) -> Outputs:
+    """Return the outputs of a foreach: for each output the list of what the items gave."""
+    gathered = {name: gather_one(name, items) for name in names}
+    for name, values in gathered.items():
+        check_size(_list_text(values), MAX_LIST_BYTES, f'the gathered list "{name}"')
+    return gathered
+
+
+def gather_one(name: str, items: Sequence[Outputs | None]) -> Gathered:
+    """Return the list of what the items gave as one output, however large it is."""
+    # An optional file need not be there.
+    return Gathered(
+        tuple(None if item is None or name not in item else _single(item[name]) for item in items)
+    )
+
+
+def _single(stored: Stored) -> Single:
+    if not isinstance(stored, Single):  # an item has no foreach of its own
+        raise TypeError(f"an item's output is one value, not {stored!r}")
+    return stored
+
+
+def _list_text(values: Gathered) -> str:
+    """Return the list as it travels, without decoding what may be of the wrong type."""
+    texts = ("null" if item is None else as_type(item, "json").text for item in values.items)
+    return f"[{','.join(texts)}]"
+
+
+def write_outputs(outputs: Outputs) -> dict[str, Json]:
+    """Return outputs as the database holds them."""
+    return {
+        name: [_write_item(item) for item in stored.items]
+        if isinstance(stored, Gathered)
+        else _write_item(stored)
+        for name, stored in outputs.items()
+    }
+
+
+def read_outputs(tree: Mapping[str, Json]) -> Outputs:
+    """Return outputs from what the database holds."""
+    return {
+        name: Gathered(tuple(None if item is None else _read_item(item) for item in stored))
+        if isinstance(stored, list)
+        else _read_item(stored)
+        for name, stored in tree.items()
+    }
+
+
+def _write_item(item: Single | None) -> Json:
+    return None if item is None else {"text": item.text, "type": item.type}
+
+
+def _read_item(item: Json) -> Single:
+    match item:
+        case {"text": str(text), "type": str(value_type)} if value_type in _TYPES:
+            return Single(text, t.cast("ValueType", value_type))
+    raise ValueError(f"no output of a step: {item!r:.100}")
+
+
+_TYPES = t.get_args(ValueType)
+
+
+def singles(outputs: Outputs) -> Iterator[Single]:
+    """Yield every single value among outputs; what a failed item did not give is left out."""
+    for stored in outputs.values():
+        for item in stored.items if isinstance(stored, Gathered) else (stored,):
+            if item is not None:
+                yield item

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
-from couler.ir.evaluation.values import (
+from couler.ir.semantics.values import (
     Gathered,
     RunFacts,
     Single,
@@ -14,12 +14,12 @@ from couler.ir.evaluation.values import (
     bind_input,
     elements,
     holds,
-    pick,
     resolve,
     resolve_text,
     to_json,
     to_text,
 )
+from couler.ir.semantics.wire import part as part_of
 from tests.corpus.build import (
     compare,
     first_of,
@@ -92,7 +92,7 @@ def test_value(source: object, as_json: object, as_text: str) -> None:
         (part(param("tree"), "a", -1), EvaluationError, "no -1"),
         (part(param("tree"), "a", "0"), EvaluationError, "no '0'"),
         (or_else(part(param("tree"), "b"), 0), EvaluationError, "no 'b'"),
-        (part(ref("word"), 0), WireError, "no JSON"),
+        (part(ref("word"), 0), WireError, "declared json"),
         (run("status"), EvaluationError, "exit handlers"),
     ],
 )
@@ -152,12 +152,12 @@ def test_input_of_many_files_keeps_the_places_of_those_that_are_missing() -> Non
 
 
 def test_elements_are_those_of_a_list() -> None:
-    assert elements(Single('["a", [1]]', "str")) == (Single("a", "str"), Single("[1]", "json"))
+    assert elements(Single('["a", [1]]', "str")) == (Single('"a"', "json"), Single("[1]", "json"))
     with pytest.raises(EvaluationError, match="list is needed"):
         elements(Single('{"a": 1}', "json"))
     with pytest.raises(EvaluationError, match="list is needed"):
         elements(Single("3", "int"))
 
 
-def test_pick_of_nothing_is_the_value() -> None:
-    assert pick("[1]", ()) == (1,)
+def test_part_of_nothing_is_the_value() -> None:
+    assert part_of(" [ 1 ]") == "[1]"

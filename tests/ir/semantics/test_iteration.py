@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from couler.errors import EvaluationError, WireError
-from couler.ir.evaluation.iteration import foreach_items, gather
-from couler.ir.evaluation.values import Gathered, RunFacts, Single, View
 from couler.ir.policies import Foreach
+from couler.ir.semantics.values import Gathered, RunFacts, Single, View, foreach_items, gather
 from couler.ir.values import MAX_LIST_BYTES
 from tests.corpus.build import param, ref, value
 
@@ -24,7 +23,7 @@ def over(**lists: object) -> Foreach:
 
 def test_items_side_by_side() -> None:
     assert foreach_items(over(a=["x", [2]], b=param("two")), VIEW) == (
-        {"a": Single("x", "str"), "b": Single("1", "json")},
+        {"a": Single('"x"', "json"), "b": Single("1", "json")},
         {"a": Single("[2]", "json"), "b": Single("2", "json")},
     )
 

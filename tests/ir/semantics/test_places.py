@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from couler.ir.evaluation.places import failure_text
+from couler.ir.semantics.places import failure_text
 from couler.ir.workflow import ExitHandler, Group, Step
 from tests.corpus.build import flow, group, on_failure, sh
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from couler.errors import StepNotFoundError
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.evaluation.instances import Instance
 from couler.ir.graph import Graph
 from couler.ir.grouped import inner_names
+from couler.ir.semantics.outputs import Instance
+from couler.ir.semantics.status import State, failed_steps
 from couler.ir.source_map import NO_CHANGE, HasStatus, SourceMap
-from couler.ir.status import State, failed_steps
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath, without_places
 from couler.ir.workflow import Group, Step, Workflow
 

@@ -6,11 +6,10 @@ import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.outputs import outputs_of
-from couler.ir.evaluation.values import Outputs, View
 from couler.ir.graph import Graph
-from couler.ir.status import State, refuse_start
+from couler.ir.semantics.outputs import Instance, outputs_of
+from couler.ir.semantics.status import State, refuse_start
+from couler.ir.semantics.values import Outputs, View
 from couler.ir.walk import StepPath, references
 from couler.ir.workflow import Group, Step
 

@@ -1,0 +1,133 @@
+"""What a workflow means, for verification, engines and pods of groups: here the types of values."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping
+
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    ItemRef,
+    Literal,
+    OrElse,
+    OwnRef,
+    ParamRef,
+    Range,
+    RoundRef,
+    RunRef,
+    StepRef,
+    Template,
+    Value,
+    ValueType,
+    is_file,
+    literal_type,
+)
+from couler.ir.workflow import MAIN, STDOUT, Container, ContainerSet, Http, Output, Script, Step
+
+
+class Kind(t.NamedTuple):
+    """A declared type, or a list with an element of that type for each item of a foreach."""
+
+    type: ValueType
+    many: bool = False
+
+    def __str__(self) -> str:
+        return f"a list of {self.type}" if self.many else self.type
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is one file or directory."""
+        return not self.many and is_file(self.type)
+
+    @property
+    def family(self) -> str:
+        """The kind of JSON value: equality between two families never holds."""
+        return "list" if self.many else _FAMILIES.get(self.type, self.type)
+
+
+FILE_TYPES = frozenset(("file", "directory"))
+
+ANY = Kind("json")
+TEXT = Kind("str")
+LIST = Kind("list")
+
+_FAMILIES: dict[ValueType, str] = {"int": "number", "float": "number"}
+
+_WITH_STDOUT = (Container, Script, Http)
+_STDOUT_ONLY = {STDOUT: TEXT}
+_NONE: dict[str, Kind] = {}
+
+
+def output_kinds(step: Step, *, each: bool = False) -> t.Mapping[str, Kind]:
+    """Return the outputs that a step has for its readers, or `each` item of it for itself."""
+    has_stdout = isinstance(step.action, _WITH_STDOUT) and not step.daemon
+    if isinstance(step.action, ContainerSet):
+        has_stdout = has_main(step.action)
+    many = step.foreach is not None and not each
+    if not step.outputs and not many:
+        return _STDOUT_ONLY if has_stdout else _NONE
+    kinds = {STDOUT: Kind("str", many)} if has_stdout else {}
+    for output in step.outputs:
+        kinds[output.name] = Kind(output.type, many)
+    return kinds
+
+
+def has_main(action: ContainerSet) -> bool:
+    """Return whether a set has the container whose files and output are those of the step."""
+    return any(container.name == MAIN for container in action.containers)
+
+
+def find_output(step: Step, name: str) -> Output:
+    """Return an output of a step by name; standard output stands for an undeclared one."""
+    found = next((output for output in step.outputs if output.name == name), None)
+    return Output(name=name) if found is None else found
+
+
+def kind_of(
+    value: Value, step: Step | None, steps: Mapping[str, Step], params: Mapping[str, Kind]
+) -> Kind:
+    """Return the type of a value that a step reads in its scope; any where it is not known."""
+    match value:
+        case Literal():
+            return Kind(literal_type(value.value))
+        case ParamRef():
+            return params.get(value.name, ANY)
+        case StepRef() if value.step in steps:
+            producer = steps[value.step]
+            return Kind(find_output(producer, value.output).type, producer.foreach is not None)
+        case RoundRef() if step is not None:
+            return Kind(find_output(step, value.output).type)
+        case ItemRef() if step is not None and step.foreach is not None:
+            items = step.foreach.over.get(value.name)
+            if isinstance(items, Literal) and isinstance(items.value, tuple):
+                return common_kind(Kind(literal_type(item)) for item in items.value)
+            if isinstance(items, Range):
+                return Kind("int" if items.format is None else "str")
+            over = ANY if items is None else kind_of(items, None, steps, params)
+            return Kind(over.type) if over.many else ANY
+        case OwnRef():
+            return Kind(_FACTS.get(value.fact, "str"))
+        case RunRef() | Template():
+            return TEXT
+        case Range():
+            return LIST
+        case OrElse() if isinstance(value.default, Literal):
+            return kind_of(value.value, step, steps, params)
+        case OrElse():
+            options: tuple[Value, ...] = (value.value, value.default)
+            return common_kind(kind_of(one, step, steps, params) for one in options)
+        case FirstOf():
+            return common_kind(kind_of(one, step, steps, params) for one in value.options)
+        case Field() if not value.path:
+            return kind_of(value.of, step, steps, params)
+    return ANY
+
+
+_FACTS: dict[str, ValueType] = {"duration_s": "float", "exit_code": "int", "status_code": "int"}
+
+
+def common_kind(kinds: Iterable[Kind]) -> Kind:
+    """Return the type that all have, or any."""
+    found = set(kinds)
+    return found.pop() if len(found) == 1 else ANY
