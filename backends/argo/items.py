@@ -9,10 +9,11 @@ from couler.backends.argo.files import INDEX, keeps_files
 from couler.backends.argo.json_text import elements
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer, sequence
-from couler.backends.argo.scope import TAG_SAFE, find_output, is_read_as_json
+from couler.backends.argo.scope import TAG_SAFE, is_read_as_json
 from couler.backends.argo.tags import encode_braces, encoded_braces, quote, tag
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
+from couler.ir.semantics import find_output
 from couler.ir.semantics.wire import dump_json, encode
 from couler.ir.values import MAX_ITEMS, Range, StepRef, Value, ValueType
 from couler.ir.workflow import Step

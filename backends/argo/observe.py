@@ -13,7 +13,7 @@ from couler.backends.argo.manifest import COPY, read_where_kept
 from couler.backends.argo.names import Names
 from couler.backends.argo.output_checks import CHECK_TASK
 from couler.backends.argo.parts import PartOf, divide, is_divided, task_names
-from couler.backends.argo.scope import find_output, is_stdout
+from couler.backends.argo.scope import is_stdout
 from couler.backends.argo.scope_order import ScopeOrders
 from couler.backends.argo.status_nodes import Node, NodeTree, read_time
 from couler.backends.argo.workflow_api import CANCELLED_LABEL
@@ -30,6 +30,7 @@ from couler.backends.remote import (
 )
 from couler.errors import WireError
 from couler.ir.defaults import leave_out_local_forms
+from couler.ir.semantics import find_output
 from couler.ir.semantics.status import CANCELLED, FAILED, State, refuse_start
 from couler.ir.semantics.wire import decode, dump_json
 from couler.ir.values import is_file, thawed

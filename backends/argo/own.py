@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from couler.backends.argo.conditions import Conditions
-from couler.backends.argo.scope import own_type
 from couler.backends.argo.tags import Tagged, member, quote, tag, variable, wire_text
 from couler.ir.conditions import Condition
-from couler.ir.values import Field, Literal, OwnRef, Value, ValueType, literal_type
+from couler.ir.semantics import kind_of
+from couler.ir.values import Field, Literal, OwnRef, Value, ValueType
 from couler.ir.workflow import STDOUT, Step
 
 _ENDED = "({0} == 'Succeeded' ? 'succeeded' : 'failed')"
@@ -39,12 +39,7 @@ class Own:
 
     def type_of(self, value: Value, step: Step | None = None) -> ValueType:
         """Return the type as which a value travels."""
-        match value:
-            case Literal():
-                return literal_type(value.value)
-            case OwnRef():
-                return own_type(value)
-        return "json"
+        return kind_of(value, step, {}, {}).type
 
     def expression(self, value: Value) -> str:
         """Return an expression for the text by which a value travels."""

@@ -5,25 +5,20 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from couler.ir.policies import AnyOf, Dependency, Foreach
+from couler.ir.policies import AnyOf, Dependency
+from couler.ir.semantics import ANY, find_output, kind_of
 from couler.ir.semantics.wire import dump_json
 from couler.ir.values import (
-    Field,
     FirstOf,
     ItemRef,
     Literal,
     OrElse,
-    OwnRef,
     ParamRef,
-    Range,
-    RoundRef,
     RunRef,
     StepRef,
-    Template,
     Value,
     ValueType,
     is_file,
-    literal_type,
 )
 from couler.ir.walk import explicit_dependencies, told_apart
 from couler.ir.workflow import (
@@ -106,62 +101,19 @@ class ScopeView(t.NamedTuple):
     def type_of(self, value: Value, step: Step | None = None) -> ValueType:
         """Return the type as which a value travels."""
         match value:
-            case Literal():
-                return literal_type(value.value)
             case ParamRef():
                 return self.params[value.name]
-            case StepRef():
-                producer = self.steps.get(value.step) or self.outer[value.step]
-                if producer.foreach is not None:
-                    return "list"
-                return find_output(producer, value.output).type
-            case ItemRef():
-                if step is None or step.foreach is None:
-                    return "str"
-                if is_read_as_json(step, value.name):
-                    return "json"
-                return self.item_type(step.foreach, value.name)
-            case RoundRef():
-                return "json" if step is None else find_output(step, value.output).type
-            case OwnRef():
-                return own_type(value)
-            case RunRef() | Template():
-                return "str"
-            case Field():
+            case ItemRef() if step is not None and is_read_as_json(step, value.name):
                 return "json"
-            case Range():
-                return "list"
             case OrElse():
                 return self.type_of(value.value, step)
             case FirstOf():
                 return self.type_of(value.options[0], step)
-        t.assert_never(value)
-
-    def item_type(self, foreach: Foreach, name: str) -> ValueType:
-        """Return the type of the items of a list, `str` where it is not known."""
-        items = foreach.over[name]
-        if isinstance(items, Literal):
-            types = {literal_type(item) for item in items.value}
-            return types.pop() if len(types) == 1 else "str"
-        if isinstance(items, Range):
-            return "int" if items.format is None else "str"
-        if isinstance(items, StepRef):
-            producer = self.steps.get(items.step) or self.outer[items.step]
-            if producer.foreach is not None:
-                return find_output(producer, items.output).type
-        return "str"
-
-
-def own_type(value: OwnRef) -> ValueType:
-    """Return the type as which a fact of a step, a run or a response travels."""
-    match value.fact:
-        case "duration_s":
-            return "float"
-        case "exit_code" | "status_code":
-            return "int"
-        case "status" | "output" | "header":
+        steps = {**self.outer, **self.steps} if self.outer else self.steps
+        kind = kind_of(value, step, steps, {})
+        if isinstance(value, ItemRef) and kind == ANY:
             return "str"
-    t.assert_never(value.fact)
+        return "list" if kind.many else kind.type
 
 
 def value_of(given: Input) -> Value:
@@ -186,14 +138,6 @@ def is_read_as_json(step: Step, name: str) -> bool:
         given.type == "json" and isinstance(given.value, ItemRef) and given.value.name == name
         for given in step.inputs
     )
-
-
-def find_output(step: Step, name: str) -> Output:
-    """Return a step's output by name; standard output stands for an undeclared `result`."""
-    for output in step.outputs:
-        if output.name == name:
-            return output
-    return Output(name=name)
 
 
 def is_stdout(step: Step, output: Output) -> bool:
