@@ -252,9 +252,6 @@ VALUE_CASES = {
     for name, case in cases.items()
 }
 
-WRONG_HERE = {name for name in VALUE_CASES if name.startswith("maps")}
-"""Cases that are not right on this machine yet."""
-
 
 def but_for(wrong: Collection[str]) -> list[ParameterSet]:
     """Return the cases as parameters of a test; those that are wrong yet must differ."""
