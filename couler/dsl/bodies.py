@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from couler.dsl._context import entered_scope
-from couler.dsl._nodes import make_container
+from couler.dsl._nodes import make_step
 from couler.dsl.handles import OutputHandle, ProcessHandle, StepHandle, Value
 from couler.dsl.scope import Draft, Scope, new_group
 from couler.dsl.types import TypeSpec, list_of
 from couler.ir import values as ir
-from couler.ir.artifacts import ListFiles, Location, LogSettings, map_texts
-from couler.ir.storage import EnvVar
-from couler.ir.workflow import Container, Http, Input, Job, Output
+from couler.ir.rewrite import map_values
 
 
 def open_body(scope: Scope) -> tuple[Draft, Scope]:
@@ -34,6 +32,8 @@ def only_step(inner: Scope, result: object) -> Draft | None:
         return None
     draft = inner.drafts[0]
     if draft.when is not None or draft.foreach is not None or draft.loop is not None:
+        return None
+    if draft.options and "hooks" in draft.options:  # those are of the step, not of its items
         return None
     return draft if _are_outputs(result, draft, inner) else None
 
@@ -66,106 +66,13 @@ def lift(draft: Draft, scope: Scope, group: Draft, given: Mapping[str, ir.Value]
     if draft.body is not None:
         draft.body.parent = scope
     draft.edges = group.edges
-    _replace_params(draft, inputs)
+    options = draft.options or {}
+    parts = {"inputs": tuple(draft.inputs), "outputs": draft.outputs, "action": draft.action}
+    made = make_step({"name": draft.name, **parts, **options})
+    step = map_values(made, lambda value: replace_params(value, inputs))
+    draft.action, draft.inputs, draft.outputs = step.action, step.inputs, step.outputs
+    draft.options = {name: getattr(step, name) for name in options}
     return scope.add(draft, draft.name)
-
-
-def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
-    def replace(value: ir.Value) -> ir.Value:
-        return replace_params(value, given)
-
-    def replace_text(text: str | ir.Value) -> str | ir.Value:
-        return text if isinstance(text, str) else replace(text)
-
-    draft.inputs = _in_inputs(draft.inputs, replace)
-    if any(one.at is not None for one in draft.outputs):
-        draft.outputs = tuple(_with_location(one, replace) for one in draft.outputs)
-    action = draft.action
-    if isinstance(action, Container):
-        draft.action = _in_container(action, replace_text)
-    elif isinstance(action, Http):
-        parts = {
-            "url": replace_text(action.url),
-            "headers": _in_option(action.headers, replace),
-            "body": None if action.body is None else replace_text(action.body),
-        }
-        draft.action = action.model_copy(update=parts)
-    elif isinstance(action, Job):
-        draft.action = _in_job(action, replace, replace_text)
-    elif isinstance(action, ListFiles):
-        at = map_texts(action.at, lambda _, text: replace_text(text))
-        draft.action = action.model_copy(update={"at": at})
-    if draft.options:
-        draft.options = {name: _in_option(value, replace) for name, value in draft.options.items()}
-
-
-def _in_inputs(
-    inputs: Sequence[Input], replace: Callable[[ir.Value], ir.Value]
-) -> tuple[Input, ...]:
-    return tuple(_in_input(one, replace) for one in inputs)
-
-
-def _in_container(
-    action: Container, replace: Callable[[str | ir.Value], str | ir.Value]
-) -> Container:
-    words = tuple(map(replace, action.command)), tuple(map(replace, action.args))
-    return make_container(action.image, *words)
-
-
-def _in_job(
-    job: Job,
-    replace: Callable[[ir.Value], ir.Value],
-    replace_text: Callable[[str | ir.Value], str | ir.Value],
-) -> Job:
-    values = tuple(one.model_copy(update={"value": replace(one.value)}) for one in job.values)
-    form = job.local
-    if form is not None:
-        action = form.action
-        parts = {
-            "action": _in_container(action, replace_text)
-            if isinstance(action, Container)
-            else action,
-            "inputs": _in_inputs(form.inputs, replace),
-            "outputs": tuple(_with_location(one, replace) for one in form.outputs),
-            "env": _in_option(form.env, replace),
-        }
-        form = form.model_copy(update=parts)
-    return job.model_copy(update={"values": values, "local": form})
-
-
-def _in_input(given: Input, replace: Callable[[ir.Value], ir.Value]) -> Input:
-    if given.value is None:
-        return _with_location(given, replace)
-    return given.model_copy(update={"value": replace(given.value)})
-
-
-Held = t.TypeVar("Held", Input, Output)
-
-
-def _with_location(one: Held, replace: Callable[[ir.Value], ir.Value]) -> Held:
-    if one.at is None:
-        return one
-    return one.model_copy(update={"at": _in_location(one.at, replace)})
-
-
-def _in_location(location: Location, replace: Callable[[ir.Value], ir.Value]) -> Location:
-    return map_texts(location, lambda name, text: text if isinstance(text, str) else replace(text))
-
-
-def _in_option(value: t.Any, replace: Callable[[ir.Value], ir.Value]) -> t.Any:
-    if isinstance(value, tuple) and value and isinstance(value[0], EnvVar):
-        return tuple(
-            one
-            if one.value is None or isinstance(one.value, str)
-            else one.model_copy(update={"value": replace(one.value)})
-            for one in value
-        )
-    if isinstance(value, LogSettings) and value.at is not None:
-        return value.model_copy(update={"at": _in_location(value.at, replace)})
-    salt = getattr(value, "salt", None)
-    if salt is not None and not isinstance(salt, str):
-        return value.model_copy(update={"salt": replace(salt)})
-    return value
 
 
 def replace_params(value: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import argo_oracle
 from tests.support.argo_compare import assert_same_outcome
-from tests.support.value_cases import VALUE_CASES, ValueCase, but_for
+from tests.support.value_cases import VALUE_CASES, ValueCase
 
 pytestmark = [
     pytest.mark.slow,
@@ -17,9 +17,7 @@ pytestmark = [
     pytest.mark.sampled(8),
 ]
 
-WRONG = {name for name in VALUE_CASES if name.startswith("maps")}
 
-
-@pytest.mark.parametrize("case", but_for(WRONG))
+@pytest.mark.parametrize("case", VALUE_CASES.values(), ids=VALUE_CASES)
 def test_outcome(case: ValueCase, argo: argo_oracle.Session, tmp_path: Path) -> None:
     assert_same_outcome(case.workflow(), argo, tmp_path)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Collection
-
-import pytest
-from _pytest.mark import ParameterSet
+from collections.abc import Callable
 
 import couler
-from couler.errors import InvalidWorkflowError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
@@ -251,17 +247,3 @@ VALUE_CASES = {
     )
     for name, case in cases.items()
 }
-
-WRONG_HERE = {name for name in VALUE_CASES if name.startswith("maps")}
-"""Cases that are not right on this machine yet."""
-
-
-def but_for(wrong: Collection[str]) -> list[ParameterSet]:
-    """Return the cases as parameters of a test; those that are wrong yet must differ."""
-    differs = pytest.mark.xfail(
-        strict=True, raises=(AssertionError, InvalidWorkflowError), reason="differs"
-    )
-    return [
-        pytest.param(case, id=name, marks=differs if name in wrong else ())
-        for name, case in VALUE_CASES.items()
-    ]

@@ -9,10 +9,10 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.ir.defaults import resolve_defaults
-from tests.support.value_cases import WRONG_HERE, ValueCase, but_for
+from tests.support.value_cases import VALUE_CASES, ValueCase
 
 
-@pytest.mark.parametrize("case", but_for(WRONG_HERE))
+@pytest.mark.parametrize("case", VALUE_CASES.values(), ids=VALUE_CASES)
 def test_result(case: ValueCase, tmp_path: Path) -> None:
     run = LocalBackend().run(
         resolve_defaults(case.workflow()), options=RunOptions(home=tmp_path, jobs=4)
