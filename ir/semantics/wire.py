@@ -17,7 +17,10 @@ MAX_VALUE_BYTES = 65536
 
 def dump_json(value: object) -> str:
     """Return compact JSON; beyond ASCII only U+2028 and U+2029 are escaped, as Go does."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise WireError(f"{value!r:.60} has no JSON form: {error}") from error
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
