@@ -20,6 +20,7 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
+    children,
     is_file,
     literal_type,
 )
@@ -114,11 +115,8 @@ def kind_of(
             return LIST
         case OrElse() if isinstance(value.default, Literal):
             return kind_of(value.value, step, steps, params)
-        case OrElse():
-            options: tuple[Value, ...] = (value.value, value.default)
-            return common_kind(kind_of(one, step, steps, params) for one in options)
-        case FirstOf():
-            return common_kind(kind_of(one, step, steps, params) for one in value.options)
+        case OrElse() | FirstOf():
+            return common_kind(kind_of(one, step, steps, params) for one in children(value))
         case Field() if not value.path:
             return kind_of(value.of, step, steps, params)
     return ANY

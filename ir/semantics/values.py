@@ -33,6 +33,7 @@ from couler.ir.values import (
     Value,
     ValueType,
     check_size,
+    children,
 )
 from couler.ir.workflow import Input
 
@@ -107,10 +108,8 @@ def resolve(value: Value, view: View) -> Stored:
             return _own(value, view.own)
         case Field():
             return Single(wire.part(_read(resolve(value.of, view)), *value.path), "json")
-        case OrElse():
-            return _first_readable((value.value, value.default), view)
-        case FirstOf():
-            return _first_readable(value.options, view)
+        case OrElse() | FirstOf():
+            return _first_readable(children(value), view)
         case Range():
             return from_json(tuple(range_items(value, lambda end: to_json(resolve(end, view)))))
         case Template():

@@ -28,6 +28,7 @@ from couler.ir.values import (
     Text,
     Value,
     ValueType,
+    children,
     is_file,
     walk,
 )
@@ -265,10 +266,7 @@ class Reading:
                 read = {one.step for one in walk(value) if isinstance(one, StepRef)}
                 if not read.issubset(self._members):
                     return self._given(value, "json")
-                options = (
-                    value.options if isinstance(value, FirstOf) else (value.value, value.default)
-                )
-                return {"first": [self.value(option) for option in options]}
+                return {"first": [self.value(option) for option in children(value)]}
         raise TypeError(f"a value of the kind {value.kind} is no part of a group")
 
     def _given(
