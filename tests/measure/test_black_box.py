@@ -20,7 +20,7 @@ DIGESTS = {
     "golden/ancestor/*": "ba7d98ad09011e6b",
     "golden/dsl/*": "ad42c7b3c2a87921",
     "golden/grouping/*": "3f96cfbf72c9ecd5",
-    "golden/passes/*": "0ff67faa6bbfca80",
+    "golden/passes/*": "74983c8ab5ec5cc6",
     "golden/show/*": "4cc3fbff6ab7a339",
     "box/hostile*.py": "1c9bfb78a0b5133d",
     "box/escapes.py": "c4a2f030e8851b03",
