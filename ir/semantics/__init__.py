@@ -37,6 +37,11 @@ class Kind(t.NamedTuple):
         return f"a list of {self.type}" if self.many else self.type
 
     @property
+    def wire(self) -> ValueType:
+        """The type by which the text that travels is read."""
+        return "list" if self.many else self.type
+
+    @property
     def is_file(self) -> bool:
         """Whether it is one file or directory."""
         return not self.many and is_file(self.type)

@@ -256,8 +256,7 @@ class Reading:
             case StepRef() if value.step in self._members:
                 return {"step": value.step, "output": value.output}
             case StepRef() | ParamRef() | RunRef():
-                kind = self._kinds.of_value(value)
-                return self._given(value, "list" if kind.many else kind.type)
+                return self._given(value, self._kinds.of_value(value).wire)
             case Field():
                 return {"field": self.value(value.of), "path": list(value.path)}
             case Template():
