@@ -184,7 +184,7 @@ def to_json(stored: Stored) -> Json:
 def to_text(stored: Stored) -> str:
     """Return the text that a process sees of a stored value."""
     if isinstance(stored, Gathered):
-        texts = ("null" if it is None else wire.as_json(*it) for it in stored.items)
+        texts = ("null" if it is None else wire.as_json(it.text, it.type) for it in stored.items)
         return f"[{','.join(texts)}]"
     return wire.to_text(stored.text, stored.type)
 
