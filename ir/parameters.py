@@ -8,7 +8,7 @@ from couler.errors import ParameterError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.semantics.wire import MAX_VALUE_BYTES, decode, encode, matches
-from couler.ir.values import ValueType, check_size
+from couler.ir.values import ValueType, check_size, is_same
 from couler.ir.walk import unsendable
 from couler.ir.workflow import Output, Parameter
 
@@ -38,7 +38,7 @@ def read_parameter(parameter: Parameter, value: object) -> object:
 
 def check_choice(parameter: Parameter, value: object) -> None:
     """Refuse a value that is none of a parameter's choices."""
-    if parameter.choices and not any(_same(value, choice) for choice in parameter.choices):
+    if parameter.choices and not any(is_same(value, choice) for choice in parameter.choices):
         choices = ", ".join(repr(choice) for choice in parameter.choices)
         raise ParameterError(f"{value!r} is none of its choices: {choices}")
 
@@ -99,10 +99,6 @@ def value_of_type(value: object, value_type: ValueType) -> object:
     if not matches(frozen, value_type):
         raise ParameterError(f"{value!r} is not of its type, {value_type}")
     return frozen
-
-
-def _same(value: object, choice: object) -> bool:
-    return isinstance(value, bool) == isinstance(choice, bool) and value == choice
 
 
 def check_entered(outputs: Iterable[Output], entered: Mapping[str, str]) -> None:

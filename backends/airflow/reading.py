@@ -46,6 +46,7 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
+    children,
     is_file,
     literal_type,
     thawed,
@@ -239,10 +240,8 @@ class Scope:
                 whole = self.read(value.of)
                 code = f"part_of({whole.to('str').code}, {path})"
                 return Read(code, "json", is_plain=whole.is_clean)
-            case OrElse():
-                return self._first((value.value, value.default))
-            case FirstOf():
-                return self._first(value.options)
+            case OrElse() | FirstOf():
+                return self._first(children(value))
             case Template():
                 return self._template(value)
             case RunRef(field="id"):

@@ -46,7 +46,7 @@ from couler.ir.semantics.outputs import (
     readable_defaults,
     scope_outputs,
 )
-from couler.ir.semantics.retries import next_wait, seconds_left
+from couler.ir.semantics.retries import attempt_seconds, next_wait
 from couler.ir.semantics.status import FAILED, State
 from couler.ir.semantics.values import (
     VALUE_ERRORS,
@@ -280,7 +280,7 @@ class Interpreter:
         if grant is None:
             return self.cut_off(instance, around.limits), NO_FILES
         try:
-            with around.limits.within(attempt_seconds(instance.step, 0, 0.0)) as limits:
+            with around.limits.within(_attempt_seconds(instance.step, 0, 0.0)) as limits:
                 files = await self._reuse.fetch(instance, around.view, limits)
                 if files is None:
                     return None, NO_FILES
@@ -331,7 +331,7 @@ class Interpreter:
         while grant is not None:
             number = self._recorder.next_attempt(instance)
             started = time.monotonic()
-            seconds = attempt_seconds(step, attempts, started - begun)
+            seconds = _attempt_seconds(step, attempts, started - begun)
             try:
                 with limits.within(seconds) as own:
                     last = await self._attempter.attempt(bound, number, own, grant)
@@ -430,12 +430,10 @@ class Interpreter:
         return limits.reached is None
 
 
-def attempt_seconds(step: ir.Step, attempts: int, since_first_s: float) -> float | None:
-    """Return how long an attempt of a process may take, None for without end."""
-    left_s = seconds_left(retry_policy(step.retry), since_first_s) if attempts else None
+def _attempt_seconds(step: ir.Step, attempts: int, since_first_s: float) -> float | None:
     with_pod = None if step.pod is None else step.pod.timeout_s
-    bounds = [bound for bound in (step.timeout_s, with_pod, left_s) if bound is not None]
-    return min(bounds, default=None)
+    policy = retry_policy(step.retry)
+    return attempt_seconds(policy, attempts, since_first_s, step.timeout_s, with_pod)
 
 
 _WELL: tuple[State, ...] = ("succeeded", "cached")

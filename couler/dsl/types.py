@@ -93,25 +93,13 @@ def is_json(value: object) -> bool:
     return True
 
 
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_str(value: object) -> bool:
-    return isinstance(value, str) and not isinstance(value, File)
-
-
-def _is_path(value: object) -> bool:
-    return isinstance(value, str | os.PathLike)
-
-
-STR = TypeSpec("str", "str", "_Text(str)", _is_str)
-INT = TypeSpec("int", "int", "_Json(int)", _is_int)
+STR = TypeSpec("str", "str", "_Text(str)", lambda v: isinstance(v, str) and not isinstance(v, File))
+INT = TypeSpec("int", "int", "_Json(int)", lambda v: isinstance(v, int) and not isinstance(v, bool))
 FLOAT = TypeSpec("float", "float", "_Json(int, float, make=float)", is_finite_number)
 BOOL = TypeSpec("bool", "bool", "_Json(bool)", lambda value: isinstance(value, bool))
-FILE = TypeSpec("file", "File", "_Path(make=File)", _is_path)
-DIRECTORY = TypeSpec("directory", "Directory", "_Directory(make=Directory)", _is_path)
-PRINTED = TypeSpec("str", "text", "_Text(str)", _is_str, is_untyped=True)
+FILE = TypeSpec("file", "File", "_Path(make=File)", lambda v: isinstance(v, str | os.PathLike))
+DIRECTORY = TypeSpec("directory", "Directory", "_Directory(make=Directory)", FILE.accepts)
+PRINTED = TypeSpec("str", "text", "_Text(str)", STR.accepts, is_untyped=True)
 JSON = TypeSpec("json", "any", "_Json()", is_json)
 UNKNOWN = TypeSpec("json", "any", "_Json()", lambda value: True)
 """The type of what was reported as wrong: it fits everything, so that nothing is said twice."""

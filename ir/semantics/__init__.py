@@ -20,6 +20,7 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
+    children,
     is_file,
     literal_type,
 )
@@ -34,6 +35,11 @@ class Kind(t.NamedTuple):
 
     def __str__(self) -> str:
         return f"a list of {self.type}" if self.many else self.type
+
+    @property
+    def wire(self) -> ValueType:
+        """The type by which the text that travels is read."""
+        return "list" if self.many else self.type
 
     @property
     def is_file(self) -> bool:
@@ -114,11 +120,8 @@ def kind_of(
             return LIST
         case OrElse() if isinstance(value.default, Literal):
             return kind_of(value.value, step, steps, params)
-        case OrElse():
-            options: tuple[Value, ...] = (value.value, value.default)
-            return common_kind(kind_of(one, step, steps, params) for one in options)
-        case FirstOf():
-            return common_kind(kind_of(one, step, steps, params) for one in value.options)
+        case OrElse() | FirstOf():
+            return common_kind(kind_of(one, step, steps, params) for one in children(value))
         case Field() if not value.path:
             return kind_of(value.of, step, steps, params)
     return ANY

@@ -26,6 +26,14 @@ def next_wait(
     return None if left_s is not None and wait_s > left_s else wait_s
 
 
+def attempt_seconds(
+    policy: dict[str, Any], attempts: int, since_first_s: float, *limits_s: float | None
+) -> float | None:
+    """Return how long the next attempt may take, None for without end."""
+    left_s = seconds_left(policy, since_first_s) if attempts else None
+    return min((one for one in (left_s, *limits_s) if one is not None), default=None)
+
+
 def wait_seconds(policy: dict[str, Any], retries: int) -> float:
     """Return the seconds to wait before the next retry."""
     cap_s: float = policy.get("cap_s") or math.inf

@@ -33,6 +33,7 @@ from couler.ir.values import (
     Value,
     ValueType,
     check_size,
+    children,
 )
 from couler.ir.workflow import Input
 
@@ -107,10 +108,8 @@ def resolve(value: Value, view: View) -> Stored:
             return _own(value, view.own)
         case Field():
             return Single(wire.part(_read(resolve(value.of, view)), *value.path), "json")
-        case OrElse():
-            return _first_readable((value.value, value.default), view)
-        case FirstOf():
-            return _first_readable(value.options, view)
+        case OrElse() | FirstOf():
+            return _first_readable(children(value), view)
         case Range():
             return from_json(tuple(range_items(value, lambda end: to_json(resolve(end, view)))))
         case Template():
@@ -185,7 +184,7 @@ def to_json(stored: Stored) -> Json:
 def to_text(stored: Stored) -> str:
     """Return the text that a process sees of a stored value."""
     if isinstance(stored, Gathered):
-        texts = ("null" if it is None else wire.as_json(*it) for it in stored.items)
+        texts = ("null" if it is None else wire.as_json(it.text, it.type) for it in stored.items)
         return f"[{','.join(texts)}]"
     return wire.to_text(stored.text, stored.type)
 

@@ -31,8 +31,9 @@ def encode(value: object, kind: str = "str") -> str:
 
 def matches(value: object, kind: str) -> bool:
     """Return whether a JSON value may stand where a type is declared."""
-    types = {"int": int, "float": (int, float), "bool": bool, "list": (list, tuple), "dict": dict}
-    is_kind = isinstance(value, types.get(kind, str))  # type: ignore[arg-type]
+    numbers, lists = (int, float), (list, tuple)
+    types: Any = {"int": int, "float": numbers, "bool": bool, "list": lists, "dict": dict}
+    is_kind = isinstance(value, types.get(kind, str))
     return kind == "json" or (is_kind and isinstance(value, bool) == (kind == "bool"))
 
 

@@ -28,6 +28,7 @@ from couler.ir.values import (
     Text,
     Value,
     ValueType,
+    children,
     is_file,
     walk,
 )
@@ -255,8 +256,7 @@ class Reading:
             case StepRef() if value.step in self._members:
                 return {"step": value.step, "output": value.output}
             case StepRef() | ParamRef() | RunRef():
-                kind = self._kinds.of_value(value)
-                return self._given(value, "list" if kind.many else kind.type)
+                return self._given(value, self._kinds.of_value(value).wire)
             case Field():
                 return {"field": self.value(value.of), "path": list(value.path)}
             case Template():
@@ -265,10 +265,7 @@ class Reading:
                 read = {one.step for one in walk(value) if isinstance(one, StepRef)}
                 if not read.issubset(self._members):
                     return self._given(value, "json")
-                options = (
-                    value.options if isinstance(value, FirstOf) else (value.value, value.default)
-                )
-                return {"first": [self.value(option) for option in options]}
+                return {"first": [self.value(option) for option in children(value)]}
         raise TypeError(f"a value of the kind {value.kind} is no part of a group")
 
     def _given(

@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from couler.errors import EvaluationError, WireError
-from couler.ir.semantics.retries import next_wait, seconds_left
+from couler.ir.semantics.retries import attempt_seconds, next_wait
 from couler.optimizers.grouped.run_attempts import (
     STOPPED,
     AttemptError,
@@ -171,12 +171,10 @@ class Runner:
                     raise AttemptError("", STOPPED)
                 if not end["attempts"]:
                     begun, end["started"] = time.monotonic(), now()
-                spent_s = time.monotonic() - begun
-                left_s = seconds_left(retry, spent_s) if end["attempts"] else None
-                bounds = [one for one in (step.get("timeout_s"), left_s) if one is not None]
+                spent_s, limit_s = time.monotonic() - begun, step.get("timeout_s")
+                timeout_s = attempt_seconds(retry, end["attempts"], spent_s, limit_s)
                 end["attempts"] += 1
                 folder = os.path.join(group_work(), "steps", f"{index}-{end['attempts']}")
-                timeout_s = min(bounds) if bounds else None
                 given = attempt(step, bound, folder, timeout_s, self.running, self.log)
             except AttemptError as error:
                 failure = error

@@ -20,7 +20,7 @@ DIGESTS = {
     "golden/ancestor/*": "1c86730d6dfeb473",
     "golden/dsl/*": "60a1ece08b5f10c5",
     "golden/grouping/*": "3f96cfbf72c9ecd5",
-    "golden/passes/*": "2d1e7aa0d85ff3ae",
+    "golden/passes/*": "2d0ffef71e271d21",
     "golden/show/*": "4cc3fbff6ab7a339",
     "box/hostile*.py": "1c9bfb78a0b5133d",
     "box/escapes.py": "c4a2f030e8851b03",

@@ -29,7 +29,7 @@ from couler.ir.semantics.values import (
     resolve,
     to_text,
 )
-from couler.ir.semantics.wire import encode
+from couler.ir.semantics.wire import encode, matches
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -107,7 +107,8 @@ def givens(draw: st.DrawFn) -> Given:
     for name in ("one", "two"):
         kind = draw(st.sampled_from(TYPES))
         good = encode(draw(_OF_TYPE[kind]), kind)
-        text = draw(st.sampled_from([good, good, "many", "[1"]))
+        written = [one for one in WRITTEN if kind == "str" or matches(json.loads(one), kind)]
+        text = draw(st.sampled_from([good, good, "many", "[1", *written]))
         action = Container(image="busybox")
         steps[name] = Step(name=name, action=action, outputs=(Output(type=kind),))
         outputs[name] = draw(st.none() | st.just({"result": Single(text, kind)}))
@@ -145,6 +146,13 @@ CONDITIONS: st.SearchStrategy[Condition] = st.recursive(
 )
 
 REFUSED = "refused"
+WRITTEN = (
+    ' {"a" : [ 1.10, 1e3 ],\n"b": "\\u00fc"} ',
+    '[9007199254740993, {"b": "{\\"a\\": 1.0}", "a": -0}]',
+    '"[1.0, \\"]\\"]"',
+    " 42\n\n",
+)
+"""What processes write: not as compact JSON has it."""
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import EvaluationError, WireError
+from couler.ir.semantics.replay import Unknown, UnknownValueError
 from couler.ir.semantics.values import (
     Gathered,
     RunFacts,
@@ -96,3 +97,8 @@ def test_a_gathered_list_has_what_its_items_gave() -> None:
         )
     )
     assert to_text(given_out) == '[1.10,null,"a\\"",{"b":1e3,"a":0}]'
+
+
+def test_what_is_not_known_yet_is_in_no_list() -> None:
+    with pytest.raises(UnknownValueError):
+        to_text(Gathered((Single("1", "int"), Unknown.of("int"))))

@@ -15,7 +15,21 @@ from couler.optimizers.grouped.run_attempts import read_value, resolve
 from couler.optimizers.grouped.sharing import Kinds
 
 TYPES: tuple[ValueType, ...] = ("str", "int", "float", "bool", "list", "dict", "json")
-TEXTS = ("", "a", "null", "true", "1", "1.0", "1e3", "NaN", "[1,2]", '{"a":{"b":[3]}}', '"x"', "{")
+TEXTS = (
+    "",
+    "a",
+    "null",
+    "true",
+    "1",
+    "1.0",
+    "1e3",
+    "NaN",
+    "[1,2]",
+    '{"a": {"b" :[3.10]}}',
+    ' [ 1e3,"\\u00fc" ] ',
+    '"x"',
+    "{",
+)
 
 stored = st.tuples(st.sampled_from(TEXTS), st.sampled_from(TYPES))
 json_values = st.recursive(
