@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from couler.budget.judging import Judge
-from couler.budget.keeping import delete_garbage, keep_budget
-from couler.errors import ArtifactError, LostArtifactError
+from couler.errors import ArtifactError, LostArtifactError, StoreError
 from couler.ir.semantics.values import Outputs, read_outputs, singles, write_outputs
 from couler.ir.values import is_file
 from couler.ir.walk import StepPath, without_places
-from couler.state.admission import count_hit, count_pass, hold_entry, settle_offer
+from couler.state.admission import count_hit, count_pass, evict_entries, hold_entry, settle_offer
 from couler.state.cache import look_up
 from couler.state.database import Database
 from couler.state.entries import Entry, Offer
+from couler.state.holds import release_runs
 from couler.state.ledger import Kept
+from couler.state.leftovers import sweep_garbage
 from couler.state.records import CacheDecision, DecisionKind
 from couler.state.remembered import Remembered, recall
 from couler.store import ObjectStore, is_reference
@@ -251,3 +253,21 @@ def _is_young(entry: Entry | Remembered, now: datetime, max_age_s: float | None)
 
 def _made(entry: Entry | Remembered) -> str:
     return f"made by {entry.run_id} on {entry.created:%Y-%m-%d %H:%M} UTC"
+
+
+def keep_budget(
+    database: Database, store: ObjectStore | None, judge: Judge, *, run_id: str | None = None
+) -> tuple[tuple[Kept, CacheDecision], ...]:
+    """Hand over what succeeded runs hold to the cache, enforce its budget, delete the rest."""
+    release_runs(database)
+    evicted = evict_entries(database, judge.shrink, run_id=run_id)
+    if store is not None:
+        delete_garbage(database, store)
+    return evicted
+
+
+def delete_garbage(database: Database, store: ObjectStore) -> None:
+    """Delete the files that the cache has given up and nobody needs, as far as that is possible."""
+    # What cannot be deleted stays noted, and counts as garbage in `couler cache stats`.
+    with suppress(StoreError, OSError):
+        sweep_garbage(database, store, host=socket.gethostname())

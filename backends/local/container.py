@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from couler.backends.local.capture import streams_to
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import Exchange
+from couler.backends.local.masking import streams_to
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.pods import CompanionError, Pod
 from couler.backends.local.process import (

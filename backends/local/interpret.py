@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 import typing as t
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -26,7 +26,6 @@ from couler.backends.local.ends import (
     cut_off,
     failure_kind,
 )
-from couler.backends.local.fan import run_all
 from couler.backends.local.keys import NO_FILES
 from couler.backends.local.limits import Limits, too_late
 from couler.backends.local.locations.exchange import Files
@@ -437,3 +436,50 @@ def _attempt_seconds(step: ir.Step, attempts: int, since_first_s: float) -> floa
 
 
 _WELL: tuple[State, ...] = ("succeeded", "cached")
+
+
+T = t.TypeVar("T")
+R = t.TypeVar("R")
+
+
+async def run_all(
+    things: Sequence[T],
+    start: Callable[[int, T, Callable[[R], None]], None],
+    *,
+    width: int | None = None,
+) -> list[R]:
+    """Start things in order and return how each ended, in the same order."""
+    if not things:
+        return []
+    ends: dict[int, R] = {}
+    finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    waiting = iter(enumerate(things))
+    under_way = 0
+    is_starting = False
+
+    def take_end(index: int, end: R) -> None:
+        nonlocal under_way
+        ends[index] = end
+        under_way -= 1
+        if len(ends) == len(things):
+            finished.set_result(None)
+        else:
+            start_more()
+
+    def start_more() -> None:
+        nonlocal under_way, is_starting
+        if is_starting:  # an end came at once: the loop below goes on
+            return
+        is_starting = True
+        while width is None or under_way < width:
+            following = next(waiting, None)
+            if following is None:
+                break
+            under_way += 1
+            index, thing = following
+            start(index, thing, lambda end, index=index: take_end(index, end))  # type: ignore[misc]  # a default binds it
+        is_starting = False
+
+    start_more()
+    await finished
+    return [ends[index] for index in range(len(things))]

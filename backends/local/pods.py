@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from couler.backends.local.capture import write_all
 from couler.backends.local.companions import Companion
 from couler.backends.local.ends import Attempt, Bound, failure_kind
 from couler.backends.local.limits import Limits
-from couler.backends.local.masking import Masker
+from couler.backends.local.masking import Masker, write_all
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.process import (
     LostOutputError,

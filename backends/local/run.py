@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +21,6 @@ from couler.backends.local.capacity import Capacity
 from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.earlier import Earlier, left_out_items
 from couler.backends.local.ends import End
-from couler.backends.local.heartbeat import signs_of_life
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.keys import StepKeys
 from couler.backends.local.locations import Exchange
@@ -68,6 +70,7 @@ from couler.state.journal import Journal
 from couler.state.ownership import own_run
 from couler.state.records import AttemptStatus, Json, RunRecord, StepRecord
 from couler.state.results import Event, RunResult, StepResults
+from couler.state.runs import note_session
 from couler.state.signals import take_signals
 from couler.store import ObjectStore, parse_reference
 
@@ -428,3 +431,26 @@ def _bind(
     """Return the parameters of a run; the errors are those of `merge_parameters`."""
     declared = with_entries(workflow.parameters, around.entries(workflow))
     return merge_parameters(declared, given, recorded)
+
+
+PERIOD_S = 60.0
+"""How often; those who look wait for many of them (`couler.state.leftovers.SILENCE`)."""
+
+
+@asynccontextmanager
+async def signs_of_life(database: Database, run_id: str, session: int) -> AsyncIterator[None]:
+    """Record again and again that a session goes on, while the block lasts."""
+    beating = asyncio.create_task(_beat(database, run_id, session))
+    try:
+        yield
+    finally:
+        beating.cancel()
+        await asyncio.wait((beating,))
+
+
+async def _beat(database: Database, run_id: str, session: int) -> None:
+    while True:
+        await asyncio.sleep(PERIOD_S)
+        # What cannot be written now can be in a minute; of what stays so the journal tells.
+        with contextlib.suppress(StateError):
+            await asyncio.to_thread(note_session, database, run_id, session, datetime.now(UTC))

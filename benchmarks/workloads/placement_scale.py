@@ -13,9 +13,8 @@ from couler.ir.workflow import Container, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.place import Place
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
-from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.speeds import Speeds
-from couler.optimizers.placement.strategy import ClusterState, Rules
+from couler.optimizers.placement.strategy import ClusterState, Rules, read_strategy
 from workloads import placement_scenarios
 
 STRATEGY = "upward-rank"

@@ -24,12 +24,11 @@ from couler.optimizers.placement.plan_figures import (
     tell_learned,
     tell_scaled,
 )
-from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.selecting import Selectors
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
-from couler.optimizers.placement.strategy import PlacementStrategy, Rules
+from couler.optimizers.placement.strategy import PlacementStrategy, Rules, read_strategy
 from couler.optimizers.placement.workload import Workload, workload_of
 from couler.optimizers.placement.writing import Bind, PlacementWriter
 
@@ -59,7 +58,7 @@ class Place:
     ----------
     strategy
         What chooses, such as `upward-rank`, `sjf-groups`, `kubernetes` or
-        `"upward-rank{objective=cost}"`; see `couler.optimizers.placement.registry`.
+        `"upward-rank{objective=cost}"`; see `couler.optimizers.placement.strategy`.
     bind
         `group`: a step may run on any machine of the group of the one that was chosen, and prefers
         that one, so that it need not wait for it where others are free. `node`: it runs on that

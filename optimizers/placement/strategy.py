@@ -10,6 +10,7 @@ from couler.cluster.model import Cluster
 from couler.optimizers.placement.problem import Assignment, Pipeline, TaskKey
 from couler.optimizers.placement.requirements import MEMORY_MARGIN
 from couler.optimizers.placement.speeds import Speeds
+from couler.plugins import PluginKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +55,15 @@ class PlacementStrategy(t.Protocol):
 
     def place(self, pipelines: Sequence[Pipeline], state: ClusterState) -> Assignment:
         """Return where all tasks of pipelines go, but for those that are fixed."""
+
+
+STRATEGIES: PluginKind[PlacementStrategy] = PluginKind(
+    "couler.placement_strategies",
+    "placement strategy",
+    PlacementStrategy,  # type: ignore[type-abstract]  # a protocol that is only compared with
+)
+
+
+def read_strategy(text: str) -> PlacementStrategy:
+    """Load the strategy that a text names, with the options that it gives."""
+    return STRATEGIES.read(text)

@@ -36,9 +36,8 @@ from couler.optimizers.passes.split import Split
 from couler.optimizers.pipeline import Pipeline
 from couler.optimizers.placement.learning import speeds_of
 from couler.optimizers.placement.plan_figures import planned_times
-from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.simulation import simulate
-from couler.optimizers.placement.strategy import Rules
+from couler.optimizers.placement.strategy import Rules, read_strategy
 from couler.optimizers.placement.workload import workload_of
 from couler.stages.checks import unsupported
 

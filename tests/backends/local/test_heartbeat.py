@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from couler.backends.base import RunOptions
-from couler.backends.local import LocalBackend, heartbeat
+from couler.backends.local import LocalBackend, run
 from couler.state import (
     list_runs,
     open_database,
@@ -19,7 +19,7 @@ from tests.corpus.build import flow, sh
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heartbeat, "PERIOD_S", 0.001)
+    monkeypatch.setattr(run, "PERIOD_S", 0.001)
 
 
 def test_a_run_gives_signs_of_life(tmp_path: Path) -> None:

@@ -10,11 +10,15 @@ from couler.cluster.model import Cluster, ClusterNode, Taint
 from couler.errors import EngineOptionError, UnplaceableError
 from couler.optimizers.passes.place import Place
 from couler.optimizers.placement.problem import Pipeline, Task
-from couler.optimizers.placement.registry import STRATEGIES, read_strategy
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
 from couler.optimizers.placement.strategies.upward_rank import UpwardRank
-from couler.optimizers.placement.strategy import ClusterState, PlacementStrategy
+from couler.optimizers.placement.strategy import (
+    STRATEGIES,
+    ClusterState,
+    PlacementStrategy,
+    read_strategy,
+)
 
 GIB = 2**30
 SMALL = ClusterNode("small", 2, 4 * GIB)

@@ -14,11 +14,10 @@ from couler.ir.workflow import Container, Http, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.place import Place
 from couler.optimizers.placement.problem import Pipeline, Task
-from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
-from couler.optimizers.placement.strategy import Rules
+from couler.optimizers.placement.strategy import Rules, read_strategy
 from couler.optimizers.placement.workload import most_copies, workload_of
 
 GIB = 2**30

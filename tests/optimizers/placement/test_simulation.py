@@ -16,12 +16,16 @@ from hypothesis import strategies as st
 from couler.cluster.model import Cluster, ClusterNode
 from couler.errors import PlacementError
 from couler.optimizers.placement.problem import Assignment, Pipeline, Task
-from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
-from couler.optimizers.placement.strategy import ClusterState, PlacementStrategy, Rules
+from couler.optimizers.placement.strategy import (
+    ClusterState,
+    PlacementStrategy,
+    Rules,
+    read_strategy,
+)
 
 GIB = 2**30
 SPEEDS = Speeds(bandwidth_bytes_per_s=50.0)
