@@ -12,6 +12,7 @@ from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
 from couler.ir.features import Feature
 from couler.ir.storage import ConfigKey
+from couler.ir.traversal import At
 from couler.ir.values import OwnRef, Text, Value, walk
 
 if t.TYPE_CHECKING:
@@ -51,7 +52,9 @@ class Foreach(Node):
     `over` maps the name by which `ItemRef` finds an item to the list that the item comes from.
     """
 
-    over: t.Annotated[dict[str, Value], ModelField(min_length=1), AfterValidator(FrozenDict)]
+    over: t.Annotated[
+        dict[str, Value], ModelField(min_length=1), AfterValidator(FrozenDict), At("")
+    ]
     max_parallel: PositiveInt | None = None
 
 
@@ -73,7 +76,7 @@ class Part(Node):
 class Loop(Node):
     """Run the step, then again while the condition holds on its outputs (`RoundRef`)."""
 
-    condition: Condition
+    condition: t.Annotated[Condition, At("")]
     max_iterations: PositiveInt = 20
 
 
@@ -175,16 +178,16 @@ class MetricLabel(Node):
     """A label of a metric: plain text, a value of the workflow, or a fact of the step itself."""
 
     name: str
-    value: Text
+    value: t.Annotated[Text, At("")]
 
 
 class _Metric(Variant):
     name: str
     help: str
     """For people; all metrics of one name have the same."""
-    value: Value
-    labels: tuple[MetricLabel, ...] = ()
-    when: Condition | None = None
+    value: t.Annotated[Value, At("")]
+    labels: t.Annotated[tuple[MetricLabel, ...], At("")] = ()
+    when: t.Annotated[Condition | None, At(scope="facts")] = None
     """Compares facts of the step itself (`OwnRef`) and literals."""
 
 
@@ -217,14 +220,6 @@ Metric = t.Annotated[Counter | Gauge | Histogram, ModelField(discriminator="kind
 def is_own(text: Text) -> bool:
     """Return whether a text reads facts of the step itself, so nothing of other steps."""
     return any(isinstance(value, OwnRef) for value in walk(text))
-
-
-def metric_texts(metrics: tuple[Metric, ...]) -> Iterator[tuple[str, Text]]:
-    """Yield the values of metrics and of their labels, each with the field that reads it."""
-    for metric in metrics:
-        yield f"metrics.{metric.name}", metric.value
-        for label in metric.labels:
-            yield f"metrics.{metric.name}.{label.name}", label.value
 
 
 def metric_features(metric: Metric) -> Iterator[Feature]:

@@ -33,7 +33,7 @@ from couler.ir.storage import (
     SecretVolume,
     Volume,
 )
-from couler.ir.values import RoundRef, is_file, walk
+from couler.ir.values import VALUES, RoundRef, is_file, walk
 from couler.ir.walk import (
     LOCAL,
     Scope,
@@ -41,7 +41,6 @@ from couler.ir.walk import (
     all_steps,
     explicit_dependencies,
     locations,
-    own_values,
     pod_containers,
     references,
     scopes,
@@ -119,7 +118,9 @@ def _add_step_features(step: Step, around: Enclosed, add: Add) -> None:
         add_order_features(step, around, add)
     if step.gives(_OF_FLOW):
         _add_flow_features(step, around, add)
-    for value in own_values(step):
+    for path, value in VALUES.visit(step):
+        if path.startswith(LOCAL):
+            continue
         add_value_features(value, add)
     if step.gives(_OF_FILES):
         for given in step.inputs:

@@ -6,25 +6,16 @@ import re
 import typing as t
 from collections.abc import Iterator
 
-from couler.ir.artifacts import ListFiles, Location, location_texts
-from couler.ir.conditions import operands
-from couler.ir.pods import PodContainer, container_texts
-from couler.ir.policies import AnyOf, Dependency, SourceRef, metric_texts
-from couler.ir.values import StepRef, Text, Value, place_text, walk
+from couler.ir.artifacts import LOCATIONS, Location
+from couler.ir.pods import PodContainer
+from couler.ir.policies import AnyOf, Dependency, SourceRef
+from couler.ir.traversal import Traversal
+from couler.ir.values import TEXTS, VALUES, StepRef, Text, Value, walk
 from couler.ir.workflow import (
-    Container,
     ContainerSet,
     Group,
     Hook,
-    Http,
-    Input,
-    Job,
-    LocalForm,
-    Plugin,
-    Script,
     Step,
-    Suspend,
-    TemplateCall,
     Workflow,
 )
 
@@ -145,64 +136,9 @@ def unsendable(*values: object) -> str | None:
     return None
 
 
-def step_values(step: Step) -> Iterator[tuple[str, Text]]:
-    """Yield what a step reads in its own scope, each with the field that reads it."""
-    if step.when is not None:
-        for operand in operands(step.when):
-            yield "when", operand
-    if step.foreach is not None:
-        for name, items in step.foreach.over.items():
-            yield f"foreach.{name}", items
-    if step.loop is not None:
-        for operand in operands(step.loop.condition):
-            yield "loop", operand
-    yield from _input_values(step.inputs)
-    for variable in step.env:
-        if variable.value is not None:
-            yield f"env.{variable.name}", variable.value
-    yield from _container_values(step)
-    if step.cache is not None and step.cache.salt is not None:
-        yield "cache.salt", step.cache.salt
-    yield from metric_texts(step.metrics)
-    for output in step.outputs:
-        if output.at is not None:
-            for name, text in location_texts(output.at):
-                yield f"outputs.{output.name}.at.{name}", text
-    if step.logs is not None and step.logs.at is not None:
-        for name, text in location_texts(step.logs.at):
-            yield f"logs.at.{name}", text
-    action = step.action
-    match action:
-        case Container():
-            for word in action.command:
-                yield "command", word
-            for word in action.args:
-                yield "args", word
-        case Http():
-            yield "url", action.url
-            for header in action.headers:
-                if header.value is not None:
-                    yield f"headers.{header.name}", header.value
-            if action.body is not None:
-                yield "body", action.body
-        case Job():
-            for filling in action.values:
-                yield f"manifest.{place_text(filling.path)}", filling.value
-            if action.local is not None:
-                yield from _form_values(action.local)
-        case ListFiles():
-            for name, text in location_texts(action.at):
-                yield f"files.at.{name}", text
-        case Script() | Suspend() | ContainerSet() | TemplateCall() | Plugin() | Group():
-            pass
-        case _:
-            t.assert_never(action)
-
-
-def _container_values(step: Step) -> Iterator[tuple[str, Text]]:
-    for container in pod_containers(step):
-        for field, text in container_texts(container):
-            yield f"{container.name}.{field}", text
+def step_values(step: Step) -> list[tuple[str, Text]]:
+    """Return what a step reads in its own scope, each with the field that reads it."""
+    return TEXTS.visit(step)
 
 
 def pod_containers(step: Step) -> tuple[PodContainer, ...]:
@@ -211,121 +147,18 @@ def pod_containers(step: Step) -> tuple[PodContainer, ...]:
     return (*step.init_containers, *step.sidecars, *own)
 
 
-def _input_values(inputs: tuple[Input, ...]) -> Iterator[tuple[str, Text]]:
-    for given in inputs:
-        if given.value is not None:
-            yield f"inputs.{given.name}", given.value
-        if given.at is not None:
-            for name, text in location_texts(given.at):
-                yield f"inputs.{given.name}.at.{name}", text
+FILES_AT: Traversal[Location] = Traversal(*LOCATIONS.values())
+"""Finds where files are taken from and put to outside of the workflow."""
 
 
-def _form_values(form: LocalForm) -> Iterator[tuple[str, Text]]:
-    for field, value in _input_values(form.inputs):
-        yield f"{LOCAL}{field}", value
-    for variable in form.env:
-        if variable.value is not None:
-            yield f"{LOCAL}env.{variable.name}", variable.value
-    if isinstance(form.action, Container):
-        for word in form.action.command:
-            yield f"{LOCAL}command", word
-        for word in form.action.args:
-            yield f"{LOCAL}args", word
-    for output in form.outputs:
-        if output.at is not None:
-            for name, text in location_texts(output.at):
-                yield f"{LOCAL}outputs.{output.name}.at.{name}", text
-
-
-def locations(step: Step) -> Iterator[Location]:
-    """Yield where a step takes files from and puts files to outside of the workflow."""
-    for given in step.inputs:
-        if given.at is not None:
-            yield given.at
-    for output in step.outputs:
-        if output.at is not None:
-            yield output.at
-    if step.logs is not None and step.logs.at is not None:
-        yield step.logs.at
-    if isinstance(step.action, ListFiles):
-        yield step.action.at
-
-
-_READ_BESIDE_ACTION = frozenset(
-    (
-        "when",
-        "foreach",
-        "loop",
-        "inputs",
-        "env",
-        "sidecars",
-        "init_containers",
-        "cache",
-        "metrics",
-        "outputs",
-        "logs",
-    )
-)
-"""The fields of a step that may hold values, besides its action."""
+def locations(step: Step) -> list[Location]:
+    """Return where a step takes files from and puts files to outside of the workflow."""
+    return [at for _, at in FILES_AT.visit(step)]
 
 
 def read_values(step: Step) -> list[Value]:
-    """Return the values of `step_values` without the plain texts and the fields."""
-    found = own_values(step)
-    action = step.action
-    if isinstance(action, Job) and action.local is not None:
-        found += _values_of(_form_values(action.local))
-    return found
-
-
-def own_values(step: Step) -> list[Value]:
-    """Return the values that a step reads itself: those of `read_values` but for its local form."""
-    found: list[Text] = []
-    if step.gives(_READ_BESIDE_ACTION) or isinstance(step.action, ContainerSet):
-        found += _values_beside_action(step)
-    action = step.action
-    if isinstance(action, Container):
-        found += action.command
-        found += action.args
-    elif isinstance(action, Http):
-        found.append(action.url)
-        found += [header.value for header in action.headers if header.value is not None]
-        if action.body is not None:
-            found.append(action.body)
-    elif isinstance(action, Job):
-        found += [given.value for given in action.values]
-    elif isinstance(action, ListFiles):
-        found += [text for _, text in location_texts(action.at)]
-    return [value for value in found if not isinstance(value, str)]
-
-
-def _values_beside_action(step: Step) -> list[Text]:
-    found: list[Text] = []
-    if step.when is not None:
-        found += operands(step.when)
-    if step.foreach is not None:
-        found += step.foreach.over.values()
-    if step.loop is not None:
-        found += operands(step.loop.condition)
-    if step.inputs:
-        found += [text for _, text in _input_values(step.inputs)]
-    if step.env:
-        found += [variable.value for variable in step.env if variable.value is not None]
-    found += [text for _, text in _container_values(step)]
-    if step.cache is not None and step.cache.salt is not None:
-        found.append(step.cache.salt)
-    if step.metrics:
-        found += [text for _, text in metric_texts(step.metrics)]
-    for output in step.outputs:
-        if output.at is not None:
-            found += [text for _, text in location_texts(output.at)]
-    if step.logs is not None and step.logs.at is not None:
-        found += [text for _, text in location_texts(step.logs.at)]
-    return found
-
-
-def _values_of(read: Iterator[tuple[str, Text]]) -> list[Value]:
-    return [text for _, text in read if not isinstance(text, str)]
+    """Return the values that a step reads in its own scope."""
+    return [value for _, value in VALUES.visit(step)]
 
 
 def references(step: Step) -> Iterator[StepRef]:

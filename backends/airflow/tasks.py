@@ -31,8 +31,8 @@ from couler.backends.airflow.quoting import quoted, text_block
 from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
-from couler.ir.artifacts import ListFiles, is_in_repository, location_texts
-from couler.ir.values import Literal, Template, Text, Value, ValueType, is_file
+from couler.ir.artifacts import ListFiles, is_in_repository
+from couler.ir.values import TEXTS, Literal, Template, Text, Value, ValueType, is_file
 from couler.ir.walk import all_steps
 from couler.ir.workflow import (
     WORK_DIR,
@@ -413,7 +413,7 @@ def listing(
     """Return the operator that lists the files below a location."""
     words: list[str | Expression] = [",".join(output.name for output in step.outputs)]
     words.append(writer.text(action.pattern or "", scope))
-    for field, text in location_texts(action.at):
+    for field, text in TEXTS.visit(action.at):
         words += [field, writer.text(text, scope)]
     in_volume = is_in_repository(action.at)
     root = options.files_path.strip("/")

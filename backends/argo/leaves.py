@@ -13,13 +13,13 @@ from couler.backends.argo.references import TAG_SAFE
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.tags import Tagged, has_tag
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
-from couler.ir.artifacts import ListFiles, location_texts, without_texts
+from couler.ir.artifacts import ListFiles, without_texts
 from couler.ir.cachekey import definition_digest
 from couler.ir.kubernetes_pods import needs_dollars
-from couler.ir.pods import PodContainer, container_texts, map_container_texts
+from couler.ir.pods import PodContainer
 from couler.ir.policies import Metric
 from couler.ir.storage import Volume
-from couler.ir.values import Literal, Text, Value, ValueType, is_file
+from couler.ir.values import TEXTS, Literal, Text, Value, ValueType, is_file
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import (
     Container,
@@ -244,7 +244,7 @@ def holes_of(step: Step) -> list[Hole]:
     elif isinstance(action, ListFiles):
         from couler.backends.argo.listing import listed_text
 
-        holes += [Hole(listed_text(name), text) for name, text in location_texts(action.at)]
+        holes += [Hole(listed_text(name), text) for name, text in TEXTS.visit(action.at)]
     elif isinstance(action, Job):
         from couler.backends.argo.resources import value_names
 
@@ -263,7 +263,7 @@ def _holes_beside_action(step: Step) -> Iterator[Hole]:
         if variable.value is not None:
             yield Hole(f"env_{variable.name}", variable.value)
     for container in pod_containers(step):
-        for index, (_, text) in enumerate(container_texts(container)):
+        for index, (_, text) in enumerate(TEXTS.visit(container)):
             if not isinstance(text, str):
                 yield Hole(container_place(container, index), text)
     if step.cache is not None and step.cache.salt is not None:
@@ -278,7 +278,7 @@ def _holes_of_input(given: Input, name: str) -> Iterator[Hole]:
     if given.value is not None:
         yield Hole(name, given.value, travels_as(given), is_folder(given))
     if given.at is not None:
-        for field, text in location_texts(given.at):
+        for field, text in TEXTS.visit(given.at):
             yield Hole(input_text(given, field), text)
 
 
@@ -408,7 +408,7 @@ def _settings_key(step: Step, volumes: Mapping[str, Volume]) -> tuple[t.Any, ...
 
 
 def _fixed_texts(container: PodContainer) -> PodContainer:
-    return map_container_texts(container, lambda text, _: text if isinstance(text, str) else "")
+    return TEXTS.map(container, lambda _, text: text if isinstance(text, str) else "")
 
 
 def _input_key(given: Input) -> t.Any:

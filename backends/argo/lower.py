@@ -6,12 +6,13 @@ import typing as t
 from collections.abc import Collection, Iterator, Sequence
 
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
-from couler.ir.artifacts import ListFiles, Location, map_texts
+from couler.ir.artifacts import ListFiles, Location
 from couler.ir.conditions import map_operands
-from couler.ir.pods import PodContainer, map_container_texts
+from couler.ir.pods import PodContainer
 from couler.ir.policies import Foreach, Loop, Metric
 from couler.ir.storage import EnvVar
 from couler.ir.values import (
+    TEXTS,
     Field,
     FirstOf,
     ItemRef,
@@ -376,8 +377,7 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
         containers: tuple[PodContainer, ...] = getattr(step, field)
         if containers:
             update[field] = tuple(
-                map_container_texts(one, lambda text, _field: capture.text(text, "word"))
-                for one in containers
+                TEXTS.map(one, lambda _, text: capture.text(text, "word")) for one in containers
             )
     if step.logs is not None and step.logs.at is not None:
         at = _captured_location(step.logs.at, capture)
@@ -409,7 +409,7 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
             update["action"] = action.model_copy(update={"values": values})
         case ContainerSet():
             containers = tuple(
-                map_container_texts(one, lambda text, _field: capture.text(text, "word"))
+                TEXTS.map(one, lambda _, text: capture.text(text, "word"))
                 for one in action.containers
             )
             update["action"] = action.model_copy(update={"containers": containers})
@@ -462,7 +462,7 @@ def _captured_output(output: Output, capture: _Capture) -> Output:
 
 
 def _captured_location(location: Location, capture: _Capture) -> Location:
-    return map_texts(location, lambda name, text: capture.text(text, name))
+    return TEXTS.map(location, lambda name, text: capture.text(text, name))
 
 
 def _captured_variables(variables: Sequence[EnvVar], capture: _Capture) -> Iterator[EnvVar]:

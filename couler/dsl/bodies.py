@@ -11,8 +11,9 @@ from couler.dsl.handles import OutputHandle, ProcessHandle, StepHandle, Value
 from couler.dsl.scope import Draft, Scope, new_group
 from couler.dsl.types import TypeSpec, list_of
 from couler.ir import values as ir
-from couler.ir.artifacts import ListFiles, Location, LogSettings, map_texts
+from couler.ir.artifacts import ListFiles, Location, LogSettings
 from couler.ir.storage import EnvVar
+from couler.ir.values import TEXTS
 from couler.ir.workflow import Container, Http, Input, Job, Output
 
 
@@ -93,7 +94,7 @@ def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
     elif isinstance(action, Job):
         draft.action = _in_job(action, replace, replace_text)
     elif isinstance(action, ListFiles):
-        at = map_texts(action.at, lambda _, text: replace_text(text))
+        at = TEXTS.map(action.at, lambda _, text: replace_text(text))
         draft.action = action.model_copy(update={"at": at})
     if draft.options:
         draft.options = {name: _in_option(value, replace) for name, value in draft.options.items()}
@@ -149,7 +150,7 @@ def _with_location(one: Held, replace: Callable[[ir.Value], ir.Value]) -> Held:
 
 
 def _in_location(location: Location, replace: Callable[[ir.Value], ir.Value]) -> Location:
-    return map_texts(location, lambda name, text: text if isinstance(text, str) else replace(text))
+    return TEXTS.map(location, lambda name, text: text if isinstance(text, str) else replace(text))
 
 
 def _in_option(value: t.Any, replace: Callable[[ir.Value], ir.Value]) -> t.Any:

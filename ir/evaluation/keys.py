@@ -6,11 +6,10 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from couler.ir.artifacts import ListFiles, location_texts
+from couler.ir.artifacts import ListFiles
 from couler.ir.evaluation.instances import bind_inputs
 from couler.ir.evaluation.values import Single, Stored, View, resolve, to_json, to_text
-from couler.ir.pods import container_texts
-from couler.ir.values import Text, dump_json, is_file
+from couler.ir.values import TEXTS, Text, dump_json, is_file
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import Container, Http, Input, Job, Step
 
@@ -52,14 +51,14 @@ def key_texts(
         if variable.value is not None:
             yield _text_of_word(variable.value, view, content)
     for container in pod_containers(step):
-        for _, text in container_texts(container):
+        for _, text in TEXTS.visit(container):
             if not isinstance(text, str):  # fixed texts are a part of the definition
                 yield _text_of_word(text, view, content)
     if step.cache is not None and step.cache.salt is not None:
         yield _text_of_word(step.cache.salt, view, content)
     for output in step.outputs:
         if output.at is not None:
-            for _, text in location_texts(output.at):
+            for _, text in TEXTS.visit(output.at):
                 yield text if isinstance(text, str) else to_text(resolve(text, view))
 
 
@@ -89,7 +88,7 @@ def _action_texts(step: Step) -> list[Text]:
     elif isinstance(action, Job):
         texts += [given.value for given in action.values]
     elif isinstance(action, ListFiles):
-        texts += [text for _, text in location_texts(action.at)]
+        texts += [text for _, text in TEXTS.visit(action.at)]
     return texts
 
 
@@ -99,7 +98,7 @@ def _texts_of_source(
     if given.name in sources:
         yield sources[given.name]
     elif given.at is not None:
-        for _, text in location_texts(given.at):
+        for _, text in TEXTS.visit(given.at):
             yield _text_of_word(text, view, content)
 
 

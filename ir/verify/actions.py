@@ -7,10 +7,10 @@ import re
 import typing as t
 from posixpath import normpath
 
-from couler.ir.artifacts import LISTED, ListFiles, location_texts, pattern_expression
+from couler.ir.artifacts import LISTED, ListFiles, pattern_expression
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.storage import EnvVar
-from couler.ir.values import Path, is_file, is_hole, matches, place_text
+from couler.ir.values import TEXTS, Path, is_file, is_hole, matches, place_text
 from couler.ir.verify.flow import check_typed
 from couler.ir.verify.names import (
     check_script,
@@ -53,7 +53,7 @@ def check_listing(reader: Reader, step: Step, action: ListFiles) -> None:
             reader.add("CLR468", f"{action.pattern!r} is no pattern: {error}.")
     check_location(action.at, "at", reader.add)
     add_use(reader.view, step, "at", action.at, is_folder=True, writes=False)
-    for name, text in location_texts(action.at):
+    for name, text in TEXTS.visit(action.at):
         if not isinstance(text, str):
             reader.text(text, f"at.{name}")
     if not step.outputs:

@@ -23,10 +23,9 @@ from couler.ir.pods import (
     PodSettings,
     Port,
     RunSettings,
-    container_texts,
 )
 from couler.ir.storage import ClaimVolume, EphemeralVolume, NewClaimVolume, SourceVolume
-from couler.ir.values import ParamRef, StepRef, walk
+from couler.ir.values import TEXTS, ParamRef, StepRef, walk
 from couler.ir.verify.environment import check_container_environment, check_mounts
 from couler.ir.verify.names import (
     Add,
@@ -231,7 +230,7 @@ def check_runs(runs: RunSettings, add: Add) -> None:
 def _check_plugin(plugin: ExecutorPlugin, add: Add) -> None:
     container = plugin.container
     check_label_name(container.name, "container", add)
-    for field, text in container_texts(container):
+    for field, text in TEXTS.visit(container):
         if not isinstance(text, str):
             add(
                 "CLR442",

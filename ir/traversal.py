@@ -1,0 +1,194 @@
+"""The traversal of the IR: what nodes hold and where, derived from the annotations of fields."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+import typing as t
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from couler.ir.base import FrozenDict, Node
+
+ScopeName: t.TypeAlias = t.Literal["own", "facts", "inside", "hooks", "local"]
+"""What reads what a field holds: the step itself, in its scope; facts of the step, such as its
+status; the scope inside a group; the step of a hook; the local form of a job."""
+
+Part = t.TypeVar("Part")
+Held = t.TypeVar("Held", bound=Node)
+Key: t.TypeAlias = Callable[[int, t.Any], str]
+"""Names an entry of a tuple, given its index and itself."""
+
+
+class At(t.NamedTuple):
+    """Stands beside a field: its name in field paths, and the scope that it belongs to."""
+
+    path: str | None = None
+    """None for the name of the field, "" for a field that paths leave out."""
+    scope: ScopeName = "own"
+    key: Key | None = None
+    """None for the names of entries that have one."""
+    is_last: bool = False
+    """Whether it comes after the fields that stand behind it."""
+
+
+class Slot(t.NamedTuple):
+    """A field that can hold nodes."""
+
+    name: str
+    classes: frozenset[type]
+    at: At
+
+
+@functools.cache
+def slots(cls: type[Node]) -> tuple[Slot, ...]:
+    """Return the fields of a class that can hold nodes."""
+    found = []
+    for name, info in cls.model_fields.items():
+        annotation: t.Any = info.annotation
+        notes = info.metadata
+        if isinstance(annotation, t.ForwardRef):  # its class stands before what it names
+            owner = next(base for base in cls.__mro__ if name in base.__annotations__)
+            annotation = eval(annotation.__forward_arg__, vars(sys.modules[owner.__module__]))
+            notes = getattr(annotation, "__metadata__", ())
+        classes = frozenset(_classes(annotation))
+        if any(issubclass(one, Node) for one in classes):
+            at = next((note for note in notes if isinstance(note, At)), At())
+            found.append(Slot(name, classes, at))
+    return tuple(sorted(found, key=lambda slot: slot.at.is_last))
+
+
+def _classes(annotation: t.Any) -> Iterator[type]:
+    if isinstance(annotation, type) and annotation is not type(None):
+        yield annotation
+    for inner in t.get_args(annotation):
+        yield from _classes(inner)
+
+
+class _Field(t.NamedTuple):
+    """A field that can hold what is looked for."""
+
+    name: str
+    path: str
+    key: Key | None
+    has_texts: bool
+
+
+class _Plans(dict[type, tuple[_Field, ...]]):
+    """For each class its fields that can hold what is looked for; made when first asked for."""
+
+    def __init__(self, kinds: frozenset[type], texts: bool, scopes: Collection[str]) -> None:
+        self._kinds, self._texts, self._scopes = kinds, texts, scopes
+
+    def __missing__(self, cls: type) -> tuple[_Field, ...]:
+        self[cls] = (_Field("", "", None, has_texts=False),)  # while it is made: it may hold some
+        plan = tuple(self._fields(cls)) if issubclass(cls, Node) else ()
+        self[cls] = plan
+        return plan
+
+    def _fields(self, cls: type[Node]) -> Iterator[_Field]:
+        for name, classes, at in slots(cls):
+            has_texts = self._texts and str in classes and classes <= {str, *self._kinds}
+            holds = not classes.isdisjoint(self._kinds) or any(self[one] for one in classes)
+            if at.scope in self._scopes and (has_texts or holds):
+                named = all("name" in getattr(one, "model_fields", ()) for one in classes)
+                key = at.key or (_name_of if named else None)
+                yield _Field(name, name if at.path is None else at.path, key, has_texts)
+
+
+def _name_of(_index: int, entry: t.Any) -> str:
+    return t.cast("str", entry.name)
+
+
+class Traversal(t.Generic[Part]):
+    """Finds and replaces nodes of some classes in other nodes, and none inside of those.
+
+    It looks at fields that were given, and of these at such that can hold one of the classes.
+
+    Parameters
+    ----------
+    kinds
+        The classes.
+    texts
+        Whether plain texts count as well, in fields that take either.
+    enters
+        The scopes that count besides the step's own.
+    """
+
+    def __init__(self, *kinds: type, texts: bool = False, enters: Iterable[ScopeName] = ()) -> None:
+        self._kinds = frozenset(kinds)
+        self._plans = _Plans(self._kinds, texts, {"own", *enters})
+
+    def visit(self, node: Node, path: str = "") -> list[tuple[str, Part]]:
+        """Return what a node holds, each with its field path."""
+        found: list[tuple[str, t.Any]] = []
+        if self._plans[type(node)]:
+            self._visit(node, path, found)
+        return found
+
+    def _visit(self, node: Node, path: str, found: list[tuple[str, t.Any]]) -> None:
+        kinds, plans = self._kinds, self._plans
+        given, data = node.__pydantic_fields_set__, node.__dict__
+        for name, label, key, has_texts in plans[type(node)]:
+            if name not in given:
+                continue
+            part = data[name]
+            here = f"{path}.{label}" if path and label else path or label
+            entries: Iterable[tuple[t.Any, t.Any]] = ((None, part),)
+            if type(part) is tuple:
+                entries = enumerate(part)
+            elif type(part) is FrozenDict:
+                entries = part.items()
+            for index, one in entries:
+                kind = type(one)
+                if kind is str:
+                    if has_texts:
+                        found.append((here, one))
+                elif kind in kinds:
+                    found.append((here if index is None else _below(here, key, index, one), one))
+                elif plans[kind]:
+                    inner = here if index is None else _below(here, key, index, one)
+                    self._visit(one, inner, found)
+
+    def map(self, node: Held, change: Callable[[str, Part], Part], path: str = "") -> Held:
+        """Return a node in which `change(path, part)` replaces all that it holds.
+
+        It is the same node if nothing in it is replaced by another.
+        """
+        given, data = node.__pydantic_fields_set__, node.__dict__
+        update: dict[str, object] = {}
+
+        def take(one: t.Any, here: str, has_texts: bool) -> t.Any:
+            kind = type(one)
+            if kind in self._kinds or (has_texts and kind is str):
+                return change(here, one)
+            return self.map(one, change, here) if self._plans[kind] else one
+
+        for name, label, key, has_texts in self._plans[type(node)]:
+            if name not in given:
+                continue
+            old = new = data[name]
+            here = f"{path}.{label}" if path and label else path or label
+            if type(old) is tuple:
+                made = tuple(
+                    take(one, _below(here, key, index, one), has_texts)
+                    for index, one in enumerate(old)
+                )
+                new = made if any(map(operator.is_not, made, old)) else old
+            elif type(old) is FrozenDict:
+                over = {at: take(one, _below(here, key, at, one), False) for at, one in old.items()}
+                new = FrozenDict(over) if any(over[at] is not old[at] for at in old) else old
+            else:
+                new = take(old, here, has_texts)
+            if new is not old:
+                update[name] = new
+        return node.model_copy(update=update) if update else node
+
+
+def _below(path: str, key: Key | None, index: int | str, entry: object) -> str:
+    """Return the path of an entry of a tuple or a dict."""
+    if isinstance(index, int):
+        if key is None:
+            return path
+        index = key(index, entry)
+    return f"{path}.{index}" if path else index
