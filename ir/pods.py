@@ -10,6 +10,7 @@ from pydantic import NonNegativeInt
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap
 from couler.ir.policies import Positive, Resources, Toleration
 from couler.ir.storage import EnvFrom, EnvVar, Mount
+from couler.ir.traversal import At
 from couler.ir.values import Text
 
 PortNumber = t.Annotated[int, ModelField(ge=1, le=65535)]
@@ -186,7 +187,7 @@ class ExecutorPlugin(Node):
     """A container beside the engine's agent of a run that does the work of plugin steps."""
 
     name: str
-    container: PodContainer
+    container: t.Annotated[PodContainer, At(scope="agent")]
     automount_service_account_token: bool = False
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
 
 from pydantic import AfterValidator, PositiveInt
 from pydantic import Field as ModelField
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
-from couler.ir.features import Feature
 from couler.ir.storage import ConfigKey
 from couler.ir.traversal import At
 from couler.ir.values import OwnRef, Text, Value, walk
@@ -222,12 +220,6 @@ def is_own(text: Text) -> bool:
     return any(isinstance(value, OwnRef) for value in walk(text))
 
 
-def metric_features(metric: Metric) -> Iterator[Feature]:
-    """Yield the features that a metric asks of an engine beyond that it is one."""
-    if isinstance(metric, Gauge) and metric.realtime:
-        yield Feature.METRIC_REALTIME
-
-
 class Mutex(Variant):
     """A lock that one holder has at a time."""
 
@@ -275,18 +267,3 @@ def lock_identity(lock: Lock) -> tuple[str, ...]:
         case DatabaseSemaphore():
             return (lock.kind, namespace, lock.key)
     t.assert_never(lock)
-
-
-def lock_features(lock: Lock) -> Iterator[Feature]:
-    """Yield the features that a lock asks of an engine."""
-    match lock:
-        case Mutex():
-            yield Feature.MUTEX_DATABASE if lock.database else Feature.MUTEX
-        case Semaphore():
-            yield Feature.SEMAPHORE
-        case DatabaseSemaphore():
-            yield Feature.SEMAPHORE_DATABASE
-        case _:
-            t.assert_never(lock)
-    if lock.namespace is not None:
-        yield Feature.LOCK_NAMESPACE

@@ -10,9 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from couler.ir.base import FrozenDict, Node
 
-ScopeName: t.TypeAlias = t.Literal["own", "facts", "inside", "hooks", "local"]
-"""What reads what a field holds: the step itself, in its scope; facts of the step, such as its
-status; the scope inside a group; the step of a hook; the local form of a job."""
+ScopeName: t.TypeAlias = t.Literal[
+    "own", "facts", "inside", "steps", "hooks", "local", "defaults", "agent"
+]
+"""What a field belongs to: `own` is the scope of the step that has it, or the workflow; `facts` are
+those of the step, such as its status; `inside` is the scope inside a group, which has `steps`;
+`agent` is a pod of the engine."""
 
 Part = t.TypeVar("Part")
 Held = t.TypeVar("Held", bound=Node)
@@ -50,7 +53,7 @@ def slots(cls: type[Node]) -> tuple[Slot, ...]:
         if isinstance(annotation, t.ForwardRef):  # its class stands before what it names
             owner = next(base for base in cls.__mro__ if name in base.__annotations__)
             annotation = eval(annotation.__forward_arg__, vars(sys.modules[owner.__module__]))
-            notes = getattr(annotation, "__metadata__", ())
+            notes = list(getattr(annotation, "__metadata__", ()))
         classes = frozenset(_classes(annotation))
         if any(issubclass(one, Node) for one in classes):
             at = next((note for note in notes if isinstance(note, At)), At())
@@ -101,7 +104,7 @@ def _name_of(_index: int, entry: t.Any) -> str:
 
 
 class Traversal(t.Generic[Part]):
-    """Finds and replaces nodes of some classes in other nodes, and none inside of those.
+    """Finds and replaces nodes of some classes in other nodes.
 
     It looks at fields that were given, and of these at such that can hold one of the classes.
 
@@ -113,10 +116,18 @@ class Traversal(t.Generic[Part]):
         Whether plain texts count as well, in fields that take either.
     enters
         The scopes that count besides the step's own.
+    inside
+        Whether `visit` looks inside of what it has found, too.
     """
 
-    def __init__(self, *kinds: type, texts: bool = False, enters: Iterable[ScopeName] = ()) -> None:
-        self._kinds = frozenset(kinds)
+    def __init__(
+        self,
+        *kinds: type,
+        texts: bool = False,
+        enters: Iterable[ScopeName] = (),
+        inside: bool = False,
+    ) -> None:
+        self._kinds, self._inside = frozenset(kinds), inside
         self._plans = _Plans(self._kinds, texts, {"own", *enters})
 
     def visit(self, node: Node, path: str = "") -> list[tuple[str, Part]]:
@@ -127,7 +138,7 @@ class Traversal(t.Generic[Part]):
         return found
 
     def _visit(self, node: Node, path: str, found: list[tuple[str, t.Any]]) -> None:
-        kinds, plans = self._kinds, self._plans
+        kinds, plans, inside = self._kinds, self._plans, self._inside
         given, data = node.__pydantic_fields_set__, node.__dict__
         for name, label, key, has_texts in plans[type(node)]:
             if name not in given:
@@ -144,11 +155,14 @@ class Traversal(t.Generic[Part]):
                 if kind is str:
                     if has_texts:
                         found.append((here, one))
-                elif kind in kinds:
-                    found.append((here if index is None else _below(here, key, index, one), one))
-                elif plans[kind]:
-                    inner = here if index is None else _below(here, key, index, one)
-                    self._visit(one, inner, found)
+                    continue
+                is_found = kind in kinds
+                if is_found or plans[kind]:
+                    where = here if index is None else _below(here, key, index, one)
+                    if is_found:
+                        found.append((where, one))
+                    if (inside or not is_found) and plans[kind]:
+                        self._visit(one, where, found)
 
     def map(self, node: Held, change: Callable[[str, Part], Part], path: str = "") -> Held:
         """Return a node in which `change(path, part)` replaces all that it holds.

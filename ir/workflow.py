@@ -170,7 +170,7 @@ class Group(Variant):
     """A nested graph of steps; sees only the inputs of its step, shows only its outputs."""
 
     kind: t.Literal["group"] = "group"
-    steps: t.Annotated[tuple[Step, ...], At(scope="inside")]
+    steps: t.Annotated[tuple[Step, ...], At(scope="steps")]
     transparent: bool = False
     """Made by a pass: status and logs show the inner steps at the level of the group."""
 
@@ -349,7 +349,7 @@ class ExitHandler(Node):
 
     name: str
     on: t.Literal["success", "failure", "any"]
-    steps: t.Annotated[tuple[Step, ...], At(scope="inside")]
+    steps: t.Annotated[tuple[Step, ...], At(scope="steps")]
 
 
 class Schedule(Node):
@@ -395,13 +395,13 @@ class Workflow(Node):
     name: str
     description: str | None = None
     parameters: tuple[Parameter, ...] = ()
-    steps: t.Annotated[tuple[Step, ...], At(scope="inside")] = ()
+    steps: t.Annotated[tuple[Step, ...], At(scope="steps")] = ()
     stored: StoredWorkflow | None = None
     """What runs in place of steps; the parameters are given to it."""
     outputs: tuple[Output, ...] = ()
     exit_handlers: tuple[ExitHandler, ...] = ()
     schedule: Schedule | None = None
-    defaults: Defaults | None = None
+    defaults: t.Annotated[Defaults | None, At(scope="defaults")] = None
     volumes: tuple[Volume, ...] = ()
     files: FileSettings | None = None
     pod: PodSettings | None = None
