@@ -354,7 +354,7 @@ class ListFiles(Variant):
     """
 
     kind: t.Literal["list_files"] = "list_files"
-    at: t.Annotated[Location, At("files.at")]
+    at: Location
     pattern: str | None = None
     """Only those whose path below the location fits: see `pattern_expression`."""
 

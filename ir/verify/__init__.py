@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from couler.ir.defaults import as_process
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Counter, Gauge, Histogram, Metric, Part, Resources
-from couler.ir.values import Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
+from couler.ir.values import TEXTS, Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
 from couler.ir.verify.actions import (
     check_action,
     check_inputs,
@@ -22,10 +22,12 @@ from couler.ir.verify.files import check_files, check_optional_reads, check_scop
 from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
 from couler.ir.verify.names import (
     MAX_DEPTH,
+    SURELY_SHORT,
     check_handler_name,
     check_label_name,
     check_step_names,
     check_value_names,
+    check_word,
     check_words,
 )
 from couler.ir.verify.scope import FILE_TYPES, Kind, Order, Report, ScopeView
@@ -46,7 +48,7 @@ from couler.ir.walk import (
     steps_by_path,
     unsendable,
 )
-from couler.ir.workflow import ContainerSet, Group, Hook, Job, Step, Suspend, Workflow
+from couler.ir.workflow import ContainerSet, Group, Hook, Job, LocalForm, Step, Suspend, Workflow
 
 _Part: t.TypeAlias = tuple[t.Literal["run", "group", "step"], str]
 """A part, or a step that is one by itself."""
@@ -268,7 +270,7 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     """Return all problems of a workflow that no engine could mend, in program order."""
     report = Report()
     if unsendable(workflow) is not None:
-        _check_texts(workflow, report)
+        _check_sendable(workflow, report)
         return report.in_program_order()
     check_settings(workflow, report)
     parameters = {p.name: Kind(p.type) for p in workflow.parameters}
@@ -300,7 +302,7 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     return report.in_program_order()
 
 
-def _check_texts(workflow: Workflow, report: Report) -> None:
+def _check_sendable(workflow: Workflow, report: Report) -> None:
     """Refuse texts that no process and no file can be given, wherever they are."""
     rest = (value for name, value in workflow if name not in ("steps", "exit_handlers"))
     problem = unsendable(*rest)
@@ -394,6 +396,7 @@ def _check_step(reader: Reader, step: Step) -> None:
         check_foreach(reader, step.foreach)
     if step.loop is not None:
         check_step_loop(reader, step, step.loop)
+    _check_texts(reader, step)
     _check_content(reader, step)
     if step.gives(POLICIES):
         check_policies(reader, step)
@@ -409,6 +412,7 @@ def _check_step(reader: Reader, step: Step) -> None:
         from couler.ir.verify.quantities import check_resources
 
         process = as_process(step)
+        _check_texts(reader, step.action.local)
         check_local_outputs(view, step, process)
         _check_content(reader, process)
         check_resources(process.resources or Resources(), reader.add)
@@ -446,6 +450,21 @@ def _check_content(reader: Reader, step: Step) -> None:
         from couler.ir.verify.environment import check_paths
 
         check_paths(view, step)
+
+
+_BY_TYPE = frozenset(("when", "foreach", "loop", "inputs", "manifest", "metrics", "local"))
+"""Where field paths begin whose values are checked by their types."""
+
+
+def _check_texts(reader: Reader, node: Step | LocalForm) -> None:
+    """Check what is read as text, wherever it is."""
+    for field, text in TEXTS.visit(node):
+        if type(text) is str:
+            if len(text) > SURELY_SHORT and ".at." not in field:
+                assert reader.step is not None, "texts are those of steps"
+                check_word(reader.view, reader.step, field, text)
+        elif field.partition(".")[0] not in _BY_TYPE or ".at." in field:
+            reader.text(t.cast("Value", text), field)
 
 
 def _check_group(outer: ScopeView, step: Step, group: Group, depth: int) -> None:

@@ -153,9 +153,6 @@ def _check_place(reader: Reader, location: Location, field: str) -> None:
             "once for the target.",
             "warning",
         )
-    for name, text in TEXTS.visit(location):
-        if not isinstance(text, str):
-            reader.text(text, f"{field}.{name}")
 
 
 def _check_items(reader: Reader, step: Step, location: Location, field: str) -> None:

@@ -203,10 +203,9 @@ def check_literal(view: ScopeView, step: Step | None, field: str, value: object)
         )
 
 
-def check_word(view: ScopeView, step: Step, field: str, text: str, *, name: str = "") -> None:
-    """Refuse plain text that no process can be given; `name` is that of its variable."""
-    if len(text) <= SURELY_SHORT:
-        return
+def check_word(view: ScopeView, step: Step, field: str, text: str) -> None:
+    """Refuse plain text that no process can be given."""
+    name = field.rpartition("env.")[2] if "env." in field else ""
     size = len(text.encode()) + (len(name) + 1 if name else 0)
     if size > MAX_WORD_BYTES:
         view.add(

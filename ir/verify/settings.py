@@ -200,8 +200,6 @@ def check_policies(reader: Reader, step: Step) -> None:
 
 
 def _check_cache(reader: Reader, cache: Cache) -> None:
-    if cache.salt is not None and not isinstance(cache.salt, str):
-        reader.text(cache.salt, "cache.salt")
     if cache.name is not None:
         check_lock_name(cache.name, "cache", reader.add)
 
