@@ -51,7 +51,7 @@ class Foreach(Node):
     """
 
     over: t.Annotated[
-        dict[str, Value], ModelField(min_length=1), AfterValidator(FrozenDict), At("")
+        dict[str, Value], ModelField(min_length=1), AfterValidator(FrozenDict), At("", "typed")
     ]
     max_parallel: PositiveInt | None = None
 
@@ -74,7 +74,7 @@ class Part(Node):
 class Loop(Node):
     """Run the step, then again while the condition holds on its outputs (`RoundRef`)."""
 
-    condition: t.Annotated[Condition, At("")]
+    condition: t.Annotated[Condition, At("", "typed")]
     max_iterations: PositiveInt = 20
 
 
@@ -183,8 +183,8 @@ class _Metric(Variant):
     name: str
     help: str
     """For people; all metrics of one name have the same."""
-    value: t.Annotated[Value, At("")]
-    labels: t.Annotated[tuple[MetricLabel, ...], At("")] = ()
+    value: t.Annotated[Value, At("", "typed")]
+    labels: t.Annotated[tuple[MetricLabel, ...], At("", "typed")] = ()
     when: t.Annotated[Condition | None, At(scope="facts")] = None
     """Compares facts of the step itself (`OwnRef`) and literals."""
 

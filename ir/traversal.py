@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from couler.ir.base import FrozenDict, Node
 
 ScopeName: t.TypeAlias = t.Literal[
-    "own", "facts", "inside", "steps", "hooks", "local", "defaults", "agent"
+    "own", "typed", "facts", "inside", "steps", "hooks", "local", "defaults", "agent"
 ]
-"""What a field belongs to: `own` is the scope of the step that has it, or the workflow; `facts` are
-those of the step, such as its status; `inside` is the scope inside a group, which has `steps`;
-`agent` is a pod of the engine."""
+"""Who reads what a field holds: `own` is the step that has it, as text, or the workflow; `typed` is
+the step as well, by the type that is declared; `facts` compares facts of the step, such as its
+status; `inside` is the scope inside a group, which has `steps`; `agent` is a pod of the engine."""
 
 Part = t.TypeVar("Part")
 Held = t.TypeVar("Held", bound=Node)

@@ -315,7 +315,7 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
 }
 """The features that fields ask of an engine, those of subclasses as well."""
 
-_ASKING: Traversal[Node] = Traversal(*FEATURES, enters=("inside",), inside=True)
+_ASKING: Traversal[Node] = Traversal(*FEATURES, enters=("inside", "typed"), inside=True)
 
 
 @functools.cache

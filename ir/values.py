@@ -143,12 +143,12 @@ Text: t.TypeAlias = str | Value
 """Text that reaches a process: a plain string, or a value written as on the wire."""
 
 
-_KINDS = t.get_args(t.get_args(Value)[0])
+VALUE_KINDS = t.get_args(t.get_args(Value)[0])
 
-VALUES: Traversal[Value] = Traversal(*_KINDS, enters=("local",))
+VALUES: Traversal[Value] = Traversal(*VALUE_KINDS, enters=("typed", "local"))
 """Finds the values that something reads."""
 
-TEXTS: Traversal[Text] = Traversal(*_KINDS, texts=True, enters=("local",))
+TEXTS: Traversal[Text] = Traversal(*VALUE_KINDS, texts=True, enters=("typed", "local"))
 """Finds the values and the plain texts in fields that take either."""
 
 
@@ -183,7 +183,7 @@ class ManifestValue(Node):
 
     path: t.Annotated[Path, ModelField(min_length=1)]
     """Where the manifest has the `null` that the value stands for."""
-    value: t.Annotated[Value, At("")]
+    value: t.Annotated[Value, At("", "typed")]
     type: JsonType = "str"
     """What the resource takes there: `str` for text, whatever the value is; else JSON."""
 

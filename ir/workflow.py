@@ -198,7 +198,7 @@ class Input(Node):
     """
 
     name: str
-    value: t.Annotated[Value | None, At("")] = None
+    value: t.Annotated[Value | None, At("", "typed")] = None
     type: ValueType = "str"
     path: str | None = None
     """For files: where the process finds it; relative paths start at `COULER_WORK`."""
@@ -285,7 +285,7 @@ class Step(Node):
     depends_on: tuple[str | Dependency | AnyOf, ...] = ()
     program_order: tuple[str, ...] = ()
     """Names in `depends_on` that are there only since the program calls those steps before."""
-    when: Condition | None = None
+    when: t.Annotated[Condition | None, At(scope="typed")] = None
     foreach: Foreach | None = None
     loop: Loop | None = None
     retry: Retry | None = None

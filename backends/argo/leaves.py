@@ -13,11 +13,11 @@ from couler.backends.argo.references import TAG_SAFE
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.tags import Tagged, has_tag
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
-from couler.ir.artifacts import ListFiles, without_texts
+from couler.ir.artifacts import ListFiles
+from couler.ir.base import Node
 from couler.ir.cachekey import definition_digest
 from couler.ir.kubernetes_pods import needs_dollars
-from couler.ir.pods import PodContainer
-from couler.ir.policies import Metric
+from couler.ir.policies import Cache, Metric
 from couler.ir.storage import Volume
 from couler.ir.values import TEXTS, Literal, Text, Value, ValueType, is_file
 from couler.ir.walk import pod_containers
@@ -27,7 +27,6 @@ from couler.ir.workflow import (
     Http,
     Input,
     Job,
-    Output,
     Plugin,
     Script,
     Step,
@@ -205,21 +204,6 @@ def _plain_text(text: Text) -> str | None:
     return text if isinstance(text, str) else None
 
 
-_WITH_HOLES = frozenset(
-    (
-        "inputs",
-        "env",
-        "init_containers",
-        "sidecars",
-        "cache",
-        "metrics",
-        "outputs",
-        "logs",
-    )
-)
-"""The fields of a step, besides its action, that may have places for text."""
-
-
 def holes_of(step: Step) -> list[Hole]:
     """Return the places for text in a step's template, in a fixed order."""
     action = step.action
@@ -250,7 +234,7 @@ def holes_of(step: Step) -> list[Hole]:
 
         named = dict(zip(value_names(action), action.values, strict=True))
         holes += [Hole(name, given.value, given.type) for name, given in named.items()]
-    if step.gives(_WITH_HOLES) or isinstance(action, ContainerSet):
+    if not isinstance(action, Container) or not _PLAIN.issuperset(step.model_fields_set):
         holes += _holes_beside_action(step)
     return holes
 
@@ -320,13 +304,9 @@ def shape_key(
     elif isinstance(action, Script):
         what = (action, way_of_script(step, action))
     elif isinstance(action, ContainerSet):
-        what = action.model_copy(update={"containers": ()})  # they are among those of the pod
-    elif isinstance(action, Http):
-        headers = tuple((h.name, h.secret, h.config) for h in action.headers)
-        fixed = action.model_copy(update={"url": "", "headers": (), "body": None})
-        what = (fixed, headers, action.body is None)
-    elif isinstance(action, ListFiles):
-        what = action.model_copy(update={"at": without_texts(action.at)})
+        what = TEXTS.map(action, _fixed)
+    elif isinstance(action, Http | ListFiles):
+        what = TEXTS.map(action, _blank)
     elif isinstance(action, Job):
         from couler.backends.argo.resources import value_names
 
@@ -335,93 +315,45 @@ def shape_key(
             (given.path, given.type, name) for given, name in zip(action.values, names, strict=True)
         )
         what = (action.model_copy(update={"values": ()}), places)
-    special = step.gives(_SETTINGS) or isinstance(action, ContainerSet)
-    settings = _settings_key(step, volumes) if special else _NO_SETTINGS
-    return (what, hostile, gathers, settings)
+    return (what, hostile, gathers, _settings_key(step, volumes))
 
 
-_SETTINGS = frozenset(
-    (
-        "inputs",
-        "outputs",
-        "env",
-        "env_from",
-        "mounts",
-        "retry",
-        "timeout_s",
-        "cache",
-        "resources",
-        "placement",
-        "working_dir",
-        "pull_policy",
-        "container",
-        "init_containers",
-        "sidecars",
-        "pod",
-        "display_name",
-        "mutex",
-        "locks",
-        "metrics",
-        "daemon",
-        "labels",
-        "annotations",
-        "engine",
-        "logs",
-    )
-)
-"""The fields of a step, besides its action, that its template shows."""
+_PLAIN = frozenset(("name", "action", "depends_on", "source", "when", "origin", "program_order"))
+_OF_TASK = _PLAIN | {"foreach", "loop", "part", "profile", "hooks", "max_parallel"}
+"""The fields of a step that its task shows, or nothing: templates show all others."""
 
 
 def _settings_key(step: Step, volumes: Mapping[str, Volume]) -> tuple[t.Any, ...]:
-    cache = step.cache and (
-        step.cache.name,
-        step.cache.max_age_s,
-        definition_digest(step, volumes),
-    )
-    return (
-        tuple(map(_input_key, step.inputs)) if step.inputs else (),
-        tuple(map(_output_key, step.outputs)) if step.outputs else (),
-        tuple((v.name, v.secret, v.config, v.value is None) for v in step.env) if step.env else (),
-        step.env_from,
-        step.mounts,
-        step.retry,
-        step.timeout_s,
-        cache,
-        step.resources,
-        step.placement,
-        step.working_dir,
-        step.pull_policy,
-        step.container,
-        tuple(map(_fixed_texts, pod_containers(step))),
-        len(step.sidecars),
-        step.pod,
-        step.display_name,
-        step.mutex,
-        step.locks,
-        step.metrics,
-        step.daemon,
-        step.labels or None,
-        step.annotations or None,
-        step.engine or None,
-        step.logs and (step.logs.keep, without_texts(step.logs.at)),
-    )
-
-
-def _fixed_texts(container: PodContainer) -> PodContainer:
-    return TEXTS.map(container, lambda _, text: text if isinstance(text, str) else "")
+    key: list[t.Any] = []
+    for name in sorted(step.model_fields_set - _OF_TASK):
+        value = getattr(step, name)
+        if isinstance(value, Cache):
+            value = (value.name, value.max_age_s, definition_digest(step, volumes))
+        elif value and name != "metrics":
+            change = _fixed if name in ("init_containers", "sidecars") else _blank
+            if isinstance(value, Node):
+                value = TEXTS.map(value, change)
+            elif name == "inputs":
+                value = tuple(map(_input_key, value))
+            elif isinstance(value, tuple):
+                value = tuple([TEXTS.map(one, change) for one in value])
+        if value:
+            key.append((name, value))
+    return tuple(key)
 
 
 def _input_key(given: Input) -> t.Any:
-    at = without_texts(given.at)
-    if at is None and not (given.optional or given.mode is not None):
-        return (given.name, given.type, given.path, given.many)
-    return given.model_copy(update={"value": None, "at": at})
+    if given.at is None and not (given.optional or given.mode is not None):
+        return (given.name, given.type, given.path, given.many)  # most are
+    return TEXTS.map(given, _blank)
 
 
-def _output_key(output: Output) -> Output:
-    if output.at is None:
-        return output
-    return output.model_copy(update={"at": without_texts(output.at)})
+def _fixed(_: str, text: Text) -> Text:
+    return text if isinstance(text, str) else ""
+
+
+def _blank(_: str, __: Text) -> Text:
+    return ""
 
 
 def _fixed_words(words: tuple[Text, ...]) -> tuple[str | None, ...]:
@@ -433,10 +365,6 @@ def _fixed_words(words: tuple[Text, ...]) -> tuple[str | None, ...]:
 def all_plain(words: tuple[Text, ...]) -> bool:
     """Return whether no word is a value."""
     return {*map(type, words)} <= {str}
-
-
-_NO_SETTINGS = _settings_key(Step(name="any", action=Container(image="any")), {})
-"""Equal to the key of a step that was given settings, but none other than the defaults."""
 
 
 OF_WORKFLOW = {"metadata": "ObjectMeta", "spec": "WorkflowSpec", "cron": "CronWorkflowSpec"}

@@ -10,7 +10,18 @@ from collections.abc import Iterable, Mapping
 from couler.ir.defaults import as_process
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Counter, Gauge, Histogram, Metric, Part, Resources
-from couler.ir.values import TEXTS, Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
+from couler.ir.traversal import Traversal
+from couler.ir.values import (
+    VALUE_KINDS,
+    Field,
+    Literal,
+    OwnRef,
+    ParamRef,
+    RunRef,
+    Text,
+    Value,
+    walk,
+)
 from couler.ir.verify.actions import (
     check_action,
     check_inputs,
@@ -32,7 +43,6 @@ from couler.ir.verify.names import (
 )
 from couler.ir.verify.scope import FILE_TYPES, Kind, Order, Report, ScopeView
 from couler.ir.verify.settings import (
-    POLICIES,
     check_default_values,
     check_foreach,
     check_policies,
@@ -43,12 +53,13 @@ from couler.ir.verify.values import Reader
 from couler.ir.walk import (
     HANDLER_PREFIX,
     HOOKS,
+    pod_containers,
     predecessors,
     step_values,
     steps_by_path,
     unsendable,
 )
-from couler.ir.workflow import ContainerSet, Group, Hook, Job, LocalForm, Step, Suspend, Workflow
+from couler.ir.workflow import Group, Hook, Job, LocalForm, Step, Suspend, Workflow
 
 _Part: t.TypeAlias = tuple[t.Literal["run", "group", "step"], str]
 """A part, or a step that is one by itself."""
@@ -398,8 +409,7 @@ def _check_step(reader: Reader, step: Step) -> None:
         check_step_loop(reader, step, step.loop)
     _check_texts(reader, step)
     _check_content(reader, step)
-    if step.gives(POLICIES):
-        check_policies(reader, step)
+    check_policies(reader, step)
     if step.metrics:
         from couler.ir.verify.conditions import facts_of
 
@@ -419,8 +429,6 @@ def _check_step(reader: Reader, step: Step) -> None:
 
 
 _NONE: Mapping[str, str] = {}
-_OF_POD = frozenset(("display_name", "container", "pod", "init_containers", "sidecars"))
-"""The fields of a step, besides a container set, that `check_step_pod` looks at."""
 
 
 def _check_content(reader: Reader, step: Step) -> None:
@@ -442,7 +450,7 @@ def _check_content(reader: Reader, step: Step) -> None:
     if step.inputs or step.outputs or step.logs is not None:
         check_files(reader, step)
     check_action(reader, step)
-    if step.gives(_OF_POD) or isinstance(step.action, ContainerSet):
+    if step.container or step.pod or step.display_name is not None or pod_containers(step):
         from couler.ir.verify.pods import check_step_pod
 
         check_step_pod(reader, step)
@@ -452,19 +460,17 @@ def _check_content(reader: Reader, step: Step) -> None:
         check_paths(view, step)
 
 
-_BY_TYPE = frozenset(("when", "foreach", "loop", "inputs", "manifest", "metrics", "local"))
-"""Where field paths begin whose values are checked by their types."""
+_AS_TEXT: Traversal[Text] = Traversal(*VALUE_KINDS, texts=True)
 
 
 def _check_texts(reader: Reader, node: Step | LocalForm) -> None:
     """Check what is read as text, wherever it is."""
-    for field, text in TEXTS.visit(node):
-        if type(text) is str:
-            if len(text) > SURELY_SHORT and ".at." not in field:
-                assert reader.step is not None, "texts are those of steps"
-                check_word(reader.view, reader.step, field, text)
-        elif field.partition(".")[0] not in _BY_TYPE or ".at." in field:
-            reader.text(t.cast("Value", text), field)
+    for field, text in _AS_TEXT.visit(node):
+        if not isinstance(text, str):
+            reader.text(text, field)
+        elif len(text) > SURELY_SHORT and ".at." not in field:  # files may be larger
+            assert reader.step is not None, "texts are those of steps"
+            check_word(reader.view, reader.step, field, text)
 
 
 def _check_group(outer: ScopeView, step: Step, group: Group, depth: int) -> None:

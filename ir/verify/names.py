@@ -14,7 +14,7 @@ from couler.ir.storage import EnvVar
 from couler.ir.values import MAX_VALUE_BYTES, MAX_WORD_BYTES, Literal, Text, encode
 from couler.ir.verify.scope import ScopeView
 from couler.ir.walk import pod_containers
-from couler.ir.workflow import MAIN, Container, ContainerSet, Input, Step
+from couler.ir.workflow import MAIN, Container, Input, Step
 
 RESERVED_PREFIX = "couler-"
 """Names that begin so are made by passes."""
@@ -222,17 +222,14 @@ def check_words(view: ScopeView, step: Step) -> None:
     words = (*action.command, *action.args) if isinstance(action, Container) else ()
     if len(words) + len(step.env) + len(step.inputs) >= _FEW:
         _check_together(view, step, words, step.env, step.inputs, "its arguments and variables")
-    if step.gives(_WITH_CONTAINERS) or isinstance(action, ContainerSet):
-        for one in pod_containers(step):
-            what = f'the arguments and variables of its container "{one.name}"'
-            inputs = step.inputs if one.name == MAIN else ()
-            _check_together(view, step, (*one.command, *one.args), one.env, inputs, what)
+    for one in pod_containers(step):
+        what = f'the arguments and variables of its container "{one.name}"'
+        inputs = step.inputs if one.name == MAIN else ()
+        _check_together(view, step, (*one.command, *one.args), one.env, inputs, what)
 
 
 _FEW = MAX_WORDS_BYTES // MAX_WORD_BYTES
 """Fewer texts are within the limit together, as those that are longer are refused alone."""
-
-_WITH_CONTAINERS = frozenset(("init_containers", "sidecars"))
 
 
 def _check_together(

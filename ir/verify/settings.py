@@ -148,26 +148,8 @@ def check_step_loop(reader: Reader, step: Step, loop: Loop) -> None:
         )
 
 
-POLICIES = frozenset(
-    (
-        "retry",
-        "timeout_s",
-        "resources",
-        "placement",
-        "labels",
-        "annotations",
-        "mutex",
-        "locks",
-        "cache",
-    )
-)
-"""The fields of a step that `check_policies` looks at."""
-
-
 def check_policies(reader: Reader, step: Step) -> None:
     """Check the policies of a step that its action has no part in."""
-    from couler.ir.verify.quantities import check_resources
-
     view, add = reader.view, reader.add
     if step.retry is not None:
         for code, message in retry_problems(step.retry):
@@ -186,6 +168,8 @@ def check_policies(reader: Reader, step: Step) -> None:
                 "warning",
             )
     if step.resources is not None:
+        from couler.ir.verify.quantities import check_resources
+
         check_resources(step.resources, add)
     if step.placement is not None:
         check_placement(step.placement, add)
