@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterator
 
 from pydantic import Field as ModelField
 from pydantic import PositiveInt
@@ -322,20 +321,6 @@ def repository_key(location: Location) -> Text:
     """Return the key of a location that is in the target's own repository."""
     key: Text = getattr(location, _TEXTS[type(location)][0])
     return key
-
-
-def location_references(location: Location) -> Iterator[SecretKey | ConfigKey]:
-    """Yield the entries of secrets and config maps that a location names."""
-    yield from _references_in(location)
-
-
-def _references_in(node: Node) -> Iterator[SecretKey | ConfigKey]:
-    for name in type(node).model_fields:
-        value = getattr(node, name)
-        if isinstance(value, SecretKey | ConfigKey):
-            yield value
-        elif isinstance(value, Encryption | BasicAuth | ClientCertificate | OAuth2):
-            yield from _references_in(value)
 
 
 LISTED = (S3Location, OssLocation, GcsLocation, AzureLocation, PluginLocation)

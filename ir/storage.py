@@ -7,7 +7,7 @@ import typing as t
 from pydantic import Field as ModelField
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
-from couler.ir.traversal import At
+from couler.ir.traversal import At, Traversal
 from couler.ir.values import Text
 
 
@@ -30,6 +30,10 @@ class ConfigKey(Node):
     def text(self) -> str:
         """Both names, for people."""
         return f"{self.config_map}/{self.key}"
+
+
+ENTRIES: Traversal[SecretKey | ConfigKey] = Traversal(SecretKey, ConfigKey)
+"""Finds the entries of secrets and config maps that something names."""
 
 
 class EnvVar(Node):

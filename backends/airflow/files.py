@@ -17,10 +17,9 @@ from couler.ir.artifacts import (
     Location,
     RawLocation,
     is_in_repository,
-    location_references,
     repository_key,
 )
-from couler.ir.storage import SecretKey
+from couler.ir.storage import ENTRIES, SecretKey
 from couler.ir.values import TEXTS, Literal, Template, Text, is_file
 from couler.ir.workflow import WORK_DIR, Input, Output, Step
 from couler.locations.secrets import variable_name
@@ -252,7 +251,7 @@ class Files:
 
 def secret_variables(locations: Iterable[Location]) -> list[list[t.Any]]:
     """Return the variables by which couler.io gets the entries of secrets of locations."""
-    keys = dict.fromkeys(key for one in locations for key in location_references(one))
+    keys = dict.fromkeys(key for one in locations for _, key in ENTRIES.visit(one))
     return [
         [variable_name(key), key.secret, key.key, *([True] if key.optional else [])]
         for key in keys
