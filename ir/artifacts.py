@@ -11,7 +11,7 @@ from pydantic import PositiveInt
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.traversal import At
-from couler.ir.values import TEXTS, Text, Value
+from couler.ir.values import Text, Value
 
 
 class Encryption(Node):
@@ -299,11 +299,6 @@ _STORAGE: dict[type[Location], str] = {
 
 STORED = tuple(kind.model_fields["kind"].default for kind in _STORAGE)
 """The kinds whose storage can be stated once for a target."""
-
-
-def without_texts(location: Location | None) -> Location | None:
-    """Return what locations have in common that differ in their texts only."""
-    return None if location is None else TEXTS.map(location, lambda name, text: "")
 
 
 def is_in_repository(location: Location) -> bool:

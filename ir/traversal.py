@@ -130,17 +130,24 @@ class Traversal(t.Generic[Part]):
         self._kinds, self._inside = frozenset(kinds), inside
         self._plans = _Plans(self._kinds, texts, {"own", *enters})
 
-    def visit(self, node: Node, path: str = "") -> list[tuple[str, Part]]:
-        """Return what a node holds, each with its field path."""
+    def visit(
+        self, node: Node, path: str = "", fields: Collection[str] | None = None
+    ) -> list[tuple[str, Part]]:
+        """Return what a node, or some of its fields, hold, each with its field path."""
         found: list[tuple[str, t.Any]] = []
-        if self._plans[type(node)]:
-            self._visit(node, path, found)
+        plan = self._plans[type(node)]
+        if fields is not None:
+            plan = tuple([field for field in plan if field.name in fields])
+        if plan:
+            self._visit(node, path, found, plan)
         return found
 
-    def _visit(self, node: Node, path: str, found: list[tuple[str, t.Any]]) -> None:
+    def _visit(
+        self, node: Node, path: str, found: list[tuple[str, t.Any]], plan: tuple[_Field, ...]
+    ) -> None:
         kinds, plans, inside = self._kinds, self._plans, self._inside
         given, data = node.__pydantic_fields_set__, node.__dict__
-        for name, label, key, has_texts in plans[type(node)]:
+        for name, label, key, has_texts in plan:
             if name not in given:
                 continue
             part = data[name]
@@ -162,7 +169,7 @@ class Traversal(t.Generic[Part]):
                     if is_found:
                         found.append((where, one))
                     if (inside or not is_found) and plans[kind]:
-                        self._visit(one, where, found)
+                        self._visit(one, where, found, plans[kind])
 
     def map(self, node: Held, change: Callable[[str, Part], Part], path: str = "") -> Held:
         """Return a node in which `change(path, part)` replaces all that it holds.

@@ -14,10 +14,9 @@ from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_
 from couler.backends.argo.tags import Tagged, has_tag
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.ir.artifacts import ListFiles
-from couler.ir.base import Node
-from couler.ir.cachekey import definition_digest
+from couler.ir.cachekey import definition_digest, fixed_fields, without_texts, without_values
 from couler.ir.kubernetes_pods import needs_dollars
-from couler.ir.policies import Cache, Metric
+from couler.ir.policies import Metric
 from couler.ir.storage import Volume
 from couler.ir.values import TEXTS, Literal, Text, Value, ValueType, is_file
 from couler.ir.walk import pod_containers
@@ -304,9 +303,9 @@ def shape_key(
     elif isinstance(action, Script):
         what = (action, way_of_script(step, action))
     elif isinstance(action, ContainerSet):
-        what = TEXTS.map(action, _fixed)
+        what = TEXTS.map(action, without_values)
     elif isinstance(action, Http | ListFiles):
-        what = TEXTS.map(action, _blank)
+        what = TEXTS.map(action, without_texts)
     elif isinstance(action, Job):
         from couler.backends.argo.resources import value_names
 
@@ -321,39 +320,23 @@ def shape_key(
 _PLAIN = frozenset(("name", "action", "depends_on", "source", "when", "origin", "program_order"))
 _OF_TASK = _PLAIN | {"foreach", "loop", "part", "profile", "hooks", "max_parallel"}
 """The fields of a step that its task shows, or nothing: templates show all others."""
+_NOT_FIXED = _OF_TASK | {"cache", "inputs", "metrics"}
 
 
 def _settings_key(step: Step, volumes: Mapping[str, Volume]) -> tuple[t.Any, ...]:
-    key: list[t.Any] = []
-    for name in sorted(step.model_fields_set - _OF_TASK):
-        value = getattr(step, name)
-        if isinstance(value, Cache):
-            value = (value.name, value.max_age_s, definition_digest(step, volumes))
-        elif value and name != "metrics":
-            change = _fixed if name in ("init_containers", "sidecars") else _blank
-            if isinstance(value, Node):
-                value = TEXTS.map(value, change)
-            elif name == "inputs":
-                value = tuple(map(_input_key, value))
-            elif isinstance(value, tuple):
-                value = tuple([TEXTS.map(one, change) for one in value])
-        if value:
-            key.append((name, value))
-    return tuple(key)
+    fields = fixed_fields(step, _NOT_FIXED)
+    if step.cache is not None:
+        digest = definition_digest(step, volumes)
+        fields["cache"] = (step.cache.name, step.cache.max_age_s, digest)
+    if step.inputs:
+        fields["inputs"] = tuple(map(_input_key, step.inputs))
+    return (*(field for field in fields.items() if field[1]), step.metrics)
 
 
 def _input_key(given: Input) -> t.Any:
     if given.at is None and not (given.optional or given.mode is not None):
         return (given.name, given.type, given.path, given.many)  # most are
-    return TEXTS.map(given, _blank)
-
-
-def _fixed(_: str, text: Text) -> Text:
-    return text if isinstance(text, str) else ""
-
-
-def _blank(_: str, __: Text) -> Text:
-    return ""
+    return TEXTS.map(given, without_texts)
 
 
 def _fixed_words(words: tuple[Text, ...]) -> tuple[str | None, ...]:
