@@ -10,7 +10,7 @@ from couler.ir.base import Node
 from couler.ir.pods import ContainerSettings
 from couler.ir.storage import Mount, Volume
 from couler.ir.traversal import Traversal
-from couler.ir.values import TEXTS, Literal, Text, dump_json
+from couler.ir.values import TEXTS, VALUE_KINDS, Literal, Text, dump_json
 from couler.ir.workflow import ContainerSet, Step
 
 _AROUND = {"resources", "pull_policy", "settings"}
@@ -50,7 +50,9 @@ def fixed_fields(step: Step, leave_out: Collection[str]) -> dict[str, t.Any]:
         value = getattr(step, name)
         is_beside = name in _CONTAINERS or isinstance(value, ContainerSet)
         change = without_values if is_beside else without_texts
-        if isinstance(value, Node):
+        if type(value) in VALUE_KINDS:
+            value = _BLANK
+        elif isinstance(value, Node):
             value = TEXTS.map(value, change)
         elif isinstance(value, tuple):
             value = tuple([TEXTS.map(one, change) for one in value])

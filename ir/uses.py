@@ -14,9 +14,8 @@ from couler.ir.defaults import local_form
 from couler.ir.features import Feature
 from couler.ir.ranges import is_known
 from couler.ir.traversal import Traversal
-from couler.ir.values import TEXTS, RoundRef, is_file, walk
+from couler.ir.values import RoundRef, is_file
 from couler.ir.walk import (
-    LOCAL,
     Scope,
     ScopeKey,
     all_steps,
@@ -442,13 +441,11 @@ def _of_foreach(step: Step, foreach: policies.Foreach, around: Enclosed) -> Iter
     )
 
 
+_ROUNDS: Traversal[RoundRef] = Traversal(RoundRef, enters=("typed",))
+
+
 def _of_loop(step: Step, around: Enclosed) -> Iterator[Feature]:
-    is_carried = any(
-        isinstance(value, RoundRef)
-        for field, text in TEXTS.visit(step)
-        if field != "loop" and not field.startswith(LOCAL)
-        for value in walk(text)
-    )
+    is_carried = bool(_ROUNDS.visit(step, fields=step.model_fields_set - {"loop"}))
     return _holding(
         {
             Feature.LOOP_GROUP: isinstance(step.action, Group),

@@ -19,9 +19,6 @@ from couler.ir.workflow import (
     Workflow,
 )
 
-LOCAL = "local."
-"""Where the names of fields begin that only the local form of a job has."""
-
 HOOKS = "hooks"
 """In the paths of the steps that are hooks: `train.hooks/notify`."""
 
