@@ -152,6 +152,10 @@ TEXTS: Traversal[Text] = Traversal(*VALUE_KINDS, texts=True, enters=("typed", "l
 """Finds the values and the plain texts in fields that take either."""
 
 
+AS_TEXT: Traversal[Text] = Traversal(*VALUE_KINDS, texts=True)
+"""Finds what the step itself reads as text, whatever its type is."""
+
+
 def children(value: Value) -> tuple[Value, ...]:
     """Return the values directly inside a value."""
     return tuple([inner for _, inner in VALUES.visit(value)])

@@ -10,15 +10,13 @@ from collections.abc import Iterable, Mapping
 from couler.ir.defaults import as_process
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Counter, Gauge, Histogram, Metric, Part, Resources
-from couler.ir.traversal import Traversal
 from couler.ir.values import (
-    VALUE_KINDS,
+    AS_TEXT,
     Field,
     Literal,
     OwnRef,
     ParamRef,
     RunRef,
-    Text,
     Value,
     walk,
 )
@@ -460,12 +458,9 @@ def _check_content(reader: Reader, step: Step) -> None:
         check_paths(view, step)
 
 
-_AS_TEXT: Traversal[Text] = Traversal(*VALUE_KINDS, texts=True)
-
-
 def _check_texts(reader: Reader, node: Step | LocalForm) -> None:
     """Check what is read as text, wherever it is."""
-    for field, text in _AS_TEXT.visit(node):
+    for field, text in AS_TEXT.visit(node):
         if not isinstance(text, str):
             reader.text(text, field)
         elif len(text) > SURELY_SHORT and ".at." not in field:  # files may be larger
