@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
+import typing as t
 from collections.abc import Callable, Mapping
 
-from couler.ir.values import VALUES, StepRef, Value, children, map_children
+from couler.ir.traversal import Held
+from couler.ir.values import REFERENCES, VALUES, StepRef, Value
 from couler.ir.walk import Scope
 from couler.ir.workflow import Group, Step, Workflow
 
@@ -51,22 +54,24 @@ def map_values(step: Step, change: Callable[[Value], Value]) -> Step:
     return VALUES.map(step, lambda _, value: change(value))
 
 
-def rename_references(value: Value, names: Mapping[str, str]) -> Value:
-    """Return a value that reads other steps: for each name the one that takes its place."""
-    if isinstance(value, StepRef):
-        name = names.get(value.step)
-        return value if name is None else value.model_copy(update={"step": name})
-    if not children(value):
-        return value
-    return map_children(value, lambda inner: rename_references(inner, names))
+def map_references(node: Held, change: Callable[[StepRef], StepRef]) -> Held:
+    """Return a step or a value with what it reads of other steps replaced."""
+    if isinstance(node, StepRef):
+        return t.cast("Held", change(node))
+    return REFERENCES.map(node, lambda _, reference: change(reference))
+
+
+def rename_references(node: Held, names: Mapping[str, str]) -> Held:
+    """Return a step or a value that reads other steps: for each name that in its place."""
+
+    def renamed(reference: StepRef) -> StepRef:
+        name = names.get(reference.step)
+        return reference if name is None else reference.model_copy(update={"step": name})
+
+    return map_references(node, renamed)
 
 
 def _kept(before: tuple[Step, ...], after: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps before, if those after are the same objects."""
-    if len(before) == len(after) and all(map(_is, before, after)):
-        return before
-    return after
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
+    is_same = len(before) == len(after) and all(map(operator.is_, before, after))
+    return before if is_same else after

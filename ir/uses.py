@@ -14,7 +14,7 @@ from couler.ir.defaults import local_form
 from couler.ir.features import Feature
 from couler.ir.ranges import is_known
 from couler.ir.traversal import Traversal
-from couler.ir.values import RoundRef, is_file
+from couler.ir.values import ROUNDS, is_file
 from couler.ir.walk import (
     Scope,
     ScopeKey,
@@ -441,11 +441,8 @@ def _of_foreach(step: Step, foreach: policies.Foreach, around: Enclosed) -> Iter
     )
 
 
-_ROUNDS: Traversal[RoundRef] = Traversal(RoundRef, enters=("typed",))
-
-
 def _of_loop(step: Step, around: Enclosed) -> Iterator[Feature]:
-    is_carried = bool(_ROUNDS.visit(step, fields=step.model_fields_set - {"loop"}))
+    is_carried = bool(ROUNDS.visit(step, fields=step.model_fields_set - {"loop"}))
     return _holding(
         {
             Feature.LOOP_GROUP: isinstance(step.action, Group),

@@ -156,6 +156,13 @@ AS_TEXT: Traversal[Text] = Traversal(*VALUE_KINDS, texts=True)
 """Finds what the step itself reads as text, whatever its type is."""
 
 
+REFERENCES: Traversal[StepRef] = Traversal(StepRef, enters=("typed", "local"))
+"""Finds what is read of other steps, inside of other values as well."""
+
+ROUNDS: Traversal[RoundRef] = Traversal(RoundRef, enters=("typed",))
+"""Finds what is read of the previous round, inside of other values as well."""
+
+
 def children(value: Value) -> tuple[Value, ...]:
     """Return the values directly inside a value."""
     return tuple([inner for _, inner in VALUES.visit(value)])

@@ -10,7 +10,7 @@ from couler.ir.artifacts import LOCATIONS, Location
 from couler.ir.pods import PodContainer
 from couler.ir.policies import AnyOf, Dependency, SourceRef
 from couler.ir.traversal import Traversal
-from couler.ir.values import TEXTS, VALUES, StepRef, Text, Value, walk
+from couler.ir.values import REFERENCES, TEXTS, VALUES, StepRef, Text, Value
 from couler.ir.workflow import (
     ContainerSet,
     Group,
@@ -158,20 +158,16 @@ def read_values(step: Step) -> list[Value]:
     return [value for _, value in VALUES.visit(step)]
 
 
-def references(step: Step) -> Iterator[StepRef]:
-    """Yield every reference that a step makes to an output of another step of its scope."""
-    for value in read_values(step):
-        if isinstance(value, StepRef):
-            yield value
-        else:
-            yield from output_references(value)
+def references(step: Step) -> list[StepRef]:
+    """Return every reference that a step makes to an output of another step of its scope."""
+    return [reference for _, reference in REFERENCES.visit(step)]
 
 
-def output_references(value: Value | None) -> Iterator[StepRef]:
-    """Yield every reference inside a value."""
-    for inner in walk(value):
-        if isinstance(inner, StepRef):
-            yield inner
+def output_references(value: Value | None) -> list[StepRef]:
+    """Return every reference inside a value."""
+    if value is None or isinstance(value, StepRef):
+        return [] if value is None else [value]
+    return [reference for _, reference in REFERENCES.visit(value)]
 
 
 def explicit_dependencies(step: Step) -> Iterator[tuple[str, Outcome]]:
@@ -203,8 +199,6 @@ def predecessors(step: Step) -> tuple[str, ...]:
 
 def implied_dependencies(step: Step) -> tuple[str, ...]:
     """Return the steps that a step reads from and that `depends_on` does not name."""
-    if not read_values(step):
-        return ()
     read = dict.fromkeys(reference.step for reference in references(step))
     if not read:
         return ()

@@ -10,6 +10,7 @@ from couler.ir.conditions import map_operands
 from couler.ir.policies import Foreach, Loop, Metric
 from couler.ir.values import (
     AS_TEXT,
+    ROUNDS,
     Field,
     FirstOf,
     ItemRef,
@@ -100,10 +101,8 @@ def _reads(steps: Sequence[Step], outputs: Sequence[Value | None]) -> dict[str, 
         for reference in references(step):
             reads.setdefault(reference.step, set()).add(reference.output)
         if step.loop is not None:
-            for _, text in step_values(step):
-                for value in walk(text):
-                    if isinstance(value, RoundRef):
-                        reads.setdefault(step.name, set()).add(value.output)
+            for _, value in ROUNDS.visit(step):
+                reads.setdefault(step.name, set()).add(value.output)
     for output in outputs:
         for reference in output_references(output):
             reads.setdefault(reference.step, set()).add(reference.output)
