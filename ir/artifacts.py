@@ -11,7 +11,7 @@ from pydantic import PositiveInt
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.traversal import At
-from couler.ir.values import Text, Value
+from couler.ir.values import TEXTS, Text, Value
 
 
 class Encryption(Node):
@@ -275,18 +275,6 @@ class LogSettings(Node):
 
 # texts and references of locations --------------------------------------------------------------
 
-_TEXTS: dict[type[Location], tuple[str, ...]] = {
-    S3Location: ("key",),
-    OssLocation: ("key", "security_token"),
-    GcsLocation: ("key",),
-    HdfsLocation: ("path",),
-    GitLocation: ("repository", "revision"),
-    AzureLocation: ("blob",),
-    HttpLocation: ("url",),
-    ArtifactoryLocation: ("url",),
-    RawLocation: ("content",),
-    PluginLocation: ("key",),
-}
 _STORAGE: dict[type[Location], str] = {
     S3Location: "bucket",
     OssLocation: "bucket",
@@ -314,8 +302,7 @@ def storage_field(location: Location) -> str:
 
 def repository_key(location: Location) -> Text:
     """Return the key of a location that is in the target's own repository."""
-    key: Text = getattr(location, _TEXTS[type(location)][0])
-    return key
+    return TEXTS.visit(location)[0][1]
 
 
 LISTED = (S3Location, OssLocation, GcsLocation, AzureLocation, PluginLocation)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pydantic import ValidationError
 
 from couler.errors import EngineOptionError
 from couler.ir.artifacts import LOCATIONS, STORED, Location
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.rewrite import map_steps
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
 from couler.ir.traversal import Traversal
-from couler.ir.walk import implied_dependencies
+from couler.ir.walk import all_steps, implied_dependencies, map_steps
 from couler.ir.workflow import (
     Container,
     ContainerSet,
@@ -172,12 +171,17 @@ def local_form(step: Step) -> LocalForm | None:
 
 def use_local_forms(workflow: Workflow) -> Workflow:
     """Return the workflow with the local forms of its jobs in their place."""
-    return map_steps(workflow, as_process)
+    return _map_jobs(workflow, as_process)
 
 
 def leave_out_local_forms(workflow: Workflow) -> Workflow:
     """Return the workflow with jobs that have no local form."""
-    return map_steps(workflow, _as_job)
+    return _map_jobs(workflow, _as_job)
+
+
+def _map_jobs(workflow: Workflow, change: Callable[[Step], Step]) -> Workflow:
+    has_jobs = any(type(step.action) is Job for step in all_steps(workflow))
+    return map_steps(workflow, change) if has_jobs else workflow
 
 
 def as_process(step: Step) -> Step:

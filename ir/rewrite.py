@@ -44,11 +44,6 @@ def map_scopes(workflow: Workflow, change: Callable[[Scope], tuple[Step, ...]]) 
     return workflow.model_copy(update=update) if update else workflow
 
 
-def map_steps(workflow: Workflow, change: Callable[[Step], Step]) -> Workflow:
-    """Return a workflow with each of its steps replaced, those in groups first."""
-    return map_scopes(workflow, lambda scope: tuple(map(change, scope.steps)))
-
-
 def map_values(step: Step, change: Callable[[Value], Value]) -> Step:
     """Return a step with the values that it reads in its own scope replaced."""
     return VALUES.map(step, lambda _, value: change(value))

@@ -12,7 +12,6 @@ from couler.ir import artifacts, pods, policies, storage, values
 from couler.ir.base import FrozenDict, Node
 from couler.ir.defaults import local_form
 from couler.ir.features import Feature
-from couler.ir.ranges import is_known
 from couler.ir.traversal import Traversal
 from couler.ir.values import ROUNDS, is_file
 from couler.ir.walk import (
@@ -426,6 +425,8 @@ def _of_outputs(step: Step) -> Iterator[Feature]:
 
 
 def _of_foreach(step: Step, foreach: policies.Foreach, around: Enclosed) -> Iterator[Feature]:
+    from couler.ir.ranges import is_known
+
     dynamic = not all(map(is_known, foreach.over.values()))
     return _holding(
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from couler.ir.artifacts import LOCATIONS, Location
 from couler.ir.pods import PodContainer
@@ -89,6 +89,18 @@ def steps_by_path(workflow: Workflow) -> Iterator[tuple[str, Step]]:
     for scope in scopes(workflow):
         for step in scope.steps:
             yield scope.path_of(step), step
+
+
+_STEPS: Traversal[Step] = Traversal(Step, enters=("steps",))
+
+
+def map_steps(workflow: Workflow, change: Callable[[Step], Step]) -> Workflow:
+    """Return a workflow with each of its steps replaced, those in groups first."""
+
+    def changed(_: str, step: Step) -> Step:
+        return change(_STEPS.map(step, changed) if type(step.action) is Group else step)
+
+    return _STEPS.map(workflow, changed)
 
 
 def skippable(workflow: Workflow) -> frozenset[str]:

@@ -354,12 +354,9 @@ def uses_work_dir(step: Step) -> bool:
     paths = [step.working_dir, *(output.path for output in step.outputs)]
     if step.inputs or any(path and work_path(path).startswith(WORK_DIR) for path in paths):
         return True
-    action = step.action
-    texts: list[object] = [variable.value for variable in step.env]
-    if isinstance(action, Container):
-        texts += [*action.command, *action.args]
-    elif isinstance(action, Script):
-        texts.append(action.source)
+    texts = [text for _, text in TEXTS.visit(step, fields=("env", "action"))]
+    if isinstance(step.action, Script):
+        texts.append(step.action.source)
     return any("COULER_WORK" in part for text in texts for part in _literal_parts(text))
 
 
