@@ -68,6 +68,24 @@ def _classes(annotation: t.Any) -> Iterator[type]:
         yield from _classes(inner)
 
 
+Entry = t.TypeVar("Entry", bound=tuple[t.Any, ...])
+
+
+class ByFields(dict[frozenset[str], list[Entry]], t.Generic[Entry]):
+    """Entries of the fields of a class, each beginning with a name; by the fields that are given.
+
+    Nodes are of few shapes, so what was found for one serves those of the same fields.
+    """
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.entries = list(entries)
+        self.names = frozenset([entry[0] for entry in self.entries])
+
+    def __missing__(self, given: frozenset[str]) -> list[Entry]:
+        self[given] = found = [one for one in self.entries if not one[0] or one[0] in given]
+        return found
+
+
 class _Field(t.NamedTuple):
     """A field that can hold what is looked for."""
 
@@ -77,22 +95,24 @@ class _Field(t.NamedTuple):
     has_texts: bool
 
 
-class _Plans(dict[type, tuple[_Field, ...]]):
-    """For each class its fields that can hold what is looked for; made when first asked for."""
+class _Plans(dict[type, ByFields[_Field] | None]):
+    """The fields of each class that can hold what is looked for; None for a class without any."""
 
     def __init__(self, kinds: frozenset[type], texts: bool, scopes: Collection[str]) -> None:
         self._kinds, self._texts, self._scopes = kinds, texts, scopes
 
-    def __missing__(self, cls: type) -> tuple[_Field, ...]:
-        self[cls] = (_Field("", "", None, has_texts=False),)  # while it is made: it may hold some
-        plan = tuple(self._fields(cls)) if issubclass(cls, Node) else ()
-        self[cls] = plan
+    def __missing__(self, cls: type) -> ByFields[_Field] | None:
+        self[cls] = ByFields(())  # while it is made: it may hold some
+        fields = ByFields(self._fields(cls) if issubclass(cls, Node) else ())
+        self[cls] = plan = fields if fields.names else None
         return plan
 
     def _fields(self, cls: type[Node]) -> Iterator[_Field]:
         for name, classes, at in slots(cls):
             has_texts = self._texts and str in classes and classes <= {str, *self._kinds}
-            holds = not classes.isdisjoint(self._kinds) or any(self[one] for one in classes)
+            holds = not classes.isdisjoint(self._kinds) or any(
+                self[one] is not None for one in classes
+            )
             if at.scope in self._scopes and (has_texts or holds):
                 named = all("name" in getattr(one, "model_fields", ()) for one in classes)
                 key = at.key or (_name_of if named else None)
@@ -134,29 +154,31 @@ class Traversal(t.Generic[Part]):
         self, node: Node, path: str = "", fields: Collection[str] | None = None
     ) -> list[tuple[str, Part]]:
         """Return what a node, or some of its fields, hold, each with its field path."""
-        found: list[tuple[str, t.Any]] = []
         plan = self._plans[type(node)]
+        if plan is None:
+            return []
+        held = plan[plan.names & node.__pydantic_fields_set__]
         if fields is not None:
-            plan = tuple([field for field in plan if field.name in fields])
-        if plan:
-            self._visit(node, path, found, plan)
-        return found
+            held = [field for field in held if field.name in fields]
+        return self._visit(node, path, [], held)
 
     def _visit(
-        self, node: Node, path: str, found: list[tuple[str, t.Any]], plan: tuple[_Field, ...]
-    ) -> None:
-        kinds, plans, inside = self._kinds, self._plans, self._inside
-        given, data = node.__pydantic_fields_set__, node.__dict__
-        for name, label, key, has_texts in plan:
-            if name not in given:
-                continue
+        self, node: Node, path: str, found: list[tuple[str, t.Any]], held: list[_Field]
+    ) -> list[tuple[str, t.Any]]:
+        kinds, plans, data = self._kinds, self._plans, node.__dict__
+        for name, label, key, has_texts in held:
             part = data[name]
             here = f"{path}.{label}" if path and label else path or label
-            entries: Iterable[tuple[t.Any, t.Any]] = ((None, part),)
-            if type(part) is tuple:
+            entries: Iterable[tuple[t.Any, t.Any]]
+            kind = type(part)
+            if kind is tuple:
                 entries = enumerate(part)
-            elif type(part) is FrozenDict:
+            elif kind is FrozenDict:
                 entries = part.items()
+            elif kind is str or kind in kinds or plans[kind] is not None:
+                entries = ((None, part),)
+            else:
+                continue
             for index, one in entries:
                 kind = type(one)
                 if kind is str:
@@ -164,30 +186,33 @@ class Traversal(t.Generic[Part]):
                         found.append((here, one))
                     continue
                 is_found = kind in kinds
-                if is_found or plans[kind]:
+                inner = plans[kind]
+                if is_found or inner is not None:
                     where = here if index is None else _below(here, key, index, one)
                     if is_found:
                         found.append((where, one))
-                    if (inside or not is_found) and plans[kind]:
-                        self._visit(one, where, found, plans[kind])
+                    if inner is not None and (self._inside or not is_found):
+                        given = inner[inner.names & one.__pydantic_fields_set__]
+                        self._visit(one, where, found, given)
+        return found
 
     def map(self, node: Held, change: Callable[[str, Part], Part], path: str = "") -> Held:
         """Return a node in which `change(path, part)` replaces all that it holds.
 
         It is the same node if nothing in it is replaced by another.
         """
-        given, data = node.__pydantic_fields_set__, node.__dict__
+        data, plan = node.__dict__, self._plans[type(node)]
         update: dict[str, object] = {}
+        if plan is None:
+            return node
 
         def take(one: t.Any, here: str, has_texts: bool) -> t.Any:
             kind = type(one)
             if kind in self._kinds or (has_texts and kind is str):
                 return change(here, one)
-            return self.map(one, change, here) if self._plans[kind] else one
+            return one if self._plans[kind] is None else self.map(one, change, here)
 
-        for name, label, key, has_texts in self._plans[type(node)]:
-            if name not in given:
-                continue
+        for name, label, key, has_texts in plan[plan.names & node.__pydantic_fields_set__]:
             old = new = data[name]
             here = f"{path}.{label}" if path and label else path or label
             if type(old) is tuple:

@@ -12,7 +12,7 @@ from couler.ir import artifacts, pods, policies, storage, values
 from couler.ir.base import FrozenDict, Node
 from couler.ir.defaults import local_form
 from couler.ir.features import Feature
-from couler.ir.traversal import Traversal
+from couler.ir.traversal import ByFields, Traversal
 from couler.ir.values import ROUNDS, is_file
 from couler.ir.walk import (
     Scope,
@@ -77,11 +77,6 @@ def _of_retry(retry: policies.Retry) -> Iterator[Feature]:
         )
 
 
-def _of_command(container: Container | pods.PodContainer) -> Iterator[Feature]:
-    if not container.command:
-        yield Feature.IMAGE_ENTRYPOINT
-
-
 def _holding(present: Mapping[Feature, object]) -> Iterator[Feature]:
     return (feature for feature, holds in present.items() if holds)
 
@@ -98,6 +93,8 @@ _PROCESS: Mapping[str, _Entry] = {
     "pull_policy": Feature.PULL_POLICY,
 }
 _NAMESPACE: Mapping[str, _Entry] = {"namespace": Feature.LOCK_NAMESPACE}
+
+_ENTRYPOINT = (Feature.CONTAINER, Feature.IMAGE_ENTRYPOINT)
 
 ITSELF = ""
 """Stands in the table for a node as such, whatever its fields are."""
@@ -164,7 +161,7 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
         "annotations": Feature.POD_LABELS,
         **_PROCESS,
     },
-    Container: {ITSELF: lambda one: (Feature.CONTAINER, *_of_command(one))},
+    Container: {ITSELF: lambda one: _ENTRYPOINT if one.command == () else (Feature.CONTAINER,)},
     Script: {ITSELF: Feature.SCRIPT, "packages": Feature.PACKAGES},
     Job: {
         ITSELF: lambda job: (Feature.JOB if job.local is None else Feature.JOB_LOCAL_FORM,),
@@ -255,7 +252,10 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
             "status": Feature.RUN_STATUS,
         }
     },
-    pods.PodContainer: {ITSELF: _of_command, **_PROCESS},
+    pods.PodContainer: {
+        ITSELF: lambda one: () if one.command else (Feature.IMAGE_ENTRYPOINT,),
+        **_PROCESS,
+    },
     pods.ContainerSettings: {
         "ports": Feature.CONTAINER_PORTS,
         "liveness_probe": Feature.CONTAINER_PROBES,
@@ -317,30 +317,32 @@ _ASKING: Traversal[Node] = Traversal(*FEATURES, enters=("inside", "typed"), insi
 
 
 @functools.cache
-def _entries(cls: type[Node]) -> tuple[tuple[str, object, _Entry], ...]:
+def _entries(cls: type[Node]) -> ByFields[tuple[str, object, _Entry]]:
     """Return the entries of the table for a class, each with the default of its field."""
-    return tuple(
+    return ByFields(
         (name, None if name == ITSELF else cls.model_fields[name].default, entry)
         for base in cls.__mro__
         for name, entry in FEATURES.get(base, {}).items()
     )
 
 
-def _asked(owner: Node) -> Iterator[Feature]:
-    """Yield the features that a step or a workflow asks for by what it is given."""
+def _asked(owner: Node) -> list[Feature]:
+    """Return the features that a step or a workflow asks for by what it is given."""
+    found: list[Feature] = []
     for _, node in (("", owner), *_ASKING.visit(owner)):
         data = node.__dict__
-        for name, default, entry in _entries(type(node)):
-            value: t.Any = node if name == ITSELF else data[name]
+        entries = _entries(type(node))
+        for name, default, entry in entries[entries.names & node.__pydantic_fields_set__]:
+            value: t.Any = data[name] if name else node
             if value is default or (type(value) is FrozenDict and not value):
                 continue
             if isinstance(entry, Feature):
-                yield entry
+                found.append(entry)
             elif isinstance(entry, Mapping):
-                if value in entry:
-                    yield entry[value]
+                found += [entry[value]] if value in entry else []
             else:
-                yield from entry(value)
+                found += entry(value)
+    return found
 
 
 class Use(t.NamedTuple):
@@ -380,25 +382,26 @@ def _of_workflow(workflow: Workflow) -> Iterator[Feature]:
             yield Feature.EXIT_HANDLER_READS_OUTPUT
 
 
-def _of_step(step: Step, around: Enclosed) -> Iterator[Feature]:
-    yield from _asked(step)
-    is_group = isinstance(step.action, Group)
+def _of_step(step: Step, around: Enclosed) -> list[Feature]:
+    found = _asked(step)
+    is_group = type(step.action) is Group
     if step.when is not None:
-        yield from _holding(
+        found += _holding(
             {Feature.WHEN_ON_GROUP: is_group, Feature.WHEN_ON_FOREACH: step.foreach is not None}
         )
     if step.foreach is not None:
-        yield from _of_foreach(step, step.foreach, around)
+        found += _of_foreach(step, step.foreach, around)
     if step.loop is not None:
-        yield from _of_loop(step, around)
+        found += _of_loop(step, around)
     if step.retry is not None and step.retry.limit and is_group:
-        yield Feature.RETRY_GROUP
+        found.append(Feature.RETRY_GROUP)
     if step.timeout_s is not None:
-        yield Feature.TIMEOUT_GROUP if is_group else Feature.TIMEOUT
+        found.append(Feature.TIMEOUT_GROUP if is_group else Feature.TIMEOUT)
     if step.outputs:
-        yield from _of_outputs(step)
-    if step.depends_on and _reads_late(step, around):
-        yield Feature.FOREACH_READ_ON_COMPLETION
+        found += _of_outputs(step)
+    if step.depends_on and around.foreaches and _reads_late(step, around):
+        found.append(Feature.FOREACH_READ_ON_COMPLETION)
+    return found
 
 
 def _of_outputs(step: Step) -> Iterator[Feature]:
@@ -458,7 +461,7 @@ def _of_loop(step: Step, around: Enclosed) -> Iterator[Feature]:
 def _reads_late(step: Step, around: Enclosed) -> bool:
     """Return whether a step reads from a foreach that may have failed."""
     ended_anyhow = {name for name, on in explicit_dependencies(step) if on != "success"}
-    late = ended_anyhow & around.foreaches if ended_anyhow else ended_anyhow
+    late = ended_anyhow & around.foreaches
     return bool(late) and any(reference.step in late for reference in references(step))
 
 

@@ -324,13 +324,16 @@ _NOT_FIXED = _OF_TASK | {"cache", "inputs", "metrics"}
 
 
 def _settings_key(step: Step, volumes: Mapping[str, Volume]) -> tuple[t.Any, ...]:
+    if _OF_TASK.issuperset(step.model_fields_set):
+        return ()
     fields = fixed_fields(step, _NOT_FIXED)
     if step.cache is not None:
         digest = definition_digest(step, volumes)
         fields["cache"] = (step.cache.name, step.cache.max_age_s, digest)
     if step.inputs:
         fields["inputs"] = tuple(map(_input_key, step.inputs))
-    return (*(field for field in fields.items() if field[1]), step.metrics)
+    fields["metrics"] = step.metrics
+    return tuple(field for field in fields.items() if field[1])
 
 
 def _input_key(given: Input) -> t.Any:

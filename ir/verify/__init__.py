@@ -416,7 +416,7 @@ def _check_step(reader: Reader, step: Step) -> None:
         check_hooks(reader, step.hooks)
         order = (*view.order, view.position[step.name])
         _check_hook_steps(view, step.hooks, f"{view.path(step)}.{HOOKS}/", order)
-    if isinstance(step.action, Job) and step.action.local is not None:
+    if type(step.action) is Job and step.action.local is not None:
         from couler.ir.verify.quantities import check_resources
 
         process = as_process(step)
@@ -461,8 +461,8 @@ def _check_content(reader: Reader, step: Step) -> None:
 def _check_texts(reader: Reader, node: Step | LocalForm) -> None:
     """Check what is read as text, wherever it is."""
     for field, text in AS_TEXT.visit(node):
-        if not isinstance(text, str):
-            reader.text(text, field)
+        if type(text) is not str:
+            reader.text(t.cast("Value", text), field)
         elif len(text) > SURELY_SHORT and ".at." not in field:  # files may be larger
             assert reader.step is not None, "texts are those of steps"
             check_word(reader.view, reader.step, field, text)
