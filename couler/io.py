@@ -16,9 +16,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from couler.errors import ArtifactError, WireError
-from couler.ir.artifacts import Archive, Location, is_in_repository, location_texts, map_texts
+from couler.ir.artifacts import Archive, Location, is_in_repository
 from couler.ir.semantics.wire import MAX_VALUE_BYTES, dump_json
-from couler.ir.values import check_size
+from couler.ir.values import TEXTS, check_size
 from couler.locations.contents import digest_of
 from couler.locations.git import CommandEnd
 from couler.locations.secrets import Entries
@@ -61,9 +61,9 @@ class Outside:
         except ValidationError as error:
             raise ArtifactError(f"{given or self._store!r} is no location") from error
         if not given:
-            [(field, _), *_] = location_texts(read)
+            [(field, _), *_] = TEXTS.visit(read)
             known = {field: known.get("key", "")}
-        location = map_texts(read, lambda field, text: known.get(field, text))
+        location = TEXTS.map(read, lambda field, text: known.get(field, text))
         for problem in text_problems(location):
             raise ArtifactError(problem)
         if is_in_repository(location) and not self._root:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Callable, Iterator
 
 from pydantic import Field as ModelField
 from pydantic import PositiveInt
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.storage import ConfigKey, SecretKey
-from couler.ir.values import Text, Value
+from couler.ir.traversal import At
+from couler.ir.values import TEXTS, Text, Value
 
 
 class Encryption(Node):
@@ -127,7 +127,7 @@ class HttpHeader(Node):
     """A header of a request."""
 
     name: str
-    value: Text
+    value: t.Annotated[Text, At("")]
 
 
 class BasicAuth(Node):
@@ -160,7 +160,9 @@ class HttpLocation(Variant):
 
     kind: t.Literal["http"] = "http"
     url: Text
-    headers: tuple[HttpHeader, ...] = ()
+    headers: t.Annotated[
+        tuple[HttpHeader, ...], At("", key=lambda index, _: f"header_{index}")
+    ] = ()
     basic: BasicAuth | None = None
     client_certificate: ClientCertificate | None = None
     oauth2: OAuth2 | None = None
@@ -273,18 +275,6 @@ class LogSettings(Node):
 
 # texts and references of locations --------------------------------------------------------------
 
-_TEXTS: dict[type[Location], tuple[str, ...]] = {
-    S3Location: ("key",),
-    OssLocation: ("key", "security_token"),
-    GcsLocation: ("key",),
-    HdfsLocation: ("path",),
-    GitLocation: ("repository", "revision"),
-    AzureLocation: ("blob",),
-    HttpLocation: ("url",),
-    ArtifactoryLocation: ("url",),
-    RawLocation: ("content",),
-    PluginLocation: ("key",),
-}
 _STORAGE: dict[type[Location], str] = {
     S3Location: "bucket",
     OssLocation: "bucket",
@@ -297,37 +287,6 @@ _STORAGE: dict[type[Location], str] = {
 
 STORED = tuple(kind.model_fields["kind"].default for kind in _STORAGE)
 """The kinds whose storage can be stated once for a target."""
-
-
-def location_texts(location: Location) -> Iterator[tuple[str, Text]]:
-    """Yield the texts of a location that can hold values, each with the name of its field."""
-    for name in _TEXTS[type(location)]:
-        text = getattr(location, name)
-        if text is not None:
-            yield name, text
-    if isinstance(location, HttpLocation):
-        for index, header in enumerate(location.headers):
-            yield f"header_{index}", header.value
-
-
-def map_texts(location: Location, change: Callable[[str, Text], Text]) -> Location:
-    """Return a location with other texts; `change` is given the field and the text."""
-    update: dict[str, t.Any] = {
-        name: change(name, text)
-        for name in _TEXTS[type(location)]
-        if (text := getattr(location, name)) is not None
-    }
-    if isinstance(location, HttpLocation) and location.headers:
-        update["headers"] = tuple(
-            header.model_copy(update={"value": change(f"header_{index}", header.value)})
-            for index, header in enumerate(location.headers)
-        )
-    return location.model_copy(update=update)
-
-
-def without_texts(location: Location | None) -> Location | None:
-    """Return what locations have in common that differ in their texts only."""
-    return None if location is None else map_texts(location, lambda name, text: "")
 
 
 def is_in_repository(location: Location) -> bool:
@@ -343,22 +302,7 @@ def storage_field(location: Location) -> str:
 
 def repository_key(location: Location) -> Text:
     """Return the key of a location that is in the target's own repository."""
-    key: Text = getattr(location, _TEXTS[type(location)][0])
-    return key
-
-
-def location_references(location: Location) -> Iterator[SecretKey | ConfigKey]:
-    """Yield the entries of secrets and config maps that a location names."""
-    yield from _references_in(location)
-
-
-def _references_in(node: Node) -> Iterator[SecretKey | ConfigKey]:
-    for name in type(node).model_fields:
-        value = getattr(node, name)
-        if isinstance(value, SecretKey | ConfigKey):
-            yield value
-        elif isinstance(value, Encryption | BasicAuth | ClientCertificate | OAuth2):
-            yield from _references_in(value)
+    return TEXTS.visit(location)[0][1]
 
 
 LISTED = (S3Location, OssLocation, GcsLocation, AzureLocation, PluginLocation)

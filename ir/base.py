@@ -98,10 +98,6 @@ class Node(BaseModel):
         options["_types_namespace"] = vars(sys.modules[cls.__module__])
         return super().model_rebuild(**options)
 
-    def gives(self, fields: frozenset[str]) -> bool:
-        """Return whether it was given one of these fields; those that were not have defaults."""
-        return not fields.isdisjoint(self.__pydantic_fields_set__)
-
 
 class Variant(Node):
     """Base of the members of a closed union, told apart by `kind`.

@@ -3,52 +3,93 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+import typing as t
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-from couler.ir.artifacts import ListFiles, Location, without_texts
-from couler.ir.pods import PodContainer
+from couler.ir.base import Node
+from couler.ir.pods import ContainerSettings
 from couler.ir.semantics.wire import dump_json
-from couler.ir.storage import EnvVar, Mount, Volume
-from couler.ir.walk import pod_containers
-from couler.ir.workflow import Container, ContainerSet, Http, Input, Job, Output, Step
+from couler.ir.storage import Mount, Volume
+from couler.ir.traversal import Traversal
+from couler.ir.values import TEXTS, VALUE_KINDS, Literal, Text
+from couler.ir.workflow import ContainerSet, Step
+
+_AROUND = {"resources", "pull_policy", "settings"}
+_NOT_COUNTED: dict[str, t.Any] = {
+    **dict.fromkeys(("name", "source", "origin", "profile", "part", "labels", "annotations"), True),
+    **dict.fromkeys(("depends_on", "program_order", "when", "foreach", "loop", "hooks"), True),
+    **dict.fromkeys(("retry", "timeout_s", "cache", "mutex", "locks", "max_parallel"), True),
+    **dict.fromkeys(("resources", "placement", "pull_policy", "pod", "display_name"), True),
+    **dict.fromkeys(("daemon", "metrics", "logs", "engine"), True),
+    "action": {"local": True, "containers": {"__all__": _AROUND}},
+    "container": ContainerSettings.model_fields.keys() - {"lifecycle", "devices"},
+    "sidecars": {"__all__": _AROUND},
+    "init_containers": {"__all__": _AROUND},
+    "outputs": {"__all__": {"removal"}},
+}
+"""What changes no result: all other fields of a step are a part of its definition."""
+
+_UNCOUNTED = frozenset(name for name, what in _NOT_COUNTED.items() if what is True)
+_MOUNTS: Traversal[Mount] = Traversal(Mount)
+_BLANK = Literal(value=None)
 
 
 def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
     """Return the digest of a step's definition without its texts, in hexadecimal."""
-    action = step.action.model_dump(mode="json", exclude_defaults=True)
-    if isinstance(step.action, Container):
-        action["args"] = len(step.action.args)
-        action["command"] = [
-            word if isinstance(word, str) else None for word in step.action.command
-        ]
-    elif isinstance(step.action, Job) and step.action.values:
-        action["values"] = [[list(given.path), given.type] for given in step.action.values]
-    elif isinstance(step.action, ListFiles):
-        action["at"] = _location(step.action.at)
-    elif isinstance(step.action, ContainerSet):
-        del action["containers"]  # they are among those of the pod
-    elif isinstance(step.action, Http):
-        for name in ("url", "headers", "body"):
-            action.pop(name, None)
-        if step.action.headers:
-            action["headers"] = [_given_by(header) for header in step.action.headers]
-    definition = {
-        "action": action,
-        "inputs": [_input(given) for given in step.inputs],
-        "outputs": [_output(output) for output in step.outputs],
-        "env": [_given_by(variable) for variable in step.env],
-        "env_from": [source.model_dump(mode="json") for source in step.env_from],
-        "mounts": _mounted(step.mounts, volumes),
-        "working_dir": step.working_dir,
-    }
-    containers = pod_containers(step)
-    if containers:
-        definition["containers"] = [_container(one, volumes) for one in containers]
-    settings = step.container
-    if settings is not None and (settings.lifecycle or settings.devices):
-        fields = {"lifecycle", "devices"}
-        definition["container"] = settings.model_dump(mode="json", include=fields)
-    return text_digest(dump_json(definition))
+    fixed = step.model_copy(update=fixed_fields(step, _UNCOUNTED))
+    definition = fixed.model_dump(mode="json", exclude_defaults=True, exclude=_NOT_COUNTED)
+    mounted = {mount.volume: volumes[mount.volume] for _, mount in _MOUNTS.visit(step)}
+    stored = {name: volume.model_dump(mode="json") for name, volume in mounted.items()}
+    counted = {name: value for name, value in definition.items() if value != {}}
+    return text_digest(dump_json({**counted, "volumes": stored}))
+
+
+def fixed_fields(step: Step, leave_out: Collection[str]) -> dict[str, t.Any]:
+    """Return the fields that a step was given, without the texts that its key holds."""
+    found: dict[str, t.Any] = {}
+    for name in sorted(step.model_fields_set.difference(leave_out)):
+        value = getattr(step, name)
+        is_beside = name in _CONTAINERS or isinstance(value, ContainerSet)
+        change = without_values if is_beside else without_texts
+        if type(value) in VALUE_KINDS:
+            value = _BLANK
+        elif isinstance(value, Node):
+            value = TEXTS.map(value, change)
+        elif isinstance(value, tuple):
+            value = tuple([TEXTS.map(one, change) for one in value])
+        found[name] = value
+    return found
+
+
+_CONTAINERS = ("init_containers", "sidecars")
+
+
+def without_values(_: str, text: Text) -> Text:
+    """Return a plain text; a blank in place of a value."""
+    return text if isinstance(text, str) else _BLANK
+
+
+def without_texts(field: str, text: Text) -> Text:
+    """Return a blank in place of any text but a fixed word of a command."""
+    return text if isinstance(text, str) and field == "command" else _BLANK
+
+
+def key_fields(step: Step) -> list[str]:
+    """Return the fields whose texts a key holds, in the order that all engines share."""
+    known = ["action", "inputs", "env", *_CONTAINERS, "cache", "outputs"]
+    if isinstance(step.action, ContainerSet):  # its containers come after the others
+        known.insert(known.index("cache") - 1, known.pop(0))
+    return [*known, *sorted(step.model_fields_set - _UNCOUNTED - {*known})]
+
+
+def texts_of(step: Step, name: str) -> list[Text]:
+    """Return the texts in a field that a key holds: those that the definition does not."""
+    is_beside = name in _CONTAINERS or isinstance(step.action, ContainerSet)
+    return [
+        text
+        for field, text in TEXTS.visit(step, fields=(name,))
+        if not (isinstance(text, str) and (is_beside or field == "command"))
+    ]
 
 
 def step_digests(volumes: Iterable[Volume]) -> Callable[[Step], str]:
@@ -63,65 +104,6 @@ def step_digests(volumes: Iterable[Volume]) -> Callable[[Step], str]:
         return found[1]
 
     return digest
-
-
-def _mounted(mounts: Iterable[Mount], volumes: Mapping[str, Volume]) -> list[object]:
-    return [
-        [mount.model_dump(mode="json"), volumes[mount.volume].model_dump(mode="json")]
-        for mount in mounts
-    ]
-
-
-def _container(container: PodContainer, volumes: Mapping[str, Volume]) -> object:
-    """Return what a container of the pod is, with its fixed texts and without its values."""
-    return {
-        "name": container.name,
-        "image": container.image,
-        "command": [word if isinstance(word, str) else None for word in container.command],
-        "args": [word if isinstance(word, str) else None for word in container.args],
-        "env": [
-            [variable.name, variable.value]
-            if isinstance(variable.value, str)
-            else _given_by(variable)
-            for variable in container.env
-        ],
-        "env_from": [source.model_dump(mode="json") for source in container.env_from],
-        "mounts": _mounted(container.mounts, volumes),
-        "mirror_mounts": container.mirror_mounts,
-        "working_dir": container.working_dir,
-        **({"depends_on": container.depends_on} if container.depends_on else {}),
-    }
-
-
-def _input(given: Input) -> list[object]:
-    files = given.model_dump(
-        mode="json",
-        exclude_defaults=True,
-        include={"archive", "optional", "mode", "recurse_mode"},
-    )
-    if given.at is not None:
-        files["at"] = _location(given.at)
-    definition: list[object] = [given.name, given.type, given.path, given.many]
-    return [*definition, files] if files else definition
-
-
-def _output(output: Output) -> dict[str, object]:
-    definition = output.model_dump(mode="json", exclude_defaults=True, exclude={"at", "removal"})
-    if output.at is not None:
-        definition["at"] = _location(output.at)
-    return definition
-
-
-def _location(location: Location) -> object:
-    fixed = without_texts(location)
-    return None if fixed is None else fixed.model_dump(mode="json", exclude_defaults=True)
-
-
-def _given_by(variable: EnvVar) -> object:
-    """Return the name of a variable, and the entry that it is where it is no text of the key."""
-    if variable.value is not None:
-        return variable.name
-    return variable.model_dump(mode="json", exclude_defaults=True)
 
 
 def cache_key(digest: str, texts: Iterable[str]) -> str:

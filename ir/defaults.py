@@ -8,21 +8,18 @@ from collections.abc import Callable, Mapping
 from pydantic import ValidationError
 
 from couler.errors import EngineOptionError
-from couler.ir.artifacts import LOCATIONS, STORED, ListFiles, Location
+from couler.ir.artifacts import LOCATIONS, STORED, Location
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
-from couler.ir.walk import all_steps, implied_dependencies, locations
+from couler.ir.traversal import Traversal
+from couler.ir.walk import all_steps, implied_dependencies, map_steps
 from couler.ir.workflow import (
     Container,
     ContainerSet,
     Defaults,
-    Group,
-    Hook,
     Http,
-    Input,
     Job,
     LocalForm,
-    Output,
     Plugin,
     Script,
     Step,
@@ -35,28 +32,12 @@ def resolve_defaults(workflow: Workflow) -> Workflow:
     defaults = workflow.defaults
     if defaults is None:
         return workflow
-    handlers = tuple(
-        handler.model_copy(update={"steps": _resolve_all(handler.steps, defaults)})
-        for handler in workflow.exit_handlers
-    )
-    return workflow.model_copy(
-        update={
-            "defaults": None,
-            "steps": _resolve_all(workflow.steps, defaults),
-            "exit_handlers": handlers,
-        }
-    )
-
-
-def _resolve_all(steps: tuple[Step, ...], defaults: Defaults) -> tuple[Step, ...]:
-    return tuple(_resolve(step, defaults) for step in steps)
+    whole = workflow.model_copy(update={"defaults": None})
+    return map_steps(whole, lambda step: _resolve(step, defaults))
 
 
 def _resolve(step: Step, defaults: Defaults) -> Step:
     action = step.action
-    if isinstance(action, Group):
-        inner = action.model_copy(update={"steps": _resolve_all(action.steps, defaults)})
-        return step.model_copy(update={"action": inner})
     update: dict[str, t.Any] = {}
     if isinstance(action, Container | Script | Job | Http | ContainerSet | Plugin):
         for field in ("retry", "timeout_s"):
@@ -106,26 +87,15 @@ _TEXTS = {"key", "path", "blob", "security_token", "kind"}
 def fill_locations(workflow: Workflow, storages: Storages) -> Workflow:
     """Return a workflow whose locations have what is stated of their kind of storage."""
     stated = {kind: read_storage(kind, fields) for kind, fields in storages.items()}
-    if not stated or not any(True for step in all_steps(workflow) for _ in _all_of(step)):
-        return workflow
 
-    def fill(location: Location) -> Location:
+    def fill(_: str, location: Location) -> Location:
         storage = stated.get(location.kind)
         return location if storage is None else _filled(location, storage)
 
-    steps = tuple(_step(step, fill) for step in workflow.steps)
-    handlers = tuple(
-        handler.model_copy(update={"steps": tuple(_step(step, fill) for step in handler.steps)})
-        for handler in workflow.exit_handlers
-    )
-    update = {"steps": steps, "exit_handlers": handlers, "hooks": _hooks(workflow.hooks, fill)}
-    if all(getattr(workflow, name) == value for name, value in update.items()):
-        return workflow
-    return workflow.model_copy(update=update)
+    return _FILES.map(workflow, fill) if stated else workflow
 
 
-def _hooks(hooks: tuple[Hook, ...], fill: Callable[[Location], Location]) -> tuple[Hook, ...]:
-    return tuple(hook.model_copy(update={"step": _step(hook.step, fill)}) for hook in hooks)
+_FILES: Traversal[Location] = Traversal(*LOCATIONS.values(), enters=("steps", "hooks", "local"))
 
 
 def read_storage(kind: str, fields: Mapping[str, t.Any]) -> Location:
@@ -194,53 +164,6 @@ def _filled(location: Location, storage: Location) -> Location:
     return location.model_copy(update=update) if update else location
 
 
-def _all_of(step: Step) -> t.Iterator[Location]:
-    yield from locations(step)
-    form = step.action.local if isinstance(step.action, Job) else None
-    held: tuple[Input | Output, ...] = () if form is None else (*form.inputs, *form.outputs)
-    for one in held:
-        if one.at is not None:
-            yield one.at
-
-
-def _step(step: Step, fill: Callable[[Location], Location]) -> Step:
-    update = _files(step, fill)
-    logs = step.logs
-    if logs is not None and logs.at is not None:
-        update["logs"] = logs.model_copy(update={"at": fill(logs.at)})
-    if step.hooks:
-        update["hooks"] = _hooks(step.hooks, fill)
-    action = step.action
-    if isinstance(action, Group):
-        inner = tuple(_step(one, fill) for one in action.steps)
-        if inner != action.steps:
-            update["action"] = action.model_copy(update={"steps": inner})
-    elif isinstance(action, ListFiles):
-        update["action"] = action.model_copy(update={"at": fill(action.at)})
-    elif isinstance(action, Job) and action.local is not None:
-        form = _files(action.local, fill)
-        if form:
-            local = action.local.model_copy(update=form)
-            update["action"] = action.model_copy(update={"local": local})
-    return step.model_copy(update=update) if update else step
-
-
-def _files(owner: Step | LocalForm, fill: Callable[[Location], Location]) -> dict[str, t.Any]:
-    update: dict[str, t.Any] = {}
-    for name in ("inputs", "outputs"):
-        held: tuple[t.Any, ...] = getattr(owner, name)
-        if any(one.at is not None for one in held):
-            update[name] = tuple(_with_location(one, fill) for one in held)
-    return update
-
-
-Held = t.TypeVar("Held", Input, Output)
-
-
-def _with_location(one: Held, fill: Callable[[Location], Location]) -> Held:
-    return one if one.at is None else one.model_copy(update={"at": fill(one.at)})
-
-
 def local_form(step: Step) -> LocalForm | None:
     """Return what runs in place of a step's job on an engine without a cluster, if anything."""
     return step.action.local if isinstance(step.action, Job) else None
@@ -248,12 +171,17 @@ def local_form(step: Step) -> LocalForm | None:
 
 def use_local_forms(workflow: Workflow) -> Workflow:
     """Return the workflow with the local forms of its jobs in their place."""
-    return _rewrite(workflow, as_process)
+    return _map_jobs(workflow, as_process)
 
 
 def leave_out_local_forms(workflow: Workflow) -> Workflow:
     """Return the workflow with jobs that have no local form."""
-    return _rewrite(workflow, _as_job)
+    return _map_jobs(workflow, _as_job)
+
+
+def _map_jobs(workflow: Workflow, change: Callable[[Step], Step]) -> Workflow:
+    has_jobs = any(type(step.action) is Job for step in all_steps(workflow))
+    return map_steps(workflow, change) if has_jobs else workflow
 
 
 def as_process(step: Step) -> Step:
@@ -288,23 +216,3 @@ def _waiting_as(step: Step, changed: Step) -> Step:
     return (
         changed.model_copy(update={"depends_on": (*step.depends_on, *edges)}) if edges else changed
     )
-
-
-def _rewrite(workflow: Workflow, change: Callable[[Step], Step]) -> Workflow:
-    if all(local_form(step) is None for step in all_steps(workflow)):
-        return workflow
-
-    def rewrite(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        return tuple(rewrite_step(step) for step in steps)
-
-    def rewrite_step(step: Step) -> Step:
-        if not isinstance(step.action, Group):
-            return change(step)
-        inner = step.action.model_copy(update={"steps": rewrite(step.action.steps)})
-        return step.model_copy(update={"action": inner})
-
-    handlers = tuple(
-        handler.model_copy(update={"steps": rewrite(handler.steps)})
-        for handler in workflow.exit_handlers
-    )
-    return workflow.model_copy(update={"steps": rewrite(workflow.steps), "exit_handlers": handlers})

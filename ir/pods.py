@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Iterator
 
 from pydantic import Field as ModelField
 from pydantic import NonNegativeInt
@@ -11,6 +10,7 @@ from pydantic import NonNegativeInt
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap
 from couler.ir.policies import Positive, Resources, Toleration
 from couler.ir.storage import EnvFrom, EnvVar, Mount
+from couler.ir.traversal import At
 from couler.ir.values import Text
 
 PortNumber = t.Annotated[int, ModelField(ge=1, le=65535)]
@@ -187,7 +187,7 @@ class ExecutorPlugin(Node):
     """A container beside the engine's agent of a run that does the work of plugin steps."""
 
     name: str
-    container: PodContainer
+    container: t.Annotated[PodContainer, At(scope="agent")]
     automount_service_account_token: bool = False
 
 
@@ -205,29 +205,3 @@ class RunSettings(Node):
     claim_cleanup: t.Literal["run_completion", "run_success"] | None = None
     """When claims that the run made are deleted."""
     plugins: tuple[ExecutorPlugin, ...] = ()
-
-
-def container_texts(container: PodContainer) -> Iterator[tuple[str, Text]]:
-    """Yield what a container of a pod reads, each with the field that reads it."""
-    for word in container.command:
-        yield "command", word
-    for word in container.args:
-        yield "args", word
-    for variable in container.env:
-        if variable.value is not None:
-            yield f"env.{variable.name}", variable.value
-
-
-def map_container_texts(
-    container: PodContainer, change: Callable[[Text, str], Text]
-) -> PodContainer:
-    """Return a container whose texts are changed, each given with the field that reads it."""
-    command = tuple(change(word, "command") for word in container.command)
-    args = tuple(change(word, "args") for word in container.args)
-    env = tuple(
-        variable
-        if variable.value is None
-        else variable.model_copy(update={"value": change(variable.value, f"env.{variable.name}")})
-        for variable in container.env
-    )
-    return container.model_copy(update={"command": command, "args": args, "env": env})

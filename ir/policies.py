@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
 
 from pydantic import AfterValidator, PositiveInt
 from pydantic import Field as ModelField
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
-from couler.ir.features import Feature
 from couler.ir.storage import ConfigKey
+from couler.ir.traversal import At
 from couler.ir.values import OwnRef, Text, Value, walk
 
 if t.TYPE_CHECKING:
@@ -51,7 +50,9 @@ class Foreach(Node):
     `over` maps the name by which `ItemRef` finds an item to the list that the item comes from.
     """
 
-    over: t.Annotated[dict[str, Value], ModelField(min_length=1), AfterValidator(FrozenDict)]
+    over: t.Annotated[
+        dict[str, Value], ModelField(min_length=1), AfterValidator(FrozenDict), At("", "typed")
+    ]
     max_parallel: PositiveInt | None = None
 
 
@@ -73,7 +74,7 @@ class Part(Node):
 class Loop(Node):
     """Run the step, then again while the condition holds on its outputs (`RoundRef`)."""
 
-    condition: Condition
+    condition: t.Annotated[Condition, At("", "typed")]
     max_iterations: PositiveInt = 20
 
 
@@ -187,16 +188,16 @@ class MetricLabel(Node):
     """A label of a metric: plain text, a value of the workflow, or a fact of the step itself."""
 
     name: str
-    value: Text
+    value: t.Annotated[Text, At("")]
 
 
 class _Metric(Variant):
     name: str
     help: str
     """For people; all metrics of one name have the same."""
-    value: Value
-    labels: tuple[MetricLabel, ...] = ()
-    when: Condition | None = None
+    value: t.Annotated[Value, At("", "typed")]
+    labels: t.Annotated[tuple[MetricLabel, ...], At("", "typed")] = ()
+    when: t.Annotated[Condition | None, At(scope="facts")] = None
     """Compares facts of the step itself (`OwnRef`) and literals."""
 
 
@@ -229,20 +230,6 @@ Metric = t.Annotated[Counter | Gauge | Histogram, ModelField(discriminator="kind
 def is_own(text: Text) -> bool:
     """Return whether a text reads facts of the step itself, so nothing of other steps."""
     return any(isinstance(value, OwnRef) for value in walk(text))
-
-
-def metric_texts(metrics: tuple[Metric, ...]) -> Iterator[tuple[str, Text]]:
-    """Yield the values of metrics and of their labels, each with the field that reads it."""
-    for metric in metrics:
-        yield f"metrics.{metric.name}", metric.value
-        for label in metric.labels:
-            yield f"metrics.{metric.name}.{label.name}", label.value
-
-
-def metric_features(metric: Metric) -> Iterator[Feature]:
-    """Yield the features that a metric asks of an engine beyond that it is one."""
-    if isinstance(metric, Gauge) and metric.realtime:
-        yield Feature.METRIC_REALTIME
 
 
 class Mutex(Variant):
@@ -292,18 +279,3 @@ def lock_identity(lock: Lock) -> tuple[str, ...]:
         case DatabaseSemaphore():
             return (lock.kind, namespace, lock.key)
     t.assert_never(lock)
-
-
-def lock_features(lock: Lock) -> Iterator[Feature]:
-    """Yield the features that a lock asks of an engine."""
-    match lock:
-        case Mutex():
-            yield Feature.MUTEX_DATABASE if lock.database else Feature.MUTEX
-        case Semaphore():
-            yield Feature.SEMAPHORE
-        case DatabaseSemaphore():
-            yield Feature.SEMAPHORE_DATABASE
-        case _:
-            t.assert_never(lock)
-    if lock.namespace is not None:
-        yield Feature.LOCK_NAMESPACE

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import typing as t
 from collections.abc import Callable, Mapping
 
-from couler.ir.base import FrozenDict, Node
-from couler.ir.conditions import And, Compare, Condition, Not, Or, map_operands
-from couler.ir.values import StepRef, Value, children, map_children
+from couler.ir.traversal import Held
+from couler.ir.values import REFERENCES, VALUES, StepRef, Value
 from couler.ir.walk import Scope
-from couler.ir.workflow import Group, Hook, Output, Step, Workflow
-
-_VALUES: tuple[type, ...] = t.get_args(t.get_args(Value)[0])
-_CONDITIONS = (Compare, And, Or, Not)
+from couler.ir.workflow import Group, Step, Workflow
 
 
 def map_scopes(workflow: Workflow, change: Callable[[Scope], tuple[Step, ...]]) -> Workflow:
@@ -49,70 +46,27 @@ def map_scopes(workflow: Workflow, change: Callable[[Scope], tuple[Step, ...]]) 
 
 def map_values(step: Step, change: Callable[[Value], Value]) -> Step:
     """Return a step with the values that it reads in its own scope replaced."""
-    made = _map_node(step, change)
-    assert isinstance(made, Step)
-    return made
+    return VALUES.map(step, lambda _, value: change(value))
 
 
-def rename_references(value: Value, names: Mapping[str, str]) -> Value:
-    """Return a value that reads other steps: for each name the one that takes its place."""
-    if isinstance(value, StepRef):
-        name = names.get(value.step)
-        return value if name is None else value.model_copy(update={"step": name})
-    if not children(value):
-        return value
-    return map_children(value, lambda inner: rename_references(inner, names))
+def map_references(node: Held, change: Callable[[StepRef], StepRef]) -> Held:
+    """Return a step or a value with what it reads of other steps replaced."""
+    if isinstance(node, StepRef):
+        return t.cast("Held", change(node))
+    return REFERENCES.map(node, lambda _, reference: change(reference))
+
+
+def rename_references(node: Held, names: Mapping[str, str]) -> Held:
+    """Return a step or a value that reads other steps: for each name that in its place."""
+
+    def renamed(reference: StepRef) -> StepRef:
+        name = names.get(reference.step)
+        return reference if name is None else reference.model_copy(update={"step": name})
+
+    return map_references(node, renamed)
 
 
 def _kept(before: tuple[Step, ...], after: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps before, if those after are the same objects."""
-    if len(before) == len(after) and all(map(_is, before, after)):
-        return before
-    return after
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
-
-
-def _map_node(node: Node, change: Callable[[Value], Value]) -> Node:
-    update: dict[str, object] = {}
-    for name in node.model_fields_set:
-        if name == "value" and isinstance(node, Output):
-            continue  # what a group gives out is read in the scope inside
-        old = getattr(node, name)
-        new = _map_any(old, change)
-        if new is not old:
-            update[name] = new
-    return node.model_copy(update=update) if update else node
-
-
-def _map_any(part: t.Any, change: Callable[[Value], Value]) -> t.Any:
-    if isinstance(part, Node):
-        if isinstance(part, Group | Hook):
-            return part
-        if isinstance(part, _VALUES):
-            return change(t.cast("Value", part))
-        if isinstance(part, _CONDITIONS):
-            return _map_condition(part, change)
-        return _map_node(part, change)
-    if isinstance(part, tuple):
-        made = tuple(_map_any(inner, change) for inner in part)
-        return part if all(map(_is, made, part)) else made
-    if isinstance(part, FrozenDict):
-        over = {key: _map_any(inner, change) for key, inner in part.items()}
-        return part if all(over[key] is inner for key, inner in part.items()) else FrozenDict(over)
-    return part
-
-
-def _map_condition(condition: Condition, change: Callable[[Value], Value]) -> Condition:
-    is_changed = False
-
-    def noted(value: Value) -> Value:
-        nonlocal is_changed
-        made = change(value)
-        is_changed = is_changed or made is not value
-        return made
-
-    made = map_operands(condition, noted)
-    return made if is_changed else condition
+    is_same = len(before) == len(after) and all(map(operator.is_, before, after))
+    return before if is_same else after

@@ -7,6 +7,7 @@ import typing as t
 from pydantic import Field as ModelField
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
+from couler.ir.traversal import At, Traversal
 from couler.ir.values import Text
 
 
@@ -31,11 +32,15 @@ class ConfigKey(Node):
         return f"{self.config_map}/{self.key}"
 
 
+ENTRIES: Traversal[SecretKey | ConfigKey] = Traversal(SecretKey, ConfigKey)
+"""Finds the entries of secrets and config maps that something names."""
+
+
 class EnvVar(Node):
     """An environment variable: text or a value, or an entry of a secret or a config map."""
 
     name: str
-    value: Text | None = None
+    value: t.Annotated[Text | None, At("")] = None
     secret: SecretKey | None = None
     config: ConfigKey | None = None
 

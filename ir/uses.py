@@ -2,71 +2,347 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from couler.ir.artifacts import ListFiles, location_references
+from couler.ir import artifacts, pods, policies, storage, values
+from couler.ir.base import FrozenDict, Node
 from couler.ir.defaults import local_form
 from couler.ir.features import Feature
-from couler.ir.pods import PodOptions
-from couler.ir.policies import (
-    AnyOf,
-    Dependency,
-    Foreach,
-    Lock,
-    Semaphore,
-    SourceRef,
-    lock_features,
-    locks_of,
-    metric_features,
-)
-from couler.ir.storage import (
-    ClaimVolume,
-    ConfigKey,
-    ConfigVolume,
-    CsiVolume,
-    EnvFrom,
-    EnvVar,
-    SecretKey,
-    SecretVolume,
-    Volume,
-)
-from couler.ir.values import RoundRef, is_file, walk
+from couler.ir.traversal import ByFields, Traversal
+from couler.ir.values import ROUNDS, is_file
 from couler.ir.walk import (
-    LOCAL,
     Scope,
     ScopeKey,
     all_steps,
     explicit_dependencies,
-    locations,
-    own_values,
-    pod_containers,
     references,
     scopes,
-    step_values,
 )
 from couler.ir.workflow import (
     Container,
     ContainerSet,
     Group,
     Http,
+    Input,
     Job,
     Output,
+    Parameter,
     Plugin,
+    Schedule,
     Script,
     Step,
     Suspend,
     TemplateCall,
     Workflow,
 )
-from couler.ir.workflow_uses import (
-    add_file_features,
-    add_process_features,
-    add_value_features,
-    add_workflow_features,
-)
+
+_Entry: t.TypeAlias = Feature | Mapping[object, Feature] | Callable[[t.Any], Iterable[Feature]]
+"""The feature of a field that differs from its default, or features by the value of the field."""
+
+
+def _of_environment(variables: Iterable[storage.EnvVar]) -> Iterator[Feature]:
+    for one in variables:
+        if one.secret is not None:
+            yield Feature.SECRET_ENV
+        else:
+            yield Feature.ENV if one.config is None else Feature.CONFIG_ENV
+
+
+def _of_resources(resources: policies.Resources) -> Iterator[Feature]:
+    if resources.model_copy(update={"gpu": None}) != policies.Resources():
+        yield Feature.RESOURCES
+    if resources.gpu is not None:
+        yield Feature.GPU
+        if resources.gpu.type is not None:
+            yield Feature.GPU_TYPE
+
+
+def _of_retry(retry: policies.Retry) -> Iterator[Feature]:
+    if retry.limit:
+        yield Feature.RETRY
+        backoff = retry.backoff
+        yield from _holding(
+            {
+                Feature.RETRY_EXIT_CODES: retry.exit_codes,
+                Feature.RETRY_BACKOFF: backoff is not None,
+                Feature.RETRY_MAX_DURATION: backoff is not None and backoff.max_duration_s,
+                Feature.RETRY_OTHER_NODE: retry.other_node,
+                Feature.RETRY_TRANSIENT: "transient" in retry.on,
+                Feature.RETRY_ON_ONE_KIND: "transient" not in retry.on and len({*retry.on}) == 1,
+            }
+        )
+
+
+def _holding(present: Mapping[Feature, object]) -> Iterator[Feature]:
+    return (feature for feature, holds in present.items() if holds)
+
+
+_KEPT: Mapping[str, _Entry] = {
+    "archive": Feature.FILE_ARCHIVE,
+    "optional": Feature.FILE_OPTIONAL,
+}
+_PROCESS: Mapping[str, _Entry] = {
+    "env": _of_environment,
+    "env_from": Feature.ENV_FROM,
+    "resources": _of_resources,
+    "working_dir": Feature.WORKING_DIR,
+    "pull_policy": Feature.PULL_POLICY,
+}
+_NAMESPACE: Mapping[str, _Entry] = {"namespace": Feature.LOCK_NAMESPACE}
+
+_ENTRYPOINT = (Feature.CONTAINER, Feature.IMAGE_ENTRYPOINT)
+
+ITSELF = ""
+"""Stands in the table for a node as such, whatever its fields are."""
+
+FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
+    Workflow: {
+        "parameters": Feature.PARAMETER,
+        "stored": Feature.STORED_WORKFLOW,
+        "exit_handlers": Feature.EXIT_HANDLER,
+        "outputs": Feature.WORKFLOW_OUTPUT,
+        "schedule": Feature.SCHEDULE,
+        "timeout_s": Feature.WORKFLOW_TIMEOUT,
+        "keep_s": Feature.KEEP,
+        "max_parallel": Feature.MAX_PARALLEL,
+        "metrics": Feature.WORKFLOW_METRIC,
+        "hooks": Feature.WORKFLOW_HOOK,
+        "suspended": Feature.SUSPENDED,
+        "locks": Feature.WORKFLOW_LOCK,
+        "labels": Feature.LABELS,
+        "annotations": Feature.LABELS,
+        "engine": Feature.ENGINE_OVERRIDES,
+    },
+    Parameter: {"config": Feature.PARAMETER_CONFIG},
+    Schedule: {
+        "keep_succeeded": Feature.KEEP,
+        "keep_failed": Feature.KEEP,
+        "cron": lambda cron: (Feature.SCHEDULE_SEVERAL,) if len(cron) > 1 else (),
+        "min_gap_s": Feature.SCHEDULE_GAP,
+        "stop_after_succeeded": Feature.SCHEDULE_STOP,
+        "stop_after_failed": Feature.SCHEDULE_STOP,
+    },
+    artifacts.FileSettings: {
+        "repository": Feature.FILE_REPOSITORY,
+        "removal": Feature.FILE_REMOVAL,
+        "keep_logs": Feature.KEEP_LOGS,
+    },
+    pods.RunSettings: {
+        "priority": Feature.RUN_PRIORITY,
+        "labels": Feature.RUN_LABELS,
+        "annotations": Feature.RUN_LABELS,
+        "retention": Feature.KEEP,
+        "disruption_budget": Feature.DISRUPTION_BUDGET,
+        "pod_cleanup": Feature.POD_CLEANUP,
+        "claim_cleanup": Feature.CLAIM_CLEANUP,
+        "plugins": Feature.EXECUTOR_PLUGIN,
+    },
+    Step: {
+        "when": Feature.WHEN,
+        "foreach": Feature.FOREACH,
+        "loop": Feature.LOOP,
+        "daemon": Feature.DAEMON,
+        "metrics": Feature.METRIC,
+        "hooks": Feature.HOOK,
+        "retry": _of_retry,
+        "cache": Feature.CACHE,
+        "mutex": Feature.MUTEX,
+        "max_parallel": Feature.MAX_PARALLEL_GROUP,
+        "engine": Feature.ENGINE_OVERRIDES,
+        "logs": Feature.KEEP_LOGS,
+        "sidecars": Feature.SIDECAR,
+        "init_containers": Feature.INIT_CONTAINER,
+        "display_name": Feature.DISPLAY_NAME,
+        "labels": Feature.POD_LABELS,
+        "annotations": Feature.POD_LABELS,
+        **_PROCESS,
+    },
+    Container: {ITSELF: lambda one: _ENTRYPOINT if one.command == () else (Feature.CONTAINER,)},
+    Script: {ITSELF: Feature.SCRIPT, "packages": Feature.PACKAGES},
+    Job: {
+        ITSELF: lambda job: (Feature.JOB if job.local is None else Feature.JOB_LOCAL_FORM,),
+        "values": Feature.JOB_VALUES,
+        "flags": Feature.JOB_FLAGS,
+        "merge_strategy": Feature.JOB_MERGE_STRATEGY,
+        "manifest_from": Feature.JOB_MANIFEST_FROM,
+    },
+    Http: {
+        ITSELF: Feature.HTTP,
+        "body_base64": Feature.HTTP_BODY_BYTES,
+        "success_condition": Feature.HTTP_SUCCESS_CONDITION,
+        "verify_tls": Feature.HTTP_UNVERIFIED,
+    },
+    Suspend: {
+        ITSELF: lambda one: (Feature.SUSPEND if one.seconds is None else Feature.SUSPEND_SECONDS,)
+    },
+    artifacts.ListFiles: {ITSELF: Feature.LIST_FILES},
+    ContainerSet: {ITSELF: Feature.CONTAINER_SET},
+    TemplateCall: {ITSELF: Feature.TEMPLATE_CALL},
+    Plugin: {ITSELF: Feature.PLUGIN},
+    Group: {ITSELF: Feature.GROUP},
+    policies.AnyOf: {ITSELF: Feature.DEPENDS_ON_ANY},
+    policies.Dependency: {
+        "on": {
+            "failure": Feature.DEPENDS_ON_FAILURE,
+            "completion": Feature.DEPENDS_ON_COMPLETION,
+        }
+    },
+    policies.Foreach: {"max_parallel": Feature.FOREACH_MAX_PARALLEL},
+    policies.Cache: {"max_age_s": Feature.CACHE_MAX_AGE},
+    policies.Part: {"group": Feature.PART, "run": Feature.PART_RUN},
+    policies.Gauge: {"realtime": Feature.METRIC_REALTIME},
+    policies.Mutex: {
+        ITSELF: lambda lock: (Feature.MUTEX_DATABASE if lock.database else Feature.MUTEX,),
+        **_NAMESPACE,
+    },
+    policies.Semaphore: {ITSELF: Feature.SEMAPHORE, **_NAMESPACE},
+    policies.DatabaseSemaphore: {ITSELF: Feature.SEMAPHORE_DATABASE, **_NAMESPACE},
+    policies.Placement: {
+        "node_selector": Feature.NODE_SELECTOR,
+        "tolerations": Feature.TOLERATIONS,
+        "affinity": Feature.AFFINITY,
+        "priority_class": Feature.PRIORITY_CLASS,
+        "priority": Feature.STEP_PRIORITY,
+    },
+    Input: {
+        "type": {"file": Feature.FILE, "directory": Feature.DIRECTORY},
+        "at": Feature.FILE_IN,
+        "mode": Feature.FILE_MODE,
+        **_KEPT,
+    },
+    Output: {"at": Feature.FILE_OUT, "removal": Feature.FILE_REMOVAL, **_KEPT},
+    artifacts.LogSettings: {"at": Feature.LOG_LOCATION},
+    artifacts.S3Location: {ITSELF: Feature.FILE_S3},
+    artifacts.OssLocation: {
+        ITSELF: Feature.FILE_OSS,
+        "create_bucket": {True: Feature.FILE_OSS_BUCKET},
+        "delete_after_days": Feature.FILE_OSS_BUCKET,
+        "infrequent_access_after_days": Feature.FILE_OSS_BUCKET,
+    },
+    artifacts.GcsLocation: {ITSELF: Feature.FILE_GCS},
+    artifacts.HdfsLocation: {
+        ITSELF: Feature.FILE_HDFS,
+        "data_transfer_protection": Feature.FILE_HDFS_KERBEROS,
+        "kerberos_cache": Feature.FILE_HDFS_KERBEROS,
+        "kerberos_keytab": Feature.FILE_HDFS_KERBEROS,
+        "kerberos_user": Feature.FILE_HDFS_KERBEROS,
+        "kerberos_realm": Feature.FILE_HDFS_KERBEROS,
+        "kerberos_config": Feature.FILE_HDFS_KERBEROS,
+        "kerberos_service": Feature.FILE_HDFS_KERBEROS,
+    },
+    artifacts.GitLocation: {ITSELF: Feature.FILE_GIT},
+    artifacts.AzureLocation: {ITSELF: Feature.FILE_AZURE},
+    artifacts.HttpLocation: {ITSELF: Feature.FILE_HTTP},
+    artifacts.ArtifactoryLocation: {ITSELF: Feature.FILE_ARTIFACTORY},
+    artifacts.RawLocation: {ITSELF: Feature.FILE_RAW},
+    artifacts.PluginLocation: {ITSELF: Feature.FILE_PLUGIN},
+    values.Field: {ITSELF: Feature.FIELD},
+    values.OrElse: {ITSELF: Feature.OR_ELSE},
+    values.FirstOf: {ITSELF: Feature.FIRST_OF},
+    values.Range: {ITSELF: Feature.RANGE},
+    values.Template: {ITSELF: Feature.TEMPLATE},
+    values.RunRef: {
+        "field": {
+            "id": Feature.RUN_ID,
+            "logical_date": Feature.RUN_LOGICAL_DATE,
+            "status": Feature.RUN_STATUS,
+        }
+    },
+    pods.PodContainer: {
+        ITSELF: lambda one: () if one.command else (Feature.IMAGE_ENTRYPOINT,),
+        **_PROCESS,
+    },
+    pods.ContainerSettings: {
+        "ports": Feature.CONTAINER_PORTS,
+        "liveness_probe": Feature.CONTAINER_PROBES,
+        "startup_probe": Feature.CONTAINER_PROBES,
+        "readiness_probe": Feature.READINESS_PROBE,
+        "lifecycle": Feature.CONTAINER_LIFECYCLE,
+        "security_context": Feature.CONTAINER_SECURITY_CONTEXT,
+        "restart_policy": Feature.CONTAINER_RESTART,
+        "restart_rules": Feature.CONTAINER_RESTART,
+        "resize": Feature.CONTAINER_RESIZE,
+        "stdin": Feature.CONTAINER_STDIN,
+        "stdin_once": Feature.CONTAINER_STDIN,
+        "tty": Feature.CONTAINER_STDIN,
+        "termination_message_path": Feature.TERMINATION_MESSAGE,
+        "termination_message_policy": Feature.TERMINATION_MESSAGE,
+        "devices": Feature.VOLUME_DEVICES,
+    },
+    pods.PodOptions: {
+        "service_account": Feature.SERVICE_ACCOUNT,
+        "executor_service_account": Feature.SERVICE_ACCOUNT,
+        "automount_service_account_token": Feature.SERVICE_ACCOUNT,
+        "host_aliases": Feature.HOST_ALIASES,
+        "scheduler": Feature.SCHEDULER,
+        "security_context": Feature.SECURITY_CONTEXT,
+        "resources": Feature.POD_RESOURCES,
+        "resource_claims": Feature.RESOURCE_CLAIMS,
+        "spec_patch": Feature.POD_SPEC_PATCH,
+    },
+    pods.StepPod: {
+        "timeout_s": Feature.POD_TIMEOUT,
+        "pending_timeout_s": Feature.PENDING_TIMEOUT,
+    },
+    pods.PodSettings: {
+        "image_pull_secrets": Feature.IMAGE_PULL_SECRETS,
+        "node_selector": Feature.POD_PLACEMENT,
+        "tolerations": Feature.POD_PLACEMENT,
+        "affinity": Feature.AFFINITY,
+        "priority_class": Feature.PRIORITY_CLASS,
+        "dns": Feature.DNS,
+        "host_network": Feature.HOST_NETWORK,
+        "labels": Feature.POD_LABELS,
+        "annotations": Feature.POD_LABELS,
+    },
+    storage.ClaimVolume: {ITSELF: Feature.VOLUME_CLAIM},
+    storage.NewClaimVolume: {ITSELF: Feature.VOLUME_NEW_CLAIM},
+    storage.EmptyVolume: {ITSELF: Feature.VOLUME_EMPTY},
+    storage.SecretVolume: {ITSELF: Feature.VOLUME_SECRET},
+    storage.ConfigVolume: {ITSELF: Feature.VOLUME_CONFIG},
+    storage.HostVolume: {ITSELF: Feature.VOLUME_HOST},
+    storage.NfsVolume: {ITSELF: Feature.VOLUME_NFS},
+    storage.CsiVolume: {ITSELF: Feature.VOLUME_CSI},
+    storage.EphemeralVolume: {ITSELF: Feature.VOLUME_EPHEMERAL},
+    storage.ProjectedVolume: {ITSELF: Feature.VOLUME_PROJECTED},
+    storage.SourceVolume: {ITSELF: Feature.VOLUME_SOURCE},
+}
+"""The features that fields ask of an engine, those of subclasses as well."""
+
+_ASKING: Traversal[Node] = Traversal(*FEATURES, enters=("inside", "typed"), inside=True)
+
+
+@functools.cache
+def _entries(cls: type[Node]) -> ByFields[tuple[str, object, _Entry]]:
+    """Return the entries of the table for a class, each with the default of its field."""
+    return ByFields(
+        (name, None if name == ITSELF else cls.model_fields[name].default, entry)
+        for base in cls.__mro__
+        for name, entry in FEATURES.get(base, {}).items()
+    )
+
+
+def _asked(owner: Node) -> list[Feature]:
+    """Return the features that a step or a workflow asks for by what it is given."""
+    found: list[Feature] = []
+    for _, node in (("", owner), *_ASKING.visit(owner)):
+        data = node.__dict__
+        entries = _entries(type(node))
+        for name, default, entry in entries[entries.names & node.__pydantic_fields_set__]:
+            value: t.Any = data[name] if name else node
+            if value is default or (type(value) is FrozenDict and not value):
+                continue
+            if isinstance(entry, Feature):
+                found.append(entry)
+            elif isinstance(entry, Mapping):
+                found += [entry[value]] if value in entry else []
+            else:
+                found += entry(value)
+    return found
 
 
 class Use(t.NamedTuple):
@@ -75,187 +351,118 @@ class Use(t.NamedTuple):
     feature: Feature
     step: str | None
     """Path of the step, or None for the workflow as a whole."""
-    source: SourceRef | None
+    source: policies.SourceRef | None
 
 
 def find_uses(workflow: Workflow) -> Iterator[Use]:
     """Yield every use of every feature, in program order; a place can come more than once."""
-    found: list[Feature] = []
-    add_workflow_features(workflow, found.append)
-    for feature in found:
+    for feature in _of_workflow(workflow):
         yield Use(feature, None, workflow.source)
     for around in enclosed_scopes(workflow):
         for step in around.scope.steps:
             path = around.scope.path_of(step)
-            found = []
-            _add_step_features(step, around, found.append)
-            for feature in found:
+            for feature in _of_step(step, around):
                 yield Use(feature, path, step.source)
 
 
 def features(workflow: Workflow) -> frozenset[Feature]:
     """Return the features that a workflow uses."""
-    found: set[Feature] = set()
-    add_workflow_features(workflow, found.add)
+    found = set(_of_workflow(workflow))
     for around in enclosed_scopes(workflow):
         for step in around.scope.steps:
-            _add_step_features(step, around, found.add)
+            found.update(_of_step(step, around))
     return frozenset(found)
 
 
-Add: t.TypeAlias = Callable[[Feature], object]
-
-_OF_FLOW = frozenset(("when", "foreach", "loop", "daemon", "metrics", "hooks"))
-_OF_FILES = frozenset(("inputs", "outputs", "logs"))
-_OF_POLICY = frozenset(
-    ("retry", "timeout_s", "cache", "mutex", "locks", "max_parallel", "part", "engine")
-)
-"""The fields of a step that the functions of these names look at."""
+def _of_workflow(workflow: Workflow) -> Iterator[Feature]:
+    yield from _asked(workflow)
+    for handler in workflow.exit_handlers:
+        own = {step.name for step in handler.steps}
+        if any(read.step not in own for step in handler.steps for read in references(step)):
+            yield Feature.EXIT_HANDLER_READS_OUTPUT
 
 
-def _add_step_features(step: Step, around: Enclosed, add: Add) -> None:
-    _add_action_features(step, add)
-    if step.depends_on:
-        add_order_features(step, around, add)
-    if step.gives(_OF_FLOW):
-        _add_flow_features(step, around, add)
-    for value in own_values(step):
-        add_value_features(value, add)
-    if step.gives(_OF_FILES):
-        for given in step.inputs:
-            if is_file(given.type):
-                add(Feature.FILE if given.type == "file" else Feature.DIRECTORY)
-        for output in step.outputs:
-            _add_output_features(step, output, add)
-        add_file_features(step, add)
-    if step.gives(_OF_POLICY):
-        _add_policy_features(step, add)
-    add_process_features(step, add)
-
-
-def _add_flow_features(step: Step, around: Enclosed, add: Add) -> None:
+def _of_step(step: Step, around: Enclosed) -> list[Feature]:
+    found = _asked(step)
+    is_group = type(step.action) is Group
     if step.when is not None:
-        add(Feature.WHEN)
-        if isinstance(step.action, Group):
-            add(Feature.WHEN_ON_GROUP)
-        if step.foreach is not None:
-            add(Feature.WHEN_ON_FOREACH)
+        found += _holding(
+            {Feature.WHEN_ON_GROUP: is_group, Feature.WHEN_ON_FOREACH: step.foreach is not None}
+        )
     if step.foreach is not None:
-        add_foreach_features(step, step.foreach, around, add)
+        found += _of_foreach(step, step.foreach, around)
     if step.loop is not None:
-        add_loop_features(step, around, add)
-    if step.daemon:
-        add(Feature.DAEMON)
-    for metric in step.metrics:
-        add(Feature.METRIC)
-        for feature in metric_features(metric):
-            add(feature)
-    if step.hooks:
-        add(Feature.HOOK)
-
-
-def _add_action_features(step: Step, add: Add) -> None:
-    match step.action:
-        case Container() as container:
-            add(Feature.CONTAINER)
-            if not container.command:
-                add(Feature.IMAGE_ENTRYPOINT)
-        case Script() as script:
-            add(Feature.SCRIPT)
-            if script.packages:
-                add(Feature.PACKAGES)
-        case Job() as job:
-            add(Feature.JOB if job.local is None else Feature.JOB_LOCAL_FORM)
-            if job.values:
-                add(Feature.JOB_VALUES)
-            if job.flags:
-                add(Feature.JOB_FLAGS)
-            if job.merge_strategy is not None:
-                add(Feature.JOB_MERGE_STRATEGY)
-            if job.manifest_from is not None:
-                add(Feature.JOB_MANIFEST_FROM)
-        case Http() as http:
-            add(Feature.HTTP)
-            if http.body_base64 is not None:
-                add(Feature.HTTP_BODY_BYTES)
-            if http.success_condition is not None:
-                add(Feature.HTTP_SUCCESS_CONDITION)
-            if not http.verify_tls:
-                add(Feature.HTTP_UNVERIFIED)
-        case Suspend() as suspend:
-            add(Feature.SUSPEND if suspend.seconds is None else Feature.SUSPEND_SECONDS)
-            if step.outputs:
-                add(Feature.SUSPEND_OUTPUTS)
-        case ListFiles():
-            add(Feature.LIST_FILES)
-        case ContainerSet():
-            add(Feature.CONTAINER_SET)
-        case TemplateCall():
-            add(Feature.TEMPLATE_CALL)
-        case Plugin():
-            add(Feature.PLUGIN)
-        case Group():
-            add(Feature.GROUP)
-        case _:
-            t.assert_never(step.action)
-
-
-def _add_output_features(step: Step, output: Output, add: Add) -> None:
-    if output.default is not None:
-        add(Feature.OUTPUT_DEFAULT)
-    if output.value is not None:
-        add_value_features(output.value, add)
-    elif is_file(output.type):
-        add(Feature.FILE if output.type == "file" else Feature.DIRECTORY)
-    elif output.json_path is not None:
-        form = local_form(step)
-        is_local = form is not None and any(local.name == output.name for local in form.outputs)
-        add(Feature.OUTPUT_JSON_PATH_LOCAL if is_local else Feature.OUTPUT_JSON_PATH)
-    elif output.jq is not None:
-        add(Feature.OUTPUT_JQ)
-    elif output.path is not None:
-        add(Feature.OUTPUT_FILE_VALUE)
-    elif isinstance(step.action, Container | Script):
-        add(Feature.STDOUT)
-
-
-def _add_policy_features(step: Step, add: Add) -> None:
-    if step.retry is not None and step.retry.limit:
-        add(Feature.RETRY)
-        if isinstance(step.action, Group):
-            add(Feature.RETRY_GROUP)
-        if step.retry.exit_codes:
-            add(Feature.RETRY_EXIT_CODES)
-        if step.retry.backoff is not None:
-            add(Feature.RETRY_BACKOFF)
-            if step.retry.backoff.max_duration_s is not None:
-                add(Feature.RETRY_MAX_DURATION)
-        if step.retry.other_node:
-            add(Feature.RETRY_OTHER_NODE)
-        if "transient" in step.retry.on:
-            add(Feature.RETRY_TRANSIENT)
-        elif len(set(step.retry.on)) == 1:
-            add(Feature.RETRY_ON_ONE_KIND)
+        found += _of_loop(step, around)
+    if step.retry is not None and step.retry.limit and is_group:
+        found.append(Feature.RETRY_GROUP)
     if step.timeout_s is not None:
-        is_group = isinstance(step.action, Group)
-        add(Feature.TIMEOUT_GROUP if is_group else Feature.TIMEOUT)
-    if step.cache is not None:
-        add(Feature.CACHE)
-        if step.cache.max_age_s is not None:
-            add(Feature.CACHE_MAX_AGE)
-    if step.mutex is not None or step.locks:
-        for lock in locks_of(step):
-            for feature in lock_features(lock):
-                add(feature)
-    if step.max_parallel is not None:
-        add(Feature.MAX_PARALLEL_GROUP)
-    if step.part is not None:
-        if step.part.group is not None:
-            add(Feature.PART)
-        if step.part.run is not None:
-            add(Feature.PART_RUN)
-    if step.engine:
-        add(Feature.ENGINE_OVERRIDES)
+        found.append(Feature.TIMEOUT_GROUP if is_group else Feature.TIMEOUT)
+    if step.outputs:
+        found += _of_outputs(step)
+    if step.depends_on and around.foreaches and _reads_late(step, around):
+        found.append(Feature.FOREACH_READ_ON_COMPLETION)
+    return found
+
+
+def _of_outputs(step: Step) -> Iterator[Feature]:
+    if isinstance(step.action, Suspend):
+        yield Feature.SUSPEND_OUTPUTS
+    form = local_form(step)
+    local = () if form is None else {output.name for output in form.outputs}
+    for output in step.outputs:
+        if output.default is not None:
+            yield Feature.OUTPUT_DEFAULT
+        if output.value is not None:
+            continue
+        if is_file(output.type):
+            yield Feature.FILE if output.type == "file" else Feature.DIRECTORY
+        elif output.json_path is not None:
+            is_local = output.name in local
+            yield Feature.OUTPUT_JSON_PATH_LOCAL if is_local else Feature.OUTPUT_JSON_PATH
+        elif output.jq is not None:
+            yield Feature.OUTPUT_JQ
+        elif output.path is not None:
+            yield Feature.OUTPUT_FILE_VALUE
+        elif isinstance(step.action, Container | Script):
+            yield Feature.STDOUT
+
+
+def _of_foreach(step: Step, foreach: policies.Foreach, around: Enclosed) -> Iterator[Feature]:
+    from couler.ir.ranges import is_known
+
+    dynamic = not all(map(is_known, foreach.over.values()))
+    return _holding(
+        {
+            Feature.FOREACH_OVER_OUTPUT: dynamic,
+            Feature.FOREACH_ZIP: len(foreach.over) > 1,
+            Feature.FOREACH_GROUP: isinstance(step.action, Group),
+            Feature.FOREACH_OVER_OUTPUT_IN_GROUP: dynamic and around.scope.owner is not None,
+            Feature.FOREACH_IN_FOREACH: around.in_foreach,
+            Feature.FOREACH_OVER_OUTPUT_IN_FOREACH: dynamic and around.in_foreach,
+            Feature.FOREACH_IN_LOOP: around.in_loop,
+            Feature.FOREACH_FILES: any(is_file(output.type) for output in step.outputs),
+        }
+    )
+
+
+def _of_loop(step: Step, around: Enclosed) -> Iterator[Feature]:
+    is_carried = bool(ROUNDS.visit(step, fields=step.model_fields_set - {"loop"}))
+    return _holding(
+        {
+            Feature.LOOP_GROUP: isinstance(step.action, Group),
+            Feature.LOOP_IN_LOOP: around.in_loop,
+            Feature.LOOP_IN_FOREACH: around.in_foreach,
+            Feature.LOOP_WITH_FOREACH: step.foreach is not None,
+            Feature.LOOP_CARRIED: is_carried,
+        }
+    )
+
+
+def _reads_late(step: Step, around: Enclosed) -> bool:
+    """Return whether a step reads from a foreach that may have failed."""
+    ended_anyhow = {name for name, on in explicit_dependencies(step) if on != "success"}
+    late = ended_anyhow & around.foreaches
+    return bool(late) and any(reference.step in late for reference in references(step))
 
 
 @dataclass(frozen=True)
@@ -288,81 +495,6 @@ def enclosed_scopes(workflow: Workflow) -> Iterator[Enclosed]:
         yield around
 
 
-def add_order_features(step: Step, around: Enclosed, add: Add) -> None:
-    """Add the features of what a step waits for."""
-    plain = True
-    for entry in step.depends_on:
-        if not isinstance(entry, str):
-            plain = False
-            _add_dependency_features(entry, add)
-    if not plain and _reads_late(step, around):
-        add(Feature.FOREACH_READ_ON_COMPLETION)
-
-
-def _add_dependency_features(entry: Dependency | AnyOf, add: Add) -> None:
-    options: tuple[str | Dependency, ...] = (entry,) if isinstance(entry, Dependency) else ()
-    if isinstance(entry, AnyOf):
-        add(Feature.DEPENDS_ON_ANY)
-        options = entry.options
-    for option in options:
-        if isinstance(option, Dependency):
-            failure = option.on == "failure"
-            add(Feature.DEPENDS_ON_FAILURE if failure else Feature.DEPENDS_ON_COMPLETION)
-
-
-def add_foreach_features(step: Step, foreach: Foreach, around: Enclosed, add: Add) -> None:
-    """Add the features of a step that runs once an item."""
-    from couler.ir.ranges import is_known
-
-    add(Feature.FOREACH)
-    dynamic = not all(map(is_known, foreach.over.values()))
-    if dynamic:
-        add(Feature.FOREACH_OVER_OUTPUT)
-    if len(foreach.over) > 1:
-        add(Feature.FOREACH_ZIP)
-    if isinstance(step.action, Group):
-        add(Feature.FOREACH_GROUP)
-    if dynamic and around.scope.owner is not None:
-        add(Feature.FOREACH_OVER_OUTPUT_IN_GROUP)
-    if around.in_foreach:
-        add(Feature.FOREACH_IN_FOREACH)
-        if dynamic:
-            add(Feature.FOREACH_OVER_OUTPUT_IN_FOREACH)
-    if around.in_loop:
-        add(Feature.FOREACH_IN_LOOP)
-    if foreach.max_parallel is not None:
-        add(Feature.FOREACH_MAX_PARALLEL)
-    if any(is_file(output.type) for output in step.outputs):
-        add(Feature.FOREACH_FILES)
-
-
-def add_loop_features(step: Step, around: Enclosed, add: Add) -> None:
-    """Add the features of a step that runs round by round."""
-    add(Feature.LOOP)
-    if isinstance(step.action, Group):
-        add(Feature.LOOP_GROUP)
-    if around.in_loop:
-        add(Feature.LOOP_IN_LOOP)
-    if around.in_foreach:
-        add(Feature.LOOP_IN_FOREACH)
-    if step.foreach is not None:
-        add(Feature.LOOP_WITH_FOREACH)
-    for field, text in step_values(step):
-        if (
-            field != "loop"
-            and not field.startswith(LOCAL)
-            and any(isinstance(value, RoundRef) for value in walk(text))
-        ):
-            add(Feature.LOOP_CARRIED)
-
-
-def _reads_late(step: Step, around: Enclosed) -> bool:
-    """Return whether a step reads from a foreach that may have failed."""
-    ended_anyhow = {name for name, on in explicit_dependencies(step) if on != "success"}
-    late = ended_anyhow & around.foreaches
-    return bool(late) and any(reference.step in late for reference in references(step))
-
-
 class Need(t.NamedTuple):
     """One object that must exist before a run."""
 
@@ -385,115 +517,54 @@ def needs(workflow: Workflow) -> tuple[Need, ...]:
     return tuple(Need(kind, name, tuple(found)) for (kind, name), found in keys.items())  # type: ignore[arg-type]  # the kinds are those of _references
 
 
-_REFERRING = frozenset(
-    (
-        "env",
-        "env_from",
-        "sidecars",
-        "init_containers",
-        "locks",
-        "inputs",
-        "outputs",
-        "logs",
-        "pod",
-    )
+_NAMING: Traversal[Node] = Traversal(
+    *(storage.SecretKey, storage.ConfigKey, storage.EnvFrom),
+    *(storage.ClaimVolume, storage.SecretVolume, storage.ConfigVolume, storage.CsiVolume),
+    *(policies.Semaphore, Parameter, artifacts.RepositoryRef, artifacts.RunFileRemoval),
+    *(pods.PodSettings, pods.StepPod),
+    enters=("agent",),
 )
-"""The fields of a step that may refer to such objects, besides an action that is no container."""
+"""Finds what names objects that must exist."""
 
 
 def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
-    for required in workflow.secrets:
-        yield "secret", required.secret, required.key
-    for parameter in workflow.parameters:
-        if parameter.config is not None and parameter.default is None:
-            yield "config map", parameter.config.config_map, parameter.config.key
-    for step in all_steps(workflow):
-        if step.gives(_REFERRING) or not isinstance(step.action, Container):
-            yield from _of_step(step)
-    for lock in workflow.locks:
-        yield from _of_lock(lock)
-    for volume in workflow.volumes:
-        yield from _of_volume(volume)
-    if workflow.runs is not None:
-        for plugin in workflow.runs.plugins:
-            for variable in plugin.container.env:
-                yield from _of_variable(variable)
-            for source in plugin.container.env_from:
-                yield from _of_source(source)
-    files = workflow.files
-    if files is not None and files.repository is not None and files.repository.config_map:
-        yield "config map", files.repository.config_map, files.repository.key
-    if files is not None and files.removal is not None and files.removal.service_account:
-        yield "service account", files.removal.service_account, None
-    if workflow.pod is not None:
-        for name in workflow.pod.image_pull_secrets:
-            yield "secret", name, None
-        yield from _of_pod(workflow.pod)
+    for owner in (*all_steps(workflow), workflow):
+        for _, node in _NAMING.visit(owner):
+            yield from _named(node)
 
 
-def _of_step(step: Step) -> Iterator[tuple[str, str, str | None]]:
-    variables = list(step.env)
-    if isinstance(step.action, Http):
-        variables += step.action.headers
-    sources = list(step.env_from)
-    for container in pod_containers(step):
-        variables += container.env
-        sources += container.env_from
-    for variable in variables:
-        yield from _of_variable(variable)
-    for lock in step.locks:
-        yield from _of_lock(lock)
-    for source in sources:
-        yield from _of_source(source)
-    for location in locations(step):
-        for key in location_references(location):
-            yield from _of_key(key)
-    if step.pod is not None:
-        yield from _of_pod(step.pod)
-
-
-def _of_pod(pod: PodOptions) -> Iterator[tuple[str, str, str | None]]:
-    for name in (pod.service_account, pod.executor_service_account):
-        if name is not None:
-            yield "service account", name, None
-
-
-def _of_volume(volume: Volume) -> Iterator[tuple[str, str, str | None]]:
-    match volume:
-        case ClaimVolume():
-            yield "volume claim", volume.claim, None
-        case SecretVolume(optional=False):
-            for key in volume.items or (None,):
-                yield "secret", volume.secret, key
-        case ConfigVolume(optional=False):
-            for key in volume.items or (None,):
-                yield "config map", volume.config_map, key
-        case CsiVolume(secret=str(secret)):
+def _named(node: Node) -> Iterator[tuple[str, str, str | None]]:
+    match node:
+        case storage.SecretKey(optional=False):
+            yield "secret", node.secret, node.key
+        case storage.ConfigKey(optional=False):
+            yield "config map", node.config_map, node.key
+        case policies.Semaphore(namespace=None, limit=entry):
+            yield "config map", entry.config_map, entry.key
+        case Parameter(config=storage.ConfigKey() as entry, default=None):
+            yield "config map", entry.config_map, entry.key
+        case storage.EnvFrom():
+            if node.secret is not None:
+                yield "secret", node.secret, None
+            if node.config_map is not None:
+                yield "config map", node.config_map, None
+        case storage.ClaimVolume():
+            yield "volume claim", node.claim, None
+        case storage.SecretVolume(optional=False):
+            for key in node.items or (None,):
+                yield "secret", node.secret, key
+        case storage.ConfigVolume(optional=False):
+            for key in node.items or (None,):
+                yield "config map", node.config_map, key
+        case storage.CsiVolume(secret=str(secret)):
             yield "secret", secret, None
-
-
-def _of_source(source: EnvFrom) -> Iterator[tuple[str, str, str | None]]:
-    if source.secret is not None:
-        yield "secret", source.secret, None
-    if source.config_map is not None:
-        yield "config map", source.config_map, None
-
-
-def _of_variable(variable: EnvVar) -> Iterator[tuple[str, str, str | None]]:
-    for key in (variable.secret, variable.config):
-        if key is not None:
-            yield from _of_key(key)
-
-
-def _of_key(key: SecretKey | ConfigKey) -> Iterator[tuple[str, str, str | None]]:
-    if key.optional:
-        return
-    if isinstance(key, SecretKey):
-        yield "secret", key.secret, key.key
-    else:
-        yield "config map", key.config_map, key.key
-
-
-def _of_lock(lock: Lock) -> Iterator[tuple[str, str, str | None]]:
-    if isinstance(lock, Semaphore) and lock.namespace is None:
-        yield "config map", lock.limit.config_map, lock.limit.key
+        case artifacts.RepositoryRef(config_map=str(name)) if name:
+            yield "config map", name, node.key
+        case artifacts.RunFileRemoval(service_account=str(name)):
+            yield "service account", name, None
+        case pods.PodOptions():
+            for name in node.image_pull_secrets if isinstance(node, pods.PodSettings) else ():
+                yield "secret", name, None
+            for account in (node.service_account, node.executor_service_account):
+                if account is not None:
+                    yield "service account", account, None

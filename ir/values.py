@@ -9,6 +9,7 @@ from pydantic import Field as ModelField
 
 from couler.errors import WireError
 from couler.ir.base import Json, Node, Variant
+from couler.ir.traversal import At, Traversal
 
 
 class Literal(Variant):
@@ -141,57 +142,34 @@ Text: t.TypeAlias = str | Value
 """Text that reaches a process: a plain string, or a value written as on the wire."""
 
 
-_LEAVES = frozenset((Literal, ParamRef, StepRef, ItemRef, RunRef, OwnRef))
+VALUE_KINDS = t.get_args(t.get_args(Value)[0])
+
+VALUES: Traversal[Value] = Traversal(*VALUE_KINDS, enters=("typed", "local"))
+"""Finds the values that something reads."""
+
+TEXTS: Traversal[Text] = Traversal(*VALUE_KINDS, texts=True, enters=("typed", "local"))
+"""Finds the values and the plain texts in fields that take either."""
+
+
+AS_TEXT: Traversal[Text] = Traversal(*VALUE_KINDS, texts=True)
+"""Finds what the step itself reads as text, whatever its type is."""
+
+
+REFERENCES: Traversal[StepRef] = Traversal(StepRef, enters=("typed", "local"))
+"""Finds what is read of other steps, inside of other values as well."""
+
+ROUNDS: Traversal[RoundRef] = Traversal(RoundRef, enters=("typed",))
+"""Finds what is read of the previous round, inside of other values as well."""
 
 
 def children(value: Value) -> tuple[Value, ...]:
     """Return the values directly inside a value."""
-    if type(value) in _LEAVES:  # most are: an isinstance that says no takes longer
-        return ()
-    match value:
-        case Literal() | ParamRef() | StepRef() | ItemRef() | RunRef() | OwnRef():
-            return ()
-        case RoundRef():
-            return () if value.initial is None else (value.initial,)
-        case Field():
-            return (value.of,)
-        case OrElse():
-            return (value.value, value.default)
-        case FirstOf():
-            return value.options
-        case Range():
-            return tuple(end for end in (value.start, value.count, value.end) if end is not None)
-        case Template():
-            return tuple(part for part in value.parts if not isinstance(part, str))
-    t.assert_never(value)
+    return tuple([inner for _, inner in VALUES.visit(value)])
 
 
 def map_children(value: Value, change: Callable[[Value], Value]) -> Value:
     """Return a value with the values directly inside it replaced; one without any is returned."""
-    if type(value) in _LEAVES:
-        return value
-    match value:
-        case RoundRef():
-            if value.initial is None:
-                return value
-            return value.model_copy(update={"initial": change(value.initial)})
-        case Field():
-            return value.model_copy(update={"of": change(value.of)})
-        case OrElse():
-            update = {"value": change(value.value), "default": change(value.default)}
-            return value.model_copy(update=update)
-        case FirstOf():
-            return value.model_copy(update={"options": tuple(map(change, value.options))})
-        case Range():
-            ends = {name: getattr(value, name) for name in ("start", "count", "end")}
-            changed = {name: change(end) for name, end in ends.items() if end is not None}
-            return value.model_copy(update=changed)
-        case Template():
-            parts = tuple(part if isinstance(part, str) else change(part) for part in value.parts)
-            return value.model_copy(update={"parts": parts})
-        case Literal() | ParamRef() | StepRef() | ItemRef() | RunRef() | OwnRef():
-            return value
-    t.assert_never(value)
+    return VALUES.map(value, lambda _, inner: change(inner))
 
 
 def walk(value: Text | None) -> Iterator[Value]:
@@ -199,8 +177,8 @@ def walk(value: Text | None) -> Iterator[Value]:
     if value is None or isinstance(value, str):
         return
     yield value
-    for child in children(value):
-        yield from walk(child)
+    for _, inner in VALUES.visit(value):
+        yield from walk(inner)
 
 
 Path: t.TypeAlias = tuple[str | int, ...]
@@ -215,7 +193,7 @@ class ManifestValue(Node):
 
     path: t.Annotated[Path, ModelField(min_length=1)]
     """Where the manifest has the `null` that the value stands for."""
-    value: Value
+    value: t.Annotated[Value, At("", "typed")]
     type: JsonType = "str"
     """What the resource takes there: `str` for text, whatever the value is; else JSON."""
 

@@ -29,7 +29,8 @@ from couler.ir.policies import (
     SourceRef,
 )
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, Mount, SecretKey, Volume
-from couler.ir.values import ManifestValue, Text, Value, ValueType
+from couler.ir.traversal import At
+from couler.ir.values import ManifestValue, Text, Value, ValueType, place_text
 
 IR_VERSION = "1"
 
@@ -84,9 +85,11 @@ class Job(Variant):
     success_condition: str | None = None
     failure_condition: str | None = None
     set_owner_reference: bool = False
-    local: LocalForm | None = None
+    local: t.Annotated[LocalForm | None, At(scope="local")] = None
     """What runs in its place on an engine that has no cluster."""
-    values: tuple[ManifestValue, ...] = ()
+    values: t.Annotated[
+        tuple[ManifestValue, ...], At("manifest", key=lambda _, given: place_text(given.path))
+    ] = ()
     """What is put into the manifest before the resource is created."""
 
 
@@ -101,7 +104,7 @@ class Http(Variant):
     body_base64: str | None = None
     """In place of `body`: bytes that need not be text."""
     success_codes: tuple[int, ...] = ()
-    success_condition: Condition | None = None
+    success_condition: t.Annotated[Condition | None, At(scope="facts")] = None
     """In place of `success_codes`: compares facts of the response (`OwnRef`) and literals."""
     verify_tls: bool = True
     """Whether the certificate of the server is checked."""
@@ -137,7 +140,7 @@ class ContainerSet(Variant):
     """
 
     kind: t.Literal["container_set"] = "container_set"
-    containers: t.Annotated[tuple[PodContainer, ...], ModelField(min_length=1)]
+    containers: t.Annotated[tuple[PodContainer, ...], ModelField(min_length=1), At("")]
     retry: SetRetry | None = None
 
 
@@ -167,7 +170,7 @@ class Group(Variant):
     """A nested graph of steps; sees only the inputs of its step, shows only its outputs."""
 
     kind: t.Literal["group"] = "group"
-    steps: tuple[Step, ...]
+    steps: t.Annotated[tuple[Step, ...], At(scope="steps")]
     transparent: bool = False
     """Made by a pass: status and logs show the inner steps at the level of the group."""
 
@@ -195,7 +198,7 @@ class Input(Node):
     """
 
     name: str
-    value: Value | None = None
+    value: t.Annotated[Value | None, At("", "typed")] = None
     type: ValueType = "str"
     path: str | None = None
     """For files: where the process finds it; relative paths start at `COULER_WORK`."""
@@ -227,7 +230,7 @@ class Output(Node):
     json_path: str | None = None
     jq: str | None = None
     """A filter of jq over the job's resource."""
-    value: Value | None = None
+    value: t.Annotated[Value | None, At(scope="inside")] = None
     default: Json | None = None
     """Taken where the process did not write the file."""
     at: Location | None = None
@@ -248,7 +251,7 @@ class LocalForm(Node):
     names: those that it lacks cannot be read there.
     """
 
-    action: t.Annotated[Container | Script, ModelField(discriminator="kind")]
+    action: t.Annotated[Container | Script, ModelField(discriminator="kind"), At("", is_last=True)]
     inputs: tuple[Input, ...] = ()
     outputs: tuple[Output, ...] = ()
     env: tuple[EnvVar, ...] = ()
@@ -263,9 +266,9 @@ class Hook(Node):
     when its hooks have.
     """
 
-    when: Condition
+    when: t.Annotated[Condition, At(scope="facts")]
     """Compares `OwnRef(fact="status")`: running, succeeded or failed, pending before."""
-    step: Step
+    step: t.Annotated[Step, At("")]
 
 
 class Step(Node):
@@ -278,11 +281,11 @@ class Step(Node):
     """
 
     name: str
-    action: Action
+    action: t.Annotated[Action, At("", is_last=True)]
     depends_on: tuple[str | Dependency | AnyOf, ...] = ()
     program_order: tuple[str, ...] = ()
     """Names in `depends_on` that are there only since the program calls those steps before."""
-    when: Condition | None = None
+    when: t.Annotated[Condition | None, At(scope="typed")] = None
     foreach: Foreach | None = None
     loop: Loop | None = None
     retry: Retry | None = None
@@ -298,8 +301,8 @@ class Step(Node):
     working_dir: str | None = None
     pull_policy: t.Literal["Always", "IfNotPresent", "Never"] | None = None
     container: ContainerSettings | None = None
-    sidecars: tuple[PodContainer, ...] = ()
-    init_containers: tuple[PodContainer, ...] = ()
+    sidecars: t.Annotated[tuple[PodContainer, ...], At("")] = ()
+    init_containers: t.Annotated[tuple[PodContainer, ...], At("")] = ()
     """They run one after another before the step starts."""
     pod: StepPod | None = None
     mutex: str | None = None
@@ -309,7 +312,9 @@ class Step(Node):
     max_parallel: PositiveInt | None = None
     """For groups: how many of the steps inside run at the same time."""
     metrics: tuple[Metric, ...] = ()
-    hooks: tuple[Hook, ...] = ()
+    hooks: t.Annotated[
+        tuple[Hook, ...], At(scope="hooks", key=lambda _, hook: t.cast(str, hook.step.name))
+    ] = ()
     labels: TextMap = FrozenDict()
     annotations: TextMap = FrozenDict()
     display_name: str | None = None
@@ -344,7 +349,7 @@ class ExitHandler(Node):
 
     name: str
     on: t.Literal["success", "failure", "any"]
-    steps: tuple[Step, ...]
+    steps: t.Annotated[tuple[Step, ...], At(scope="steps")]
 
 
 class Schedule(Node):
@@ -390,13 +395,13 @@ class Workflow(Node):
     name: str
     description: str | None = None
     parameters: tuple[Parameter, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: t.Annotated[tuple[Step, ...], At(scope="steps")] = ()
     stored: StoredWorkflow | None = None
     """What runs in place of steps; the parameters are given to it."""
     outputs: tuple[Output, ...] = ()
     exit_handlers: tuple[ExitHandler, ...] = ()
     schedule: Schedule | None = None
-    defaults: Defaults | None = None
+    defaults: t.Annotated[Defaults | None, At(scope="defaults")] = None
     volumes: tuple[Volume, ...] = ()
     files: FileSettings | None = None
     pod: PodSettings | None = None
@@ -408,7 +413,7 @@ class Workflow(Node):
     locks: tuple[Lock, ...] = ()
     """Held from the start of the run to its end."""
     metrics: tuple[Metric, ...] = ()
-    hooks: tuple[Hook, ...] = ()
+    hooks: t.Annotated[tuple[Hook, ...], At(scope="hooks")] = ()
     suspended: bool = False
     """A run waits for a person before its first step."""
     secrets: tuple[SecretKey, ...] = ()

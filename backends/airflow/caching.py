@@ -11,13 +11,10 @@ from couler.backends.airflow.options import Options
 from couler.backends.airflow.outputs import as_written
 from couler.backends.airflow.python import Call, Code, Expression, call, value_of
 from couler.backends.airflow.reading import Read, Scope, of_text
-from couler.ir.artifacts import location_texts
-from couler.ir.cachekey import definition_digest, text_digest
-from couler.ir.pods import container_texts
+from couler.ir.cachekey import definition_digest, key_fields, text_digest, texts_of
 from couler.ir.policies import Cache
-from couler.ir.values import Text, is_file
-from couler.ir.walk import pod_containers
-from couler.ir.workflow import Container, Step, Workflow
+from couler.ir.values import TEXTS, Text, is_file
+from couler.ir.workflow import Step, Workflow
 
 MARK = ".cached"
 """What the wrapper hands on besides if it took an entry: its key. No output has such a name."""
@@ -64,20 +61,12 @@ class Caches:
         def read(text: Text) -> Read:
             return of_text(text) if isinstance(text, str) else scope.read(text).to("str")
 
-        if isinstance(step.action, Container):
-            yield from (read(word) for word in step.action.command if not isinstance(word, str))
-            yield from map(read, step.action.args)
-        for given in step.inputs:
-            if given.at is not None:
-                yield from (read(text) for _, text in location_texts(given.at))
-            elif given.value is not None:
-                yield scope.input(given.value, given.type)
-        yield from (read(one.value) for one in step.env if one.value is not None)
-        for container in pod_containers(step):
-            texts = (text for _, text in container_texts(container))
-            yield from (read(text) for text in texts if not isinstance(text, str))
-        if step.cache is not None and step.cache.salt is not None:
-            yield read(step.cache.salt)
-        for output in step.outputs:
-            if output.at is not None:
-                yield from (read(text) for _, text in location_texts(output.at))
+        for name in key_fields(step):
+            if name != "inputs":
+                yield from map(read, texts_of(step, name))
+                continue
+            for given in step.inputs:
+                if given.at is not None:
+                    yield from (read(text) for _, text in TEXTS.visit(given.at))
+                elif given.value is not None:
+                    yield scope.input(given.value, given.type)

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.python import quoted
-from couler.ir.artifacts import location_references
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.pods import PodContainer
-from couler.ir.storage import CsiVolume, EnvVar, SecretKey, SecretVolume
+from couler.ir.storage import ENTRIES, CsiVolume, EnvVar, SecretKey, SecretVolume
 from couler.ir.uses import needs
 from couler.ir.walk import locations, pod_containers, scopes
 from couler.ir.workflow import Http, Step, Workflow
@@ -111,6 +110,6 @@ def _bad_uses(step: Step, names: frozenset[str]) -> Iterator[_Use]:
         if header.secret is not None and header.secret.secret in names:
             yield _Use(f'the header "{header.name}"', header.secret.secret)
     for location in locations(step):
-        for key in location_references(location):
+        for _, key in ENTRIES.visit(location):
             if isinstance(key, SecretKey) and key.secret in names:
                 yield _Use("the credentials of a location", key.secret)

@@ -16,13 +16,10 @@ from couler.ir.artifacts import (
     Location,
     RawLocation,
     is_in_repository,
-    location_references,
-    location_texts,
-    map_texts,
     repository_key,
 )
-from couler.ir.storage import SecretKey
-from couler.ir.values import Literal, Template, Text, is_file
+from couler.ir.storage import ENTRIES, SecretKey
+from couler.ir.values import TEXTS, Literal, Template, Text, is_file
 from couler.ir.workflow import WORK_DIR, Input, Output, Step
 from couler.locations.secrets import variable_name
 
@@ -236,9 +233,9 @@ class Files:
         """Yield what the helper is told of a location."""
         yield "" if archive is None else _archive(archive)
         if is_in_repository(location):
-            location = map_texts(location, lambda _, text: self._key(text))
+            location = TEXTS.map(location, lambda _, text: self._key(text))
         yield value_of(location_json(location))
-        for field, text in location_texts(location):
+        for field, text in TEXTS.visit(location):
             yield field
             yield self._writer.text(text, scope)
 
@@ -253,7 +250,7 @@ class Files:
 
 def secret_variables(locations: Iterable[Location]) -> list[list[t.Any]]:
     """Return the variables by which couler.io gets the entries of secrets of locations."""
-    keys = dict.fromkeys(key for one in locations for key in location_references(one))
+    keys = dict.fromkeys(key for one in locations for _, key in ENTRIES.visit(one))
     return [
         [variable_name(key), key.secret, key.key, *([True] if key.optional else [])]
         for key in keys
@@ -276,7 +273,7 @@ def location_json(location: Location) -> dict[str, t.Any]:
     def blank(field: str, _: Text) -> Text:
         return Literal(value="") if field == "security_token" else ""
 
-    said = map_texts(location, blank).model_dump(mode="json", exclude_defaults=True)
+    said = TEXTS.map(location, blank).model_dump(mode="json", exclude_defaults=True)
     return {"kind": location.kind, **said}
 
 

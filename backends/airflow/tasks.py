@@ -39,8 +39,8 @@ from couler.backends.airflow.python import (
 from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
-from couler.ir.artifacts import ListFiles, is_in_repository, location_texts
-from couler.ir.values import Literal, Template, Text, Value, ValueType, is_file
+from couler.ir.artifacts import ListFiles, is_in_repository
+from couler.ir.values import TEXTS, Literal, Template, Text, Value, ValueType, is_file
 from couler.ir.walk import all_steps
 from couler.ir.workflow import (
     WORK_DIR,
@@ -362,12 +362,9 @@ def uses_work_dir(step: Step) -> bool:
     paths = [step.working_dir, *(output.path for output in step.outputs)]
     if step.inputs or any(path and work_path(path).startswith(WORK_DIR) for path in paths):
         return True
-    action = step.action
-    texts: list[object] = [variable.value for variable in step.env]
-    if isinstance(action, Container):
-        texts += [*action.command, *action.args]
-    elif isinstance(action, Script):
-        texts.append(action.source)
+    texts = [text for _, text in TEXTS.visit(step, fields=("env", "action"))]
+    if isinstance(step.action, Script):
+        texts.append(step.action.source)
     return any("COULER_WORK" in part for text in texts for part in _literal_parts(text))
 
 
@@ -421,7 +418,7 @@ def listing(
     """Return the operator that lists the files below a location."""
     words: list[str | Expression] = [",".join(output.name for output in step.outputs)]
     words.append(writer.text(action.pattern or "", scope))
-    for field, text in location_texts(action.at):
+    for field, text in TEXTS.visit(action.at):
         words += [field, writer.text(text, scope)]
     in_volume = is_in_repository(action.at)
     root = options.files_path.strip("/")

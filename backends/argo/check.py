@@ -68,10 +68,6 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
             yield from _check_step(step, scope.path_of(step), siblings)
 
 
-_WITH_LIMITS = frozenset(("inputs", "outputs", "logs", "sidecars", "retry", "engine", "cache"))
-"""The fields of a step, besides its action, for which Argo has limits of its own."""
-
-
 def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:
     action = step.action
     if isinstance(action, Container):
@@ -79,9 +75,11 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
             yield _too_large(f'step "{path}": the arguments', path, step)
     else:
         yield from _check_action(step, path)
-    if step.gives(_WITH_LIMITS):
+    if step.sidecars or step.engine or step.retry or step.logs or step.outputs:
         yield from _check_settings(step, path)
+    if step.inputs:
         yield from _check_inputs(step, path, siblings)
+    if step.inputs or step.cache:
         yield from check_memoized(step, path, siblings)
 
 

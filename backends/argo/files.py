@@ -29,10 +29,9 @@ from couler.ir.artifacts import (
     S3Location,
     Zip,
     is_in_repository,
-    location_texts,
 )
 from couler.ir.storage import ConfigKey, SecretKey
-from couler.ir.values import ParamRef, StepRef, Text, is_file, thawed
+from couler.ir.values import TEXTS, ParamRef, StepRef, Text, is_file, thawed
 from couler.ir.workflow import Group, Input, Output, Step
 
 AWS = "s3.amazonaws.com"
@@ -52,10 +51,10 @@ def kept_holes(step: Step) -> Iterator[tuple[str, Text]]:
     """Yield the texts of where outputs and the log are kept, with their names in the template."""
     for output in step.outputs:
         if output.at is not None:
-            for field, text in location_texts(output.at):
+            for field, text in TEXTS.visit(output.at):
                 yield output_text(output, field), text
     if step.logs is not None and step.logs.at is not None:
-        for field, text in location_texts(step.logs.at):
+        for field, text in TEXTS.visit(step.logs.at):
             yield log_text(field), text
 
 
@@ -77,7 +76,7 @@ def log_text(field: str) -> str:
 def location(where: Location, say: Say) -> Tree:
     """Return the fields of an artifact that tell where it is."""
     if is_in_repository(where):
-        [field, _] = next(location_texts(where))
+        [(field, _), *_] = TEXTS.visit(where)
         return {"s3": {"key": say(field)}}
     return {where.kind: _without_nothing(_fields(where, say))}
 

@@ -12,14 +12,13 @@ from couler.backends.argo.processes import way_of_arguments, way_of_script
 from couler.backends.argo.scope import TAG_SAFE, ScopeView, is_folder, travels_as
 from couler.backends.argo.tags import Tagged, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
-from couler.ir.artifacts import ListFiles, location_texts, without_texts
-from couler.ir.cachekey import definition_digest
+from couler.ir.artifacts import ListFiles
+from couler.ir.cachekey import definition_digest, fixed_fields, without_texts, without_values
 from couler.ir.kubernetes_pods import needs_dollars
-from couler.ir.pods import PodContainer, container_texts, map_container_texts
 from couler.ir.policies import Metric
 from couler.ir.semantics.wire import encode
 from couler.ir.storage import Volume
-from couler.ir.values import Literal, Text, Value, ValueType, is_file
+from couler.ir.values import TEXTS, Literal, Text, Value, ValueType, is_file
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import (
     Container,
@@ -27,7 +26,6 @@ from couler.ir.workflow import (
     Http,
     Input,
     Job,
-    Output,
     Plugin,
     Script,
     Step,
@@ -218,21 +216,6 @@ class Leaves:
             yield merge(tree, own) if own else tree
 
 
-_WITH_HOLES = frozenset(
-    (
-        "inputs",
-        "env",
-        "init_containers",
-        "sidecars",
-        "cache",
-        "metrics",
-        "outputs",
-        "logs",
-    )
-)
-"""The fields of a step, besides its action, that may have places for text."""
-
-
 def holes_of(step: Step) -> list[Hole]:
     """Return the places for text in a step's template, in a fixed order."""
     action = step.action
@@ -258,13 +241,13 @@ def holes_of(step: Step) -> list[Hole]:
     elif isinstance(action, ListFiles):
         from couler.backends.argo.listing import listed_text
 
-        holes += [Hole(listed_text(name), text) for name, text in location_texts(action.at)]
+        holes += [Hole(listed_text(name), text) for name, text in TEXTS.visit(action.at)]
     elif isinstance(action, Job):
         from couler.backends.argo.resources import value_names
 
         named = dict(zip(value_names(action), action.values, strict=True))
         holes += [Hole(name, given.value, given.type) for name, given in named.items()]
-    if step.gives(_WITH_HOLES) or isinstance(action, ContainerSet):
+    if not isinstance(action, Container) or not _PLAIN.issuperset(step.model_fields_set):
         holes += _holes_beside_action(step)
     return holes
 
@@ -277,7 +260,7 @@ def _holes_beside_action(step: Step) -> Iterator[Hole]:
         if variable.value is not None:
             yield Hole(f"env_{variable.name}", variable.value)
     for container in pod_containers(step):
-        for index, (_, text) in enumerate(container_texts(container)):
+        for index, (_, text) in enumerate(TEXTS.visit(container)):
             if not isinstance(text, str):
                 yield Hole(container_place(container, index), text)
     if step.cache is not None and step.cache.salt is not None:
@@ -292,7 +275,7 @@ def _holes_of_input(given: Input, name: str) -> Iterator[Hole]:
     if given.value is not None:
         yield Hole(name, given.value, travels_as(given), is_folder(given))
     if given.at is not None:
-        for field, text in location_texts(given.at):
+        for field, text in TEXTS.visit(given.at):
             yield Hole(input_text(given, field), text)
 
 
@@ -332,13 +315,9 @@ def shape_key(step: Step, gathers: bool, volumes: Mapping[str, Volume]) -> t.Any
     elif isinstance(action, Script):
         what = (action, way_of_script(step, action))
     elif isinstance(action, ContainerSet):
-        what = action.model_copy(update={"containers": ()})  # they are among those of the pod
-    elif isinstance(action, Http):
-        headers = tuple((h.name, h.secret, h.config) for h in action.headers)
-        fixed = action.model_copy(update={"url": "", "headers": (), "body": None})
-        what = (fixed, headers, action.body is None)
-    elif isinstance(action, ListFiles):
-        what = action.model_copy(update={"at": without_texts(action.at)})
+        what = TEXTS.map(action, without_values)
+    elif isinstance(action, Http | ListFiles):
+        what = TEXTS.map(action, without_texts)
     elif isinstance(action, Job):
         from couler.backends.argo.resources import value_names
 
@@ -347,93 +326,32 @@ def shape_key(step: Step, gathers: bool, volumes: Mapping[str, Volume]) -> t.Any
             (given.path, given.type, name) for given, name in zip(action.values, names, strict=True)
         )
         what = (action.model_copy(update={"values": ()}), places)
-    special = step.gives(_SETTINGS) or isinstance(action, ContainerSet)
-    settings = _settings_key(step, volumes) if special else _NO_SETTINGS
-    return (what, gathers, settings)
+    return (what, gathers, _settings_key(step, volumes))
 
 
-_SETTINGS = frozenset(
-    (
-        "inputs",
-        "outputs",
-        "env",
-        "env_from",
-        "mounts",
-        "retry",
-        "timeout_s",
-        "cache",
-        "resources",
-        "placement",
-        "working_dir",
-        "pull_policy",
-        "container",
-        "init_containers",
-        "sidecars",
-        "pod",
-        "display_name",
-        "mutex",
-        "locks",
-        "metrics",
-        "daemon",
-        "labels",
-        "annotations",
-        "engine",
-        "logs",
-    )
-)
-"""The fields of a step, besides its action, that its template shows."""
+_PLAIN = frozenset(("name", "action", "depends_on", "source", "when", "origin", "program_order"))
+_OF_TASK = _PLAIN | {"foreach", "loop", "part", "profile", "hooks", "max_parallel"}
+"""The fields of a step that its task shows, or nothing: templates show all others."""
+_NOT_FIXED = _OF_TASK | {"cache", "inputs", "metrics"}
 
 
 def _settings_key(step: Step, volumes: Mapping[str, Volume]) -> tuple[t.Any, ...]:
-    cache = step.cache and (
-        step.cache.name,
-        step.cache.max_age_s,
-        definition_digest(step, volumes),
-    )
-    return (
-        tuple(map(_input_key, step.inputs)) if step.inputs else (),
-        tuple(map(_output_key, step.outputs)) if step.outputs else (),
-        tuple((v.name, v.secret, v.config, v.value is None) for v in step.env) if step.env else (),
-        step.env_from,
-        step.mounts,
-        step.retry,
-        step.timeout_s,
-        cache,
-        step.resources,
-        step.placement,
-        step.working_dir,
-        step.pull_policy,
-        step.container,
-        tuple(map(_fixed_texts, pod_containers(step))),
-        len(step.sidecars),
-        step.pod,
-        step.display_name,
-        step.mutex,
-        step.locks,
-        step.metrics,
-        step.daemon,
-        step.labels or None,
-        step.annotations or None,
-        step.engine or None,
-        step.logs and (step.logs.keep, without_texts(step.logs.at)),
-    )
-
-
-def _fixed_texts(container: PodContainer) -> PodContainer:
-    return map_container_texts(container, lambda text, _: text if isinstance(text, str) else "")
+    if _OF_TASK.issuperset(step.model_fields_set):
+        return ()
+    fields = fixed_fields(step, _NOT_FIXED)
+    if step.cache is not None:
+        digest = definition_digest(step, volumes)
+        fields["cache"] = (step.cache.name, step.cache.max_age_s, digest)
+    if step.inputs:
+        fields["inputs"] = tuple(map(_input_key, step.inputs))
+    fields["metrics"] = step.metrics
+    return tuple(field for field in fields.items() if field[1])
 
 
 def _input_key(given: Input) -> t.Any:
-    at = without_texts(given.at)
-    if at is None and not (given.optional or given.mode is not None):
-        return (given.name, given.type, given.path, given.many)
-    return given.model_copy(update={"value": None, "at": at})
-
-
-def _output_key(output: Output) -> Output:
-    if output.at is None:
-        return output
-    return output.model_copy(update={"at": without_texts(output.at)})
+    if given.at is None and not (given.optional or given.mode is not None):
+        return (given.name, given.type, given.path, given.many)  # most are
+    return TEXTS.map(given, without_texts)
 
 
 def _fixed_words(words: tuple[Text, ...]) -> tuple[str | None, ...]:
@@ -445,10 +363,6 @@ def _fixed_words(words: tuple[Text, ...]) -> tuple[str | None, ...]:
 def all_plain(words: tuple[Text, ...]) -> bool:
     """Return whether no word is a value."""
     return {*map(type, words)} <= {str}
-
-
-_NO_SETTINGS = _settings_key(Step(name="any", action=Container(image="any")), {})
-"""Equal to the key of a step that was given settings, but none other than the defaults."""
 
 
 OF_WORKFLOW = {"metadata": "ObjectMeta", "spec": "WorkflowSpec", "cron": "CronWorkflowSpec"}

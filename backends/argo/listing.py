@@ -11,12 +11,12 @@ from couler.backends.argo.templates import Places
 from couler.ir.artifacts import (
     ListFiles,
     is_in_repository,
-    location_texts,
     pattern_expression,
     storage_field,
 )
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.semantics.wire import MAX_VALUE_BYTES
+from couler.ir.values import TEXTS
 from couler.ir.workflow import Step
 
 _NOTHING = "there is no file below the location"
@@ -45,7 +45,7 @@ def listed_text(field: str) -> str:
 
 def data(action: ListFiles, places: Places) -> Tree:
     """Return the field `data` of a template."""
-    [(key, _), *_] = location_texts(action.at)
+    [(key, _), *_] = TEXTS.visit(action.at)
     name = listed_text(key)
     text = places[name].text
     if text is None:

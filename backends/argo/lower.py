@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
-from couler.ir.artifacts import ListFiles, Location, map_texts
 from couler.ir.conditions import map_operands
-from couler.ir.pods import PodContainer, map_container_texts
 from couler.ir.policies import Foreach, Loop, Metric
-from couler.ir.storage import EnvVar
 from couler.ir.values import (
+    AS_TEXT,
+    ROUNDS,
     Field,
     FirstOf,
     ItemRef,
@@ -33,18 +32,12 @@ from couler.ir.values import (
 from couler.ir.walk import all_steps, output_references, read_values, references, step_values
 from couler.ir.workflow import (
     STDOUT,
-    Container,
-    ContainerSet,
     Group,
-    Http,
     Input,
     Job,
     Output,
-    Plugin,
     Script,
     Step,
-    Suspend,
-    TemplateCall,
     Workflow,
 )
 
@@ -108,10 +101,8 @@ def _reads(steps: Sequence[Step], outputs: Sequence[Value | None]) -> dict[str, 
         for reference in references(step):
             reads.setdefault(reference.step, set()).add(reference.output)
         if step.loop is not None:
-            for _, text in step_values(step):
-                for value in walk(text):
-                    if isinstance(value, RoundRef):
-                        reads.setdefault(step.name, set()).add(value.output)
+            for _, value in ROUNDS.visit(step):
+                reads.setdefault(step.name, set()).add(value.output)
     for output in outputs:
         for reference in output_references(output):
             reads.setdefault(reference.step, set()).add(reference.output)
@@ -365,61 +356,31 @@ def _name_of(value: Value) -> str | None:
     return None
 
 
+_HINTS = {"command": "word", "args": "arg"}
+"""How inputs are named for values in fields of these names; for others as the field."""
+
+
 def _replace_values(step: Step, capture: _Capture) -> Step:
     """Return a step that reads everything through a capture."""
-    update: dict[str, t.Any] = {
-        "inputs": tuple(_captured_input(given, capture) for given in step.inputs),
-        "outputs": tuple(_captured_output(output, capture) for output in step.outputs),
-        "env": tuple(_captured_variables(step.env, capture)),
-    }
-    for field in ("sidecars", "init_containers"):
-        containers: tuple[PodContainer, ...] = getattr(step, field)
-        if containers:
-            update[field] = tuple(
-                map_container_texts(one, lambda text, _field: capture.text(text, "word"))
-                for one in containers
+
+    def captured(field: str, text: Text) -> Text:
+        last = field.rpartition(".")[2]
+        return capture.text(text, _HINTS.get(last, last.lower()))
+
+    inputs = tuple(
+        given if given.at is not None else _captured_input(given, capture) for given in step.inputs
+    )
+    made = AS_TEXT.map(step.model_copy(update={"inputs": inputs}), captured)
+    update: dict[str, t.Any] = {}
+    action = made.action
+    if isinstance(action, Job):
+        values = tuple(
+            given.model_copy(
+                update={"value": _as_value(capture.text(given.value, "value", given.type))}
             )
-    if step.logs is not None and step.logs.at is not None:
-        at = _captured_location(step.logs.at, capture)
-        update["logs"] = step.logs.model_copy(update={"at": at})
-    action = step.action
-    match action:
-        case Container():
-            update["action"] = action.model_copy(
-                update={
-                    "command": tuple(capture.text(word, "word") for word in action.command),
-                    "args": tuple(capture.text(word, "arg") for word in action.args),
-                }
-            )
-        case Http():
-            update["action"] = action.model_copy(
-                update={
-                    "url": capture.text(action.url, "url"),
-                    "headers": tuple(_captured_variables(action.headers, capture)),
-                    "body": None if action.body is None else capture.text(action.body, "body"),
-                }
-            )
-        case Job():
-            values = tuple(
-                given.model_copy(
-                    update={"value": _as_value(capture.text(given.value, "value", given.type))}
-                )
-                for given in action.values
-            )
-            update["action"] = action.model_copy(update={"values": values})
-        case ContainerSet():
-            containers = tuple(
-                map_container_texts(one, lambda text, _field: capture.text(text, "word"))
-                for one in action.containers
-            )
-            update["action"] = action.model_copy(update={"containers": containers})
-        case ListFiles():
-            at = _captured_location(action.at, capture)
-            update["action"] = action.model_copy(update={"at": at})
-        case Script() | Suspend() | TemplateCall() | Plugin() | Group():
-            pass
-        case _:
-            t.assert_never(action)
+            for given in action.values
+        )
+        update["action"] = action.model_copy(update={"values": values})
     if step.metrics:
         update["metrics"] = tuple(_captured_metric(metric, capture) for metric in step.metrics)
     if step.hooks:
@@ -427,10 +388,7 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
             hook.model_copy(update={"step": _replace_values(hook.step, capture)})
             for hook in step.hooks
         )
-    if step.cache is not None and step.cache.salt is not None:
-        salt = capture.text(step.cache.salt, "salt")
-        update["cache"] = step.cache.model_copy(update={"salt": salt})
-    return step.model_copy(update=update)
+    return made.model_copy(update=update)
 
 
 def _captured_metric(metric: Metric, capture: _Capture) -> Metric:
@@ -448,30 +406,9 @@ def _captured_metric(metric: Metric, capture: _Capture) -> Metric:
 
 
 def _captured_input(given: Input, capture: _Capture) -> Input:
-    if given.at is not None:
-        return given.model_copy(update={"at": _captured_location(given.at, capture)})
     want = travels_as(given)
     value = capture.text(value_of(given), given.name, want, folder=is_folder(given))
     return given.model_copy(update={"value": _as_value(value)})
-
-
-def _captured_output(output: Output, capture: _Capture) -> Output:
-    if output.at is None:
-        return output
-    return output.model_copy(update={"at": _captured_location(output.at, capture)})
-
-
-def _captured_location(location: Location, capture: _Capture) -> Location:
-    return map_texts(location, lambda name, text: capture.text(text, name))
-
-
-def _captured_variables(variables: Sequence[EnvVar], capture: _Capture) -> Iterator[EnvVar]:
-    for variable in variables:
-        if variable.value is None:
-            yield variable
-        else:
-            value = capture.text(variable.value, variable.name.lower())
-            yield variable.model_copy(update={"value": value})
 
 
 def _as_value(text: Text) -> Value:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from couler.backends.argo.tags import BRACE_VARIABLE, protect, uses_brace_variable
 from couler.ir import kubernetes_pods
 from couler.ir.kubernetes_pods import toleration
-from couler.ir.pods import PodContainer, container_texts
+from couler.ir.pods import PodContainer
 from couler.ir.policies import Placement, Retry
-from couler.ir.values import thawed
+from couler.ir.values import TEXTS, thawed
 from couler.ir.workflow import Step
 
 Tree: t.TypeAlias = dict[str, t.Any]
@@ -85,7 +85,7 @@ def pod_container(
     """Return a sidecar or an init container."""
     texts = [
         protect(text) if isinstance(text, str) else reference(container_place(container, index))
-        for index, (_, text) in enumerate(container_texts(container))
+        for index, (_, text) in enumerate(TEXTS.visit(container))
     ]
     written = iter(texts)
     command = [next(written) for _ in container.command]

@@ -19,9 +19,8 @@ from couler.backends.argo.tags import (
 )
 from couler.ir import kubernetes_pods
 from couler.ir.kubernetes_pods import needs_dollars
-from couler.ir.pods import container_texts
 from couler.ir.semantics.wire import dump_json
-from couler.ir.values import Literal, Text, ValueType, is_file
+from couler.ir.values import TEXTS, Literal, Text, ValueType, is_file
 from couler.ir.walk import pod_containers as containers_of_pod
 from couler.ir.walk import step_values
 from couler.ir.workflow import MAIN, WORK_DIR, Container, ContainerSet, Input, Job, Script, Step
@@ -150,7 +149,7 @@ class Processes:
         """Yield the texts of the other containers that see the folders of the step."""
         for container in containers_of_pod(self._step):
             if container.mirror_mounts or isinstance(self._step.action, ContainerSet):
-                for _, text in container_texts(container):
+                for _, text in TEXTS.visit(container):
                     if isinstance(text, str):
                         yield text
 

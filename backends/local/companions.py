@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterator, Mapping
 
-from couler.ir.pods import PodContainer, map_container_texts
-from couler.ir.values import Text
+from couler.ir.pods import PodContainer
+from couler.ir.values import TEXTS, Text
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import Container, Step
 
@@ -43,7 +43,7 @@ def companions(step: Step, resolve: Callable[[Text], str]) -> tuple[Companion, .
 def _companion(
     step: Step, container: PodContainer, resolve: Callable[[Text], str], *, is_beside: bool
 ) -> Companion:
-    known = map_container_texts(container, lambda text, _field: resolve(text))
+    known = TEXTS.map(container, lambda _, text: resolve(text))
     return Companion(
         name=container.name,
         step=_as_step(step, container),

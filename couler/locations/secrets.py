@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from couler.errors import ConfigurationError
-from couler.ir.artifacts import location_references
-from couler.ir.policies import Lock, Semaphore
-from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, SecretKey
-from couler.ir.walk import all_steps, locations, pod_containers, skippable, steps_by_path
-from couler.ir.workflow import Http, Workflow
+from couler.ir.storage import ENTRIES, ConfigKey, EnvFrom, SecretKey
+from couler.ir.traversal import Traversal
+from couler.ir.walk import all_steps, skippable, steps_by_path
+from couler.ir.workflow import Workflow
 
 _SECRET = "SECRET"
 _CONFIG = "CONFIG"
@@ -140,17 +139,19 @@ def secret_values(workflow: Workflow, entries: Entries) -> list[str]:
     return [value for value in values if value]
 
 
+_SOURCES: Traversal[EnvFrom] = Traversal(EnvFrom)
+
+
 def _whole(workflow: Workflow) -> Iterator[EnvFrom]:
     """Yield the secrets and config maps of which steps get all entries."""
     for step in all_steps(workflow):
-        yield from step.env_from
-        for container in pod_containers(step):
-            yield from container.env_from
+        yield from (source for _, source in _SOURCES.visit(step))
 
 
 def _named_entries(workflow: Workflow) -> Iterator[SecretKey | ConfigKey]:
     yield from workflow.secrets
-    yield from _sizes(workflow.locks)
+    for lock in workflow.locks:
+        yield from (key for _, key in ENTRIES.visit(lock))
     yield from _entries_of_steps(workflow)
 
 
@@ -158,25 +159,8 @@ def _entries_of_steps(
     workflow: Workflow, left_out: frozenset[str] = frozenset()
 ) -> Iterator[SecretKey | ConfigKey]:
     for path, step in steps_by_path(workflow):
-        if path in left_out:
-            continue
-        yield from _sizes(step.locks)
-        variables: tuple[EnvVar, ...] = step.env
-        if isinstance(step.action, Http):
-            variables += step.action.headers
-        for container in pod_containers(step):
-            variables += container.env
-        for variable in variables:
-            if variable.secret is not None:
-                yield variable.secret
-            if variable.config is not None:
-                yield variable.config
-        for location in locations(step):
-            yield from location_references(location)
-
-
-def _sizes(locks: Iterable[Lock]) -> Iterator[ConfigKey]:
-    return (lock.limit for lock in locks if isinstance(lock, Semaphore))
+        if path not in left_out:
+            yield from (key for _, key in ENTRIES.visit(step))
 
 
 def _place(key: SecretKey | ConfigKey) -> tuple[str, str]:

@@ -7,11 +7,11 @@ import typing as t
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from couler.ir.artifacts import ListFiles, location_texts
+from couler.ir.artifacts import ListFiles
 from couler.ir.conditions import operands
 from couler.ir.policies import AnyOf
 from couler.ir.ranges import known_items
-from couler.ir.values import Literal, StepRef, walk
+from couler.ir.values import TEXTS, Literal, StepRef, walk
 from couler.ir.walk import HANDLER_PREFIX, explicit_dependencies, predecessors
 from couler.ir.wording import counted
 from couler.ir.workflow import (
@@ -218,7 +218,7 @@ def _detail(step: Step) -> str:
         case Suspend():
             return "until resumed" if action.seconds is None else f"{action.seconds:g} s"
         case ListFiles():
-            [(_, where), *_] = location_texts(action.at)
+            [(_, where), *_] = TEXTS.visit(action.at)
             below = f"{where if isinstance(where, str) else value_text(where)}/"
             return below if action.pattern is None else f"{below}{action.pattern}"
         case ContainerSet():

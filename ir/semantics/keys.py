@@ -6,14 +6,12 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from couler.ir.artifacts import ListFiles, location_texts
-from couler.ir.pods import container_texts
+from couler.ir.cachekey import key_fields, texts_of
 from couler.ir.semantics.outputs import bind_inputs
 from couler.ir.semantics.values import Single, Stored, View, resolve, to_text
 from couler.ir.semantics.wire import as_json, dump_json
-from couler.ir.values import Text, is_file
-from couler.ir.walk import pod_containers
-from couler.ir.workflow import Container, Http, Input, Job, Step
+from couler.ir.values import TEXTS, Text, is_file
+from couler.ir.workflow import Input, Step
 
 Content: t.TypeAlias = Callable[[str], str]
 """Gives what stands in a key for the text of a file."""
@@ -33,35 +31,27 @@ def key_texts(
     content: Content = _location,
 ) -> Iterator[str]:
     """Yield what an instance reads, in the order that all engines share, for `cache_key`."""
-    for text in _action_texts(step):
-        yield _text_of_word(text, view, content)
+    for name in key_fields(step):
+        if name == "inputs":
+            yield from _texts_of_inputs(step, view, sources, content)
+        else:
+            for text in texts_of(step, name):
+                yield _text_of_word(text, view, content)
+
+
+def _texts_of_inputs(
+    step: Step, view: View, sources: Mapping[str, str], content: Content
+) -> Iterator[str]:
     inputs = bind_inputs(step, view) if step.inputs else {}
     for given in step.inputs:
+        stored = inputs.get(given.name)
         if given.at is not None:
             yield from _texts_of_source(given, view, sources, content)
-            continue
-        stored = inputs.get(given.name)
-        if stored is None:
-            yield ""
-            continue
-        if isinstance(stored, Single) and not is_file(stored.type):
+        elif isinstance(stored, Single) and not is_file(stored.type):
             # Not as an argument would show it: text that is declared `json` has its quotes here.
             yield stored.text
         else:
-            yield text_for_key(stored, content)
-    for variable in step.env:
-        if variable.value is not None:
-            yield _text_of_word(variable.value, view, content)
-    for container in pod_containers(step):
-        for _, text in container_texts(container):
-            if not isinstance(text, str):  # fixed texts are a part of the definition
-                yield _text_of_word(text, view, content)
-    if step.cache is not None and step.cache.salt is not None:
-        yield _text_of_word(step.cache.salt, view, content)
-    for output in step.outputs:
-        if output.at is not None:
-            for _, text in location_texts(output.at):
-                yield text if isinstance(text, str) else to_text(resolve(text, view))
+            yield "" if stored is None else text_for_key(stored, content)
 
 
 def text_for_key(stored: Stored, content: Content = _location) -> str:
@@ -79,31 +69,13 @@ def text_for_key(stored: Stored, content: Content = _location) -> str:
     return f"[{','.join(texts)}]"
 
 
-def _action_texts(step: Step) -> list[Text]:
-    action = step.action
-    texts: list[Text] = []
-    if isinstance(action, Container):
-        texts += [word for word in action.command if not isinstance(word, str)]
-        texts += action.args
-    elif isinstance(action, Http):
-        texts.append(action.url)
-        texts += [header.value for header in action.headers if header.value is not None]
-        if action.body is not None:
-            texts.append(action.body)
-    elif isinstance(action, Job):
-        texts += [given.value for given in action.values]
-    elif isinstance(action, ListFiles):
-        texts += [text for _, text in location_texts(action.at)]
-    return texts
-
-
 def _texts_of_source(
     given: Input, view: View, sources: Mapping[str, str], content: Content
 ) -> Iterator[str]:
     if given.name in sources:
         yield sources[given.name]
     elif given.at is not None:
-        for _, text in location_texts(given.at):
+        for _, text in TEXTS.visit(given.at):
             yield _text_of_word(text, view, content)
 
 

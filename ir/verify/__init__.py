@@ -11,7 +11,7 @@ from couler.ir.defaults import as_process
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Counter, Gauge, Histogram, Metric, Part, Resources
 from couler.ir.semantics import FILE_TYPES, Kind
-from couler.ir.values import Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
+from couler.ir.values import AS_TEXT, Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
 from couler.ir.verify.actions import (
     check_action,
     check_inputs,
@@ -23,15 +23,16 @@ from couler.ir.verify.files import check_files, check_optional_reads, check_scop
 from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
 from couler.ir.verify.names import (
     MAX_DEPTH,
+    SURELY_SHORT,
     check_handler_name,
     check_label_name,
     check_step_names,
     check_value_names,
+    check_word,
     check_words,
 )
 from couler.ir.verify.scope import Order, Report, ScopeView
 from couler.ir.verify.settings import (
-    POLICIES,
     check_default_values,
     check_foreach,
     check_policies,
@@ -42,12 +43,13 @@ from couler.ir.verify.values import Reader
 from couler.ir.walk import (
     HANDLER_PREFIX,
     HOOKS,
+    pod_containers,
     predecessors,
     step_values,
     steps_by_path,
     unsendable,
 )
-from couler.ir.workflow import ContainerSet, Group, Hook, Job, Step, Suspend, Workflow
+from couler.ir.workflow import Group, Hook, Job, LocalForm, Step, Suspend, Workflow
 
 _Part: t.TypeAlias = tuple[t.Literal["run", "group", "step"], str]
 """A part, or a step that is one by itself."""
@@ -269,7 +271,7 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     """Return all problems of a workflow that no engine could mend, in program order."""
     report = Report()
     if unsendable(workflow) is not None:
-        _check_texts(workflow, report)
+        _check_sendable(workflow, report)
         return report.in_program_order()
     check_settings(workflow, report)
     parameters = {p.name: Kind(p.type) for p in workflow.parameters}
@@ -301,7 +303,7 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     return report.in_program_order()
 
 
-def _check_texts(workflow: Workflow, report: Report) -> None:
+def _check_sendable(workflow: Workflow, report: Report) -> None:
     """Refuse texts that no process and no file can be given, wherever they are."""
     rest = (value for name, value in workflow if name not in ("steps", "exit_handlers"))
     problem = unsendable(*rest)
@@ -395,9 +397,9 @@ def _check_step(reader: Reader, step: Step) -> None:
         check_foreach(reader, step.foreach)
     if step.loop is not None:
         check_step_loop(reader, step, step.loop)
+    _check_texts(reader, step)
     _check_content(reader, step)
-    if step.gives(POLICIES):
-        check_policies(reader, step)
+    check_policies(reader, step)
     if step.metrics:
         from couler.ir.verify.conditions import facts_of
 
@@ -406,18 +408,17 @@ def _check_step(reader: Reader, step: Step) -> None:
         check_hooks(reader, step.hooks)
         order = (*view.order, view.position[step.name])
         _check_hook_steps(view, step.hooks, f"{view.path(step)}.{HOOKS}/", order)
-    if isinstance(step.action, Job) and step.action.local is not None:
+    if type(step.action) is Job and step.action.local is not None:
         from couler.ir.verify.quantities import check_resources
 
         process = as_process(step)
+        _check_texts(reader, step.action.local)
         check_local_outputs(view, step, process)
         _check_content(reader, process)
         check_resources(process.resources or Resources(), reader.add)
 
 
 _NONE: Mapping[str, str] = {}
-_OF_POD = frozenset(("display_name", "container", "pod", "init_containers", "sidecars"))
-"""The fields of a step, besides a container set, that `check_step_pod` looks at."""
 
 
 def _check_content(reader: Reader, step: Step) -> None:
@@ -439,7 +440,7 @@ def _check_content(reader: Reader, step: Step) -> None:
     if step.inputs or step.outputs or step.logs is not None:
         check_files(reader, step)
     check_action(reader, step)
-    if step.gives(_OF_POD) or isinstance(step.action, ContainerSet):
+    if step.container or step.pod or step.display_name is not None or pod_containers(step):
         from couler.ir.verify.pods import check_step_pod
 
         check_step_pod(reader, step)
@@ -447,6 +448,16 @@ def _check_content(reader: Reader, step: Step) -> None:
         from couler.ir.verify.environment import check_paths
 
         check_paths(view, step)
+
+
+def _check_texts(reader: Reader, node: Step | LocalForm) -> None:
+    """Check what is read as text, wherever it is."""
+    for field, text in AS_TEXT.visit(node):
+        if type(text) is not str:
+            reader.text(t.cast("Value", text), field)
+        elif len(text) > SURELY_SHORT and ".at." not in field:  # files may be larger
+            assert reader.step is not None, "texts are those of steps"
+            check_word(reader.view, reader.step, field, text)
 
 
 def _check_group(outer: ScopeView, step: Step, group: Group, depth: int) -> None:

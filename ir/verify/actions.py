@@ -7,7 +7,7 @@ import re
 import typing as t
 from posixpath import normpath
 
-from couler.ir.artifacts import LISTED, ListFiles, location_texts, pattern_expression
+from couler.ir.artifacts import LISTED, ListFiles, pattern_expression
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.semantics.wire import matches
 from couler.ir.storage import EnvVar
@@ -15,7 +15,6 @@ from couler.ir.values import Path, is_file, is_hole, place_text
 from couler.ir.verify.flow import check_typed
 from couler.ir.verify.names import (
     check_script,
-    check_word,
     command_problem,
     image_problem,
 )
@@ -54,9 +53,6 @@ def check_listing(reader: Reader, step: Step, action: ListFiles) -> None:
             reader.add("CLR468", f"{action.pattern!r} is no pattern: {error}.")
     check_location(action.at, "at", reader.add)
     add_use(reader.view, step, "at", action.at, is_folder=True, writes=False)
-    for name, text in location_texts(action.at):
-        if not isinstance(text, str):
-            reader.text(text, f"at.{name}")
     if not step.outputs:
         reader.add("CLR468", f"it declares no output. Declare {STDOUT}, of the type list.")
 
@@ -192,12 +188,6 @@ def _check_container(reader: Reader, step: Step, action: Container) -> None:
     problem = command_problem(action.command)
     if problem is not None:
         view.add("CLR409", step, problem)
-    for words, field in ((action.command, "command"), (action.args, "args")):
-        for word in words:
-            if isinstance(word, str):
-                check_word(view, step, field, word)
-            else:
-                reader.text(word, field)
 
 
 def _check_script(view: ScopeView, step: Step, action: Script) -> None:
@@ -312,7 +302,7 @@ def _check_manifest_values(reader: Reader, action: Job) -> None:
 def _check_http(reader: Reader, step: Step, action: Http) -> None:
     from couler.ir.verify.conditions import OF_RESPONSE, check_own_condition
     from couler.ir.verify.credentials import has_password, shape, without_password
-    from couler.ir.verify.environment import check_sources
+    from couler.ir.verify.environment import check_one_source
 
     view = reader.view
     known = shape(action.url)
@@ -323,24 +313,17 @@ def _check_http(reader: Reader, step: Step, action: Http) -> None:
             f'its URL "{without_password(known)}" has a password in it. Name an entry of a secret '
             "as the header Authorization.",
         )
-    if isinstance(action.url, str):
-        if not re.match(r"https?://[^\s/]", action.url):
-            view.add(
-                "CLR423",
-                step,
-                f'"{without_password(action.url)}" is no URL: it begins with http:// or https:// '
-                "and a host.",
-            )
-    else:
-        reader.text(action.url, "url")
-    if isinstance(action.body, str):
-        check_word(view, step, "body", action.body)
-    elif action.body is not None:
-        reader.text(action.body, "body")
+    if isinstance(action.url, str) and not re.match(r"https?://[^\s/]", action.url):
+        view.add(
+            "CLR423",
+            step,
+            f'"{without_password(action.url)}" is no URL: it begins with http:// or https:// '
+            "and a host.",
+        )
     for header in action.headers:
         if not _HEADER.fullmatch(header.name):
             view.add("CLR423", step, f'"{header.name}" is no name of an HTTP header.')
-        check_sources(reader, header, f"headers.{header.name}")
+        check_one_source(header, f"headers.{header.name}", reader.add)
     _report_repeated(view, step, action.headers)
     if action.body_base64 is not None:
         _check_base64(view, step, action)

@@ -32,7 +32,6 @@ from couler.ir.verify.names import (
     Add,
     check_label_name,
     check_object_name,
-    check_word,
     is_subdomain,
 )
 from couler.ir.verify.objects import check_object, fields_of
@@ -52,7 +51,7 @@ def check_environment(reader: Reader, step: Step) -> None:
     view = reader.view
     check_variable_names(step.env, lambda code, text: view.add(code, step, text))
     for variable in step.env:
-        check_sources(reader, variable, f"env.{variable.name}")
+        check_one_source(variable, f"env.{variable.name}", reader.add)
     for source in step.env_from:
         _check_env_from(view, step, source)
 
@@ -63,7 +62,7 @@ def check_container_environment(reader: Reader, container: PodContainer) -> None
     assert step is not None, "containers are those of steps"
     check_variable_names(container.env, reader.add)
     for variable in container.env:
-        check_sources(reader, variable, f"{container.name}.env.{variable.name}")
+        check_one_source(variable, f"{container.name}.env.{variable.name}", reader.add)
     for source in container.env_from:
         _check_env_from(view, step, source)
 
@@ -88,17 +87,6 @@ def check_variable_names(variables: Iterable[EnvVar], add: Add) -> None:
         if name in seen:
             add("CLR151", f'the environment variable "{name}" is given twice. Remove one.')
         seen.add(name)
-
-
-def check_sources(reader: Reader, variable: EnvVar, field: str) -> None:
-    """Check that an environment variable or header has one source, and that source."""
-    view, step = reader.view, reader.step
-    check_one_source(variable, field, reader.add)
-    if isinstance(variable.value, str):
-        if step is not None:
-            check_word(view, step, field, variable.value, name=variable.name)
-    elif variable.value is not None:
-        reader.text(variable.value, field)
 
 
 def check_one_source(variable: EnvVar, field: str, add: Add) -> None:

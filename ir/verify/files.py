@@ -17,10 +17,9 @@ from couler.ir.artifacts import (
     RawLocation,
     S3Location,
     is_in_repository,
-    location_texts,
     storage_field,
 )
-from couler.ir.values import ItemRef, StepRef, Text, Value, is_file, walk
+from couler.ir.values import TEXTS, ItemRef, StepRef, Text, Value, is_file, walk
 from couler.ir.verify.names import Add, check_annotations, check_labels, check_object_name
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
@@ -154,14 +153,11 @@ def _check_place(reader: Reader, location: Location, field: str) -> None:
             "once for the target.",
             "warning",
         )
-    for name, text in location_texts(location):
-        if not isinstance(text, str):
-            reader.text(text, f"{field}.{name}")
 
 
 def _check_items(reader: Reader, step: Step, location: Location, field: str) -> None:
     """Refuse a place that all items of a step's own foreach would write to."""
-    texts = [text for _, text in location_texts(location)]
+    texts = [text for _, text in TEXTS.visit(location)]
     if step.foreach is not None and not _reads(texts, ItemRef):
         reader.add(
             "CLR464",

@@ -19,10 +19,9 @@ from couler.ir.artifacts import (
     RawLocation,
     S3Location,
     is_in_repository,
-    location_references,
     storage_field,
 )
-from couler.ir.storage import SecretKey
+from couler.ir.storage import ENTRIES, SecretKey
 from couler.ir.values import Literal, Text
 from couler.ir.verify.credentials import credential_problems, without_password
 from couler.ir.verify.environment import check_config_key, check_secret_key
@@ -48,7 +47,7 @@ def check_location(location: Location, field: str, add: Add) -> None:
         add("CLR461", f"{field}: {problem}.")
     for problem in credential_problems(location):
         add("CLR467", f"{field}: {problem}.")
-    for key in location_references(location):
+    for _, key in ENTRIES.visit(location):
         if isinstance(key, SecretKey):
             check_secret_key(key, add)
         else:

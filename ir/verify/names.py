@@ -15,7 +15,7 @@ from couler.ir.storage import EnvVar
 from couler.ir.values import MAX_WORD_BYTES, Literal, Text
 from couler.ir.verify.scope import ScopeView
 from couler.ir.walk import pod_containers
-from couler.ir.workflow import MAIN, Container, ContainerSet, Input, Step
+from couler.ir.workflow import MAIN, Container, Input, Step
 
 RESERVED_PREFIX = "couler-"
 """Names that begin so are made by passes."""
@@ -204,10 +204,9 @@ def check_literal(view: ScopeView, step: Step | None, field: str, value: object)
         )
 
 
-def check_word(view: ScopeView, step: Step, field: str, text: str, *, name: str = "") -> None:
-    """Refuse plain text that no process can be given; `name` is that of its variable."""
-    if len(text) <= SURELY_SHORT:
-        return
+def check_word(view: ScopeView, step: Step, field: str, text: str) -> None:
+    """Refuse plain text that no process can be given."""
+    name = field.rpartition("env.")[2] if "env." in field else ""
     size = len(text.encode()) + (len(name) + 1 if name else 0)
     if size > MAX_WORD_BYTES:
         view.add(
@@ -224,17 +223,14 @@ def check_words(view: ScopeView, step: Step) -> None:
     words = (*action.command, *action.args) if isinstance(action, Container) else ()
     if len(words) + len(step.env) + len(step.inputs) >= _FEW:
         _check_together(view, step, words, step.env, step.inputs, "its arguments and variables")
-    if step.gives(_WITH_CONTAINERS) or isinstance(action, ContainerSet):
-        for one in pod_containers(step):
-            what = f'the arguments and variables of its container "{one.name}"'
-            inputs = step.inputs if one.name == MAIN else ()
-            _check_together(view, step, (*one.command, *one.args), one.env, inputs, what)
+    for one in pod_containers(step):
+        what = f'the arguments and variables of its container "{one.name}"'
+        inputs = step.inputs if one.name == MAIN else ()
+        _check_together(view, step, (*one.command, *one.args), one.env, inputs, what)
 
 
 _FEW = MAX_WORDS_BYTES // MAX_WORD_BYTES
 """Fewer texts are within the limit together, as those that are longer are refused alone."""
-
-_WITH_CONTAINERS = frozenset(("init_containers", "sidecars"))
 
 
 def _check_together(

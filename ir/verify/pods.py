@@ -15,7 +15,6 @@ from couler.ir.pods import (
     PodSettings,
     Port,
     RunSettings,
-    container_texts,
 )
 from couler.ir.semantics.values import (
     VALUE_ERRORS,
@@ -26,7 +25,7 @@ from couler.ir.semantics.values import (
     resolve_text,
 )
 from couler.ir.storage import ClaimVolume, EphemeralVolume, NewClaimVolume, SourceVolume
-from couler.ir.values import ParamRef, StepRef, walk
+from couler.ir.values import TEXTS, ParamRef, StepRef, walk
 from couler.ir.verify.environment import check_container_environment, check_mounts
 from couler.ir.verify.names import (
     Add,
@@ -37,7 +36,6 @@ from couler.ir.verify.names import (
     check_labels,
     check_object_name,
     check_placement,
-    check_word,
     is_subdomain,
 )
 from couler.ir.verify.objects import check_lifecycle, check_object, check_patch, check_probe
@@ -101,12 +99,6 @@ def _check_container(reader: Reader, step: Step, container: PodContainer) -> Non
         add("CLR408", f'"{container.image}" is no image such as "postgres:17".')
     if container.command and container.command[0] == "":
         add("CLR409", "the first word of its command is empty. Name a program, or leave it out.")
-    for words, field in ((container.command, "command"), (container.args, "args")):
-        for word in words:
-            if isinstance(word, str):
-                check_word(view, step, f"{name}.{field}", word)
-            else:
-                reader.text(word, f"{name}.{field}")
     check_container_environment(reader, container)
     check_mounts(view, step, container.mounts)
     if container.working_dir is not None and not container.working_dir.startswith("/"):
@@ -231,7 +223,7 @@ def check_runs(runs: RunSettings, add: Add) -> None:
 def _check_plugin(plugin: ExecutorPlugin, add: Add) -> None:
     container = plugin.container
     check_label_name(container.name, "container", add)
-    for field, text in container_texts(container):
+    for field, text in TEXTS.visit(container):
         if not isinstance(text, str):
             add(
                 "CLR442",

@@ -145,26 +145,8 @@ def check_step_loop(reader: Reader, step: Step, loop: Loop) -> None:
         )
 
 
-POLICIES = frozenset(
-    (
-        "retry",
-        "timeout_s",
-        "resources",
-        "placement",
-        "labels",
-        "annotations",
-        "mutex",
-        "locks",
-        "cache",
-    )
-)
-"""The fields of a step that `check_policies` looks at."""
-
-
 def check_policies(reader: Reader, step: Step) -> None:
     """Check the policies of a step that its action has no part in."""
-    from couler.ir.verify.quantities import check_resources
-
     view, add = reader.view, reader.add
     if step.retry is not None:
         for code, message in retry_problems(step.retry):
@@ -183,6 +165,8 @@ def check_policies(reader: Reader, step: Step) -> None:
                 "warning",
             )
     if step.resources is not None:
+        from couler.ir.verify.quantities import check_resources
+
         check_resources(step.resources, add)
     if step.placement is not None:
         check_placement(step.placement, add)
@@ -197,8 +181,6 @@ def check_policies(reader: Reader, step: Step) -> None:
 
 
 def _check_cache(reader: Reader, cache: Cache) -> None:
-    if cache.salt is not None and not isinstance(cache.salt, str):
-        reader.text(cache.salt, "cache.salt")
     if cache.name is not None:
         check_lock_name(cache.name, "cache", reader.add)
 

@@ -8,8 +8,8 @@ from functools import partial
 
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.rewrite import map_values
-from couler.ir.values import StepRef, Value, children, map_children
+from couler.ir.rewrite import map_references
+from couler.ir.values import StepRef
 from couler.ir.walk import Scope, ScopeKey, output_references, references, scopes
 from couler.ir.workflow import Output, Step, Workflow
 from couler.optimizers.grouped.lowering import lower
@@ -94,7 +94,7 @@ class ScopeRewrite:
         return tuple(
             one
             if one.value is None
-            else one.model_copy(update={"value": self._value(one.value, ())})
+            else one.model_copy(update={"value": map_references(one.value, self._reference)})
             for one in outputs
         )
 
@@ -105,7 +105,7 @@ class ScopeRewrite:
         return partial(self._renamed, hidden=hidden)
 
     def _renamed(self, step: Step, hidden: Collection[str] = ()) -> Step:
-        made = map_values(step, lambda value: self._value(value, hidden))
+        made = map_references(step, lambda reference: self._reference(reference, hidden))
         update: dict[str, object] = {}
         if not hidden:
             for field in ("depends_on", "program_order"):
@@ -118,15 +118,11 @@ class ScopeRewrite:
         # Steps that others name in another way are in no group.
         return self._names.get(entry, entry) if isinstance(entry, str) else entry
 
-    def _value(self, value: Value, hidden: Collection[str]) -> Value:
-        if isinstance(value, StepRef):
-            there = self._outputs.get((value.step, value.output))
-            if there is None or value.step in hidden:
-                return value
-            return value.model_copy(update={"step": there[0], "output": there[1]})
-        if not children(value):
-            return value
-        return map_children(value, lambda inner: self._value(inner, hidden))
+    def _reference(self, reference: StepRef, hidden: Collection[str] = ()) -> StepRef:
+        there = self._outputs.get((reference.step, reference.output))
+        if there is None or reference.step in hidden:
+            return reference
+        return reference.model_copy(update={"step": there[0], "output": there[1]})
 
 
 def name_of(members: Sequence[str], taken: Collection[str]) -> str:

@@ -84,7 +84,7 @@ class FoldConstantConditions:
 
         def change(scope: Scope) -> tuple[Step, ...]:
             nonlocal gone, shorter
-            if not any(step.gives(_WITH_CONDITIONS) for step in scope.steps):
+            if all(step.when is None and step.loop is None for step in scope.steps):
                 return scope.steps
             declared = _declared(scope)
             constants = known[scope.key]
@@ -107,9 +107,6 @@ class FoldConstantConditions:
         if shorter:
             context.explain(f"{_count(shorter)} shorter by parts that are known before the run.")
         return made
-
-
-_WITH_CONDITIONS = frozenset(("when", "loop"))
 
 
 def _count(number: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.rewrite import map_scopes, map_values, rename_references
+from couler.ir.rewrite import map_scopes, rename_references
 from couler.ir.semantics.outputs import read_in_scope
 from couler.ir.values import Value
 from couler.ir.walk import Scope, ScopeKey, steps_by_path, told_apart
@@ -170,7 +170,7 @@ def _renamed(step: Step, names: Mapping[str, str]) -> Step:
     """Return a step that waits for and reads what stands for other steps."""
     if not names:
         return step
-    made = map_values(step, lambda value: rename_references(value, names))
+    made = rename_references(step, names)
     entries = tuple(dict.fromkeys(_renamed_entry(entry, names) for entry in step.depends_on))
     return made if entries == step.depends_on else made.model_copy(update={"depends_on": entries})
 

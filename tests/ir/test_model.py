@@ -14,9 +14,8 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Resources, Retry, SourceRef
 from couler.ir.storage import EnvVar
 from couler.ir.values import Field, FirstOf, Literal, OrElse, ParamRef, RoundRef, Template, walk
-from couler.ir.walk import PathPart, StepPath, all_steps, read_values, scopes, step_values
+from couler.ir.walk import PathPart, StepPath, all_steps, scopes
 from couler.ir.workflow import Container, Defaults, ExitHandler, Workflow
-from tests.support.feature_samples import FEATURE_SAMPLES
 from tests.support.sample_flows import A, echo, flow, group
 from tests.support.strategies import workflows
 
@@ -91,13 +90,6 @@ def test_scopes_come_outer_before_inner_and_handlers_last() -> None:
         ("tell", ("h",)),
     ]
     assert [step.name for step in all_steps(workflow)] == ["g", "b", "i", "a", "h", "c"]
-
-
-def test_the_values_that_a_step_reads_are_those_of_its_fields() -> None:
-    for workflow in FEATURE_SAMPLES.values():
-        for step in all_steps(workflow):
-            values = [value for _, value in step_values(step) if not isinstance(value, str)]
-            assert sorted(map(repr, read_values(step))) == sorted(map(repr, values))
 
 
 def test_defaults_are_merged_into_steps_that_do_not_say_otherwise() -> None:

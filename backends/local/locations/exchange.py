@@ -13,9 +13,10 @@ from couler.backends.local.limits import Limits
 from couler.backends.local.process import LostProcessError, ProcessEnd, Streams, run_process
 from couler.backends.local.threads import run_coroutine
 from couler.errors import ArtifactError, EvaluationError
-from couler.ir.artifacts import Archive, Location, map_texts
+from couler.ir.artifacts import Archive, Location
 from couler.ir.semantics.status import CANCELLED
 from couler.ir.semantics.values import Single, View, resolve_text
+from couler.ir.values import TEXTS
 from couler.ir.workflow import Input, Output, Step
 from couler.locations.git import CommandEnd
 from couler.locations.secrets import Entries
@@ -149,7 +150,7 @@ def bind_targets(step: Step, view: View) -> Locations:
 
 def bind_location(location: Location, view: View) -> Location:
     """Return a location with its texts known; the errors are those of `bind_sources`."""
-    bound = map_texts(location, lambda name, text: resolve_text(text, view))
+    bound = TEXTS.map(location, lambda name, text: resolve_text(text, view))
     # What came from a value was not known before.
     for problem in text_problems(bound):
         raise EvaluationError(problem)

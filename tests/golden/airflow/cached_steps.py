@@ -21,7 +21,7 @@ load = KubernetesPodOperator(
         process(["sh", "-c", "echo 3"], outputs=["result=-"]),
         "cache/numbers",
         [
-            "52b16f08e776e2f9b1353f1c66f025848e28033e740f3b16f4ebd9a9a27689b7",
+            "bb20916b7eaf5054380466412705597b1a49bfa8543151c701db1351acdb1e40",
             "e83546777fc5a3065f751e429bc069a8f4d04efd7fa6da0c871a5a46f2cf838a",
             "3bfc269594ef649228e9a74bab00f042efc91d5acc6fbee31a382e80d42388fe",
         ],
@@ -47,7 +47,7 @@ each = KubernetesPodOperator.partial(
         ),
         "cache/cached-steps",
         [
-            "e3b907a84683a0423d569d3f857579b8725b195774d4b3ba88989c977f3eb1e7",
+            "022033d4874eb8937ff5651d17d2829c9cccc67c68098b059af235c49340732f",
             "ff7f506d304810757db7858b62c9f9521d38b868766ca9c2b1b98843d0401604",
             "89c4ec9f6b3f1086b158d8ef03dfe8155e6f79d9e66434b8f9b3432fe8720e50",
             '{{ sha256(encode(EACH_ITEMS[ti.map_index]["item"])) }}',
@@ -80,7 +80,7 @@ make = KubernetesPodOperator(
         ),
         "cache/cached-steps",
         [
-            "32c6e7eab626c3310249e3e820a2e680184e23b8d44a38edfd80520308160a77",
+            "c4d80e8cb58ea01e66ba038d2bfe23f4da3349ff6d9e34ecd3941bc5845bc062",
             "1aed481419440b65a4bc05b484fe8eaab54041a99c7e58be2f8ea898b41d60cf",
             "89c4ec9f6b3f1086b158d8ef03dfe8155e6f79d9e66434b8f9b3432fe8720e50",
             '{{ sha256(gathered(ti, "each", "result", 2)) }}',
@@ -103,7 +103,7 @@ with TaskGroup("work") as work:
             ),
             "cache/cached-steps",
             [
-                "edd0368af107bf3d6f56b7213974aeb67da124e2fa586fccd3110f2b26c4661b",
+                "68a81002b70e3113371df036ef3e876dfd3ad176c90c908623172867c01dafe1",
                 "34547a41b844ed039e123b60c0d1eda99072016799327838e0c56680455887a1",
                 '{{ sha256(output(ti, "make", "f")) }}',
             ],
