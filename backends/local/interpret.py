@@ -26,12 +26,11 @@ from couler.backends.local.ends import (
     cut_off,
     failure_kind,
 )
-from couler.backends.local.keys import NO_FILES
 from couler.backends.local.limits import Limits, too_late
 from couler.backends.local.locations.exchange import Files
 from couler.backends.local.locks import Hold
 from couler.backends.local.recording import Recorder
-from couler.backends.local.reuse import Reuse
+from couler.backends.local.reuse import NO_FILES, Reuse
 from couler.backends.local.scope import run_steps
 from couler.ir import workflow as ir
 from couler.ir.grouped import unbegun

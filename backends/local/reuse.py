@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 
 from couler.backends.local.ahead import Ahead, Sighting
 from couler.backends.local.cache import StepCache
 from couler.backends.local.earlier import Earlier
 from couler.backends.local.ends import Attempt, Bound, End
-from couler.backends.local.keys import NO_FILES, StepKeys
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import (
     Exchange,
@@ -24,14 +24,50 @@ from couler.backends.local.locations.exchange import (
 from couler.backends.local.recording import Recorder
 from couler.backends.local.threads import in_thread
 from couler.ir import workflow as ir
+from couler.ir.cachekey import cache_key, step_digests, text_digest
 from couler.ir.semantics.foresight import Foresight, Progress, is_foreseeable
+from couler.ir.semantics.keys import key_texts
 from couler.ir.semantics.outputs import RUNS, Instance, required
 from couler.ir.semantics.replay import Finding, PlannedStep, UnknownValueError, plan_replay
 from couler.ir.semantics.values import VALUE_ERRORS, Outputs, View
-from couler.ir.workflow import Step
+from couler.ir.storage import Volume
+from couler.ir.workflow import Container, Script, Step
 from couler.locations.stop import CutOffError, Stop
 from couler.locations.transfer import OUTSIDE_ERRORS
 from couler.state.records import CacheDecision, StepRecord
+from couler.store import content_of, is_reference
+
+NO_FILES: Files = MappingProxyType({})
+
+
+class StepKeys:
+    """The keys of the instances of steps that run something."""
+
+    def __init__(self, volumes: Iterable[Volume], *, in_images: bool) -> None:
+        self._digest = step_digests(volumes)
+        self._in_images = in_images
+
+    def of(self, step: Step, view: View, files: Files = NO_FILES) -> str:
+        """Return the key of one instance, in hexadecimal."""
+        bind_targets(step, view)  # what cannot be put fails here
+        key = cache_key(
+            self._digest(step),
+            key_texts(
+                step,
+                view,
+                sources={name: fetched.content for name, fetched in files.items()},
+                content=_content,
+            ),
+        )
+        if not self._in_images and isinstance(step.action, Container | Script):
+            key = text_digest(f"process/{key}")
+        name = None if step.cache is None else step.cache.name
+        return key if name is None else text_digest(f"{name}/{key}")
+
+
+def _content(text: str) -> str:
+    # A parameter may name a file in any way.
+    return content_of(text) if is_reference(text) else text
 
 
 @dataclass(slots=True)

@@ -22,7 +22,6 @@ from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.earlier import Earlier, left_out_items
 from couler.backends.local.ends import End
 from couler.backends.local.interpret import Interpreter
-from couler.backends.local.keys import StepKeys
 from couler.backends.local.locations import Exchange
 from couler.backends.local.locations.exchange import SCRATCH, clear_scratch
 from couler.backends.local.locks import Locks, hold_of
@@ -39,7 +38,7 @@ from couler.backends.local.parameters import (
 from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, eviction_text, now, record_lost
 from couler.backends.local.resuming import Doorbell, Entered
-from couler.backends.local.reuse import Known, Reuse, plan_retry
+from couler.backends.local.reuse import Known, Reuse, StepKeys, plan_retry
 from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.session import Session
 from couler.backends.local.signals import Interrupts, listen

@@ -214,14 +214,11 @@ def plan_replay(
     )
     begin = len(planner.steps)
     planner.walk_handlers(workflow, after)
-    if all_handlers and after.since != RUNS and _is_any_run(planner.steps):
+    is_any_run = any(step.verdict == "runs" for step in planner.steps)
+    if all_handlers and after.since != RUNS and is_any_run:
         del planner.steps[begin:]
         planner.walk_handlers(workflow, replace(after, since=RUNS, why="exit handlers run again"))
     return tuple(planner.steps)
-
-
-def _is_any_run(steps: Sequence[PlannedStep]) -> bool:
-    return any(step.verdict == "runs" for step in steps)
 
 
 _How: t.TypeAlias = t.Literal["runs", "is cached", "comes after what is not reused"]

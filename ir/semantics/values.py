@@ -147,10 +147,10 @@ def bind_input(given: Input, view: View) -> Stored:
     stored = resolve(given.value, view)
     if not given.many:
         return as_type(stored, given.type)
+    null = None if given.type == "json" else Single("null", "json")
     return Gathered(
         tuple(
-            None if item is None or _is_null(item, given.type) else as_type(item, given.type)
-            for item in elements(stored)
+            None if item in (None, null) else as_type(item, given.type) for item in elements(stored)
         )
     )
 
@@ -246,10 +246,6 @@ def _first_readable(options: tuple[Value, ...], view: View) -> Stored:
     raise MissingOutputError("; ".join(reasons) or "there is no value to choose from")
 
 
-def _is_null(item: Single, value_type: ValueType) -> bool:
-    return value_type != "json" and item == Single("null", "json")
-
-
 def foreach_items(foreach: Foreach, view: View) -> tuple[Mapping[str, Stored], ...]:
     """Return for each instance of a foreach its items by name."""
     lists = {name: elements(resolve(over, view)) for name, over in foreach.over.items()}
@@ -281,14 +277,11 @@ def gather_one(name: str, items: Sequence[Outputs | None]) -> Gathered:
     """Return the list of what the items gave as one output, however large it is."""
     # An optional file need not be there.
     return Gathered(
-        tuple(None if item is None or name not in item else _single(item[name]) for item in items)
+        tuple(
+            None if item is None or name not in item else t.cast("Single", item[name])
+            for item in items
+        )
     )
-
-
-def _single(stored: Stored) -> Single:
-    if not isinstance(stored, Single):  # an item has no foreach of its own
-        raise TypeError(f"an item's output is one value, not {stored!r}")
-    return stored
 
 
 def _list_text(values: Gathered) -> str:
@@ -300,9 +293,9 @@ def _list_text(values: Gathered) -> str:
 def write_outputs(outputs: Outputs) -> dict[str, Json]:
     """Return outputs as the database holds them."""
     return {
-        name: [_write_item(item) for item in stored.items]
+        name: [item and item._asdict() for item in stored.items]
         if isinstance(stored, Gathered)
-        else _write_item(stored)
+        else stored._asdict()
         for name, stored in outputs.items()
     }
 
@@ -315,10 +308,6 @@ def read_outputs(tree: Mapping[str, Json]) -> Outputs:
         else _read_item(stored)
         for name, stored in tree.items()
     }
-
-
-def _write_item(item: Single | None) -> Json:
-    return None if item is None else {"text": item.text, "type": item.type}
 
 
 def _read_item(item: Json) -> Single:

@@ -10,7 +10,7 @@ import pytest
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
-from couler.backends.local.keys import StepKeys
+from couler.backends.local.reuse import StepKeys
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Cache, Retry
 from couler.ir.semantics.values import RunFacts, Single, View

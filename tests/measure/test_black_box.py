@@ -25,7 +25,7 @@ DIGESTS = {
     "box/hostile*.py": "1c9bfb78a0b5133d",
     "box/escapes.py": "c4a2f030e8851b03",
     "backends/airflow/hostile.py": "7fb6f2b2fa487943",
-    "support/*fault*.py": "900cfeda4099c818",
+    "support/*fault*.py": "e8386f1ea2a0fb21",
     "support/strategies.py": "3106d474c081793c",
 }
 

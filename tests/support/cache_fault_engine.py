@@ -17,7 +17,6 @@ from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local import cache as step_cache
 from couler.backends.local import run as _run  # noqa: F401  # what a run needs is loaded now
-from couler.budget import keeping
 from couler.errors import CoulerError
 from couler.ir.serialize import read_json
 from couler.state import admission
@@ -37,8 +36,8 @@ POINTS: dict[str, tuple[object, str, bool]] = {
     "after a hit": (step_cache, "count_hit", True),
     "before a file is deleted": (LocalPlace, "delete", False),
     "after a file is deleted": (LocalPlace, "delete", True),
-    "before a run is released": (keeping, "release_runs", False),
-    "after a run is released": (keeping, "release_runs", True),
+    "before a run is released": (step_cache, "release_runs", False),
+    "after a run is released": (step_cache, "release_runs", True),
     "when a file is stored": (LocalPlace, "add", True),
 }
 """What is called there, and whether the engine dies after the call."""

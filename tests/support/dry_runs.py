@@ -20,11 +20,10 @@ from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.earlier import Earlier
 from couler.backends.local.ends import Attempt, Bound
 from couler.backends.local.interpret import Interpreter
-from couler.backends.local.keys import StepKeys
 from couler.backends.local.limits import Limits
 from couler.backends.local.locks import Hold, Locks
 from couler.backends.local.recording import Recorder
-from couler.backends.local.reuse import Known, Reuse
+from couler.backends.local.reuse import Known, Reuse, StepKeys
 from couler.backends.local.session import Session
 from couler.ir.defaults import resolve_defaults
 from couler.ir.semantics.outputs import default_of

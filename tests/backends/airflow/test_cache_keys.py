@@ -14,7 +14,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from couler.backends.airflow import AirflowBackend
 from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
-from couler.backends.local.keys import StepKeys
+from couler.backends.local.reuse import StepKeys
 from couler.ir.cachekey import text_digest
 from couler.ir.defaults import resolve_defaults
 from couler.ir.pods import PodContainer

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from couler.backends.local.cache import StepCache
-from couler.backends.local.keys import StepKeys
+from couler.backends.local.reuse import StepKeys
 from couler.ir.policies import Cache
 from couler.ir.semantics.values import Gathered, Outputs, RunFacts, Single, View
 from couler.ir.values import ParamRef
