@@ -173,7 +173,7 @@ class Traversal(t.Generic[Part]):
             kind = type(part)
             if kind is tuple:
                 entries = enumerate(part)
-            elif kind is FrozenDict:
+            elif kind is FrozenDict or kind is dict:  # of a copy
                 entries = part.items()
             elif kind is str or kind in kinds or plans[kind] is not None:
                 entries = ((None, part),)
@@ -221,7 +221,7 @@ class Traversal(t.Generic[Part]):
                     for index, one in enumerate(old)
                 )
                 new = made if any(map(operator.is_not, made, old)) else old
-            elif type(old) is FrozenDict:
+            elif isinstance(old, dict):
                 over = {at: take(one, _below(here, key, at, one), False) for at, one in old.items()}
                 new = FrozenDict(over) if any(over[at] is not old[at] for at in old) else old
             else:
