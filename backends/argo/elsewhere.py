@@ -10,8 +10,8 @@ from collections.abc import Set as AbstractSet
 from couler.backends.argo.branches import FAILED, LISTED, NOT_WELL, RAN_WELL, is_one_of
 from couler.backends.argo.dags import StartRules
 from couler.backends.argo.references import OutputRenderer, Renderer
-from couler.backends.argo.scope import ScopeView, can_be_skipped
-from couler.backends.argo.tags import Tagged, member, tag, variable
+from couler.backends.argo.scope import TAG_SAFE, ScopeView, can_be_skipped
+from couler.backends.argo.tags import Tagged, decoded_braces, member, tag, variable
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Step
@@ -39,7 +39,7 @@ class Surroundings(t.Protocol):
         ...
 
     def value(self, reference: StepRef) -> str:
-        """An expression for what Argo keeps of an output; empty text if it was not made."""
+        """An expression for what Argo keeps of an output, with braces encoded; empty if nothing."""
         ...
 
     def gate(self, name: str, edge: Edge) -> str:
@@ -79,7 +79,8 @@ class PartRenderer(Renderer):
 
     def _kept(self, value: StepRef, *, optional: bool = False) -> str:
         if self._is_elsewhere(value.step):
-            return self._around.value(value)
+            kept = self._around.value(value)
+            return kept if self.view.type_of(value) in TAG_SAFE else decoded_braces(kept)
         return super()._kept(value, optional=optional)
 
     def _kept_place(self, value: StepRef, own: str) -> str:

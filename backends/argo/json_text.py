@@ -24,16 +24,27 @@ def elements(text: str) -> str:
 def part(text: str, path: Iterable[str | int]) -> str:
     """Return an expression for a part of a JSON text as its producer wrote it; fails if none is."""
     for key in path:
+        inside = f"[{_check(key)}, {elements('#')}][1]"
         if isinstance(key, int):
-            text = f"map([{text}], (type(fromJSON(#)) == 'array' ? {elements('#')} : [])[{key}])[0]"
+            text = f"map([{text}], {inside}[{key}])[0]"
             continue
         names = [quote(f"{name}:") for name in dict.fromkeys((dump_json(key), json.dumps(key)))]
         is_member = " || ".join(f"# startsWith {name}" for name in names)
-        member = f"reduce([fromJSON(#), {elements('#')}][1], {is_member} ? # : #acc, nil)"
+        member = f"reduce({inside}, {is_member} ? # : #acc, nil)"
         for name in names:
             member = f"trimPrefix({member}, {name})"
         text = f"map([{text}], {member})[0]"
     return text
+
+
+def _check(key: str | int) -> str:
+    """Return an expression that fails if `#` is no JSON or has no such part, and names the part."""
+    if isinstance(key, int):
+        return f"jsonpath(#, '$[{key}]')"
+    if not {"\\", "'"}.isdisjoint(key):  # which paths do not take
+        return "fromJSON(#)"
+    path = f"$['{key}']"
+    return f"jsonpath(#, {quote(path)})"
 
 
 def raw_json(value: str) -> str:
@@ -43,4 +54,4 @@ def raw_json(value: str) -> str:
 
 def plain(text: str) -> str:
     """Return an expression for what a reader of text gets of JSON: a text in it without quotes."""
-    return f"map([{text}], trim(#) startsWith '\"' ? fromJSON(#) : #)[0]"
+    return f"map([{text}], type(fromJSON(#)) == 'string' ? fromJSON(#) : #)[0]"

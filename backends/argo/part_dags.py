@@ -26,9 +26,8 @@ from couler.backends.argo.parts import (
 )
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import inputs_read
-from couler.backends.argo.scope import TAG_SAFE
 from couler.backends.argo.scope_order import passes_of
-from couler.backends.argo.tags import Tagged, decoded_braces, encoded_braces, member, tag
+from couler.backends.argo.tags import Tagged, member, tag
 from couler.backends.argo.template_view import TemplateView
 from couler.ir.values import StepRef
 from couler.ir.workflow import Step
@@ -230,10 +229,7 @@ class Part(Body):
         return self._take_in(text, "s"), place
 
     def _value_around(self, reference: StepRef) -> str:
-        text = self._outer.value(reference)
-        if self._scope.view.type_of(reference) in TAG_SAFE:
-            return self._take_in(text, "v")
-        return decoded_braces(self._take_in(encoded_braces(text), "v"))
+        return self._take_in(self._outer.value(reference), "v")
 
     # what comes out --------------------------------------------------------------------------
 

@@ -182,8 +182,10 @@ class Renderer:
             return self.location_of(value)
         if not encoded:
             return tag(self.expression_as(value, step, want))
-        if isinstance(value, ParamRef) and value.name in self.view.encoded and want != "json":
-            return tag(member(self._parameters, value.name))
+        if isinstance(value, ParamRef) and value.name in self.view.encoded:
+            parameter = member(self._parameters, value.name)
+            if self._change(parameter, value, step, want) == parameter:
+                return tag(parameter)
         expression = self.expression_as(value, step, want)
         return tag(expression if isinstance(value, ItemRef) else encoded_braces(expression))
 

@@ -12,7 +12,8 @@ from couler.backends.argo.divided_scope import DividedScope
 from couler.backends.argo.elsewhere import Edge, PartRenderer, strictly_needed, unfulfilled
 from couler.backends.argo.parts import ENDS_TEMPLATE
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.tags import member, tag
+from couler.backends.argo.scope import TAG_SAFE
+from couler.backends.argo.tags import encoded_braces, member, tag
 from couler.ir.values import StepRef
 from couler.ir.workflow import Step
 
@@ -97,9 +98,11 @@ class TemplateView:
         return text if text.startswith("(") else f"{text}[{place}:{place + 1}]"
 
     def value(self, reference: StepRef) -> str:
-        """An expression for what Argo keeps of an output; empty text if it was not made."""
+        """An expression for what Argo keeps of an output, with braces encoded; empty if nothing."""
         if reference.step in self._here:
-            return self.renderer().kept_or_empty(reference)
+            kept = self.renderer().kept_or_empty(reference)
+            is_safe = self._scope.view.type_of(reference) in TAG_SAFE
+            return kept if is_safe else encoded_braces(kept)
         part = self._part_of.get(reference.step)
         if part is not None:
             return f"{part.outputs}.{part.output_of(reference)}"
