@@ -40,8 +40,8 @@ from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer
 from couler.ir.semantics.wire import dump_json
-from couler.ir.values import ParamRef, StepRef, Template, Text, is_file, walk
-from couler.ir.walk import predecessors, read_values, scopes, steps_by_path
+from couler.ir.values import ParamRef, StepRef, Text, is_file
+from couler.ir.walk import predecessors, scopes, steps_by_path
 from couler.ir.workflow import (
     Container,
     ContainerSet,
@@ -273,8 +273,6 @@ def check_tags(manifest: Manifest, workflow: Workflow) -> Iterator[Diagnostic]:
         advice = _TAG_ADVICE
         if owns and field == "resource.manifest":
             advice = _OWNED_ADVICE
-        elif isinstance(owner, Step) and _is_joined(owner, text):
-            advice = _JOINED_ADVICE
         yield Diagnostic(
             "CLR310",
             f"argo: {field} of {whose} holds {shown!r}, in which Argo would read a tag of its own. "
@@ -291,19 +289,6 @@ _TAG_ADVICE = (
 _OWNED_ADVICE = (
     "Say set_owner_reference=False: a value in a manifest that the run does not own is protected."
 )
-_JOINED_ADVICE = (
-    "Text is protected where it stands by itself, but not where it is joined with a value: hand on "
-    "the value alone, and join them in the process."
-)
-
-
-def _is_joined(step: Step, text: str) -> bool:
-    """Whether a text is a part of a template of a step."""
-    return any(
-        isinstance(inner, Template) and text in inner.parts
-        for value in read_values(step)
-        for inner in walk(value)
-    )
 
 
 def _find(
