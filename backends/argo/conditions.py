@@ -47,12 +47,12 @@ class Values(t.Protocol):
         """Return an expression for the text by which a value travels."""
         ...
 
-    def number(self, value: Value) -> str:
-        """Return an expression for a number, as a float."""
-        ...
-
     def is_canonical(self, value: Value) -> bool:
         """Return whether a value travels as JSON of its type, written as Couler does."""
+        ...
+
+    def is_checked(self, value: Value) -> bool:
+        """Return whether a value is of its declared type, as far as Couler runs the workflow."""
         ...
 
 
@@ -198,26 +198,36 @@ class Conditions:
             return f"{a.text} {op} {b.text}"
         if a.is_exact or b.is_exact:
             return f"{self._number(a, op)} {op} {self._number(b, op)}"
-        return _compare_digits(a.text, op, b.text)
+        return _compare_digits(self._digits(a), op, self._digits(b))
 
     def _compare_text(self, text: str, op: Operator, b: Operand) -> str:
         """Compare a text as a number with a number."""
         if b.is_exact:
             return f"{_read_number(text, op)} {op} {self._number(b, op)}"
-        return _compare_digits(text, op, b.text)
+        return _compare_digits(text, op, self._digits(b))
 
     def _number(self, one: Operand, op: Operator) -> str:
         number = one.known_number
         if number is not None:
             return json_literal(number if one.is_exact else float(number))
-        return _read_number(one.text, op) if one.kind in TEXTS else self._values.number(one.value)
+        if one.kind in NUMBERS and self._values.is_checked(one.value):
+            is_canonical = self._values.is_canonical(one.value)
+            return f"float({one.text})" if is_canonical else f"fromJSON({one.text})"
+        if one.kind == "int":
+            return f"fromJSON(trim({one.text}) + '.0')"  # which fails for all but an integer
+        return _read_number(one.text, op)
+
+    def _digits(self, one: Operand) -> str:
+        if one.kind != "int" or self._values.is_checked(one.value):
+            return one.text
+        return rf"({one.text} matches '^\\s*[-\\d]+\\s*$' ? {one.text} : '')"
 
     def _bool(self, one: Operand) -> str:
         if isinstance(one.value, Literal) and one.kind == "bool":
             return json_literal(one.value.value)
         if one.kind == "bool" and self._values.is_canonical(one.value):
             return f"({one.text} == 'true')"
-        return _read_bool(one.text)
+        return _read_bool(one.text, is_declared=one.kind == "bool")
 
     def _structure(self, text: str) -> str:
         """A list or an object in a form that is equal for equal ones; its numbers are floats."""
@@ -237,11 +247,10 @@ def _equal_bools(left: str, op: Operator, right: str) -> str:
     return f"{left} {op} {right}"
 
 
-def _read_bool(text: str) -> str:
+def _read_bool(text: str, *, is_declared: bool = False) -> str:
     """A boolean from its text, or an error if it is none."""
-    return (
-        f"({{'true': 1, 'True': 1, 'false': 0, 'False': 0}}[trim({text}, ' \\t\\r\\n')] + 0 == 1)"
-    )
+    python = "" if is_declared else ", 'True': 1, 'False': 0"
+    return f"({{'true': 1, 'false': 0{python}}}[trim({text}, ' \\t\\r\\n')] + 0 == 1)"
 
 
 def _read_number(text: str, op: Operator) -> str:

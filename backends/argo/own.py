@@ -52,13 +52,13 @@ class Own:
                 return f"{self._to_json}({self._part(self._root(value), _path(value))})"
         raise AssertionError("verification refuses other values here")
 
-    def number(self, value: Value) -> str:
-        """Return an expression for a number, as a float."""
-        return f"float({self.expression(value)})"
-
-    def is_canonical(self, _: Value) -> bool:
+    def is_canonical(self, value: Value) -> bool:
         """Return whether a value travels as JSON of its type, written as Couler does."""
-        return False
+        return isinstance(value, OwnRef) and value.fact != "output"
+
+    def is_checked(self, value: Value) -> bool:
+        """Return whether a value is of its declared type, as far as Couler runs the workflow."""
+        return isinstance(value, Literal) or self.is_canonical(value)
 
     def _root(self, value: Value) -> str:
         return self._root(value.of) if isinstance(value, Field) else self.expression(value)

@@ -468,14 +468,15 @@ class Renderer:
 
     # conditions ------------------------------------------------------------------------------
 
-    def number(self, value: Value) -> str:
-        """Return an expression for a number, as a float."""
-        read = "float" if self.is_canonical(value) else "fromJSON"
-        return f"{read}({self.expression(value)})"
-
     def is_canonical(self, value: Value) -> bool:
         """Return whether a value travels as JSON of its type, written as Couler does."""
         return isinstance(value, StepRef) and is_returned(self.view.steps, value)
+
+    def is_checked(self, value: Value) -> bool:
+        """Return whether a value is of its declared type, as far as Couler runs the workflow."""
+        if isinstance(value, ParamRef):
+            return self.view.owner is None
+        return isinstance(value, Literal) or self.is_canonical(value)
 
     def condition(self, condition: Condition) -> str:
         """Return an expression that is true or false as the condition is."""

@@ -128,6 +128,9 @@ OPERANDS: dict[str, Callable[[couler.Workflow], Value]] = {
     "printed blanks": lambda _: printed(" 3 \n"),
     "a declared int": lambda _: declared(" 3\\n\\n", int),
     "a declared bool": lambda _: declared(" true\\n\\n", bool),
+    "an int that is none": lambda _: declared("3.0", int),
+    "a bool that is none": lambda _: declared("True", bool),
+    "a float that is none": lambda _: declared("true", float),
 }
 OPERATORS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "ge": operator.ge}
 

@@ -72,7 +72,7 @@ def renderer() -> Renderer:
                 )
             ),
             (
-                "fromJSON(tasks.count.outputs.result) < 3 && "
+                "fromJSON(trim(tasks.count.outputs.result) + '.0') < 3 && "
                 "(!(tasks['flip-coin'].outputs.result == 'x'))"
             ),
         ),
