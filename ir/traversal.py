@@ -168,17 +168,15 @@ class Traversal(t.Generic[Part]):
         kinds, plans, data = self._kinds, self._plans, node.__dict__
         for name, label, key, has_texts in held:
             part = data[name]
+            if part is None:
+                continue
             here = f"{path}.{label}" if path and label else path or label
-            entries: Iterable[tuple[t.Any, t.Any]]
+            entries: Iterable[tuple[t.Any, t.Any]] = ((None, part),)
             kind = type(part)
             if kind is tuple:
                 entries = enumerate(part)
             elif kind is FrozenDict or kind is dict:  # of a copy
                 entries = part.items()
-            elif kind is str or kind in kinds or plans[kind] is not None:
-                entries = ((None, part),)
-            else:
-                continue
             for index, one in entries:
                 kind = type(one)
                 if kind is str:

@@ -338,7 +338,7 @@ def _asked(owner: Node) -> list[Feature]:
                 continue
             if isinstance(entry, Feature):
                 found.append(entry)
-            elif isinstance(entry, Mapping):
+            elif isinstance(entry, dict):
                 found += [entry[value]] if value in entry else []
             else:
                 found += entry(value)

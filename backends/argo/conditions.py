@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from couler.backends.argo.scope import NUMBERS, TEXTS
-from couler.backends.argo.tags import json_literal
+from couler.backends.argo.tags import json_literal, quote
 from couler.errors import ConditionError
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.semantics.comparisons import compare, read_number
@@ -23,6 +23,8 @@ _MIRRORED: dict[Operator, Operator] = {
     ">": "<",
     ">=": "<=",
 }
+_PATTERNS: dict[ValueType, str] = {"int": r"^\s*[-\d]+\s*$", "list": r"^\s*\[", "dict": r"^\s*\{"}
+"""What is JSON and matches is of the type."""
 _ERROR = "fromJSON('these have no order, or one of them cannot be read as the other')"
 """Ends the expression with an error, and so the step."""
 
@@ -68,6 +70,11 @@ class Operand(t.NamedTuple):
     def is_null(self) -> bool:
         """Whether it is a literal null."""
         return isinstance(self.value, Literal) and self.value.value is None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether only the run knows of what kind it is."""
+        return self.kind == "json" and not self.is_null
 
     @property
     def known_number(self) -> int | float | None:
@@ -119,13 +126,26 @@ class Conditions:
             except ConditionError:
                 return _ERROR
         a, b = self._operand(left), self._operand(right)
-        if a.kind == "json" and b.kind == "json" and not a.is_null and not b.is_null:
+        if a.is_unknown and b.is_unknown:
             return self._unknown_kinds(a, op, b)
-        if a.kind == "json" and not a.is_null:
-            return self._unknown_kind(a, op, b)
-        if b.kind == "json" and not b.is_null:
-            return self._unknown_kind(b, _MIRRORED[op], a)
+        if a.is_unknown:
+            return self._all_read(self._unknown_kind(a, op, b), b)
+        if b.is_unknown:
+            return self._all_read(self._unknown_kind(b, _MIRRORED[op], a), a)
         return self._known_kinds(a, op, b)
+
+    def _all_read(self, compared: str, *operands: Operand) -> str:
+        """Have a comparison fail also if it does not look at an operand that is not of its type."""
+        reads: dict[ValueType, Callable[[Operand], str]] = {"bool": self._bool}
+        reads |= dict.fromkeys(NUMBERS, lambda one: self._number(one, "=="))
+        reads |= {"list": self._structure, "dict": self._structure}
+        unchecked = [one for one in operands if not self._values.is_checked(one.value)]
+        texts = [reads[one.kind](one) for one in unchecked if one.kind in reads]
+        if not texts or compared == _ERROR:
+            return compared
+        read = f"[{', '.join(texts)}]"
+        # Argo leaves out what stands before `&& false`.
+        return f"{read} == nil" if compared == "false" else f"{read} != nil && ({compared})"
 
     def _operand(self, value: Value) -> Operand:
         return Operand(value, self._values.view.type_of(value), self._values.expression(value))
@@ -140,8 +160,8 @@ class Conditions:
         if is_equality and kinds <= {*TEXTS, "bool"}:
             return _equal_bools(self._bool(a), op, self._bool(b))
         if is_equality and a.kind == b.kind:
-            return f"{self._structure(a.text)} {op} {self._structure(b.text)}"
-        return _differ(op)
+            return f"{self._structure(a)} {op} {self._structure(b)}"
+        return self._all_read(_differ(op), a, b)
 
     def _unknown_kind(self, a: Operand, op: Operator, b: Operand) -> str:
         """Compare a value whose kind only the run knows, `#`, with one of a known kind."""
@@ -171,7 +191,7 @@ class Conditions:
             read = f"(type({value}) == 'string' ? {_read_bool(value)} : {value})"
             compared = f"{read} {op} {self._bool(b)}"
         else:
-            compared = f"{self._to_json}({value}) {op} {self._structure(b.text)}"
+            compared = f"{self._to_json}({value}) {op} {self._structure(b)}"
         return f"any([{a.text}], {compared})"
 
     def _unknown_kinds(self, a: Operand, op: Operator, b: Operand) -> str:
@@ -198,13 +218,13 @@ class Conditions:
             return f"{a.text} {op} {b.text}"
         if a.is_exact or b.is_exact:
             return f"{self._number(a, op)} {op} {self._number(b, op)}"
-        return _compare_digits(self._digits(a), op, self._digits(b))
+        return _compare_digits(self._text(a), op, self._text(b))
 
     def _compare_text(self, text: str, op: Operator, b: Operand) -> str:
         """Compare a text as a number with a number."""
         if b.is_exact:
             return f"{_read_number(text, op)} {op} {self._number(b, op)}"
-        return _compare_digits(text, op, self._digits(b))
+        return _compare_digits(text, op, self._text(b))
 
     def _number(self, one: Operand, op: Operator) -> str:
         number = one.known_number
@@ -217,10 +237,12 @@ class Conditions:
             return f"fromJSON(trim({one.text}) + '.0')"  # which fails for all but an integer
         return _read_number(one.text, op)
 
-    def _digits(self, one: Operand) -> str:
-        if one.kind != "int" or self._values.is_checked(one.value):
+    def _text(self, one: Operand) -> str:
+        """The text of an operand, or one that is no JSON if it is not of its type."""
+        pattern = _PATTERNS.get(one.kind)
+        if pattern is None or self._values.is_checked(one.value):
             return one.text
-        return rf"({one.text} matches '^\\s*[-\\d]+\\s*$' ? {one.text} : '')"
+        return f"({one.text} matches {quote(pattern)} ? {one.text} : '')"
 
     def _bool(self, one: Operand) -> str:
         if isinstance(one.value, Literal) and one.kind == "bool":
@@ -229,9 +251,9 @@ class Conditions:
             return f"({one.text} == 'true')"
         return _read_bool(one.text, is_declared=one.kind == "bool")
 
-    def _structure(self, text: str) -> str:
+    def _structure(self, one: Operand) -> str:
         """A list or an object in a form that is equal for equal ones; its numbers are floats."""
-        return f"{self._to_json}(fromJSON({text}))"
+        return f"{self._to_json}(fromJSON({self._text(one)}))"
 
 
 def _differ(op: Operator) -> str:

@@ -73,26 +73,23 @@ class _Shape:
         self.gathers = gathers
         self.holes = holes
         self.texts: list[str | None] = [_constant(hole) for hole in holes]
-        self.dynamic = [_is_delicate(hole, step, view) for hole in holes]
-        self.encoded = [_is_encoded(hole, step, view) for hole in holes]
-        self.count = 1
+        self.dynamic = [False] * len(holes)
+        self.encoded = [False] * len(holes)
+        self.count = 0
         self.name = ""
         self.into: _Shape | None = None
         """The shape that took this one in."""
+        self.add(step, view, holes)
 
     def add(self, step: Step, view: ScopeView, holes: list[Hole]) -> None:
         """Take in a step of the same shape."""
         self.count += 1
-        texts = self.texts
-        dynamic = self.dynamic
         for index, hole in enumerate(holes):
-            text = texts[index]
-            if text is not None and text != hole.text and text != _constant(hole):
-                texts[index] = None
-            if not dynamic[index] and _is_delicate(hole, step, view):
-                dynamic[index] = True
-            if not self.encoded[index] and _is_encoded(hole, step, view):
-                self.encoded[index] = True
+            text = _constant(hole)
+            if text != self.texts[index]:
+                self.texts[index] = None
+            self.dynamic[index] |= _is_delicate(text, hole, step, view)
+            self.encoded[index] |= _is_encoded(text, hole, step, view)
 
     def absorb(self, other: _Shape) -> None:
         """Take in all steps of another."""
@@ -126,17 +123,17 @@ def _constant(hole: Hole) -> str | None:
     return encode(text.value, "json" if hole.type == "json" else "str")
 
 
-def _is_delicate(hole: Hole, step: Step, view: ScopeView) -> bool:
-    text = _constant(hole)
-    if text is not None:
-        return needs_dollars(text) or "{{" in text or not text.isprintable()
+def _is_delicate(constant: str | None, hole: Hole, step: Step, view: ScopeView) -> bool:
+    if constant is not None:
+        return needs_dollars(constant) or "{{" in constant or not constant.isprintable()
+    return view.type_of(t.cast("Value", hole.text), step) not in TAG_SAFE
+
+
+def _is_encoded(constant: str | None, hole: Hole, step: Step, view: ScopeView) -> bool:
+    if constant is not None:
+        return "{{" in constant and not isinstance(step.action, Plugin)
     value = t.cast("Value", hole.text)
-    return view.type_of(value, step) not in TAG_SAFE
-
-
-def _is_encoded(hole: Hole, step: Step, view: ScopeView) -> bool:
-    text = Literal(value=hole.text) if isinstance(hole.text, str) else hole.text
-    return not hole.is_folder and view.is_encoded(step, text, view.type_of(text, step))
+    return not hole.is_folder and view.is_encoded(step, value, view.type_of(value, step))
 
 
 class Leaves:
@@ -200,7 +197,7 @@ class Leaves:
         shape, holes = self._of_step[id(step)]
         final = shape.final()
         return [
-            hole._replace(is_encoded=encoded)
+            hole._replace(is_encoded=True) if encoded else hole
             for hole, text, encoded in zip(holes, final.texts, final.encoded, strict=True)
             if text is None
         ]
@@ -247,7 +244,7 @@ def holes_of(step: Step) -> list[Hole]:
 
         named = dict(zip(value_names(action), action.values, strict=True))
         holes += [Hole(name, given.value, given.type) for name, given in named.items()]
-    if not isinstance(action, Container) or not _PLAIN.issuperset(step.model_fields_set):
+    if not isinstance(action, Container) or not _PLAIN.issuperset(step.__pydantic_fields_set__):
         holes += _holes_beside_action(step)
     return holes
 
@@ -336,7 +333,7 @@ _NOT_FIXED = _OF_TASK | {"cache", "inputs", "metrics"}
 
 
 def _settings_key(step: Step, volumes: Mapping[str, Volume]) -> tuple[t.Any, ...]:
-    if _OF_TASK.issuperset(step.model_fields_set):
+    if _OF_TASK.issuperset(step.__pydantic_fields_set__):
         return ()
     fields = fixed_fields(step, _NOT_FIXED)
     if step.cache is not None:

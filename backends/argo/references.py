@@ -476,7 +476,10 @@ class Renderer:
         """Return whether a value is of its declared type, as far as Couler runs the workflow."""
         if isinstance(value, ParamRef):
             return self.view.owner is None
-        return isinstance(value, Literal) or self.is_canonical(value)
+        if not isinstance(value, StepRef):
+            return isinstance(value, Literal | Range)
+        producer = self.view.steps.get(value.step)
+        return self.is_canonical(value) or (producer is not None and producer.foreach is not None)
 
     def condition(self, condition: Condition) -> str:
         """Return an expression that is true or false as the condition is."""

@@ -131,6 +131,9 @@ OPERANDS: dict[str, Callable[[couler.Workflow], Value]] = {
     "an int that is none": lambda _: declared("3.0", int),
     "a bool that is none": lambda _: declared("True", bool),
     "a float that is none": lambda _: declared("true", float),
+    "a list that is none": lambda _: declared("{}", list),
+    "a dict that is none": lambda _: declared("[]", dict),
+    "a declared list": lambda _: declared("[3]", list),
 }
 OPERATORS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "ge": operator.ge}
 
