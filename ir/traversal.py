@@ -102,21 +102,38 @@ class _Plans(dict[type, ByFields[_Field] | None]):
         self._kinds, self._texts, self._scopes = kinds, texts, scopes
 
     def __missing__(self, cls: type) -> ByFields[_Field] | None:
-        self[cls] = ByFields(())  # while it is made: it may hold some
-        fields = ByFields(self._fields(cls) if issubclass(cls, Node) else ())
+        fields = ByFields(self._fields(cls))
         self[cls] = plan = fields if fields.names else None
         return plan
 
-    def _fields(self, cls: type[Node]) -> Iterator[_Field]:
-        for name, classes, at in slots(cls):
-            has_texts = self._texts and str in classes and classes <= {str, *self._kinds}
-            holds = not classes.isdisjoint(self._kinds) or any(
-                self[one] is not None for one in classes
-            )
-            if at.scope in self._scopes and (has_texts or holds):
+    def _fields(self, cls: type) -> Iterator[_Field]:
+        for slot in self._slots(cls):
+            if self._takes(slot) or any(map(self._holds, slot.classes)):
+                name, classes, at = slot
                 named = all("name" in getattr(one, "model_fields", ()) for one in classes)
                 key = at.key or (_name_of if named else None)
-                yield _Field(name, name if at.path is None else at.path, key, has_texts)
+                path = name if at.path is None else at.path
+                yield _Field(name, path, key, self._has_texts(slot))
+
+    def _slots(self, cls: type) -> list[Slot]:
+        found = slots(cls) if issubclass(cls, Node) else ()
+        return [slot for slot in found if slot.at.scope in self._scopes]
+
+    def _has_texts(self, slot: Slot) -> bool:
+        return self._texts and str in slot.classes and slot.classes <= {str, *self._kinds}
+
+    def _takes(self, slot: Slot) -> bool:
+        return self._has_texts(slot) or not slot.classes.isdisjoint(self._kinds)
+
+    def _holds(self, cls: type) -> bool:
+        """Whether a node of a class can hold some, however deep: classes hold each other."""
+        waiting = [cls]
+        for one in waiting:  # which grows
+            for slot in self._slots(one):
+                if self._takes(slot):
+                    return True
+                waiting += slot.classes.difference(waiting)
+        return False
 
 
 def _name_of(_index: int, entry: t.Any) -> str:
@@ -191,7 +208,8 @@ class Traversal(t.Generic[Part]):
                         found.append((where, one))
                     if inner is not None and (self._inside or not is_found):
                         given = inner[inner.names & one.__pydantic_fields_set__]
-                        self._visit(one, where, found, given)
+                        if given:
+                            self._visit(one, where, found, given)
         return found
 
     def map(self, node: Held, change: Callable[[str, Part], Part], path: str = "") -> Held:

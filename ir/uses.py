@@ -40,7 +40,7 @@ from couler.ir.workflow import (
     Workflow,
 )
 
-_Entry: t.TypeAlias = Feature | Mapping[object, Feature] | Callable[[t.Any], Iterable[Feature]]
+_Entry: t.TypeAlias = Feature | dict[t.Any, Feature] | Callable[[t.Any], Iterable[Feature]]
 """The feature of a field that differs from its default, or features by the value of the field."""
 
 
