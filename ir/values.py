@@ -69,11 +69,11 @@ class OwnRef(Variant):
     """A fact of what the value belongs to: a step in its own metrics and hooks, or the run.
 
     In the metrics and hooks of a workflow it is one of the run, in the condition on which an HTTP
-    request succeeds one of the response. `name` is that of an output or of a header.
+    request succeeds one of the response. `name` is that of an output, a header or an input.
     """
 
     kind: t.Literal["own"] = "own"
-    fact: t.Literal["status", "duration_s", "exit_code", "output", "status_code", "header"]
+    fact: t.Literal["status", "duration_s", "exit_code", "output", "status_code", "header", "input"]
     name: str | None = None
 
 

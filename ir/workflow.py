@@ -105,7 +105,7 @@ class Http(Variant):
     """In place of `body`: bytes that need not be text."""
     success_codes: tuple[int, ...] = ()
     success_condition: t.Annotated[Condition | None, At(scope="facts")] = None
-    """In place of `success_codes`: compares facts of the response (`OwnRef`) and literals."""
+    """In place of `success_codes`: compares facts of the response, inputs and literals."""
     verify_tls: bool = True
     """Whether the certificate of the server is checked."""
 

@@ -8,6 +8,7 @@ import typing as t
 from couler.backends.airflow.operators import PYTHON, Operator
 from couler.backends.airflow.python import Code, Expression, quoted
 from couler.backends.airflow.reading import Read, Scope
+from couler.ir.semantics import Kind
 from couler.ir.storage import EnvVar
 from couler.ir.values import OwnRef, Value
 from couler.ir.workflow import Http, Step
@@ -30,6 +31,11 @@ def request(step: Step, action: Http, scope: Scope, module: Module, tasks: Tasks
         body = Code(_bytes(base64.b64decode(action.body_base64)))
     elif action.body is not None:
         body = tasks.text_for_worker(action.body, scope)
+    values = {
+        one.name: tasks.read(one.value, one.type, scope)
+        for one in step.inputs
+        if one.value is not None
+    }
     given = {
         "url": tasks.text_for_worker(action.url, scope),
         "method": None if action.method == "GET" else action.method,
@@ -38,7 +44,8 @@ def request(step: Step, action: Http, scope: Scope, module: Module, tasks: Tasks
         "read": Code(module.use("read_entry")) if entries else None,
         "body": body,
         "codes": list(action.success_codes) or None,
-        "condition": _condition(action, step.name, scope, module),
+        "condition": _condition(action, step, scope, module),
+        "values": values or None,
         "verify": None if action.verify_tls else False,
         "outputs": [output.name for output in step.outputs] or None,
     }
@@ -61,12 +68,17 @@ def _entry(header: EnvVar) -> list[object]:
     return [*found, True] if header.config.optional else found
 
 
-def _condition(action: Http, name: str, scope: Scope, module: Module) -> Code | None:
+def _condition(action: Http, step: Step, scope: Scope, module: Module) -> Code | None:
     if action.success_condition is None:
         return None
-    code = _ResponseScope(scope.steps, scope.prefix).condition(action.success_condition)
-    wanted = f"good_{scope.prefix}{name}"
-    return Code(module.condition(wanted, code, "status: int, headers: Any, result: str"))
+    takes = "status: int, headers: Any, result: str"
+    takes += ", values: dict[str, str]" if step.inputs else ""
+    given = {
+        one.name: Read(f"values[{quoted(one.name)}]", Kind(one.type, one.many).wire)
+        for one in step.inputs
+    }
+    code = _ResponseScope(scope.steps, params=given).condition(action.success_condition)
+    return Code(module.condition(f"good_{scope.prefix}{step.name}", code, takes))
 
 
 class _ResponseScope(Scope):
@@ -79,6 +91,8 @@ class _ResponseScope(Scope):
                 return Read("encode(status)", "int", native="status")
             case OwnRef(fact="header"):
                 return Read(f'headers.get({quoted(value.name or "")}, "")')
+            case OwnRef(fact="input"):
+                return self.params[value.name or ""]
             case OwnRef():
                 return Read("result")
         return super().read(value)

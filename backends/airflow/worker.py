@@ -43,7 +43,8 @@ def request(
     read: Callable[..., str | None] | None = None,
     body: str | bytes | None = None,
     codes: list[int] | None = None,
-    condition: Callable[[int, Any, str], bool] | None = None,
+    condition: Callable[..., bool] | None = None,
+    values: dict[str, str] | None = None,
     verify: bool = True,
     outputs: list[str] | None = None,
 ) -> dict[str, str] | None:
@@ -81,7 +82,8 @@ def request(
         good = status in (codes or range(200, 300))
     else:
         try:
-            good = condition(status, answered, content.decode(errors="replace"))
+            given = () if values is None else (values,)
+            good = condition(status, answered, content.decode(errors="replace"), *given)
         except AirflowFailException as error:  # the next response may be another one
             raise ValueError(f"the condition on the response: {error}") from error
     if not good:

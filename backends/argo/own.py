@@ -27,8 +27,10 @@ class Own:
         part: Callable[[str, tuple[str | int, ...]], str],
         *,
         to_json: str = "toJson",
+        step: Step | None = None,
     ) -> None:
         self._name = name
+        self._step = step
         self._part = part
         self._to_json = to_json
 
@@ -39,7 +41,9 @@ class Own:
 
     def type_of(self, value: Value, step: Step | None = None) -> ValueType:
         """Return the type as which a value travels."""
-        return kind_of(value, step, {}, {}).type
+        if isinstance(value, OwnRef) and value.fact == "status_code":
+            return "float"  # it is small, and no text whose digits could be compared
+        return kind_of(value, step or self._step, {}, {}).wire
 
     def expression(self, value: Value) -> str:
         """Return an expression for the text by which a value travels."""
@@ -54,7 +58,7 @@ class Own:
 
     def is_canonical(self, value: Value) -> bool:
         """Return whether a value travels as JSON of its type, written as Couler does."""
-        return isinstance(value, OwnRef) and value.fact != "output"
+        return isinstance(value, OwnRef) and value.fact not in ("output", "input")
 
     def is_checked(self, value: Value) -> bool:
         """Return whether a value is of its declared type, as far as Couler runs the workflow."""
@@ -94,9 +98,13 @@ def state_condition(condition: Condition, status: str) -> Tagged:
     return Tagged(Conditions(values).expression(condition))
 
 
-def response_condition(condition: Condition) -> Tagged:
+def response_condition(condition: Condition, step: Step, literal: Callable[[str], str]) -> Tagged:
     """Return the expression that says whether a response is a success."""
-    values = Own(_of_response, _member_of_json, to_json="toJSON")
+
+    def name(fact: OwnRef) -> str:
+        return literal(fact.name or "") if fact.fact == "input" else _of_response(fact)
+
+    values = Own(name, _member_of_json, to_json="toJSON", step=step)
     return Tagged(Conditions(values, to_json="toJSON").expression(condition))
 
 

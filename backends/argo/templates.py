@@ -19,6 +19,7 @@ from couler.backends.argo.tags import (
     Tagged,
     decoded_braces,
     protect,
+    quote,
     tag,
     variable,
     wire_text,
@@ -335,7 +336,11 @@ class _Builder:
         if not action.verify_tls:
             tree["insecureSkipVerify"] = True
         if action.success_condition is not None:
-            tree["successCondition"] = response_condition(action.success_condition)
+            tree["successCondition"] = response_condition(
+                action.success_condition,
+                self._step,
+                lambda name: self._places.literal(input_place(name)),
+            )
         if action.success_codes:
             codes = ", ".join(map(str, action.success_codes))
             tree["successCondition"] = f"response.statusCode in [{codes}]"
@@ -379,6 +384,14 @@ class Places:
         """Return an expression for the value of a parameter."""
         parameter = f"inputs.parameters.{name}"
         return decoded_braces(parameter) if self._filled[name].is_encoded else parameter
+
+    def literal(self, name: str) -> str:
+        """Return a text as a literal of an expression that Argo evaluates after its tags."""
+        filled = self._filled[name]
+        if filled.text is not None:
+            return quote(filled.text)
+        literal = tag(f"toJson(inputs.parameters.{name})")
+        return decoded_braces(literal) if filled.is_encoded else literal
 
     def text(self, name: str) -> str:
         """Return a text for a process: command, arguments, environment."""

@@ -25,7 +25,7 @@ from couler.errors import EvaluationError, WireError
 from couler.ir import workflow as ir
 from couler.ir.artifacts import ListFiles
 from couler.ir.semantics.outputs import KEEP_BYTES, read_entered, read_output
-from couler.ir.semantics.values import VALUE_ERRORS, RunFacts, Single, View, holds
+from couler.ir.semantics.values import VALUE_ERRORS, RunFacts, Single, Stored, View, holds
 from couler.ir.semantics.wire import MAX_VALUE_BYTES, dump_json
 from couler.ir.values import check_size
 from couler.locations.opener import open_url
@@ -123,7 +123,7 @@ class LocalAttempter:
 
 def _read_response(bound: Bound, action: ir.Http, response: Response) -> Attempt:
     try:
-        is_good = _is_good(action, response)
+        is_good = _is_good(action, response, bound.inputs)
     except VALUE_ERRORS as error:
         return Attempt(False, message=f"the condition on the response: {error}", kind="error")
     if not is_good:
@@ -145,13 +145,14 @@ def _body(bound: Bound, action: ir.Http) -> bytes | None:
     return None if bound.body is None else bound.body.encode()
 
 
-def _is_good(action: ir.Http, response: Response) -> bool:
+def _is_good(action: ir.Http, response: Response, inputs: Mapping[str, Stored]) -> bool:
     if action.success_condition is None:
         codes = action.success_codes or range(200, 300)
         return response.code in codes
-    facts: dict[tuple[str, str | None], Single] = {
+    facts: dict[tuple[str, str | None], Stored] = {
         ("header", name.lower()): Single(value, "str") for name, value in response.headers
     }
+    facts |= {("input", name): stored for name, stored in inputs.items()}
     facts["status_code", None] = Single(str(response.code), "int")
     facts["output", ir.STDOUT] = Single(response.body.decode(errors="replace"), "str")
     return holds(action.success_condition, View(RunFacts("", ""), own=facts))

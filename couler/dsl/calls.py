@@ -14,10 +14,12 @@ from couler.dsl.environment import env_of, text_of
 from couler.dsl.handles import StepHandle, Value, as_value, literal
 from couler.dsl.options import step_fields
 from couler.dsl.processes import PRINTS
-from couler.dsl.scope import Draft, Returns
+from couler.dsl.scope import Draft, Returns, free_among, make_input
 from couler.dsl.step_options import TaskOptions
 from couler.dsl.types import STR, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
-from couler.ir.workflow import Http, Output, Suspend
+from couler.ir import values as ir
+from couler.ir.policies import is_own
+from couler.ir.workflow import Http, Input, Output, Suspend
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
@@ -64,7 +66,8 @@ def http(
         Name of the step; by default that of the calling function, or `http`.
     success_condition
         In place of `success_codes`: a condition on `couler.own.status_code`, `couler.own.result`
-        (the body), parts of it, and `couler.own.header("X-Name")`.
+        (the body), parts of it, and `couler.own.header("X-Name")`; it compares them with plain
+        values and values of the workflow.
     verify_tls
         Check the certificate of the server.
     options
@@ -93,6 +96,17 @@ def http(
     own_name, source = builder.locate("http")
     base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, PRINTS, source)
+
+    inputs: list[Input] = []
+
+    def operand(value: Value) -> ir.Value:
+        resolved = scope.resolve(value)
+        if is_own(resolved):
+            return resolved
+        name = free_among([one.name for one in inputs], "expected")
+        inputs.append(make_input(name, resolved, value._spec))
+        return ir.OwnRef(fact="input", name=name)
+
     codes = success_codes if isinstance(success_codes, list | tuple) else (success_codes,)
     made = attempt(
         builder,
@@ -106,12 +120,13 @@ def http(
             success_codes=tuple(codes),
             success_condition=None
             if success_condition is None
-            else as_test(success_condition)._build(scope.resolve),
+            else as_test(success_condition)._build(operand),
             verify_tls=verify_tls,
         ),
         base,
     )
     draft.action = made or Http(url=_ANY_URL)
+    draft.inputs = inputs if made else ()
     draft.options = step_fields(builder, given, base)
     return StepHandle(scope.add(draft, base))
 

@@ -112,6 +112,9 @@ def kind_of(
                 return Kind("int" if items.format is None else "str")
             over = ANY if items is None else kind_of(items, None, steps, params)
             return Kind(over.type) if over.many else ANY
+        case OwnRef(fact="input") if step is not None:
+            given = next(given for given in step.inputs if given.name == value.name)
+            return Kind(given.type, given.many)
         case OwnRef():
             return Kind(_FACTS.get(value.fact, "str"))
         case RunRef() | Template():

@@ -86,7 +86,7 @@ class View:
     steps: Mapping[str, Outputs] = field(default_factory=dict)
     items: Mapping[str, Stored] = field(default_factory=dict)
     round: Outputs | None = None
-    own: Mapping[tuple[str, str | None], Single] = field(default_factory=dict)
+    own: Mapping[tuple[str, str | None], Stored] = field(default_factory=dict)
 
 
 def resolve(value: Value, view: View) -> Stored:
@@ -226,7 +226,7 @@ def _fact(value: RunRef, run: RunFacts) -> Single:
     t.assert_never(value.field)
 
 
-def _own(value: OwnRef, facts: Mapping[tuple[str, str | None], Single]) -> Single:
+def _own(value: OwnRef, facts: Mapping[tuple[str, str | None], Stored]) -> Stored:
     name = value.name.lower() if value.fact == "header" and value.name else value.name
     known = facts.get((value.fact, name))
     if known is None and value.fact == "header":

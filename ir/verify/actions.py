@@ -8,10 +8,12 @@ import typing as t
 from posixpath import normpath
 
 from couler.ir.artifacts import LISTED, ListFiles, pattern_expression
+from couler.ir.conditions import operands
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.semantics import Kind
 from couler.ir.semantics.wire import matches
 from couler.ir.storage import EnvVar
-from couler.ir.values import Path, is_file, is_hole, place_text
+from couler.ir.values import OwnRef, Path, is_file, is_hole, place_text, walk
 from couler.ir.verify.flow import check_typed
 from couler.ir.verify.names import (
     check_script,
@@ -76,7 +78,7 @@ _WITHOUT_EFFECT: dict[type, tuple[str, ...]] = {
     Container: ("max_parallel",),
     Script: ("max_parallel",),
     Job: (*_PROCESS_ONLY, "max_parallel"),
-    Http: (*_PROCESS_ONLY, "pod", "inputs", "max_parallel"),
+    Http: (*_PROCESS_ONLY, "pod", "max_parallel"),
     Suspend: (*_PROCESS_ONLY, "pod", *_LOCKS, "inputs", "max_parallel", "retry", "cache", "loop"),
     ListFiles: (*_PROCESS_ONLY, "inputs", "cache", "max_parallel"),
     ContainerSet: (
@@ -327,8 +329,14 @@ def _check_http(reader: Reader, step: Step, action: Http) -> None:
     _report_repeated(view, step, action.headers)
     if action.body_base64 is not None:
         _check_base64(view, step, action)
+    compared = operands(action.success_condition) if action.success_condition else ()
+    read = [one for value in compared for one in walk(value)]
+    if any(OwnRef(fact="input", name=given.name) not in read for given in step.inputs):
+        _report_without_effect(view, step, "inputs")
     if action.success_condition is not None:
-        check_own_condition(reader, action.success_condition, "success_condition", OF_RESPONSE)
+        inputs = {f"input.{given.name}": Kind(given.type, given.many) for given in step.inputs}
+        facts = {**OF_RESPONSE, **inputs}
+        check_own_condition(reader, action.success_condition, "success_condition", facts)
         if action.success_codes:
             view.add("CLR423", step, "it has success codes and a condition. Put both into one.")
     for code in action.success_codes:

@@ -307,7 +307,7 @@ class Reader:
         return kind
 
     def _own(self, value: OwnRef, field: str) -> Kind:
-        name = f"output.{value.name}" if value.fact == "output" else value.fact
+        name = f"{value.fact}.{value.name}" if value.fact in ("output", "input") else value.fact
         kind = self._facts.get(name)
         if kind is not None:
             return kind

@@ -40,6 +40,7 @@ from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import LIMIT_S, AirflowRun, Worker
 from tests.support.airflow_stack import AirflowStack
 from tests.support.http_server import QuietHandler, serving
+from tests.support.request_cases import bad_ends, echoing, requests
 
 pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(2)]
 
@@ -148,6 +149,13 @@ def test_requests(airflow: Worker, cluster: FakeCluster, site: Site) -> None:
     assert SECRET not in repr(run.all_xcoms)
     assert "X-None" in repr(run.rendered["send", -1])
     assert SECRET not in repr(run.rendered)
+
+
+def test_values_of_the_run_decide_whether_requests_succeed(airflow: Worker) -> None:
+    with echoing() as url:
+        workflow = requests(url)
+        run = airflow.run(compiled(workflow), "requests")
+    assert bad_ends(outcome(workflow, run).states) == [], run.log
 
 
 @pytest.mark.parametrize("text", [f"{SECRET}\n", f" {SECRET}", f"{SECRET}\r\nX: y", f"{SECRET}€"])

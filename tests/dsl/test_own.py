@@ -8,8 +8,9 @@ import couler
 from couler.ir import policies as ir
 from couler.ir.conditions import And, Compare
 from couler.ir.policies import Backoff, Retry
-from couler.ir.values import Field, Literal, OwnRef, ParamRef, StepRef
+from couler.ir.values import Field, ItemRef, Literal, OwnRef, ParamRef, StepRef
 from couler.ir.workflow import Job
+from tests.support.verification import codes
 
 
 def idle(name: str, **options: object) -> couler.Value:
@@ -134,6 +135,25 @@ def test_requests() -> None:
     assert action.success_condition.items[1].left == Field(
         of=OwnRef(fact="output", name="result"), path=("state",)
     )
+
+
+def test_a_request_takes_what_its_condition_compares_as_inputs() -> None:
+    with couler.Workflow("w", wanted=3) as wf:
+        first = idle("a")
+        state = couler.own.result == couler.text("is {}", first)
+        count = wf.params.wanted <= couler.own.result["n"]
+        couler.http("https://example.org", success_condition=state & count, step_name="b")
+        couler.map(
+            lambda x: couler.http("https://x", success_condition=couler.own.result == x), [1, 2]
+        )
+    assert codes(wf.to_ir()) == []
+    _, step, mapped = wf.to_ir().steps
+    assert [(given.name, given.type) for given in step.inputs] == [
+        ("expected", "str"),
+        ("expected_2", "int"),
+    ]
+    assert [given.value for given in mapped.inputs] == [ItemRef(name="x")]
+    assert step.action.success_condition.items[1].left == OwnRef(fact="input", name="expected_2")
 
 
 def test_retries_and_schedules() -> None:

@@ -8,8 +8,8 @@ What the emulation leaves out:
 
 - Images: all containers see the programs of this machine. Without a command the entry point is
   looked up in `images`, never in a registry.
-- Plugins and HTTP templates, resources of kinds that are not stated, volumes other than
-  ``emptyDir``, ``secret``, ``configMap`` and claims.
+- Plugins, resources of kinds that are not stated, volumes other than ``emptyDir``, ``secret``,
+  ``configMap`` and claims. The agent that sends requests is not started again if it fails.
 - Users, resource limits, probes, scheduling, ``kubectl exec`` but for signals.
 - The checks of the API server: schemas, sizes, permissions, admission.
 - Artifacts of more than 16 MiB.

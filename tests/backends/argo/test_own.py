@@ -10,11 +10,12 @@ import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.own import response_condition
+from couler.backends.argo.tags import quote
 from couler.backends.base import Target
-from couler.ir.conditions import Compare
+from couler.ir.conditions import Compare, Condition
 from couler.ir.policies import Counter, Gauge, Histogram, MetricLabel
-from couler.ir.values import Field, Literal, OwnRef, Value
-from couler.ir.workflow import ContainerSet, Hook, Job, Output, Plugin, Step, Workflow
+from couler.ir.values import Field, Literal, OwnRef, Value, ValueType
+from couler.ir.workflow import ContainerSet, Hook, Http, Input, Job, Output, Plugin, Step, Workflow
 from tests.corpus.build import flow, group, item, out, param, parameter, ref, sh
 from tests.support import argo_oracle, argo_schema
 from tests.support.sample_flows import own_fact as own
@@ -81,18 +82,41 @@ def test_values_reach_a_metric_of_each_item() -> None:
 
 
 def test_conditions_on_a_response() -> None:
-    assert response_condition(own("<", 300, "status_code")) == "float(response.statusCode) < 300"
-    assert response_condition(own("==", "x", "header", "content-type")) == (
+    def written(condition: Condition) -> str:
+        return response_condition(condition, sh("a", "true"), quote)
+
+    assert written(own("<", 300, "status_code")) == "float(response.statusCode) < 300"
+    assert written(own("==", "x", "header", "content-type")) == (
         "(len(response.headers['Content-Type']) > 0 ? "
         "response.headers['Content-Type'][0] : '') == 'x'"
     )
     body = Field(of=OwnRef(fact="output", name="result"), path=("a", 0))
-    assert response_condition(Compare(left=body, op=">=", right=Literal(value=3))) == (
+    assert written(Compare(left=body, op=">=", right=Literal(value=3))) == (
         "any([toJSON(fromJSON(response.body)['a'][0])], "
         "fromJSON((type(fromJSON(#)) == 'string' ? fromJSON(#) : #)) >= 3)"
     )
-    same = response_condition(Compare(left=body, op="==", right=Literal(value=None)))
+    answer = OwnRef(fact="output", name="result")
+    code = Compare(left=OwnRef(fact="status_code"), op="==", right=answer)
+    assert written(code) == "float(response.statusCode) == (fromJSON(response.body) + 0)"
+    same = written(Compare(left=body, op="==", right=Literal(value=None)))
     assert same == "fromJSON(toJSON(fromJSON(response.body)['a'][0])) == nil"
+
+
+def test_a_condition_on_a_response_reads_inputs() -> None:
+    answer = OwnRef(fact="output", name="result")
+    good = Compare(left=answer, op="==", right=OwnRef(fact="input", name="v"))
+
+    def sent(name: str, value: Value, value_type: ValueType = "str") -> Step:
+        inputs = (Input(name="v", value=value, type=value_type),)
+        return Step(name=name, action=Http(url="https://x", success_condition=good), inputs=inputs)
+
+    spec = emitted(
+        flow("w", sh("a", "echo 1"), sent("b", ref("a")), sent("c", Literal(value="{{item")))
+    )
+    assert [template(spec, name)["http"]["successCondition"] for name in "bc"] == [
+        "response.body == replace({{=toJson(inputs.parameters.v)}}, '\\ufdd0', '{\\u007b')",
+        "response.body == '{\\u007bitem'",
+    ]
 
 
 @pytest.mark.slow

@@ -19,10 +19,11 @@ from couler.ir.conditions import Compare
 from couler.ir.policies import Retry
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.values import Field, Literal, OwnRef, Template
-from couler.ir.workflow import Http, Step
+from couler.ir.workflow import Http, Input, Step
 from couler.state.results import StepResult
 from tests.corpus.build import flow, ref, sh, text
 from tests.support.http_server import QuietHandler, serving
+from tests.support.request_cases import bad_ends, echoing, requests
 from tests.support.sample_flows import own_fact as own
 
 
@@ -175,3 +176,23 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
     words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
     subprocess.run([*words, "-out", made, "-keyout", key], check=True, capture_output=True)
     return made, key
+
+
+@pytest.mark.parametrize(("word", "status"), [("good", "succeeded"), ("bad", "failed")])
+def test_an_input_decides(
+    tmp_path: Path, server: tuple[str, list[str]], word: str, status: str
+) -> None:
+    result = OwnRef(fact="output", name="result")
+    condition = Compare(left=result, op="==", right=OwnRef(fact="input", name="v"))
+    action = Http(
+        url=f"{server[0]}/x", method="POST", body=ref("word"), success_condition=condition
+    )
+    wanted = Input(name="v", value=text(f"POST /x None {word}"))
+    assert run(tmp_path, action, inputs=(wanted,)).status == status
+
+
+@pytest.mark.slow
+def test_values_of_the_run_decide(tmp_path: Path) -> None:
+    with echoing() as url:
+        result = LocalBackend().run(requests(url), options=RunOptions(home=tmp_path, jobs=4))
+    assert bad_ends({path: step.status for path, step in result.steps.items()}) == []

@@ -16,6 +16,7 @@ from tests.fakes.kubernetes.store import EVENTS, PODS, ApiError, Json
 from tests.fakes.kubernetes.volumes import make_volume
 
 TICK_S = 0.02
+_COMPONENT = "workflows.argoproj.io/component"
 
 
 class _GoneError(Exception):
@@ -95,7 +96,8 @@ class Pod:
         self._event("Normal", "Scheduled", f"Successfully assigned {self.name} to {NODE_NAME}")
 
     def _run_containers(self) -> None:
-        if self._spec.get("restartPolicy") != "Never":
+        is_agent = self.found["metadata"].get("labels", {}).get(_COMPONENT) == "agent"
+        if self._spec.get("restartPolicy") != "Never" and not is_agent:
             raise ConfigError("not emulated: a pod whose containers are started again")
         kept = self.folder / "volumes"
         volumes = {

@@ -10,7 +10,17 @@ from couler.ir.base import FrozenDict
 from couler.ir.conditions import And, Compare, Condition
 from couler.ir.policies import Backoff, Counter, Gauge, Histogram, Metric, MetricLabel, Retry
 from couler.ir.storage import EnvVar
-from couler.ir.values import Field, ItemRef, Literal, OwnRef, ParamRef, StepRef, Template, Value
+from couler.ir.values import (
+    Field,
+    ItemRef,
+    Literal,
+    OwnRef,
+    ParamRef,
+    StepRef,
+    Template,
+    Value,
+    ValueType,
+)
 from couler.ir.workflow import (
     Container,
     Hook,
@@ -180,6 +190,26 @@ def test_conditions_on_responses() -> None:
     assert sent(success_condition=own("==", "x", "status")) == ["CLR432"]
     assert sent(success_condition=own("==", "ok", "status_code")) == ["CLR181"]
     assert sent(success_condition=good, success_codes=(200,)) == ["CLR423"]
+
+
+def test_conditions_on_responses_read_inputs() -> None:
+    def compared(left: Value, value: Value = A, value_type: ValueType = "str") -> list[str]:
+        body = OwnRef(fact="output", name="result")
+        condition = Compare(left=left, op="==", right=body)
+        step = Step(
+            name="b",
+            action=Http(url="https://x", success_condition=condition),
+            inputs=(Input(name="v", value=value, type=value_type),),
+        )
+        return codes(flow(echo("a", outputs=(Output(name="f", type="file", path="f"),)), step))
+
+    given = OwnRef(fact="input", name="v")
+    assert compared(given) == []
+    assert compared(given, StepRef(step="c")) == ["CLR160"]
+    assert compared(given, StepRef(step="a", output="f"), "file") == ["CLR177"]
+    assert compared(OwnRef(fact="input", name="w")) == ["CLR410", "CLR432"]
+    assert compared(A) == ["CLR410", "CLR432"]
+    assert compared(Template(parts=("x", given))) == ["CLR432"]
 
 
 def test_bodies_of_bytes() -> None:

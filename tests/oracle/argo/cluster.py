@@ -185,6 +185,8 @@ class Cluster:
             self.create(SECRETS, {"metadata": {"name": name}, "data": {"value": encoded}})
         self.create(Resource("", "v1", "namespaces"), {"metadata": {"name": NAMESPACE}})
         self.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default"}})
+        token = {"metadata": {"name": "default.service-account-token"}}
+        self.create(SECRETS, {**token, "data": {"token": base64.b64encode(b"token").decode()}})
         repository = {
             "endpoint": self.server.address,
             "bucket": bucket.NAME,

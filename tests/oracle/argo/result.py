@@ -164,7 +164,9 @@ def _key(artifact: Json) -> str:
 
 
 def _main_containers(pod: Pod, nodes: Mapping[str, OracleNode]) -> list[OraclePod]:
-    node_id: str = pod.found["metadata"]["annotations"]["workflows.argoproj.io/node-id"]
+    node_id = pod.found["metadata"]["annotations"].get("workflows.argoproj.io/node-id")
+    if node_id is None:  # the agent, which is of no node
+        return []
     return [
         OraclePod(
             name=pod.name,
