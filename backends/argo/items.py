@@ -10,7 +10,7 @@ from couler.backends.argo.json_text import elements
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer, sequence
 from couler.backends.argo.scope import TAG_SAFE, is_read_as_json
-from couler.backends.argo.tags import encode_braces, encoded_braces, quote, tag
+from couler.backends.argo.tags import encode_braces, encoding, quote, tag
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
 from couler.ir.semantics import find_output
@@ -57,7 +57,7 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
     found = text
     if kind is None:
         found = f"toJson({elements(text, as_json=bool(as_json))})"
-    found = encoded_braces(found)
+    found = encoding(found)
     return {"withParam": tag(found if is_bounded else _bounded([text], found))}
 
 
@@ -122,7 +122,7 @@ def _rows(over: dict[str, Value], as_json: set[str], renderer: Renderer, step: S
     fields = [f"{quote(INDEX)}, string(#)"] if keeps_files(step) else []
     fields += [f"{quote(name)}, list{index}[#]" for index, name in enumerate(over)]
     rows = f"toJson(map(0..(max({lengths}) - 1), toJson(sprig.dict({', '.join(fields)}))))"
-    rows = encoded_braces(rows)
+    rows = encoding(rows)
     if not all(_is_bounded(items, renderer) for items in over.values()):
         rows = _bounded([*texts.values()], rows)
     return tag(lets + rows)

@@ -28,9 +28,9 @@ from couler.backends.argo.scope import (
 )
 from couler.backends.argo.tags import (
     Tagged,
-    decoded_braces,
+    decoding,
     encode_braces,
-    encoded_braces,
+    encoding,
     member,
     quote,
     tag,
@@ -168,10 +168,8 @@ class Renderer:
         encoded: bool = False,
     ) -> str:
         """Return the text of a value as the argument of a task, on request with braces encoded."""
-        if isinstance(value, str):
-            return encode_braces(value) if encoded else value
-        if isinstance(value, Literal):
-            text = encode(value.value, want)
+        if isinstance(value, str | Literal):
+            text = value if isinstance(value, str) else encode(value.value, want)
             return encode_braces(text) if encoded else text
         if isinstance(value, Template) and not _ends_in_brace(value):
             return Tagged("".join(self.text(part, step, encoded=encoded) for part in value.parts))
@@ -187,7 +185,7 @@ class Renderer:
             if self._change(parameter, value, step, want) == parameter:
                 return tag(parameter)
         expression = self.expression_as(value, step, want)
-        return tag(expression if isinstance(value, ItemRef) else encoded_braces(expression))
+        return tag(expression if isinstance(value, ItemRef) else encoding(expression))
 
     def _simple(self, value: Value, step: Step | None) -> str | None:
         """Return the name of the variable that holds a value as it is, if there is one."""
@@ -254,7 +252,7 @@ class Renderer:
             case ParamRef():
                 parameter = member(self._parameters, value.name)
                 is_encoded = value.name in self.view.encoded
-                return decoded_braces(parameter) if is_encoded else parameter
+                return decoding(parameter) if is_encoded else parameter
             case ItemRef():
                 return self._item(value.name, step)
             case RunRef(field="id"):
