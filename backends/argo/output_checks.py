@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from couler.backends.argo.parts import ENDS_TEMPLATE
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
-from couler.backends.argo.scope import TEXTS, ScopeView
+from couler.backends.argo.scope import ScopeView
 from couler.backends.argo.tags import tag
+from couler.ir.semantics import TEXT_TYPES
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -44,7 +45,7 @@ def _has_own_default(value: Value, view: ScopeView) -> bool:
 def can_fail(value: Value, want: ValueType, view: ScopeView) -> bool:
     """Return whether a value that is there may be impossible to evaluate."""
     have = view.type_of(value)
-    if have == "json" and want in TEXTS:  # what is to be JSON is decoded for that
+    if have == "json" and want in TEXT_TYPES:  # what is to be JSON is decoded for that
         return True
     match value:
         case Field() | Range():

@@ -18,7 +18,6 @@ from couler.backends.argo.json_text import part, plain, raw_json
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import (
     TAG_SAFE,
-    TEXTS,
     ScopeView,
     can_be_skipped,
     can_be_survived,
@@ -38,6 +37,7 @@ from couler.backends.argo.tags import (
 )
 from couler.ir.conditions import Condition
 from couler.ir.policies import Foreach
+from couler.ir.semantics import TEXT_TYPES
 from couler.ir.semantics.wire import encode
 from couler.ir.values import (
     MAX_ITEMS,
@@ -240,7 +240,7 @@ class Renderer:
         have = self.view.type_of(value, step)
         if isinstance(value, RunRef):
             return want != "json"
-        return have in TAG_SAFE and not (want == "json" and have in TEXTS)
+        return have in TAG_SAFE and not (want == "json" and have in TEXT_TYPES)
 
     # expressions that give the text on the wire ----------------------------------------------
 
@@ -372,9 +372,9 @@ class Renderer:
 
     def _change(self, expression: str, value: Value, step: Step | None, want: ValueType) -> str:
         have = self.view.type_of(value, step)
-        if have in TEXTS and want == "json":
+        if have in TEXT_TYPES and want == "json":
             return raw_json(expression)
-        if have == "json" and want in TEXTS:
+        if have == "json" and want in TEXT_TYPES:
             return plain(expression)
         return expression
 
