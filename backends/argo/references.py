@@ -180,12 +180,14 @@ class Renderer:
             return self.location_of(value)
         if not encoded:
             return tag(self.expression_as(value, step, want))
-        if isinstance(value, ParamRef) and value.name in self.view.encoded:
-            parameter = member(self._parameters, value.name)
-            if self._change(parameter, value, step, want) == parameter:
-                return tag(parameter)
-        expression = self.expression_as(value, step, want)
-        return tag(expression if isinstance(value, ItemRef) else encoding(expression))
+        held = None  # what holds the value encoded
+        if isinstance(value, ItemRef):
+            held = self._item(value.name, step)
+        elif isinstance(value, ParamRef) and value.name in self.view.encoded:
+            held = member(self._parameters, value.name)
+        if held is not None and self._change(held, value, step, want) == held:
+            return tag(held)
+        return tag(encoding(self.expression_as(value, step, want)))
 
     def _simple(self, value: Value, step: Step | None) -> str | None:
         """Return the name of the variable that holds a value as it is, if there is one."""
