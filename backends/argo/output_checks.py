@@ -12,7 +12,6 @@ from couler.backends.argo.tags import tag
 from couler.ir.semantics import TEXT_TYPES
 from couler.ir.values import (
     Field,
-    FirstOf,
     Literal,
     OrElse,
     Range,
@@ -20,6 +19,7 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
+    children,
 )
 from couler.ir.workflow import Output
 
@@ -47,17 +47,10 @@ def can_fail(value: Value, want: ValueType, view: ScopeView) -> bool:
     have = view.type_of(value)
     if have == "json" and want in TEXT_TYPES:  # what is to be JSON is decoded for that
         return True
-    match value:
-        case Field() | Range():
-            return True
-        case OrElse():
-            return can_fail(value.value, have, view) or can_fail(value.default, have, view)
-        case FirstOf():
-            return any(can_fail(option, have, view) for option in value.options)
-        case Template():
-            parts = (part for part in value.parts if not isinstance(part, str))
-            return any(can_fail(part, view.type_of(part), view) for part in parts)
-    return False
+    inner: ValueType = "str" if isinstance(value, Template) else have
+    return isinstance(value, Field | Range) or any(
+        can_fail(one, inner, view) for one in children(value)
+    )
 
 
 def check_task(
