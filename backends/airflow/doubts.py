@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from couler.ir.ranges import is_known
-from couler.ir.semantics import Kind, find_output, kind_of
+from couler.ir.semantics import SHORT_TYPES, TEXT_TYPES, Kind, find_output, kind_of
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -21,10 +21,6 @@ from couler.ir.values import (
     children,
 )
 from couler.ir.workflow import Group, Output, Step
-
-TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
-"""What travels as it is."""
-_SHORT: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
 
 
 def can_fail(
@@ -45,7 +41,7 @@ def can_fail(
     if not isinstance(value, StepRef | RoundRef | ParamRef):
         return False
     kind = kind_of(value, loop, steps, params)
-    return kind.type not in TEXTS if kind.many else kind.type == "json" != want
+    return kind.type not in TEXT_TYPES if kind.many else kind.type == "json" != want
 
 
 def can_grow(
@@ -59,9 +55,9 @@ def can_grow(
             return not all(isinstance(one, str | Literal) for one in value.parts)
         case StepRef():
             kind = kind_of(value, None, steps, params)
-            return not kind.many and kind.type in TEXTS and want == "json"
+            return not kind.many and kind.type in TEXT_TYPES and want == "json"
         case ParamRef():
-            return params[value.name].type not in _SHORT
+            return params[value.name].type not in SHORT_TYPES
         case Field() | OrElse() | FirstOf():
             inner: ValueType = "str" if isinstance(value, Field) else want
             return any(can_grow(one, inner, steps, params) for one in children(value))

@@ -382,7 +382,7 @@ def _best_run(texts: Sequence[Sequence[Part]]) -> tuple[str, ...]:
     uses = Counter(block for blocks in texts for block in set(blocks))
     counts: Counter[tuple[str, ...]] = Counter()
     for blocks in texts:
-        counts.update(_runs(blocks, uses))
+        counts.update([*dict.fromkeys(_runs(blocks, uses))])
     best: tuple[str, ...] = ()
     saved = 0
     for run, count in counts.items():
@@ -392,17 +392,15 @@ def _best_run(texts: Sequence[Sequence[Part]]) -> tuple[str, ...]:
     return best
 
 
-def _runs(blocks: Sequence[Part], uses: Mapping[Part, int]) -> set[tuple[str, ...]]:
-    """Return the runs of definitions of a text that others have as well."""
-    found: set[tuple[str, ...]] = set()
+def _runs(blocks: Sequence[Part], uses: Mapping[Part, int]) -> Iterator[tuple[str, ...]]:
+    """Yield the runs of definitions of a text that others have as well."""
     for start in range(len(blocks)):
         run: list[str] = []
         for block in blocks[start:]:
             if isinstance(block, Shared) or uses[block] < 2:
                 break
             run.append(block)
-            found.add(tuple(run))
-    return found
+            yield tuple(run)
 
 
 def _replaced(blocks: list[Part], run: Sequence[str], number: Shared) -> list[Part]:

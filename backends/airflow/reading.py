@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from couler.backends.airflow.doubts import (
-    TEXTS,
     are_doubtful,
     can_fail,
     can_grow,
@@ -29,7 +28,7 @@ from couler.backends.airflow.places import (
 from couler.backends.airflow.python import Expression, quoted, value_of, width
 from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.ranges import known_items
-from couler.ir.semantics import Kind, find_output
+from couler.ir.semantics import TEXT_TYPES, Kind, find_output
 from couler.ir.semantics.wire import decode, dump_json, encode
 from couler.ir.values import (
     Field,
@@ -93,7 +92,7 @@ class Read:
         """Return what a reader of a type gets."""
         if self.json is not None and want == "json":
             return Read(self.json, "json", is_plain=self.is_plain)
-        if self.type in TEXTS and want == "json":
+        if self.type in TEXT_TYPES and want == "json":
             if self.constant is not None:
                 return of_text(dump_json(self.constant), "json")
             return Read(f"json_or_none({self.code})", "json", is_plain=self.is_plain)
@@ -270,7 +269,7 @@ class Scope:
                 break
         if len(reads) == 1:
             return reads[0]
-        same = {"str" if one.type in TEXTS else one.type for one in reads}
+        same = {"str" if one.type in TEXT_TYPES else one.type for one in reads}
         is_plain = all(one.is_clean for one in reads)
         if len(same) == 1 and all(one.json is None for one in reads):
             code = _first_code([one.code for one in reads])
@@ -293,9 +292,7 @@ class Scope:
         elif spot.is_plain or (spot.has_end and step.loop is None) or not self._can_have_failed:
             return code
         leaves = value_of(self.leaves(step)).flat()
-        if MAY_FAIL.search(code):  # what is not needed must not fail
-            return f'({code} if not ended_so(ti, "failure", {place}, {leaves}) else None)'
-        return f"unless_failed(ti, {place}, {leaves}, {code})"
+        return f'({code} if not ended_so(ti, "failure", {place}, {leaves}) else None)'
 
     def _where_it_ran(self, spot: Spot, code: str) -> str:
         """Return what a group without an end gives: nothing where it did not run, or failed."""
@@ -370,7 +367,7 @@ class Scope:
     def _gathered(self, spot: Spot, declared: Output) -> Read:
         place, rows = self.gathered_from(spot.step)
         code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows.flat()}"
-        if declared.type not in TEXTS:
+        if declared.type not in TEXT_TYPES:
             code += f", kind={quoted(declared.type)}"
         if declared.default is not None:
             code += f", default={quoted(encode(declared.default, declared.type))}"
@@ -450,7 +447,7 @@ class Scope:
         if read.json is not None:
             return f"decode({read.json})"
         kind = "" if read.type == "json" else f", {quoted(read.type)}"
-        return read.code if read.type in TEXTS else f"decode({read.code}{kind})"
+        return read.code if read.type in TEXT_TYPES else f"decode({read.code}{kind})"
 
 
 def _is_small(value: Value) -> bool:

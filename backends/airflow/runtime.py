@@ -36,7 +36,6 @@ BESIDE = ""
 
 MODULES: dict[str, tuple[str, ...]] = {
     "airflow.sdk": ("RetryDecision", "RetryPolicy"),
-    "airflow.sdk.definitions.template": ("literal",),
     "airflow.sdk.log": ("mask_secret",),
     "airflow.sdk.exceptions": (
         "AirflowFailException",
@@ -189,11 +188,6 @@ def is_gate(task: Any) -> bool:
     """Return whether a task says what comes next: its own failure is none."""
     function = getattr(task, "python_callable", None)
     return getattr(function, "__name__", "") == "open_gate"
-
-
-def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> str | None:
-    """Return what a step gives out; None if it failed."""
-    return None if ended_so(ti, "failure", step, leaves) else value
 
 
 def if_it_ran(ti: Any, tasks: list[str], value: str | None) -> str | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Sequence
 
-from couler.backends.argo.scope import NUMBERS, TEXTS
+from couler.backends.argo.scope import NUMBERS
 from couler.backends.argo.tags import json_literal, quote
 from couler.errors import ConditionError
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.ir.semantics import TEXT_TYPES
 from couler.ir.semantics.comparisons import compare, read_number
 from couler.ir.values import Literal, Value, ValueType
 
@@ -153,11 +154,11 @@ class Conditions:
     def _known_kinds(self, a: Operand, op: Operator, b: Operand) -> str:
         is_equality = op in ("==", "!=")
         kinds = {a.kind, b.kind}
-        if kinds <= {*TEXTS}:
+        if kinds <= {*TEXT_TYPES}:
             return f"{a.text} {op} {b.text}"
-        if kinds <= {*TEXTS, *NUMBERS}:
+        if kinds <= {*TEXT_TYPES, *NUMBERS}:
             return self._numeric(a, op, b)
-        if is_equality and kinds <= {*TEXTS, "bool"}:
+        if is_equality and kinds <= {*TEXT_TYPES, "bool"}:
             return _equal_bools(self._bool(a), op, self._bool(b))
         if is_equality and a.kind == b.kind:
             return f"{self._structure(a)} {op} {self._structure(b)}"
@@ -177,7 +178,7 @@ class Conditions:
                 compared = compared if op == "==" else f"!({compared})"
             else:
                 compared = self._compare_text(text, op, b)
-        elif b.kind in TEXTS:
+        elif b.kind in TEXT_TYPES:
             number = self._compare_text("#", op, b)
             compared = f"type({value}) == 'string' ? {value} {op} {b.text} : "
             if is_equality:

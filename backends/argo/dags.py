@@ -203,18 +203,17 @@ class Scopes:
             if is_item_wrapper(step):
                 inputs.append(INDEX)
         if step.loop is not None:
-            from couler.backends.argo.loops import loop_template
+            from couler.backends.argo.loops import LoopTemplate
 
-            self.templates.append(
-                loop_template(
-                    step,
-                    name=self._loop_names[id(step)],
-                    body=self._group_names[id(step)],
-                    plan=self._plans[id(step)],
-                    inputs=inputs,
-                    encoded=inside.encoded,
-                )
+            loop = LoopTemplate(
+                step,
+                self._loop_names[id(step)],
+                self._group_names[id(step)],
+                self._plans[id(step)],
+                inputs,
+                inside.encoded,
             )
+            self.templates.append(loop.build())
         told_around = self._tells_kinds
         self._tells_kinds |= _tells_kinds(step)
         self.emit(

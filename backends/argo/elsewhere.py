@@ -11,7 +11,7 @@ from couler.backends.argo.branches import FAILED, LISTED, NOT_WELL, RAN_WELL, is
 from couler.backends.argo.dags import StartRules
 from couler.backends.argo.references import OutputRenderer, Renderer
 from couler.backends.argo.scope import TAG_SAFE, ScopeView, can_be_skipped
-from couler.backends.argo.tags import Tagged, decoded_braces, member, tag, variable
+from couler.backends.argo.tags import Tagged, decoding, member, tag, variable
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Step
@@ -80,7 +80,7 @@ class PartRenderer(Renderer):
     def _kept(self, value: StepRef, *, optional: bool = False) -> str:
         if self._is_elsewhere(value.step):
             kept = self._around.value(value)
-            return kept if self.view.type_of(value) in TAG_SAFE else decoded_braces(kept)
+            return kept if self.view.type_of(value) in TAG_SAFE else decoding(kept)
         return super()._kept(value, optional=optional)
 
     def _kept_place(self, value: StepRef, own: str) -> str:

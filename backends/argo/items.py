@@ -10,7 +10,7 @@ from couler.backends.argo.json_text import elements
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer, sequence
 from couler.backends.argo.scope import TAG_SAFE, is_read_as_json
-from couler.backends.argo.tags import encode_braces, encoded_braces, quote, tag
+from couler.backends.argo.tags import encode_braces, encoding, quote, tag
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
 from couler.ir.semantics import find_output
@@ -56,11 +56,8 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
         return {"withParam": renderer.text(items, step, "list")}
     found = text
     if kind is None:
-        found = elements(text)
-        if not as_json:
-            found = f"map({found}, # startsWith '\"' ? fromJSON(#) : #)"
-        found = f"toJson({found})"
-    found = encoded_braces(found)
+        found = f"toJson({elements(text, as_json=bool(as_json))})"
+    found = encoding(found)
     return {"withParam": tag(found if is_bounded else _bounded([text], found))}
 
 
@@ -118,22 +115,14 @@ def _bounded(lists: Sequence[str], items: str) -> str:
 
 def _rows(over: dict[str, Value], as_json: set[str], renderer: Renderer, step: Step) -> str:
     """Lists side by side; an index out of range, of lists of different lengths, fails the step."""
-    texts = [renderer.expression(items, step) for items in over.values()]
+    texts = {name: renderer.expression(items, step) for name, items in over.items()}
+    lists = [elements(text, as_json=name in as_json) for name, text in texts.items()]
+    lets = "".join(f"let list{index} = {one}; " for index, one in enumerate(lists))
+    lengths = ", ".join(f"len(list{index})" for index in range(len(lists)))
     fields = [f"{quote(INDEX)}, string(#)"] if keeps_files(step) else []
-    for index, name in enumerate(over):
-        element = f"#acc[{index}][#]"
-        if name not in as_json:
-            element = f"({element} startsWith '\"' ? fromJSON({element}) : {element})"
-        fields.append(f"{quote(name)}, {element}")
-    lengths = [f"len(fromJSON({text}))" for text in texts]
-    count = lengths[0] if len(lengths) == 1 else f"max({', '.join(lengths)})"
-    joined = f"#acc[{len(texts)}]"
-    row = f"toJson(toJson(sprig.dict({', '.join(fields)})))"
-    lists = [f"#acc[{index}]" for index in range(len(texts))]
-    state = f"[{', '.join(lists)}, {joined} + (# == 0 ? '' : ',') + {row}]"
-    start = f"[{', '.join(map(elements, texts))}, '']"
-    rows = f"'[' + reduce(0..({count} - 1), {state}, {start})[{len(texts)}] + ']'"
-    rows = encoded_braces(rows)
-    if all(_is_bounded(items, renderer) for items in over.values()):
-        return tag(rows)
-    return tag(_bounded(texts, rows))
+    fields += [f"{quote(name)}, list{index}[#]" for index, name in enumerate(over)]
+    rows = f"toJson(map(0..(max({lengths}) - 1), toJson(sprig.dict({', '.join(fields)}))))"
+    rows = encoding(rows)
+    if not all(_is_bounded(items, renderer) for items in over.values()):
+        rows = _bounded([*texts.values()], rows)
+    return tag(lets + rows)

@@ -13,12 +13,16 @@ _DEPTH = "#acc.n + (# in ['[', '{'] ? 1 : # in [']', '}'] ? -1 : 0)"
 _IS_BOUND = "#acc.n == 0 || #acc.n == 1 && # in [',', ']', '}']"
 
 
-def elements(text: str) -> str:
-    """Return an expression for the elements of a list, or the members of an object, as texts."""
+def elements(text: str, *, as_json: bool = True) -> str:
+    """Return an expression for the elements of a list, or the members of an object, as texts.
+
+    Elements that are texts have no quotes unless they are wanted as JSON.
+    """
     tokens = f"sprig.regexFindAll({quote(_TOKENS)}, {text}, -1)"
     marked = rf"#acc.t + ({_IS_BOUND} ? '\u0001' : #)"
     joined = f"reduce({tokens}, ({{n: {_DEPTH}, t: {marked}}}), {{n: 0, t: ''}}).t"
-    return rf"filter(split({joined}, '\u0001'), # != '')"
+    found = rf"filter(split({joined}, '\u0001'), # != '')"
+    return found if as_json else f"map({found}, # startsWith '\"' ? fromJSON(#) : #)"
 
 
 def part(text: str, path: Iterable[str | int]) -> str:

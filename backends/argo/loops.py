@@ -10,8 +10,8 @@ from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView, travels_as, value_of
 from couler.backends.argo.tags import Tagged, member, tag, variable
-from couler.ir.conditions import Condition, map_operands
-from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, children, map_children
+from couler.ir.conditions import map_operands
+from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, map_children, walk
 from couler.ir.workflow import Input, Output, Step
 
 ROUND = "couler_round"
@@ -48,20 +48,9 @@ def limit_template(image: str) -> Tree:
     }
 
 
-def loop_template(
-    step: Step,
-    *,
-    name: str,
-    body: str,
-    plan: LoopPlan,
-    inputs: Sequence[str],
-    encoded: frozenset[str],
-) -> Tree:
-    """Return the template of a loop."""
-    return _Loop(step, name, body, plan, inputs, encoded).build()
+class LoopTemplate:
+    """The template of a loop."""
 
-
-class _Loop:
     def __init__(
         self,
         step: Step,
@@ -89,6 +78,7 @@ class _Loop:
         self._renderer = Renderer(self._view, {task: task for task in self._tasks}, "")
 
     def build(self) -> Tree:
+        """Return the template."""
         tasks = [self._round(number) for number in range(self._plan.rounds)]
         tasks += [self._again(), self._limit()]
         parameters = [{"name": name} for name in (*self._inputs, ROUND)]
@@ -106,43 +96,31 @@ class _Loop:
         if number > 0:
             task["depends"] = self._tasks[number - 1]
             task["when"] = tag(f"{self._goes_on(number - 1)} && {self._is_allowed(number)}")
-        parameters = [
-            {"name": given.name, "value": self._value(given, number)} for given in self._step.inputs
-        ]
-        given_names = {given.name for given in self._step.inputs}
-        parameters += [
-            {"name": name, "value": self._passed_on(name, number)}
-            for name in self._inputs
-            if name not in given_names
-        ]
+        parameters = self._arguments(number)
+        for parameter in parameters:
+            if parameter["name"] == AT:
+                parameter["value"] = Tagged(parameter["value"] + "/r" + tag(self._number(number)))
         if parameters:
             task["arguments"] = {"parameters": parameters}
         return task
 
+    def _arguments(self, number: int) -> list[Tree]:
+        """Return what a round of this level, or the first of the next, takes in."""
+        given = {one.name: self._value(one, number) for one in self._step.inputs}
+        return [
+            {"name": name, "value": given.get(name) or variable(f"inputs.parameters.{name}")}
+            for name in self._inputs
+        ]
+
     def _value(self, given: Input, number: int) -> str:
-        """What a round takes in: on the first round of a level, what the level was given."""
-        if number == 0 or not _reads_round(value_of(given)):
-            return self._pass(given)
-        return self._after(given, number - 1)
-
-    def _pass(self, given: Input) -> str:
-        """What the level was given, handed on."""
-        return self._text(ParamRef(name=given.name), given)
-
-    def _text(self, value: Value, given: Input) -> str:
+        """Return what the round before made, or else what the level was given."""
+        value = value_of(given)
+        if number and any(isinstance(inner, RoundRef) for inner in walk(value)):
+            value = _with_round(value, self._tasks[number - 1])
+        else:
+            value = ParamRef(name=given.name)
         is_encoded = given.name in self._view.encoded
         return self._renderer.text(value, None, travels_as(given), encoded=is_encoded)
-
-    def _after(self, given: Input, number: int) -> str:
-        """An input for the round after one of this level."""
-        if not _reads_round(value_of(given)):
-            return self._pass(given)
-        return self._text(_with_round(value_of(given), self._tasks[number]), given)
-
-    def _passed_on(self, name: str, number: int) -> str:
-        if name != AT:
-            return variable(f"inputs.parameters.{name}")
-        return Tagged(variable(f"inputs.parameters.{AT}") + "/r" + tag(self._number(number)))
 
     def _number(self, number: int) -> str:
         """The round of the whole loop, from 0."""
@@ -160,24 +138,13 @@ class _Loop:
         condition = map_operands(
             self._loop.condition, lambda value: _with_round(value, self._tasks[number])
         )
-        return f"{ran} && ({self._holds(condition)})"
-
-    def _holds(self, condition: Condition) -> str:
-        return self._renderer.condition(condition)
+        return f"{ran} && ({self._renderer.condition(condition)})"
 
     # after the rounds ------------------------------------------------------------------------
 
     def _again(self) -> Tree:
         last = self._plan.rounds - 1
-        parameters = [
-            {"name": given.name, "value": self._after(given, last)} for given in self._step.inputs
-        ]
-        given_names = {given.name for given in self._step.inputs}
-        parameters += [
-            {"name": name, "value": variable(f"inputs.parameters.{name}")}
-            for name in self._inputs
-            if name not in given_names
-        ]
+        parameters = self._arguments(self._plan.rounds)
         parameters.append({"name": ROUND, "value": tag(self._number(self._plan.rounds))})
         return {
             "name": "again",
@@ -211,10 +178,6 @@ class _Loop:
             text += f" ?? {here}"
         text += f" ?? {member(member('tasks', self._tasks[0]), 'outputs', 'parameters', name)}"
         return {"name": name, "valueFrom": {"expression": Tagged(text)}}
-
-
-def _reads_round(value: Value) -> bool:
-    return isinstance(value, RoundRef) or any(map(_reads_round, children(value)))
 
 
 def _with_round(value: Value, task: str) -> Value:

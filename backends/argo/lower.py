@@ -7,15 +7,17 @@ from collections.abc import Collection, Sequence
 
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.ir.conditions import map_operands
-from couler.ir.policies import Foreach, Loop, Metric
+from couler.ir.policies import Foreach, Loop
 from couler.ir.values import (
     AS_TEXT,
     ROUNDS,
+    TEXTS,
     Field,
     FirstOf,
     ItemRef,
     Literal,
     OrElse,
+    OwnRef,
     ParamRef,
     Range,
     RoundRef,
@@ -223,12 +225,7 @@ def _enclose(step: Step, view: ScopeView, read: set[str], around: tuple[Around, 
         _shown(step, output, around) for name, output in declared.items() if name in read
     )
     moved: dict[str, t.Any] = {"depends_on": (), "when": None, "part": None, "origin": ORIGIN}
-    if "foreach" in around:
-        moved["foreach"] = None
-    else:
-        inner = inner.model_copy(
-            update={"foreach": capture.foreach(step.foreach)} if step.foreach else {}
-        )
+    moved["foreach"] = None if "foreach" in around else capture.foreach(step.foreach)
     # What moves is lowered again, or is a loop of the group: it cannot read the inputs of the step.
     loop = _with_condition_of(step.loop, inner.inputs) if around else step.loop
     moved["loop"] = None if "loop" in around else loop
@@ -285,14 +282,14 @@ class _Capture:
         self._stays = stays
         self._names: dict[str, Value] = {}
 
-    def text(
-        self, value: Text, name: str, want: ValueType = "str", *, folder: bool = False
-    ) -> Text:
+    def value(
+        self, value: Value, name: str, want: ValueType = "str", *, folder: bool = False
+    ) -> Value:
         """Return what the inner step reads instead of a value."""
-        if isinstance(value, str | Literal) or _is_global(value):
+        if _is_global(value):
             return value
         if any(isinstance(inner, self._stays) for inner in walk(value)) or _holds_item(value):
-            return self._keep(value, name)
+            return map_children(value, lambda inner: self.value(inner, name))
         return self._input(value, name, want, folder=folder)
 
     def foreach(self, foreach: Foreach | None) -> Foreach | None:
@@ -303,23 +300,9 @@ class _Capture:
         return foreach.model_copy(update={"over": over})
 
     def _list(self, items: Value, name: str) -> Value:
-        if isinstance(items, Literal):
-            return items
         if isinstance(items, Range):
-            return map_children(
-                items,
-                lambda end: end if isinstance(end, Literal) else self._input(end, name, "int"),
-            )
-        return self._input(items, name, "list")
-
-    def _keep(self, value: Value, name: str) -> Value:
-        """Take in the parts of a value one by one."""
-
-        def inner(part: Value) -> Value:
-            kept = self.text(part, name)
-            return Literal(value=kept) if isinstance(kept, str) else kept
-
-        return map_children(value, inner)
+            return map_children(items, lambda end: self.value(end, name, "int"))
+        return self.value(items, name, "list")
 
     def _input(self, value: Value, name: str, want: ValueType, *, folder: bool = False) -> ParamRef:
         have: ValueType = "file" if folder else self._view.type_of(value, self._step)
@@ -339,7 +322,7 @@ class _Capture:
 def _is_global(value: Value) -> bool:
     """Whether a value reads the same inside of a group as outside."""
     return all(
-        isinstance(inner, Literal | RunRef | Template | Field | OrElse | FirstOf)
+        isinstance(inner, Literal | RunRef | OwnRef | Template | Field | OrElse | FirstOf)
         for inner in walk(value)
     )
 
@@ -365,7 +348,8 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
 
     def captured(field: str, text: Text) -> Text:
         last = field.rpartition(".")[2]
-        return capture.text(text, _HINTS.get(last, last.lower()))
+        name = _HINTS.get(last, last.lower())
+        return text if isinstance(text, str) else capture.value(text, name)
 
     inputs = tuple(
         given if given.at is not None else _captured_input(given, capture) for given in step.inputs
@@ -375,14 +359,14 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
     action = made.action
     if isinstance(action, Job):
         values = tuple(
-            given.model_copy(
-                update={"value": _as_value(capture.text(given.value, "value", given.type))}
-            )
+            given.model_copy(update={"value": capture.value(given.value, "value", given.type)})
             for given in action.values
         )
         update["action"] = action.model_copy(update={"values": values})
     if step.metrics:
-        update["metrics"] = tuple(_captured_metric(metric, capture) for metric in step.metrics)
+        update["metrics"] = tuple(
+            TEXTS.map(metric, captured, metric.name) for metric in step.metrics
+        )
     if step.hooks:
         update["hooks"] = tuple(
             hook.model_copy(update={"step": _replace_values(hook.step, capture)})
@@ -391,25 +375,7 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
     return made.model_copy(update=update)
 
 
-def _captured_metric(metric: Metric, capture: _Capture) -> Metric:
-    from couler.backends.argo.metrics import is_hole
-
-    def captured(text: Text, name: str) -> Text:
-        return capture.text(text, name) if is_hole(text) else text
-
-    labels = tuple(
-        label.model_copy(update={"value": captured(label.value, label.name)})
-        for label in metric.labels
-    )
-    value = captured(metric.value, metric.name)
-    return metric.model_copy(update={"value": value, "labels": labels})
-
-
 def _captured_input(given: Input, capture: _Capture) -> Input:
     want = travels_as(given)
-    value = capture.text(value_of(given), given.name, want, folder=is_folder(given))
-    return given.model_copy(update={"value": _as_value(value)})
-
-
-def _as_value(text: Text) -> Value:
-    return Literal(value=text) if isinstance(text, str) else text
+    value = capture.value(value_of(given), given.name, want, folder=is_folder(given))
+    return given.model_copy(update={"value": value})

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from couler.backends.argo.parts import ENDS_TEMPLATE
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
-from couler.backends.argo.scope import TEXTS, ScopeView
+from couler.backends.argo.scope import ScopeView
 from couler.backends.argo.tags import tag
+from couler.ir.semantics import TEXT_TYPES
 from couler.ir.values import (
     Field,
-    FirstOf,
     Literal,
     OrElse,
     Range,
@@ -19,6 +19,7 @@ from couler.ir.values import (
     Template,
     Value,
     ValueType,
+    children,
 )
 from couler.ir.workflow import Output
 
@@ -44,19 +45,12 @@ def _has_own_default(value: Value, view: ScopeView) -> bool:
 def can_fail(value: Value, want: ValueType, view: ScopeView) -> bool:
     """Return whether a value that is there may be impossible to evaluate."""
     have = view.type_of(value)
-    if have == "json" and want in TEXTS:  # what is to be JSON is decoded for that
+    if have == "json" and want in TEXT_TYPES:  # what is to be JSON is decoded for that
         return True
-    match value:
-        case Field() | Range():
-            return True
-        case OrElse():
-            return can_fail(value.value, have, view) or can_fail(value.default, have, view)
-        case FirstOf():
-            return any(can_fail(option, have, view) for option in value.options)
-        case Template():
-            parts = (part for part in value.parts if not isinstance(part, str))
-            return any(can_fail(part, view.type_of(part), view) for part in parts)
-    return False
+    inner: ValueType = "str" if isinstance(value, Template) else have
+    return isinstance(value, Field | Range) or any(
+        can_fail(one, inner, view) for one in children(value)
+    )
 
 
 def check_task(

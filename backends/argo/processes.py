@@ -19,8 +19,9 @@ from couler.backends.argo.tags import (
 )
 from couler.ir import kubernetes_pods
 from couler.ir.kubernetes_pods import needs_dollars
+from couler.ir.semantics import SHORT_TYPES
 from couler.ir.semantics.wire import dump_json
-from couler.ir.values import TEXTS, Literal, Text, ValueType, is_file
+from couler.ir.values import TEXTS, Literal, Text, is_file
 from couler.ir.walk import pod_containers as containers_of_pod
 from couler.ir.walk import step_values
 from couler.ir.workflow import MAIN, WORK_DIR, Container, ContainerSet, Input, Job, Script, Step
@@ -225,9 +226,6 @@ ArgumentsWay: t.TypeAlias = t.Literal["kubelet", "config_map", "none"]
 ScriptWay: t.TypeAlias = t.Literal["plain", "protected", "argument", "none"]
 """How a script travels: as it is, protected from the kubelet, as an argument of the interpreter."""
 
-_BOUNDED: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
-"""Types of values that are short, whatever they are."""
-
 ManifestWay: t.TypeAlias = t.Literal["plain", "protected", "none"]
 """How a manifest travels: past the kubelet or protected from it; `none` if nobody can tell."""
 
@@ -298,7 +296,7 @@ def way_of_manifest(job: Job) -> ManifestWay:
     size = json_bytes(dump_yaml(job.manifest))
     if size > OFFLOAD_BYTES:
         return "plain"
-    is_read = needs_dollars(text) or any(given.type not in _BOUNDED for given in job.values)
+    is_read = needs_dollars(text) or any(given.type not in SHORT_TYPES for given in job.values)
     return "none" if is_read and size * 2 >= _SURELY_KEPT else "protected"
 
 
@@ -310,7 +308,7 @@ def _as_argument(action: Script) -> ScriptWay:
 
 def _is_surely_kept(step: Step, source: str) -> bool:
     """Whether the kubelet reads the template, whatever the values are at run time."""
-    bounded = {f"inputs.{given.name}" for given in step.inputs if given.type in _BOUNDED}
+    bounded = {f"inputs.{given.name}" for given in step.inputs if given.type in SHORT_TYPES}
     for field, value in step_values(step):
         of_task = field in ("when", "loop") or field.startswith("foreach.")
         if not of_task and field not in bounded and constant_text(value) is None:

@@ -18,7 +18,6 @@ from couler.backends.argo.json_text import part, plain, raw_json
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import (
     TAG_SAFE,
-    TEXTS,
     ScopeView,
     can_be_skipped,
     can_be_survived,
@@ -28,9 +27,9 @@ from couler.backends.argo.scope import (
 )
 from couler.backends.argo.tags import (
     Tagged,
-    decoded_braces,
+    decoding,
     encode_braces,
-    encoded_braces,
+    encoding,
     member,
     quote,
     tag,
@@ -38,6 +37,7 @@ from couler.backends.argo.tags import (
 )
 from couler.ir.conditions import Condition
 from couler.ir.policies import Foreach
+from couler.ir.semantics import TEXT_TYPES
 from couler.ir.semantics.wire import encode
 from couler.ir.values import (
     MAX_ITEMS,
@@ -168,10 +168,8 @@ class Renderer:
         encoded: bool = False,
     ) -> str:
         """Return the text of a value as the argument of a task, on request with braces encoded."""
-        if isinstance(value, str):
-            return encode_braces(value) if encoded else value
-        if isinstance(value, Literal):
-            text = encode(value.value, want)
+        if isinstance(value, str | Literal):
+            text = value if isinstance(value, str) else encode(value.value, want)
             return encode_braces(text) if encoded else text
         if isinstance(value, Template) and not _ends_in_brace(value):
             return Tagged("".join(self.text(part, step, encoded=encoded) for part in value.parts))
@@ -182,12 +180,14 @@ class Renderer:
             return self.location_of(value)
         if not encoded:
             return tag(self.expression_as(value, step, want))
-        if isinstance(value, ParamRef) and value.name in self.view.encoded:
-            parameter = member(self._parameters, value.name)
-            if self._change(parameter, value, step, want) == parameter:
-                return tag(parameter)
-        expression = self.expression_as(value, step, want)
-        return tag(expression if isinstance(value, ItemRef) else encoded_braces(expression))
+        held = None  # what holds the value encoded
+        if isinstance(value, ItemRef):
+            held = self._item(value.name, step)
+        elif isinstance(value, ParamRef) and value.name in self.view.encoded:
+            held = member(self._parameters, value.name)
+        if held is not None and self._change(held, value, step, want) == held:
+            return tag(held)
+        return tag(encoding(self.expression_as(value, step, want)))
 
     def _simple(self, value: Value, step: Step | None) -> str | None:
         """Return the name of the variable that holds a value as it is, if there is one."""
@@ -242,7 +242,7 @@ class Renderer:
         have = self.view.type_of(value, step)
         if isinstance(value, RunRef):
             return want != "json"
-        return have in TAG_SAFE and not (want == "json" and have in TEXTS)
+        return have in TAG_SAFE and not (want == "json" and have in TEXT_TYPES)
 
     # expressions that give the text on the wire ----------------------------------------------
 
@@ -254,7 +254,7 @@ class Renderer:
             case ParamRef():
                 parameter = member(self._parameters, value.name)
                 is_encoded = value.name in self.view.encoded
-                return decoded_braces(parameter) if is_encoded else parameter
+                return decoding(parameter) if is_encoded else parameter
             case ItemRef():
                 return self._item(value.name, step)
             case RunRef(field="id"):
@@ -374,9 +374,9 @@ class Renderer:
 
     def _change(self, expression: str, value: Value, step: Step | None, want: ValueType) -> str:
         have = self.view.type_of(value, step)
-        if have in TEXTS and want == "json":
+        if have in TEXT_TYPES and want == "json":
             return raw_json(expression)
-        if have == "json" and want in TEXTS:
+        if have == "json" and want in TEXT_TYPES:
             return plain(expression)
         return expression
 

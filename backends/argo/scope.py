@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.semantics import ANY, find_output, kind_of
+from couler.ir.semantics import ANY, SHORT_TYPES, find_output, kind_of
 from couler.ir.semantics.wire import dump_json
 from couler.ir.values import (
     FirstOf,
@@ -34,8 +34,7 @@ from couler.ir.workflow import (
 )
 
 NUMBERS: tuple[ValueType, ...] = ("int", "float")
-TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
-TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
+TAG_SAFE = SHORT_TYPES
 """Types whose values have no characters that a plain tag of Argo breaks on."""
 
 

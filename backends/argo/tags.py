@@ -139,13 +139,13 @@ def encode_braces(text: str) -> str:
     return text.replace("{{", _BRACES)
 
 
-def encoded_braces(expression: str) -> str:
-    """Return an expression for a text as it travels through such arguments."""
+def encoding(expression: str) -> str:
+    """Return an expression that encodes the braces of a text."""
     return rf"replace({expression}, '{{\u007b', '\ufdd0')"
 
 
-def decoded_braces(expression: str, braces: str = "{\\u007b") -> str:
-    """Return an expression for a text that came through such an argument."""
+def decoding(expression: str, braces: str = "{\\u007b") -> str:
+    """Return an expression that decodes the braces of a text."""
     return rf"replace({expression}, '\ufdd0', '{braces}')"
 
 

@@ -13,7 +13,7 @@ from couler.backends.argo.elsewhere import Edge, PartRenderer, strictly_needed, 
 from couler.backends.argo.parts import ENDS_TEMPLATE
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import TAG_SAFE
-from couler.backends.argo.tags import encoded_braces, member, tag
+from couler.backends.argo.tags import encoding, member, tag
 from couler.ir.values import StepRef
 from couler.ir.workflow import Step
 
@@ -102,7 +102,7 @@ class TemplateView:
         if reference.step in self._here:
             kept = self.renderer().kept_or_empty(reference)
             is_safe = self._scope.view.type_of(reference) in TAG_SAFE
-            return kept if is_safe else encoded_braces(kept)
+            return kept if is_safe else encoding(kept)
         part = self._part_of.get(reference.step)
         if part is not None:
             return f"{part.outputs}.{part.output_of(reference)}"

@@ -17,7 +17,7 @@ from couler.backends.argo.scope import is_stdout
 from couler.backends.argo.tags import (
     BRACES,
     Tagged,
-    decoded_braces,
+    decoding,
     protect,
     quote,
     tag,
@@ -378,12 +378,12 @@ class Places:
         if not guarded:
             return tag(self.expression(name))
         text = f"replace(inputs.parameters.{name}, '$', '$$')"
-        return tag(decoded_braces(text, BRACES) if self._filled[name].is_encoded else text)
+        return tag(decoding(text, BRACES) if self._filled[name].is_encoded else text)
 
     def expression(self, name: str) -> str:
         """Return an expression for the value of a parameter."""
         parameter = f"inputs.parameters.{name}"
-        return decoded_braces(parameter) if self._filled[name].is_encoded else parameter
+        return decoding(parameter) if self._filled[name].is_encoded else parameter
 
     def literal(self, name: str) -> str:
         """Return a text as a literal of an expression that Argo evaluates after its tags."""
@@ -391,7 +391,7 @@ class Places:
         if filled.text is not None:
             return quote(filled.text)
         literal = tag(f"toJson(inputs.parameters.{name})")
-        return decoded_braces(literal) if filled.is_encoded else literal
+        return decoding(literal) if filled.is_encoded else literal
 
     def text(self, name: str) -> str:
         """Return a text for a process: command, arguments, environment."""

@@ -53,6 +53,10 @@ class Kind(t.NamedTuple):
 
 
 FILE_TYPES = frozenset(("file", "directory"))
+TEXT_TYPES: tuple[ValueType, ...] = ("str", "file", "directory")
+"""Types whose values travel as text, not as JSON."""
+SHORT_TYPES: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
+"""Types whose values are short, without quotes, line ends and braces."""
 
 ANY = Kind("json")
 TEXT = Kind("str")

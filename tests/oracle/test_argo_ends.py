@@ -25,6 +25,7 @@ from tests.corpus.build import (
     rng,
     run,
     sh,
+    text,
     while_,
 )
 from tests.support import argo_oracle
@@ -85,8 +86,11 @@ def test_the_reason_is_told_of_the_group(argo: argo_oracle.Session, tmp_path: Pa
     assert "'k' not found" in outcome.messages["of"]
 
 
-def test_a_group_whose_output_is_no_json(argo: argo_oracle.Session, tmp_path: Path) -> None:
-    as_text = [out("key", "str", source=ref("say"))]
+@pytest.mark.parametrize("source", [ref("say"), text("<", ref("say"), ">")], ids=["whole", "text"])
+def test_a_group_whose_output_is_no_json(
+    source: object, argo: argo_oracle.Session, tmp_path: Path
+) -> None:
+    as_text = [out("key", "str", source=source)]
     workflow = flow("no-json", a_key_of("echo x", outputs=as_text), AFTER)
     assert same(workflow, argo, tmp_path)["after"] == "omitted"
 

@@ -43,6 +43,11 @@ def same(x: str) -> str:
 
 
 @couler.step
+def twice(x: str, y: t.Any) -> str:
+    return f"{x} {y}"
+
+
+@couler.step
 def fill(text: str, who: str) -> str:
     return text.replace("{{who}}", who)
 
@@ -152,6 +157,10 @@ BRACES = {
     ),
     "a field in a map": ValueCase(
         lambda _: couler.map(lambda one: same(one["text"]), letters()), ["Hi {{who}}!", "{{"]
+    ),
+    "escaped in items that are read as text and as JSON": ValueCase(
+        lambda _: couler.map(lambda one: twice(one, one), printed(r'["\\u007b{=1}}"]')),
+        ["{{=1}} {{=1}}"],
     ),
     "text around a value": ValueCase(
         lambda wf: echo(couler.text("{{{{ a }}}} {}", wf.params["who"]), step_name="a"),

@@ -24,3 +24,13 @@ def test_parts_make_the_text(texts: dict[str, str]) -> None:
     for number, one_shared in enumerate(shared):
         inner = [one.number for one in one_shared if isinstance(one, Shared)]
         assert all(one > number for one in inner), "files define the last first"
+
+
+def test_runs_that_save_alike_are_shared_in_their_order() -> None:
+    functions = [f"def f{number}():" + "\n    x" * 25 for number in range(7)]
+    texts = {
+        name: SEPARATOR.join(f"{one}{SEPARATOR}{name} = {at}" for at, one in enumerate(functions))
+        for name in "ab"
+    }
+    shared, _ = share(texts)
+    assert shared == [[f"{one}{SEPARATOR}"] for one in functions]

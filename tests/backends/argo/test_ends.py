@@ -63,6 +63,7 @@ def of(source: object, kind: ValueType = "str", default: object = None) -> dict[
         (or_else(part(ref("json"), 0), 1), "json"),
         (first_of(ref("text"), part(ref("json"), 0)), "str"),
         (text("<", part(ref("json"), 0), ">"), "str"),
+        (text("<", ref("json"), ">"), "str"),
         (rng(count=ref("number")), "list"),
     ],
 )
