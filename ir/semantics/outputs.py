@@ -20,8 +20,8 @@ from couler.ir.semantics.values import (
     resolve,
 )
 from couler.ir.semantics.wire import MAX_VALUE_BYTES, read_content
-from couler.ir.values import MAX_LIST_BYTES, RoundRef, StepRef, Value, check_size, walk
-from couler.ir.walk import Scope, StepPath, output_references, references, step_values
+from couler.ir.values import MAX_LIST_BYTES, ROUNDS, RoundRef, StepRef, Value, check_size
+from couler.ir.walk import Scope, StepPath, output_references, references
 from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
 
 KEEP_BYTES = MAX_VALUE_BYTES + 1
@@ -44,15 +44,10 @@ def outputs_of(step: Step, *, is_read: bool) -> tuple[Output, ...]:
 
 def read_results(steps: Iterable[Step], others: Iterable[Value | None]) -> frozenset[str]:
     """Return the names of the steps whose `result` is read."""
-    read = {
-        reference.step for step in steps for reference in references(step) if _is_result(reference)
-    }
-    for value in others:
-        read.update(
-            inner.step for inner in walk(value) if isinstance(inner, StepRef) and _is_result(inner)
-        )
-    read.update(step.name for step in steps if any(map(_is_result, _rounds(step))))
-    return frozenset(read)
+    read = [reference for step in steps for reference in references(step)]
+    read += [reference for value in others for reference in output_references(value)]
+    carried = [step.name for step in steps if any(_is_result(one) for _, one in ROUNDS.visit(step))]
+    return frozenset((*carried, *(one.step for one in read if _is_result(one))))
 
 
 def read_outside(workflow: Workflow) -> frozenset[str]:
@@ -84,11 +79,6 @@ def _outer_values(workflow: Workflow) -> Iterator[Value | None]:
     for handler in workflow.exit_handlers:
         for step in handler.steps:
             yield from references(step)
-
-
-def default_outputs(outputs: Iterable[Output]) -> Outputs:
-    """Return what can be read of a step that gave nothing: the declared defaults."""
-    return {output.name: default_of(output) for output in outputs if output.default is not None}
 
 
 def default_of(output: Output) -> Single:
@@ -137,13 +127,6 @@ def _scope_output(output: Output, view: View) -> Single:
 
 def _is_result(reference: StepRef | RoundRef) -> bool:
     return reference.output == STDOUT
-
-
-def _rounds(step: Step) -> Iterator[RoundRef]:
-    for _, text in step_values(step):
-        for value in walk(text):
-            if isinstance(value, RoundRef):
-                yield value
 
 
 RUNS = sys.maxsize
@@ -201,4 +184,5 @@ def bind_inputs(step: Step, view: View) -> dict[str, Stored]:
 
 def readable_defaults(instance: Instance) -> Outputs:
     """Return what can be read of an instance that gave nothing."""
-    return {} if instance.is_whole_list else default_outputs(instance.outputs)
+    outputs = () if instance.is_whole_list else instance.outputs
+    return {output.name: default_of(output) for output in outputs if output.default is not None}

@@ -73,7 +73,6 @@ def check_range(reader: Reader, value: Range, field: str, covered: bool) -> None
         _check_known(reader, value, field)
     elif isinstance(value.count, Literal):
         _check_length(reader, value, field)
-    return
 
 
 def _check_length(reader: Reader, value: Range, field: str) -> None:
@@ -161,12 +160,7 @@ class Reader:
         if type(value) is ParamRef:
             known = self.view.parameters.get(value.name)
             return known if known is not None else self._unknown_parameter(value, field)
-        return self._other_kind(value, field, covered)
-
-    def _other_kind(self, value: Value, field: str, covered: bool) -> Kind:
         match value:
-            case StepRef() | ParamRef():
-                return self.kind(value, field, covered)
             case Literal():
                 check_literal(self.view, self.step, field, value.value)
             case ItemRef():
