@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 
 from couler.ir.traversal import Held
-from couler.ir.values import REFERENCES, VALUES, StepRef, Value
+from couler.ir.values import REFERENCES, StepRef
 from couler.ir.walk import Scope
 from couler.ir.workflow import Group, Step, Workflow
 
@@ -42,11 +42,6 @@ def map_scopes(workflow: Workflow, change: Callable[[Scope], tuple[Step, ...]]) 
     if any(new is not old for new, old in zip(handlers, workflow.exit_handlers, strict=True)):
         update["exit_handlers"] = handlers
     return workflow.model_copy(update=update) if update else workflow
-
-
-def map_values(step: Step, change: Callable[[Value], Value]) -> Step:
-    """Return a step with the values that it reads in its own scope replaced."""
-    return VALUES.map(step, lambda _, value: change(value))
 
 
 def map_references(node: Held, change: Callable[[StepRef], StepRef]) -> Held:

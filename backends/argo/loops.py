@@ -10,8 +10,16 @@ from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView, travels_as, value_of
 from couler.backends.argo.tags import Tagged, member, tag, variable
-from couler.ir.conditions import Condition, map_operands
-from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, children, map_children
+from couler.ir.values import (
+    Condition,
+    Literal,
+    ParamRef,
+    RoundRef,
+    StepRef,
+    Value,
+    children,
+    map_children,
+)
 from couler.ir.workflow import Input, Output, Step
 
 ROUND = "couler_round"
@@ -157,7 +165,7 @@ class _Loop:
     def _goes_on(self, number: int) -> str:
         """Whether a round has run and the condition holds on its outputs."""
         ran = f"{member('tasks', self._tasks[number], 'status')} == 'Succeeded'"
-        condition = map_operands(
+        condition = map_children(
             self._loop.condition, lambda value: _with_round(value, self._tasks[number])
         )
         return f"{ran} && ({self._holds(condition)})"

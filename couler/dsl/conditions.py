@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from couler.dsl._context import ProgramError
 from couler.dsl.handles import Value, literal
 from couler.errors import ConditionError
-from couler.ir import conditions as ir
+from couler.ir import values as ir
 from couler.ir.semantics.comparisons import compare
 from couler.ir.values import Literal
 from couler.ir.values import Value as IrValue

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
 from couler.ir.base import Json, freeze_json
-from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, range_items
 from couler.ir.semantics import wire
@@ -16,10 +15,15 @@ from couler.ir.semantics.comparisons import compare
 from couler.ir.values import (
     MAX_ITEMS,
     MAX_LIST_BYTES,
+    And,
+    Compare,
+    Condition,
     Field,
     FirstOf,
     ItemRef,
     Literal,
+    Not,
+    Or,
     OrElse,
     OwnRef,
     ParamRef,

@@ -6,10 +6,9 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.errors import ConditionError
-from couler.ir.conditions import Compare, Condition, Not, operands
 from couler.ir.semantics import FILE_TYPES, TEXT, Kind, output_kinds
 from couler.ir.semantics.comparisons import compare
-from couler.ir.values import Field, Literal, OwnRef, Value
+from couler.ir.values import Compare, Condition, Field, Literal, Not, OwnRef, Value, children
 from couler.ir.verify.logic import Logic
 from couler.ir.verify.scope import Reason, conjuncts
 from couler.ir.verify.values import Reader
@@ -160,7 +159,7 @@ def facts_of(step: Step) -> Facts:
 
 def check_own_condition(reader: Reader, condition: Condition, field: str, facts: Facts) -> None:
     """Check a condition that compares facts of the step itself and literals."""
-    for operand in operands(condition):
+    for operand in children(condition):
         if not _is_own(operand):
             reader.add(
                 "CLR432",

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.errors import ConditionError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.semantics.comparisons import compare, read_number
-from couler.ir.values import Literal, ParamRef, Value
+from couler.ir.values import And, Compare, Condition, Literal, Not, Operator, Or, ParamRef, Value
 
 _MAX_FACTS = 8
 

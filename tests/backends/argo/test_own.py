@@ -11,9 +11,8 @@ import pytest
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.own import response_condition
 from couler.backends.base import Target
-from couler.ir.conditions import Compare
 from couler.ir.policies import Counter, Gauge, Histogram, MetricLabel
-from couler.ir.values import Field, Literal, OwnRef, Value
+from couler.ir.values import Compare, Field, Literal, OwnRef, Value
 from couler.ir.workflow import ContainerSet, Hook, Job, Output, Plugin, Step, Workflow
 from tests.corpus.build import flow, group, item, out, param, parameter, ref, sh
 from tests.support import argo_oracle, argo_schema

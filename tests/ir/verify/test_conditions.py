@@ -9,10 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import ConditionError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.policies import Loop
 from couler.ir.semantics.values import evaluate
-from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, ValueType
+from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
+    Literal,
+    Not,
+    Operator,
+    Or,
+    ParamRef,
+    RoundRef,
+    StepRef,
+    Value,
+    ValueType,
+)
 from couler.ir.verify import verify
 from couler.ir.verify.logic import Logic
 from couler.ir.workflow import Output, Parameter
