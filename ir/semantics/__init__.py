@@ -52,8 +52,6 @@ class Kind(t.NamedTuple):
         return "list" if self.many else _FAMILIES.get(self.type, self.type)
 
 
-FILE_TYPES = frozenset(("file", "directory"))
-
 ANY = Kind("json")
 TEXT = Kind("str")
 LIST = Kind("list")
@@ -100,10 +98,9 @@ def kind_of(
         case ParamRef():
             return params.get(value.name, ANY)
         case StepRef() if value.step in steps:
-            producer = steps[value.step]
-            return Kind(find_output(producer, value.output).type, producer.foreach is not None)
+            return output_kinds(steps[value.step]).get(value.output, ANY)
         case RoundRef() if step is not None:
-            return Kind(find_output(step, value.output).type)
+            return output_kinds(step, each=True).get(value.output, ANY)
         case ItemRef() if step is not None and step.foreach is not None:
             items = step.foreach.over.get(value.name)
             if isinstance(items, Literal) and isinstance(items.value, tuple):
