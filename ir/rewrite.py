@@ -52,7 +52,7 @@ def map_references(node: Held, change: Callable[[StepRef], StepRef]) -> Held:
 
 
 def rename_references(node: Held, names: Mapping[str, str]) -> Held:
-    """Return a step or a value that reads other steps: for each name that in its place."""
+    """Return a step or a value with the steps that it reads renamed."""
 
     def renamed(reference: StepRef) -> StepRef:
         name = names.get(reference.step)

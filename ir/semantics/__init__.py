@@ -1,4 +1,4 @@
-"""What a workflow means, for verification, engines and pods of groups: here the types of values."""
+"""The semantics of workflows, shared by verification and all engines; here the types of values."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def has_main(action: ContainerSet) -> bool:
 
 
 def find_output(step: Step, name: str) -> Output:
-    """Return an output of a step by name; standard output stands for an undeclared one."""
+    """Return an output of a step by name; one that is not declared is text."""
     found = next((output for output in step.outputs if output.name == name), None)
     return Output(name=name) if found is None else found
 

@@ -1,4 +1,4 @@
-"""What a step reads, as it stands in the key of what it does (docs/semantics.md, section 14)."""
+"""What a step reads, as its cache key has it (docs/semantics.md, section 14)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from couler.ir.values import TEXTS, Text, is_file
 from couler.ir.workflow import Step
 
 Content: t.TypeAlias = Callable[[str], str]
-"""Gives what stands in a key for the text of a file."""
+"""Returns what a key has for the text of a file."""
 
 
 def key_texts(
@@ -51,7 +51,7 @@ def _texts_of_inputs(
 
 
 def _text_for_key(stored: Stored, content: Content) -> str:
-    """Return the text of a value in a key: of a file what stands for its content."""
+    """Return the text of a value in a key; of a file that of its content."""
     if isinstance(stored, Single):
         return content(stored.text) if is_file(stored.type) else to_text(stored)
     texts = (

@@ -1,4 +1,4 @@
-"""Instances of steps, which outputs they have, and what stands for those that they did not give."""
+"""Instances of steps and their outputs, with the defaults of those that are missing."""
 
 from __future__ import annotations
 
@@ -130,12 +130,12 @@ def _is_result(reference: StepRef | RoundRef) -> bool:
 
 
 RUNS = sys.maxsize
-"""In the place of an ordinal: later than everything that earlier sessions have recorded."""
+"""An ordinal later than all that earlier sessions have recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A step at its place in the run."""
+    """A step in a run, or one of its items or rounds."""
 
     step: Step
     path: StepPath
@@ -143,7 +143,7 @@ class Instance:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it has a place in the results; a group that a pass made has none."""
+        """Whether results show it; those that a pass made as a group are not shown."""
         step = self.step
         if not (isinstance(step.action, Group) and step.action.transparent):
             return True
@@ -156,7 +156,7 @@ class Instance:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it stands for items or rounds, which run in its place."""
+        """Whether it is a foreach or a loop as a whole, of which the items or rounds run."""
         is_whole_loop = self.step.loop is not None and self.path[-1].round is None
         return self.is_whole_list or is_whole_loop
 

@@ -1,4 +1,4 @@
-"""What the values of the IR stand for in a run (docs/semantics.md, sections 6, 7 and 9)."""
+"""Evaluation of values and conditions in a run (docs/semantics.md, sections 6, 7 and 9)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class View:
 
 
 def resolve(value: Value, view: View) -> Stored:
-    """Return what a value stands for."""
+    """Return what a value is in a run."""
     match value:
         case Literal():
             return from_json(value.value)
@@ -175,7 +175,7 @@ def from_json(value: Json) -> Single:
 
 
 def to_json(stored: Stored) -> Json:
-    """Return the JSON value that a stored value stands for."""
+    """Return a stored value as JSON."""
     if isinstance(stored, Gathered):
         return tuple(None if item is None else to_json(item) for item in stored.items)
     return freeze_json(wire.decode(stored.text, stored.type))
