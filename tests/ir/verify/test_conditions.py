@@ -97,6 +97,7 @@ NEVER: list[tuple[Condition, ValueType]] = [
     (And(items=(compare(A, ">", 5), compare(A, "<", 3))), "float"),
     (And(items=(compare(A, ">=", 5), compare(A, "<", 5))), "float"),
     (And(items=(compare(A, "==", 7), compare(A, "<", 5))), "float"),
+    (And(items=(compare(A, "==", 2**54), compare(A, "<", 5))), "float"),
     (And(items=(compare(5, "<", A), compare(A, "==", "5"))), "float"),
     (And(items=(compare(A, "==", "x"), Not(item=compare(A, "==", "x")))), "str"),
     (And(items=(compare(A, "==", True), compare(A, "==", 1))), "json"),
@@ -124,6 +125,8 @@ OPEN: list[tuple[Condition, ValueType]] = [
     (And(items=(compare(A, "==", "true"), compare(A, "==", True))), "json"),
     (Or(items=(compare(SIZE, "==", "small"), compare(SIZE, "==", "smal"))), "str"),
     (compare(A, "==", (1,)), "json"),
+    (And(items=(compare(A, "==", 2**54), compare(A, ">", 3))), "int"),
+    (And(items=(compare(A, ">=", 2**53 + 1), compare(A, "<=", 2.0**53))), "json"),
 ]
 
 
