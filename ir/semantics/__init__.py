@@ -58,19 +58,13 @@ LIST = Kind("list")
 
 _FAMILIES: dict[ValueType, str] = {"int": "number", "float": "number"}
 
-_WITH_STDOUT = (Container, Script, Http)
-_STDOUT_ONLY = {STDOUT: TEXT}
-_NONE: dict[str, Kind] = {}
-
 
 def output_kinds(step: Step, *, each: bool = False) -> t.Mapping[str, Kind]:
     """Return the outputs that a step has for its readers, or `each` item of it for itself."""
-    has_stdout = isinstance(step.action, _WITH_STDOUT) and not step.daemon
+    has_stdout = isinstance(step.action, Container | Script | Http) and not step.daemon
     if isinstance(step.action, ContainerSet):
         has_stdout = has_main(step.action)
     many = step.foreach is not None and not each
-    if not step.outputs and not many:
-        return _STDOUT_ONLY if has_stdout else _NONE
     kinds = {STDOUT: Kind("str", many)} if has_stdout else {}
     for output in step.outputs:
         kinds[output.name] = Kind(output.type, many)
