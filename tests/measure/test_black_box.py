@@ -13,10 +13,10 @@ import pytest
 TESTS = Path(__file__).parents[1]
 DIGESTS = {
     "corpus/*/workflow.py": "e99049d75caf3359",
-    "corpus/build.py": "8f84ce42f80e5267",
+    "corpus/build.py": "6a180f239a1ac8fa",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "773390763da16a9f",
+    "golden/argo/*": "4df562e045536444",
     "golden/ancestor/*": "7e0f298bbfeba32b",
     "golden/dsl/*": "60a1ece08b5f10c5",
     "golden/grouping/*": "3f96cfbf72c9ecd5",
@@ -26,7 +26,7 @@ DIGESTS = {
     "box/escapes.py": "c4a2f030e8851b03",
     "backends/airflow/hostile.py": "7fb6f2b2fa487943",
     "support/*fault*.py": "e8386f1ea2a0fb21",
-    "support/strategies.py": "3106d474c081793c",
+    "support/strategies.py": "fe2d07da5b87d8c0",
 }
 
 
