@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from collections.abc import Iterable, Mapping
 
@@ -78,8 +79,12 @@ def has_main(action: ContainerSet) -> bool:
 
 def find_output(step: Step, name: str) -> Output:
     """Return an output of a step by name; one that is not declared is text."""
-    found = next((output for output in step.outputs if output.name == name), None)
-    return Output(name=name) if found is None else found
+    return next((output for output in step.outputs if output.name == name), None) or _text(name)
+
+
+@functools.cache
+def _text(name: str) -> Output:
+    return Output(name=name)
 
 
 def kind_of(
