@@ -8,10 +8,9 @@ from pydantic import AfterValidator, PositiveInt
 from pydantic import Field as ModelField
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
-from couler.ir.conditions import Condition
 from couler.ir.storage import ConfigKey
 from couler.ir.traversal import At
-from couler.ir.values import OwnRef, Text, Value, walk
+from couler.ir.values import Condition, OwnRef, Text, Value, walk
 
 if t.TYPE_CHECKING:
     from couler.ir.workflow import Step

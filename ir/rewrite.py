@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 
 from couler.ir.traversal import Held
-from couler.ir.values import REFERENCES, VALUES, StepRef, Value
+from couler.ir.values import REFERENCES, StepRef
 from couler.ir.walk import Scope
 from couler.ir.workflow import Group, Step, Workflow
 
@@ -44,11 +44,6 @@ def map_scopes(workflow: Workflow, change: Callable[[Scope], tuple[Step, ...]]) 
     return workflow.model_copy(update=update) if update else workflow
 
 
-def map_values(step: Step, change: Callable[[Value], Value]) -> Step:
-    """Return a step with the values that it reads in its own scope replaced."""
-    return VALUES.map(step, lambda _, value: change(value))
-
-
 def map_references(node: Held, change: Callable[[StepRef], StepRef]) -> Held:
     """Return a step or a value with what it reads of other steps replaced."""
     if isinstance(node, StepRef):
@@ -57,7 +52,7 @@ def map_references(node: Held, change: Callable[[StepRef], StepRef]) -> Held:
 
 
 def rename_references(node: Held, names: Mapping[str, str]) -> Held:
-    """Return a step or a value that reads other steps: for each name that in its place."""
+    """Return a step or a value with the steps that it reads renamed."""
 
     def renamed(reference: StepRef) -> StepRef:
         name = names.get(reference.step)

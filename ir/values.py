@@ -1,4 +1,4 @@
-"""The closed union of values, holes for them in manifests, and the text in which they travel."""
+"""The closed unions of values and conditions, and holes for values in manifests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field as ModelField
 
 from couler.errors import WireError
 from couler.ir.base import Json, Node, Variant
-from couler.ir.traversal import At, Traversal
+from couler.ir.traversal import At, Held, Traversal
 
 
 class Literal(Variant):
@@ -138,6 +138,41 @@ Value = t.Annotated[
     ModelField(discriminator="kind"),
 ]
 
+Operator: t.TypeAlias = t.Literal["==", "!=", "<", "<=", ">", ">="]
+
+
+class Compare(Variant):
+    """Two values compared."""
+
+    kind: t.Literal["compare"] = "compare"
+    left: t.Annotated[Value, At("")]
+    op: Operator
+    right: t.Annotated[Value, At("")]
+
+
+class And(Variant):
+    """True if every part is true; true if there are none."""
+
+    kind: t.Literal["and"] = "and"
+    items: t.Annotated[tuple[Condition, ...], At("")]
+
+
+class Or(Variant):
+    """True if some part is true; false if there are none."""
+
+    kind: t.Literal["or"] = "or"
+    items: t.Annotated[tuple[Condition, ...], At("")]
+
+
+class Not(Variant):
+    """True if its part is false."""
+
+    kind: t.Literal["not"] = "not"
+    item: t.Annotated[Condition, At("")]
+
+
+Condition = t.Annotated[Compare | And | Or | Not, ModelField(discriminator="kind")]
+
 Text: t.TypeAlias = str | Value
 """Text that reaches a process: a plain string, or a value written as on the wire."""
 
@@ -162,14 +197,14 @@ ROUNDS: Traversal[RoundRef] = Traversal(RoundRef, enters=("typed",))
 """Finds what is read of the previous round, inside of other values as well."""
 
 
-def children(value: Value) -> tuple[Value, ...]:
-    """Return the values directly inside a value."""
-    return tuple([inner for _, inner in VALUES.visit(value)])
+def children(node: Node) -> tuple[Value, ...]:
+    """Return the values directly inside a value, or those that a condition or a step reads."""
+    return tuple([inner for _, inner in VALUES.visit(node)])
 
 
-def map_children(value: Value, change: Callable[[Value], Value]) -> Value:
-    """Return a value with the values directly inside it replaced; one without any is returned."""
-    return VALUES.map(value, lambda _, inner: change(inner))
+def map_children(node: Held, change: Callable[[Value], Value]) -> Held:
+    """Return a value, condition or step with the values directly inside it replaced."""
+    return VALUES.map(node, lambda _, inner: change(inner))
 
 
 def walk(value: Text | None) -> Iterator[Value]:

@@ -10,7 +10,6 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from couler.ir.artifacts import Archive, FileRemoval, FileSettings, ListFiles, Location, LogSettings
 from couler.ir.base import EngineMap, FrozenDict, Json, JsonMap, Node, TextMap, Variant
-from couler.ir.conditions import Condition
 from couler.ir.pods import ContainerSettings, PodContainer, PodSettings, RunSettings, StepPod
 from couler.ir.policies import (
     AnyOf,
@@ -30,7 +29,7 @@ from couler.ir.policies import (
 )
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, Mount, SecretKey, Volume
 from couler.ir.traversal import At
-from couler.ir.values import ManifestValue, Text, Value, ValueType, place_text
+from couler.ir.values import Condition, ManifestValue, Text, Value, ValueType, place_text
 
 IR_VERSION = "1"
 

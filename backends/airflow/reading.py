@@ -26,15 +26,19 @@ from couler.backends.airflow.places import (
     task_name,
 )
 from couler.backends.airflow.python import Expression, quoted, value_of, width
-from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.ranges import known_items
 from couler.ir.semantics import TEXT_TYPES, Kind, find_output
 from couler.ir.semantics.wire import decode, dump_json, encode
 from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
     Field,
     FirstOf,
     ItemRef,
     Literal,
+    Not,
+    Or,
     OrElse,
     OwnRef,
     ParamRef,

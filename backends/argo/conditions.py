@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from couler.backends.argo.scope import NUMBERS
 from couler.backends.argo.tags import json_literal, quote
 from couler.errors import ConditionError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.semantics import TEXT_TYPES
 from couler.ir.semantics.comparisons import compare, read_number
-from couler.ir.values import Literal, Value, ValueType
+from couler.ir.values import And, Compare, Condition, Literal, Not, Operator, Or, Value, ValueType
 
 MAX_EXACT = 2**53
 """Integers up to this are exact as numbers of Argo's expressions, which are floats."""

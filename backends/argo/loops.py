@@ -10,7 +10,6 @@ from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView, travels_as, value_of
 from couler.backends.argo.tags import Tagged, member, tag, variable
-from couler.ir.conditions import map_operands
 from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, map_children, walk
 from couler.ir.workflow import Input, Output, Step
 
@@ -135,7 +134,7 @@ class LoopTemplate:
     def _goes_on(self, number: int) -> str:
         """Whether a round has run and the condition holds on its outputs."""
         ran = f"{member('tasks', self._tasks[number], 'status')} == 'Succeeded'"
-        condition = map_operands(
+        condition = map_children(
             self._loop.condition, lambda value: _with_round(value, self._tasks[number])
         )
         return f"{ran} && ({self._renderer.condition(condition)})"

@@ -6,7 +6,6 @@ import typing as t
 from collections.abc import Collection, Sequence
 
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
-from couler.ir.conditions import map_operands
 from couler.ir.policies import Foreach, Loop
 from couler.ir.values import (
     AS_TEXT,
@@ -204,7 +203,7 @@ def _with_own_condition(step: Step, view: ScopeView) -> Step:
         added.append(Input(name=name, value=value, type=view.type_of(value, step)))
         return ParamRef(name=name)
 
-    condition = map_operands(step.loop.condition, own)
+    condition = map_children(step.loop.condition, own)
     if not added:
         return step
     loop = step.loop.model_copy(update={"condition": condition})
@@ -255,7 +254,7 @@ def _with_condition_of(loop: Loop | None, inputs: Sequence[Input]) -> Loop | Non
             return given.get(value.name, value)
         return map_children(value, outside)
 
-    return loop.model_copy(update={"condition": map_operands(loop.condition, outside)})
+    return loop.model_copy(update={"condition": map_children(loop.condition, outside)})
 
 
 def _shown(step: Step, output: Output, around: tuple[Around, ...]) -> Output:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from couler.backends.argo.conditions import Conditions
 from couler.backends.argo.tags import Tagged, member, quote, tag, variable, wire_text
-from couler.ir.conditions import Condition
 from couler.ir.semantics import kind_of
-from couler.ir.values import Field, Literal, OwnRef, Value, ValueType
+from couler.ir.values import Condition, Field, Literal, OwnRef, Value, ValueType
 from couler.ir.workflow import STDOUT, Step
 
 _ENDED = "({0} == 'Succeeded' ? 'succeeded' : 'failed')"

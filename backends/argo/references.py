@@ -35,12 +35,12 @@ from couler.backends.argo.tags import (
     tag,
     variable,
 )
-from couler.ir.conditions import Condition
 from couler.ir.policies import Foreach
 from couler.ir.semantics import TEXT_TYPES
 from couler.ir.semantics.wire import encode
 from couler.ir.values import (
     MAX_ITEMS,
+    Condition,
     Field,
     FirstOf,
     ItemRef,

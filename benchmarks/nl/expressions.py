@@ -7,8 +7,7 @@ import typing as t
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from couler.ir.conditions import And, Compare, Condition, Not, Or
-from couler.ir.values import Value
+from couler.ir.values import And, Compare, Condition, Not, Or, Value
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def parameter_values(
         if one.name in given:
             values[one.name] = Single(given[one.name], one.type)
         elif one.config is not None:
-            values[one.name] = Unknown.of(one.type, f"entry {one.config.model_dump_json()}")
+            values[one.name] = Unknown(f"entry {one.config.model_dump_json()}", one.type)
         else:
             values[one.name] = as_type(from_json(one.default), one.type)
     return values
@@ -98,7 +98,7 @@ def recorded_outputs(instance: Instance, record: StepRecord, names: Collection[s
     types = {output.name: output.type for output in instance.outputs}
     for name in required(instance.outputs):
         if name not in outputs and name in names:
-            outputs[name] = Unknown.of(types[name], f"output {name} of {record.path}")
+            outputs[name] = Unknown(f"output {name} of {record.path}", types[name])
     return outputs
 
 

@@ -8,16 +8,9 @@ from collections.abc import Callable, Mapping
 from couler.dsl._context import entered_scope
 from couler.dsl._nodes import make_step
 from couler.dsl.handles import OutputHandle, ProcessHandle, StepHandle, Value
-from couler.dsl.scope import Draft, Scope, new_group
+from couler.dsl.scope import Draft, Scope
 from couler.dsl.types import TypeSpec, list_of
 from couler.ir import values as ir
-from couler.ir.rewrite import map_values
-
-
-def open_body(scope: Scope) -> tuple[Draft, Scope]:
-    """Return a group for the steps of a body, and their scope; the group is in no scope yet."""
-    group, inner = new_group(scope)
-    return group, inner
 
 
 def run_body(inner: Scope, function: Callable[[], object]) -> object:
@@ -69,7 +62,7 @@ def lift(draft: Draft, scope: Scope, group: Draft, given: Mapping[str, ir.Value]
     options = draft.options or {}
     parts = {"inputs": tuple(draft.inputs), "outputs": draft.outputs, "action": draft.action}
     made = make_step({"name": draft.name, **parts, **options})
-    step = map_values(made, lambda value: replace_params(value, inputs))
+    step = ir.map_children(made, lambda value: replace_params(value, inputs))
     draft.action, draft.inputs, draft.outputs = step.action, step.inputs, step.outputs
     draft.options = {name: getattr(step, name) for name in options}
     return scope.add(draft, draft.name)

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterator
 from couler.dsl._context import ProgramError
 from couler.dsl.handles import Value, literal
 from couler.errors import ConditionError
-from couler.ir import conditions as ir
+from couler.ir import values as ir
 from couler.ir.semantics.comparisons import compare
-from couler.ir.values import Literal
-from couler.ir.values import Value as IrValue
 
 _MISSING: t.Any = object()
 
-Resolve: t.TypeAlias = "Callable[[Value], IrValue]"
+Resolve: t.TypeAlias = "Callable[[Value], ir.Value]"
 
 
 class Condition:
@@ -175,7 +173,7 @@ class Constant(Condition):
         self.holds = holds
 
     def _build(self, resolve: Resolve) -> ir.Condition:
-        return ir.Compare(left=Literal(value=self.holds), op="==", right=Literal(value=True))
+        return ir.Compare(left=ir.Literal(value=self.holds), op="==", right=ir.Literal(value=True))
 
     def _values(self) -> Iterator[Value]:
         return iter(())

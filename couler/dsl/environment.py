@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from couler.dsl.checks import OptionError, expect, shown
 from couler.dsl.handles import Value, as_value
 from couler.ir import storage
-from couler.ir.base import freeze_json
 from couler.ir.semantics.wire import dump_json
 
 
@@ -19,7 +18,7 @@ def text_of(value: object) -> t.Any:
         return str(value)
     if isinstance(value, Value):
         return as_value(value)
-    return dump_json(freeze_json(value))
+    return dump_json(value)
 
 
 _QUOTED = re.compile(r"""(?s)"[^"]*"|'[^']*'""")

@@ -24,7 +24,7 @@ from couler.ir.workflow import Suspend
 if t.TYPE_CHECKING:
     from couler.dsl.conditions import Condition
     from couler.dsl.scope import Draft, Scope
-    from couler.ir.conditions import Operator
+    from couler.ir.values import Operator
 
 _SCALARS = (str, int, bool)
 

@@ -10,12 +10,12 @@ from couler.dsl._callbacks import call_program
 from couler.dsl._context import ProgramError, current
 from couler.dsl._nodes import UNKNOWN_VALUE
 from couler.dsl.arguments import make_inputs, report_type
-from couler.dsl.bodies import lift, only_step, open_body, outside, run_body
+from couler.dsl.bodies import lift, only_step, outside, run_body
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_count, shown
 from couler.dsl.handles import Expression, OutputHandle, StepHandle, Value, literal
 from couler.dsl.ranges import from_range
-from couler.dsl.scope import Scope, free_among
+from couler.dsl.scope import Scope, free_among, new_group
 from couler.dsl.types import INT, JSON, UNKNOWN, TypeSpec, json_form, spec_of_value
 from couler.ir import values
 from couler.ir.policies import Foreach
@@ -132,7 +132,7 @@ def map(  # named as the ancestor's
     _check_function(function)
     if any(_holds_values(one) for one in lists):
         return _unrolled(scope, "map", function, lists)
-    group, inner = open_body(scope)
+    group, inner = new_group(scope)
     names = _item_names(function, len(lists))
     items = {name: read_items(scope, given) for name, given in zip(names, lists, strict=True)}
     handles = []

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from couler.dsl._callbacks import call_program
 from couler.dsl._context import ProgramError, entered_scope
-from couler.dsl.bodies import is_inside, lift, only_step, open_body, outside
+from couler.dsl.bodies import is_inside, lift, only_step, outside
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_count, shown
 from couler.dsl.conditions import Condition, as_test
@@ -22,7 +22,7 @@ from couler.dsl.handles import (
     spec_of_argument,
 )
 from couler.dsl.iteration import body_name
-from couler.dsl.scope import Draft
+from couler.dsl.scope import Draft, new_group
 from couler.ir import values
 from couler.ir.policies import Loop
 
@@ -95,7 +95,7 @@ class LoopBlock:
             )
         self._scope = current_scope()
         self._scope.builder.expect_block(self, "couler.loop(...)")
-        self._group, self._inner = open_body(self._scope)
+        self._group, self._inner = new_group(self._scope)
         self._while: Callable[[], object] | None = while_
         bound = checked_count(self._scope.builder, f'loop "{name}": max_iterations', max_iterations)
         self._max_iterations = bound or MAX_ITERATIONS

@@ -11,9 +11,8 @@ from couler.dsl._nodes import UNKNOWN_VALUE, make_plain_input, make_ref, make_st
 from couler.dsl.types import TypeSpec, list_of
 from couler.ir import values as ir
 from couler.ir.base import FrozenDict
-from couler.ir.conditions import And, Condition
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, SourceRef
-from couler.ir.values import StepRef
+from couler.ir.values import And, Condition, StepRef
 from couler.ir.workflow import Action, Container, Group, Input, Job, Output, Step
 
 if t.TYPE_CHECKING:

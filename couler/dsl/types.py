@@ -6,17 +6,18 @@ import collections.abc
 import dataclasses
 import datetime
 import enum
-import math
 import os
+import sys
 import types
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._prelude import Directory, File
 from couler.ir.base import freeze_json
+from couler.ir.semantics.wire import matches
 from couler.ir.values import ValueType, literal_type
 
-Check: t.TypeAlias = Callable[[object], bool]
+Check: t.TypeAlias = Callable[[t.Any], bool]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -79,11 +80,6 @@ class UnsupportedTypeError(Exception):
     """An annotation whose values cannot travel; the message says why and what to use."""
 
 
-def is_finite_number(value: object) -> bool:
-    """Return whether a value fits `float`."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def is_json(value: object) -> bool:
     """Return whether a value has a JSON form."""
     try:
@@ -94,9 +90,14 @@ def is_json(value: object) -> bool:
 
 
 STR = TypeSpec("str", "str", "_Text(str)", lambda v: isinstance(v, str) and not isinstance(v, File))
-INT = TypeSpec("int", "int", "_Json(int)", lambda v: isinstance(v, int) and not isinstance(v, bool))
-FLOAT = TypeSpec("float", "float", "_Json(int, float, make=float)", is_finite_number)
-BOOL = TypeSpec("bool", "bool", "_Json(bool)", lambda value: isinstance(value, bool))
+INT = TypeSpec("int", "int", "_Json(int)", lambda v: matches(v, "int"))
+FLOAT = TypeSpec(
+    "float",
+    "float",
+    "_Json(int, float, make=float)",
+    lambda v: matches(v, "float") and abs(v) <= sys.float_info.max,
+)
+BOOL = TypeSpec("bool", "bool", "_Json(bool)", lambda v: matches(v, "bool"))
 FILE = TypeSpec("file", "File", "_Path(make=File)", lambda v: isinstance(v, str | os.PathLike))
 DIRECTORY = TypeSpec("directory", "Directory", "_Directory(make=Directory)", FILE.accepts)
 PRINTED = TypeSpec("str", "text", "_Text(str)", STR.accepts, is_untyped=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from couler.ir import conditions, values
+from couler.ir import values
 from couler.ir.policies import AnyOf, Dependency, Foreach, Gpu, Resources, Retry
 from couler.ir.values import literal_type
 from couler.ir.workflow import (
@@ -213,8 +213,8 @@ def _resources(step: SketchStep) -> Resources | None:
     return Resources(cpu=step.cpu, memory=step.memory, gpu=gpu)
 
 
-def _condition(condition: SketchCondition) -> conditions.Condition:
-    return conditions.Compare(
+def _condition(condition: SketchCondition) -> values.Condition:
+    return values.Compare(
         left=_value(condition.left), op=condition.operator, right=_value(condition.right)
     )
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.ir.artifacts import ListFiles
-from couler.ir.conditions import operands
 from couler.ir.policies import AnyOf
 from couler.ir.ranges import known_items
-from couler.ir.values import TEXTS, Literal, StepRef, walk
+from couler.ir.values import TEXTS, Literal, StepRef, children, walk
 from couler.ir.walk import HANDLER_PREFIX, explicit_dependencies, predecessors
 from couler.ir.wording import counted
 from couler.ir.workflow import (
@@ -251,7 +250,7 @@ def _read_by_condition(step: Step) -> set[str]:
         return set()
     return {
         value.step
-        for operand in operands(step.when)
+        for operand in children(step.when)
         for value in walk(operand)
         if isinstance(value, StepRef)
     }

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import typing as t
 
-from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.semantics.wire import dump_json
 from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
     Field,
     FirstOf,
     ItemRef,
     Literal,
+    Not,
+    Or,
     OrElse,
     OwnRef,
     ParamRef,

@@ -1,7 +1,8 @@
-"""What a workflow means, for verification, engines and pods of groups: here the types of values."""
+"""The semantics of workflows, shared by verification and all engines; here the types of values."""
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from collections.abc import Iterable, Mapping
 
@@ -52,7 +53,6 @@ class Kind(t.NamedTuple):
         return "list" if self.many else _FAMILIES.get(self.type, self.type)
 
 
-FILE_TYPES = frozenset(("file", "directory"))
 TEXT_TYPES: tuple[ValueType, ...] = ("str", "file", "directory")
 """Types whose values travel as text, not as JSON."""
 SHORT_TYPES: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
@@ -64,19 +64,13 @@ LIST = Kind("list")
 
 _FAMILIES: dict[ValueType, str] = {"int": "number", "float": "number"}
 
-_WITH_STDOUT = (Container, Script, Http)
-_STDOUT_ONLY = {STDOUT: TEXT}
-_NONE: dict[str, Kind] = {}
-
 
 def output_kinds(step: Step, *, each: bool = False) -> t.Mapping[str, Kind]:
     """Return the outputs that a step has for its readers, or `each` item of it for itself."""
-    has_stdout = isinstance(step.action, _WITH_STDOUT) and not step.daemon
+    has_stdout = isinstance(step.action, Container | Script | Http) and not step.daemon
     if isinstance(step.action, ContainerSet):
         has_stdout = has_main(step.action)
     many = step.foreach is not None and not each
-    if not step.outputs and not many:
-        return _STDOUT_ONLY if has_stdout else _NONE
     kinds = {STDOUT: Kind("str", many)} if has_stdout else {}
     for output in step.outputs:
         kinds[output.name] = Kind(output.type, many)
@@ -89,9 +83,13 @@ def has_main(action: ContainerSet) -> bool:
 
 
 def find_output(step: Step, name: str) -> Output:
-    """Return an output of a step by name; standard output stands for an undeclared one."""
-    found = next((output for output in step.outputs if output.name == name), None)
-    return Output(name=name) if found is None else found
+    """Return an output of a step by name; one that is not declared is text."""
+    return next((output for output in step.outputs if output.name == name), None) or _text(name)
+
+
+@functools.cache
+def _text(name: str) -> Output:
+    return Output(name=name)
 
 
 def kind_of(
@@ -104,10 +102,9 @@ def kind_of(
         case ParamRef():
             return params.get(value.name, ANY)
         case StepRef() if value.step in steps:
-            producer = steps[value.step]
-            return Kind(find_output(producer, value.output).type, producer.foreach is not None)
+            return output_kinds(steps[value.step]).get(value.output, ANY)
         case RoundRef() if step is not None:
-            return Kind(find_output(step, value.output).type)
+            return output_kinds(step, each=True).get(value.output, ANY)
         case ItemRef() if step is not None and step.foreach is not None:
             items = step.foreach.over.get(value.name)
             if isinstance(items, Literal) and isinstance(items.value, tuple):

@@ -1,4 +1,4 @@
-"""Which steps of a scope need not run although what they gave is no longer kept."""
+"""Which steps of a scope need not run although their outputs are no longer stored."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class Verdict(t.Generic[Found]):
     Attributes
     ----------
     ends
-        The steps that need not run, by name: those that are kept, and those that are remembered
-        and read by such steps alone.
+        The steps that need not run, by name: those whose outputs are stored, and those that are
+        remembered and read by such steps alone.
     needed
-        The remembered steps of which something reads what is not kept.
+        The remembered steps of which something reads outputs that are not stored.
     """
 
     ends: dict[str, Found] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Foresight:
         return ends
 
     def _needed(self, ends: dict[str, Found]) -> dict[str, Found]:
-        """Return the remembered steps of which something reads what is not kept."""
+        """Return the remembered steps of which something reads outputs that are not stored."""
         needed: dict[str, Found] = {}
         for name in reversed(ends):
             readers = self._readers[name]

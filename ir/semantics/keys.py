@@ -1,4 +1,4 @@
-"""What a step reads, as it stands in the key of what it does (docs/semantics.md, section 14)."""
+"""What a step reads, as its cache key has it (docs/semantics.md, section 14)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,18 @@ from couler.ir.semantics.outputs import bind_inputs
 from couler.ir.semantics.values import Single, Stored, View, resolve, to_text
 from couler.ir.semantics.wire import as_json, dump_json
 from couler.ir.values import TEXTS, Text, is_file
-from couler.ir.workflow import Input, Step
+from couler.ir.workflow import Step
 
 Content: t.TypeAlias = Callable[[str], str]
-"""Gives what stands in a key for the text of a file."""
-
-NO_CONTENTS: t.Final[Mapping[str, str]] = MappingProxyType({})
-
-
-def _location(text: str) -> str:
-    return text
+"""Returns what a key has for the text of a file."""
 
 
 def key_texts(
     step: Step,
     view: View,
     *,
-    sources: Mapping[str, str] = NO_CONTENTS,
-    content: Content = _location,
+    sources: Mapping[str, str] = MappingProxyType({}),
+    content: Content = str,
 ) -> Iterator[str]:
     """Yield what an instance reads, in the order that all engines share, for `cache_key`."""
     for name in key_fields(step):
@@ -45,17 +39,19 @@ def _texts_of_inputs(
     inputs = bind_inputs(step, view) if step.inputs else {}
     for given in step.inputs:
         stored = inputs.get(given.name)
-        if given.at is not None:
-            yield from _texts_of_source(given, view, sources, content)
+        if given.at is not None and given.name in sources:
+            yield sources[given.name]
+        elif given.at is not None:
+            yield from (_text_of_word(text, view, content) for _, text in TEXTS.visit(given.at))
         elif isinstance(stored, Single) and not is_file(stored.type):
             # Not as an argument would show it: text that is declared `json` has its quotes here.
             yield stored.text
         else:
-            yield "" if stored is None else text_for_key(stored, content)
+            yield "" if stored is None else _text_for_key(stored, content)
 
 
-def text_for_key(stored: Stored, content: Content = _location) -> str:
-    """Return the text of a value in a key: of a file what stands for its content."""
+def _text_for_key(stored: Stored, content: Content) -> str:
+    """Return the text of a value in a key; of a file that of its content."""
     if isinstance(stored, Single):
         return content(stored.text) if is_file(stored.type) else to_text(stored)
     texts = (
@@ -69,15 +65,5 @@ def text_for_key(stored: Stored, content: Content = _location) -> str:
     return f"[{','.join(texts)}]"
 
 
-def _texts_of_source(
-    given: Input, view: View, sources: Mapping[str, str], content: Content
-) -> Iterator[str]:
-    if given.name in sources:
-        yield sources[given.name]
-    elif given.at is not None:
-        for _, text in TEXTS.visit(given.at):
-            yield _text_of_word(text, view, content)
-
-
 def _text_of_word(text: Text, view: View, content: Content) -> str:
-    return text if isinstance(text, str) else text_for_key(resolve(text, view), content)
+    return text if isinstance(text, str) else _text_for_key(resolve(text, view), content)

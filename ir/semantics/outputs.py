@@ -1,4 +1,4 @@
-"""Instances of steps, which outputs they have, and what stands for those that they did not give."""
+"""Instances of steps and their outputs, with the defaults of those that are missing."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from couler.ir.semantics.values import (
     resolve,
 )
 from couler.ir.semantics.wire import MAX_VALUE_BYTES, read_content
-from couler.ir.values import MAX_LIST_BYTES, RoundRef, StepRef, Value, check_size, walk
-from couler.ir.walk import Scope, StepPath, output_references, references, step_values
+from couler.ir.values import MAX_LIST_BYTES, ROUNDS, RoundRef, StepRef, Value, check_size
+from couler.ir.walk import Scope, StepPath, output_references, references
 from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
 
 KEEP_BYTES = MAX_VALUE_BYTES + 1
@@ -44,15 +44,10 @@ def outputs_of(step: Step, *, is_read: bool) -> tuple[Output, ...]:
 
 def read_results(steps: Iterable[Step], others: Iterable[Value | None]) -> frozenset[str]:
     """Return the names of the steps whose `result` is read."""
-    read = {
-        reference.step for step in steps for reference in references(step) if _is_result(reference)
-    }
-    for value in others:
-        read.update(
-            inner.step for inner in walk(value) if isinstance(inner, StepRef) and _is_result(inner)
-        )
-    read.update(step.name for step in steps if any(map(_is_result, _rounds(step))))
-    return frozenset(read)
+    read = [reference for step in steps for reference in references(step)]
+    read += [reference for value in others for reference in output_references(value)]
+    carried = [step.name for step in steps if any(_is_result(one) for _, one in ROUNDS.visit(step))]
+    return frozenset((*carried, *(one.step for one in read if _is_result(one))))
 
 
 def read_outside(workflow: Workflow) -> frozenset[str]:
@@ -84,11 +79,6 @@ def _outer_values(workflow: Workflow) -> Iterator[Value | None]:
     for handler in workflow.exit_handlers:
         for step in handler.steps:
             yield from references(step)
-
-
-def default_outputs(outputs: Iterable[Output]) -> Outputs:
-    """Return what can be read of a step that gave nothing: the declared defaults."""
-    return {output.name: default_of(output) for output in outputs if output.default is not None}
 
 
 def default_of(output: Output) -> Single:
@@ -139,20 +129,13 @@ def _is_result(reference: StepRef | RoundRef) -> bool:
     return reference.output == STDOUT
 
 
-def _rounds(step: Step) -> Iterator[RoundRef]:
-    for _, text in step_values(step):
-        for value in walk(text):
-            if isinstance(value, RoundRef):
-                yield value
-
-
 RUNS = sys.maxsize
-"""In the place of an ordinal: later than everything that earlier sessions have recorded."""
+"""An ordinal later than all that earlier sessions have recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A step at its place in the run."""
+    """A step in a run, or one of its items or rounds."""
 
     step: Step
     path: StepPath
@@ -160,7 +143,7 @@ class Instance:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it has a place in the results; a group that a pass made has none."""
+        """Whether results show it; those that a pass made as a group are not shown."""
         step = self.step
         if not (isinstance(step.action, Group) and step.action.transparent):
             return True
@@ -173,7 +156,7 @@ class Instance:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it stands for items or rounds, which run in its place."""
+        """Whether it is a foreach or a loop as a whole, of which the items or rounds run."""
         is_whole_loop = self.step.loop is not None and self.path[-1].round is None
         return self.is_whole_list or is_whole_loop
 
@@ -201,4 +184,5 @@ def bind_inputs(step: Step, view: View) -> dict[str, Stored]:
 
 def readable_defaults(instance: Instance) -> Outputs:
     """Return what can be read of an instance that gave nothing."""
-    return {} if instance.is_whole_list else default_outputs(instance.outputs)
+    outputs = () if instance.is_whole_list else instance.outputs
+    return {output.name: default_of(output) for output in outputs if output.default is not None}

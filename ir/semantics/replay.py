@@ -1,4 +1,4 @@
-"""What taking up a run would do: which steps are taken over, which run, and why."""
+"""What a retry of a run would do: which steps are reused, which run, and why."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from couler.ir.semantics.values import (
     gather_one,
     holds,
 )
-from couler.ir.values import Value, ValueType
+from couler.ir.values import Value
 from couler.ir.walk import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.wording import counted
 from couler.ir.workflow import Input, Output
@@ -57,20 +57,15 @@ class UnknownValueError(Exception):
 
 
 class Unknown(Single):
-    """A value, or a whole list, that is not known yet: it is handed on, but cannot be read.
+    """A value, or a whole list, that is not known yet: it is passed on, but cannot be read.
 
     Examples
     --------
-    >>> Unknown.of("int").type
+    >>> Unknown("", "int").type
     'int'
     """
 
     __slots__ = ()
-
-    @classmethod
-    def of(cls, type_: ValueType, token: str = "") -> t.Self:
-        """Return an unknown value of a declared type."""
-        return cls(token, type_)
 
     @property
     def token(self) -> str:
@@ -112,7 +107,7 @@ def _single(stored: Single) -> Single:
 
 def unknown_outputs(outputs: Iterable[Output]) -> Outputs:
     """Return the outputs of a step that runs."""
-    return {output.name: Unknown.of(output.type) for output in outputs}
+    return {output.name: Unknown("", output.type) for output in outputs}
 
 
 def bind_known(inputs: Iterable[Input], view: View) -> Mapping[str, Stored]:
@@ -122,7 +117,7 @@ def bind_known(inputs: Iterable[Input], view: View) -> Mapping[str, Stored]:
         try:
             bound[given.name] = bind_input(given, view)
         except UnknownValueError as error:
-            bound[given.name] = Unknown.of(given.type, _made_token(error.token, given.value))
+            bound[given.name] = Unknown(_made_token(error.token, given.value), given.type)
     return bound
 
 
@@ -133,7 +128,7 @@ def known_outputs(outputs: Iterable[Output], view: View) -> Outputs:
         try:
             known.update(scope_outputs((output,), view))
         except UnknownValueError as error:
-            known[output.name] = Unknown.of(output.type, _made_token(error.token, output.value))
+            known[output.name] = Unknown(_made_token(error.token, output.value), output.type)
     return known
 
 
@@ -160,7 +155,7 @@ Verdict: t.TypeAlias = t.Literal["reused", "cached", "runs", "skipped", "omitted
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """What taking up a run would do with a step that runs something."""
+    """What a retry of a run would do with a step that runs something."""
 
     path: str
     verdict: Verdict
@@ -202,7 +197,7 @@ def plan_replay(
     read: Collection[str],
     all_handlers: bool = False,
 ) -> tuple[PlannedStep, ...]:
-    """Return what taking up a run would do with each step, in the order in which they could run."""
+    """Return what a retry would do with each step, in the order in which they could run."""
     planner = _Planner(known)
     shown = shown_steps(workflow)
     ends = planner.walk_scope(workflow.steps, StepPath(), _Around(view), read=read, shown=shown)
@@ -447,7 +442,7 @@ def _whole(ends: Iterable[_Expected], outputs: Outputs) -> _Expected:
 
 
 def _why(before: Mapping[str, _Expected]) -> str | None:
-    """Return why a step is not taken over from earlier, if that is for what it waits for."""
+    """Return why a step is not reused, if that is because of a step that it waits for."""
     for how in _HOWS:
         for name, end in before.items():
             if end.since == RUNS and end.how == how:

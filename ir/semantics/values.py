@@ -1,4 +1,4 @@
-"""What the values of the IR stand for in a run (docs/semantics.md, sections 6, 7 and 9)."""
+"""Evaluation of values and conditions in a run (docs/semantics.md, sections 6, 7 and 9)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
-from couler.ir.base import freeze_json
-from couler.ir.conditions import And, Compare, Condition, Not, Or
+from couler.ir.base import Json, freeze_json
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, range_items
 from couler.ir.semantics import wire
 from couler.ir.semantics.comparisons import compare
-from couler.ir.semantics.wire import decode, encode
 from couler.ir.values import (
     MAX_ITEMS,
     MAX_LIST_BYTES,
+    And,
+    Compare,
+    Condition,
     Field,
     FirstOf,
     ItemRef,
     Literal,
+    Not,
+    Or,
     OrElse,
     OwnRef,
     ParamRef,
@@ -36,9 +39,6 @@ from couler.ir.values import (
     children,
 )
 from couler.ir.workflow import Input
-
-Json: t.TypeAlias = t.Any
-"""A JSON value, frozen as in the IR."""
 
 VALUE_ERRORS = (ConditionError, EvaluationError, RecursionError, WireError, UnicodeEncodeError)
 """What evaluating a value or a condition can raise; it fails the step that reads.
@@ -90,7 +90,7 @@ class View:
 
 
 def resolve(value: Value, view: View) -> Stored:
-    """Return what a value stands for."""
+    """Return what a value is in a run."""
     match value:
         case Literal():
             return from_json(value.value)
@@ -171,14 +171,14 @@ def _read(stored: Stored) -> str:
 
 def from_json(value: Json) -> Single:
     """Return a JSON value as it travels without a declared type: text as it is, else as JSON."""
-    return Single(encode(value), "str" if isinstance(value, str) else "json")
+    return Single(wire.encode(value), "str" if isinstance(value, str) else "json")
 
 
 def to_json(stored: Stored) -> Json:
-    """Return the JSON value that a stored value stands for."""
+    """Return a stored value as JSON."""
     if isinstance(stored, Gathered):
         return tuple(None if item is None else to_json(item) for item in stored.items)
-    return freeze_json(decode(stored.text, stored.type))
+    return freeze_json(wire.decode(stored.text, stored.type))
 
 
 def to_text(stored: Stored) -> str:

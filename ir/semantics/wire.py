@@ -1,6 +1,6 @@
-"""The text by which values travel, and what it stands for (docs/semantics.md, section 9).
+"""Values as text: how they are written and read (docs/semantics.md, section 9).
 
-Pods of groups and DAG files carry these functions, and name the errors themselves.
+Pods of groups and DAG files carry these functions, with errors of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def encode(value: object, kind: str = "str") -> str:
 
 
 def matches(value: object, kind: str) -> bool:
-    """Return whether a JSON value may stand where a type is declared."""
+    """Return whether a JSON value is of a declared type."""
     numbers, lists = (int, float), (list, tuple)
     types: Any = {"int": int, "float": numbers, "bool": bool, "list": lists, "dict": dict}
     is_kind = isinstance(value, types.get(kind, str))
@@ -38,7 +38,7 @@ def matches(value: object, kind: str) -> bool:
 
 
 def decode(text: str, kind: str = "json") -> Any:
-    """Return the value that a text stands for, by its declared type."""
+    """Return the value of a text of a declared type."""
     if kind in ("str", "file", "directory"):
         return text
     why = ""
@@ -53,7 +53,7 @@ def decode(text: str, kind: str = "json") -> Any:
 
 
 def typed(text: str, kind: str) -> Any:
-    """Return the value that a text stands for, or the text if it is not of its declared type."""
+    """Return the value of a text, or the text itself if it is not of its declared type."""
     try:
         return decode(text, kind)
     except WireError:  # it fails who reads it, not who made it

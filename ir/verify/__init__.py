@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from couler.ir.defaults import as_process
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Counter, Gauge, Histogram, Metric, Part, Resources
-from couler.ir.semantics import FILE_TYPES, Kind
-from couler.ir.values import AS_TEXT, Field, Literal, OwnRef, ParamRef, RunRef, Value, walk
+from couler.ir.semantics import Kind
+from couler.ir.values import AS_TEXT, Field, Literal, OwnRef, ParamRef, RunRef, Value, is_file, walk
 from couler.ir.verify.actions import (
     check_action,
     check_inputs,
@@ -214,7 +214,7 @@ def _check_labels(reader: Reader, metric: Metric, field: str) -> None:
         if not isinstance(label.value, str):
             place = f"{field}.{label.name}"
             kind = reader.kind(label.value, place)
-            if kind.type in FILE_TYPES:
+            if is_file(kind.type):
                 reader.not_a_file(kind, place)
             _check_shape(reader, label.value, place)
 

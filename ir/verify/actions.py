@@ -8,12 +8,11 @@ import typing as t
 from posixpath import normpath
 
 from couler.ir.artifacts import LISTED, ListFiles, pattern_expression
-from couler.ir.conditions import operands
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.semantics import Kind
 from couler.ir.semantics.wire import matches
 from couler.ir.storage import EnvVar
-from couler.ir.values import OwnRef, Path, is_file, is_hole, place_text, walk
+from couler.ir.values import OwnRef, Path, children, is_file, is_hole, place_text, walk
 from couler.ir.verify.flow import check_typed
 from couler.ir.verify.names import (
     check_script,
@@ -329,7 +328,7 @@ def _check_http(reader: Reader, step: Step, action: Http) -> None:
     _report_repeated(view, step, action.headers)
     if action.body_base64 is not None:
         _check_base64(view, step, action)
-    compared = operands(action.success_condition) if action.success_condition else ()
+    compared = children(action.success_condition) if action.success_condition else ()
     read = [one for value in compared for one in walk(value)]
     if any(OwnRef(fact="input", name=given.name) not in read for given in step.inputs):
         _report_without_effect(view, step, "inputs")

@@ -6,10 +6,19 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.errors import ConditionError
-from couler.ir.conditions import Compare, Condition, Not, operands
-from couler.ir.semantics import FILE_TYPES, TEXT, Kind, output_kinds
+from couler.ir.semantics import TEXT, Kind, output_kinds
 from couler.ir.semantics.comparisons import compare
-from couler.ir.values import Field, Literal, OwnRef, Value
+from couler.ir.values import (
+    Compare,
+    Condition,
+    Field,
+    Literal,
+    Not,
+    OwnRef,
+    Value,
+    children,
+    is_file,
+)
 from couler.ir.verify.logic import Logic
 from couler.ir.verify.scope import Reason, conjuncts
 from couler.ir.verify.values import Reader
@@ -83,8 +92,8 @@ def check_comparisons(reader: Reader, condition: Condition, field: str, logic: L
     for comparison in _comparisons(condition):
         left = reader.kind(comparison.left, field)
         right = reader.kind(comparison.right, field)
-        if left.type in FILE_TYPES or right.type in FILE_TYPES:
-            reader.not_a_file(left if left.type in FILE_TYPES else right, field)
+        if is_file(left.type) or is_file(right.type):
+            reader.not_a_file(left if is_file(left.type) else right, field)
             continue
         problem = _problem(comparison, left, right) or _problem(_swap(comparison), right, left)
         if problem is not None:
@@ -160,7 +169,7 @@ def facts_of(step: Step) -> Facts:
 
 def check_own_condition(reader: Reader, condition: Condition, field: str, facts: Facts) -> None:
     """Check a condition that compares facts of the step itself and literals."""
-    for operand in operands(condition):
+    for operand in children(condition):
         if not _is_own(operand):
             reader.add(
                 "CLR432",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.semantics import FILE_TYPES, Kind
-from couler.ir.values import ItemRef, Literal, Value, ValueType
+from couler.ir.semantics import Kind
+from couler.ir.values import ItemRef, Literal, Value, ValueType, is_file
 from couler.ir.verify.scope import ScopeView, is_certainly_not, is_readable
 from couler.ir.verify.values import Reader, show
 from couler.ir.walk import Outcome, predecessors
@@ -204,10 +204,10 @@ def check_typed(
         _check_many(reader, kind, field, declared)
     elif isinstance(value, Literal):
         _check_literal(reader, value.value, field, declared, by_type=by_type)
-    elif declared in FILE_TYPES:
+    elif is_file(declared):
         if not _is_literal_item(reader, value):  # its text is a location
             _check_file(reader, kind, field, declared)
-    elif kind.type in FILE_TYPES:
+    elif is_file(kind.type):
         if not kind.many or declared not in ("list", "json"):
             reader.not_a_file(kind, field)
     elif is_certainly_not(kind, declared):
@@ -242,7 +242,7 @@ def _warn_of_text(reader: Reader, field: str, what: str) -> None:
 
 
 def _check_many(reader: Reader, kind: Kind, field: str, declared: ValueType) -> None:
-    if declared not in FILE_TYPES:
+    if not is_file(declared):
         reader.add(
             "CLR179", f'{field} has many, which is for files. Declare its type as "list" instead.'
         )
@@ -255,11 +255,11 @@ def _check_many(reader: Reader, kind: Kind, field: str, declared: ValueType) -> 
 
 
 def _check_file(reader: Reader, kind: Kind, field: str, declared: ValueType) -> None:
-    if kind.many and kind.type in FILE_TYPES:
+    if kind.many and is_file(kind.type):
         reader.add(
             "CLR179", f"{field} takes one {declared}, but is given {kind}. Say many for all."
         )
-    elif kind.type in FILE_TYPES:
+    elif is_file(kind.type):
         if kind.type != declared:
             reader.add("CLR176", f"{field} is declared {declared}, but is given {kind}.")
     elif kind.type != "json":

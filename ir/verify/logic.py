@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.errors import ConditionError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
-from couler.ir.semantics.comparisons import compare, read_number
-from couler.ir.values import Literal, ParamRef, Value
+from couler.ir.semantics.comparisons import compare, is_number, read_number
+from couler.ir.values import And, Compare, Condition, Literal, Not, Operator, Or, ParamRef, Value
 
 _MAX_FACTS = 8
 
@@ -157,8 +156,8 @@ def _some_value_fits(wanted: list[tuple[_Comparison, bool]]) -> bool:
     low, high, low_open, high_open = -math.inf, math.inf, False, False
     for comparison, truth in wanted:
         bound = comparison.literal
-        if comparison.op == "==" or isinstance(bound, bool) or not isinstance(bound, int | float):
-            continue
+        if comparison.op == "==" or not is_number(bound) or abs(bound) >= 2**53:
+            continue  # two larger ones can be equal as floats
         # Only < and > are left of the orderings: the others are their negations.
         if (comparison.op == "<") == truth:
             if bound < high or (bound == high and truth):
@@ -174,7 +173,7 @@ def _some_value_fits(wanted: list[tuple[_Comparison, bool]]) -> bool:
         common = frozenset(
             (kind, value)
             for kind, value in common
-            if kind == "number"
+            if is_number(value)
             and low <= value <= high
             and not (value == low and low_open)
             and not (value == high and high_open)

@@ -7,12 +7,11 @@ import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from couler.errors import WireError
-from couler.ir.conditions import Condition
 from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.policies import AnyOf, Dependency, SourceRef
 from couler.ir.semantics import ANY, TEXT, Kind, output_kinds
 from couler.ir.semantics.wire import decode, matches
-from couler.ir.values import ValueType
+from couler.ir.values import Condition, ValueType
 from couler.ir.workflow import Script, Step, Workflow
 
 if t.TYPE_CHECKING:

@@ -11,7 +11,6 @@ from couler.ir.diagnostics import Severity, did_you_mean
 from couler.ir.policies import AnyOf
 from couler.ir.semantics import (
     ANY,
-    FILE_TYPES,
     Kind,
     kind_of,
     output_kinds,
@@ -31,6 +30,7 @@ from couler.ir.values import (
     Template,
     Value,
     children,
+    is_file,
 )
 from couler.ir.verify.names import check_literal
 from couler.ir.verify.scope import Reason, ScopeView, is_readable
@@ -73,7 +73,6 @@ def check_range(reader: Reader, value: Range, field: str, covered: bool) -> None
         _check_known(reader, value, field)
     elif isinstance(value.count, Literal):
         _check_length(reader, value, field)
-    return
 
 
 def _check_length(reader: Reader, value: Range, field: str) -> None:
@@ -142,7 +141,7 @@ class Reader:
     def text(self, value: Value, field: str, covered: bool = False) -> None:
         """Check a value that is used as text."""
         kind = self.kind(value, field, covered)
-        if kind.type in FILE_TYPES:
+        if is_file(kind.type):
             self.not_a_file(kind, field)
 
     def not_a_file(self, kind: Kind, field: str) -> None:
@@ -159,14 +158,10 @@ class Reader:
         if type(value) is StepRef:
             return self._step(value, field, covered)
         if type(value) is ParamRef:
-            known = self.view.parameters.get(value.name)
-            return known if known is not None else self._unknown_parameter(value, field)
-        return self._other_kind(value, field, covered)
-
-    def _other_kind(self, value: Value, field: str, covered: bool) -> Kind:
+            if value.name not in self.view.parameters:
+                self._unknown_parameter(value, field)
+            return self.view.parameters.get(value.name, ANY)
         match value:
-            case StepRef() | ParamRef():
-                return self.kind(value, field, covered)
             case Literal():
                 check_literal(self.view, self.step, field, value.value)
             case ItemRef():
@@ -183,7 +178,7 @@ class Reader:
             case OwnRef():
                 return self._own(value, field)
             case Field():
-                return self._field(value, field, covered)
+                self._field(value, field, covered)
             case OrElse():
                 self.kind(value.value, field, covered=True)
                 self.kind(value.default, field, covered)
@@ -198,9 +193,6 @@ class Reader:
                 for part in value.parts:
                     if not isinstance(part, str):
                         self.text(part, field, covered)
-        return self._kind_of(value)
-
-    def _kind_of(self, value: Value) -> Kind:
         return kind_of(value, self.step, self.view.readable, self.view.parameters)
 
     def _step(self, ref: StepRef, field: str, covered: bool) -> Kind:
@@ -271,7 +263,7 @@ class Reader:
             known = ", ".join(foreach.over)
             self.add("CLR163", f'{field} reads the item "{ref.name}"; there is: {known}.{hint}')
         else:
-            return self._kind_of(ref)
+            return kind_of(ref, self.step, self.view.readable, self.view.parameters)
         return ANY
 
     def _round(self, ref: RoundRef, field: str, covered: bool) -> Kind:
@@ -286,11 +278,10 @@ class Reader:
             return ANY
         self.rounds_read += 1
         outputs = output_kinds(step, each=True)
-        kind = outputs.get(ref.output)
-        if kind is None:
+        kind = outputs.get(ref.output, ANY)
+        if ref.output not in outputs:
             self._no_such_output(step, ref.output, field, tuple(outputs))
-            return ANY
-        if ref.initial is not None:
+        elif ref.initial is not None:
             self.kind(ref.initial, field, covered)
             if isinstance(ref.initial, Literal) and not is_readable(ref.initial.value, kind.type):
                 self.add(
@@ -321,21 +312,17 @@ class Reader:
         self.add("CLR432", f"{field} reads own.{name}, which is not known there. {there}")
         return ANY
 
-    def _field(self, value: Field, field: str, covered: bool) -> Kind:
+    def _field(self, value: Field, field: str, covered: bool) -> None:
         kind = self.kind(value.of, field, covered)
-        if kind.type in FILE_TYPES:
+        first = value.path[0] if value.path else None
+        if is_file(kind.type):
             self.not_a_file(kind, field)
-            return ANY
-        if not value.path:
-            return kind
-        first = value.path[0]
-        if (
-            kind.family in ("number", "bool")
+        elif (
+            (kind.family in ("number", "bool") and first is not None)
             or (kind.family == "list" and isinstance(first, str))
             or (kind.family == "dict" and isinstance(first, int))
         ):
             self.add("CLR185", f"{field} takes the part {first!r} of a value of type {kind}.")
-        return ANY
 
     def _is_certain(self, value: FirstOf) -> bool:
         """Return whether some option can be read, whatever is skipped or fails."""
@@ -398,7 +385,7 @@ class Reader:
             "their steps ran. Add a last one that is certain, such as a literal.",
         )
 
-    def _unknown_parameter(self, ref: ParamRef, field: str) -> Kind:
+    def _unknown_parameter(self, ref: ParamRef, field: str) -> None:
         hint = self.view.report.hint(ref.name, self.view.parameters)
         owner = self.view.owner
         if owner is None:
@@ -408,7 +395,6 @@ class Reader:
         self.add(
             "CLR161", f'{field} reads the parameter "{ref.name}", which is unknown.{hint} {mend}'
         )
-        return ANY
 
     def _unknown_step(self, ref: StepRef, field: str) -> Kind:
         self.add(
@@ -419,9 +405,8 @@ class Reader:
         return ANY
 
     def _unknown_output(self, ref: StepRef, field: str) -> Kind:
-        producer = self.view.steps.get(ref.step) or self.view.outer[ref.step]
         known = tuple(self.view.outputs_of(ref.step))
-        self._no_such_output(producer, ref.output, field, known)
+        self._no_such_output(self.view.readable[ref.step], ref.output, field, known)
         return ANY
 
     def _no_such_output(

@@ -291,7 +291,7 @@ class MissingOutputError(EvaluationError):
 
 
 WireError = EvaluationError"""
-"""The errors of `couler.errors` that the modules raise, without what only a user is told."""
+"""The errors of `couler.errors` that the modules raise, without what only users see."""
 _OWN = "couler."
 _WIDTH = 100
 _READ_BY_ENGINES = (("{{", "{\\u007b"), ("$", "\\u0024"))

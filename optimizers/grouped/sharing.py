@@ -17,7 +17,6 @@ from couler.ir.values import (
     ParamRef,
     Range,
     RoundRef,
-    RunRef,
     StepRef,
     Value,
     is_file,
@@ -190,8 +189,6 @@ def _parts(value: Value, kinds: Kinds, strict: bool) -> Iterator[str]:
     for part in walk(value):
         if isinstance(part, ItemRef | RoundRef | OwnRef | Range):
             yield f"it reads a value of the kind {part.kind}"
-        elif isinstance(part, RunRef):
-            continue
         elif isinstance(part, StepRef | ParamRef):
             kind = kinds.of_value(part)
             if is_file(kind.type):

@@ -7,7 +7,6 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from couler.ir.conditions import And, Compare, Condition, Not, Or, operands
 from couler.ir.rewrite import map_scopes
 from couler.ir.semantics.values import (
     VALUE_ERRORS,
@@ -18,13 +17,19 @@ from couler.ir.semantics.values import (
     holds,
 )
 from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
     ItemRef,
+    Not,
+    Or,
     OwnRef,
     ParamRef,
     RoundRef,
     RunRef,
     StepRef,
     Value,
+    children,
     walk,
 )
 from couler.ir.values import children as parts_of
@@ -146,7 +151,7 @@ def _fold_step(step: Step, declared: Mapping[str, bool], known: View) -> Step:
 
 
 def _reads(condition: Condition) -> Iterator[Value]:
-    for operand in operands(condition):
+    for operand in children(condition):
         yield from walk(operand)
 
 

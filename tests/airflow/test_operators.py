@@ -15,12 +15,20 @@ import pytest
 from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.lower import lowered
 from couler.backends.base import Target
-from couler.ir.conditions import Compare
 from couler.ir.defaults import resolve_defaults
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Foreach, Retry
 from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.values import ItemRef, Literal, ManifestValue, OrElse, OwnRef, StepRef, Template
+from couler.ir.values import (
+    Compare,
+    ItemRef,
+    Literal,
+    ManifestValue,
+    OrElse,
+    OwnRef,
+    StepRef,
+    Template,
+)
 from couler.ir.workflow import (
     Container,
     ContainerSet,

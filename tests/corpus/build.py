@@ -9,13 +9,18 @@ from dataclasses import dataclass, field
 
 from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.base import Node
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop
 from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
     Field,
     FirstOf,
     ItemRef,
     Literal,
+    Not,
+    Operator,
+    Or,
     OrElse,
     ParamRef,
     Range,

@@ -10,8 +10,7 @@ import pytest
 
 import couler
 from couler import stages
-from couler.ir.conditions import And, Compare, Not, Or
-from couler.ir.values import Literal, OrElse, ParamRef, StepRef
+from couler.ir.values import And, Compare, Literal, Not, Or, OrElse, ParamRef, StepRef
 from couler.stages.programs import LoadError, load_program
 from tests.dsl.look import box, codes, implicit, steps
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 import couler
-from couler.ir.conditions import Compare
 from couler.ir.values import (
+    Compare,
     Field,
     FirstOf,
     Literal,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import couler
-from couler.ir.conditions import Compare, Not
-from couler.ir.values import Literal, ParamRef, RoundRef, StepRef
+from couler.ir.values import Compare, Literal, Not, ParamRef, RoundRef, StepRef
 from couler.ir.workflow import Input
 from tests.dsl.look import box, codes, inner, steps
 

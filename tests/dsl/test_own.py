@@ -6,9 +6,8 @@ import pytest
 
 import couler
 from couler.ir import policies as ir
-from couler.ir.conditions import And, Compare
 from couler.ir.policies import Backoff, Retry
-from couler.ir.values import Field, ItemRef, Literal, OwnRef, ParamRef, StepRef
+from couler.ir.values import And, Compare, Field, ItemRef, Literal, OwnRef, ParamRef, StepRef
 from couler.ir.workflow import Job
 from tests.support.verification import codes
 

@@ -7,8 +7,7 @@ import typing as t
 import pytest
 
 import couler
-from couler.ir.conditions import And, Compare, Not, Or
-from couler.ir.values import Literal, StepRef
+from couler.ir.values import And, Compare, Literal, Not, Or, StepRef
 from tests.dsl.look import box, codes, implicit, problems, steps
 
 

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import ConditionError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or, operands
 from couler.ir.semantics.comparisons import compare
 from couler.ir.semantics.values import evaluate
-from couler.ir.values import Literal, Value
+from couler.ir.values import And, Compare, Condition, Literal, Not, Operator, Or, Value, children
 from tests.support.strategies import json_values
 
 
@@ -154,4 +153,4 @@ def test_operands_come_from_left_to_right() -> None:
         return Compare(left=Literal(value=number), op="<", right=Literal(value=number + 1))
 
     condition = And(items=(is_(0), Or(items=(Not(item=is_(2)), is_(4)))))
-    assert [resolve(value) for value in operands(condition)] == [0, 1, 2, 3, 4, 5]
+    assert [resolve(value) for value in children(condition)] == [0, 1, 2, 3, 4, 5]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from couler.errors import CoulerError
-from couler.ir.conditions import Compare
 from couler.ir.semantics.values import (
     Gathered,
     RunFacts,
@@ -15,6 +14,7 @@ from couler.ir.semantics.values import (
     holds,
     resolve_text,
 )
+from couler.ir.values import Compare
 from tests.support.drawn_values import Way, draw_ways
 
 COUNT = 5000

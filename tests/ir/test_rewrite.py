@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from couler.ir.rewrite import map_scopes, map_values, rename_references
-from couler.ir.values import Literal, StepRef, Value
+from couler.ir.rewrite import map_scopes, rename_references
+from couler.ir.values import Literal, StepRef, Value, map_children
 from couler.ir.walk import Scope, all_steps, read_values
 from couler.ir.workflow import ExitHandler, Step, Workflow
 from tests.corpus import cases
@@ -21,7 +21,8 @@ MARK = Literal(value="replaced")
 def test_what_does_not_change_is_the_same_object(workflow: Workflow) -> None:
     assert map_scopes(workflow, lambda scope: tuple(scope.steps)) is workflow
     same = map_scopes(
-        workflow, lambda scope: tuple(map_values(step, lambda value: value) for step in scope.steps)
+        workflow,
+        lambda scope: tuple(map_children(step, lambda value: value) for step in scope.steps),
     )
     assert same is workflow
 
@@ -45,7 +46,7 @@ def _all_replaced(workflow: Workflow) -> None:
             met.append(value)
             return MARK
 
-        made = map_values(step, take)
+        made = map_children(step, take)
         read = read_values(step)
         assert len(met) == len(read)
         assert sorted(map(repr, met)) == sorted(map(repr, read))

@@ -11,11 +11,10 @@ from couler.ir.base import Node
 from couler.ir.cachekey import definition_digest, key_fields, texts_of
 from couler.ir.features import Feature
 from couler.ir.pods import PodContainer
-from couler.ir.rewrite import map_values
 from couler.ir.storage import SecretKey
 from couler.ir.traversal import Traversal
 from couler.ir.uses import features, needs
-from couler.ir.values import TEXTS, Literal, ParamRef, Text
+from couler.ir.values import TEXTS, Literal, ParamRef, Text, map_children
 from couler.ir.verify import verify
 from couler.ir.walk import predecessors
 from couler.ir.workflow import Step
@@ -61,9 +60,9 @@ def test_visit_finds_what_it_holds_by_field_paths() -> None:
 
 
 def test_map_replaces_what_it_holds() -> None:
-    made = map_values(NOTED, lambda value: Literal(value="x"))
+    made = map_children(NOTED, lambda value: Literal(value="x"))
     assert made == noted(banner=Literal(value="x"))
-    assert map_values(NOTED, lambda value: value) is NOTED
+    assert map_children(NOTED, lambda value: value) is NOTED
 
 
 def test_what_it_reads_comes_before() -> None:

@@ -13,7 +13,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 DIGESTS = {
     "corpus/*/workflow.py": "e99049d75caf3359",
-    "corpus/build.py": "8f84ce42f80e5267",
+    "corpus/build.py": "6a180f239a1ac8fa",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
     "golden/argo/*": "26fd3f6d5cbf4ca9",
@@ -26,7 +26,7 @@ DIGESTS = {
     "box/escapes.py": "c4a2f030e8851b03",
     "backends/airflow/hostile.py": "7fb6f2b2fa487943",
     "support/*fault*.py": "e8386f1ea2a0fb21",
-    "support/strategies.py": "3106d474c081793c",
+    "support/strategies.py": "fe2d07da5b87d8c0",
 }
 
 

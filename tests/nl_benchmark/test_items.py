@@ -21,7 +21,8 @@ from benchmarks.nl.running import running_problem
 from couler.box import build_program, check_program, isolation
 from couler.generation.prompting import api_card
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.rewrite import map_scopes, map_values, rename_references
+from couler.ir.rewrite import map_scopes, rename_references
+from couler.ir.values import map_children
 from couler.ir.workflow import Workflow
 from tests.nl_benchmark.other_names import in_other_names
 
@@ -149,7 +150,7 @@ def changed(step, names):
                 options = tuple(map(again, dependency.options))
                 return dependency.model_copy(update={"options": options})
 
-    step = map_values(step, lambda value: rename_references(value, names))
+    step = map_children(step, lambda value: rename_references(value, names))
     update = {
         "name": names[step.name],
         "depends_on": tuple(map(again, step.depends_on)),

@@ -14,12 +14,16 @@ from benchmarks.nl.aspects import aspects_for
 from benchmarks.nl.comparison import differences
 from benchmarks.nl.items import Item, read_benchmark
 from benchmarks.nl.judging import reference_workflow
-from couler.ir.conditions import And, Compare, Condition, Not, Or
-from couler.ir.rewrite import map_scopes, map_values
+from couler.ir.rewrite import map_scopes
 from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
     Field,
     FirstOf,
     Literal,
+    Not,
+    Or,
     OrElse,
     RoundRef,
     StepRef,
@@ -74,7 +78,7 @@ def by_value(workflow: Workflow, change: Change) -> Iterator[Workflow]:
 
         def steps(scope: Scope, changed=changed) -> tuple[Step, ...]:
             made = tuple(
-                map_values(step, lambda value: changed(value, scope)) for step in scope.steps
+                map_children(step, lambda value: changed(value, scope)) for step in scope.steps
             )
             return tuple(with_outputs(one, changed, scope) for one in made)
 

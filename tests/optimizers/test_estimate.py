@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from couler.ir.conditions import Compare
 from couler.ir.policies import Foreach, Gpu, Loop, Part, Profile, Resources
-from couler.ir.values import Literal, RoundRef, StepRef
+from couler.ir.values import Compare, Literal, RoundRef, StepRef
 from couler.ir.workflow import Container, ExitHandler, Group, Step, Suspend, Workflow
 from couler.optimizers.estimate import Estimate, Figure, Prices, critical_path, estimate
 from couler.optimizers.partitioning.measure import makespan

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from couler.ir.conditions import And, Condition, Or
-from couler.ir.values import Template
+from couler.ir.values import And, Condition, Or, Template
 from couler.ir.workflow import ExitHandler, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.passes.fold_constant_conditions import FoldConstantConditions

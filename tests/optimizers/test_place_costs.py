@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from couler.cluster.model import Cluster, ClusterNode, Speed
-from couler.ir.conditions import Compare
 from couler.ir.policies import Loop, Profile
-from couler.ir.values import Literal, RoundRef, StepRef
+from couler.ir.values import Compare, Literal, RoundRef, StepRef
 from couler.ir.workflow import Container, ExitHandler, Foreach, Group, Output, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.estimate import Figure, Prices

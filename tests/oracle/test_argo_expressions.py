@@ -11,7 +11,7 @@ import pytest
 
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView
-from couler.ir.conditions import Compare
+from couler.ir.values import Compare
 from tests.oracle.argo.build import programs
 from tests.support import argo_oracle
 from tests.support.drawn_values import Way, draw_ways

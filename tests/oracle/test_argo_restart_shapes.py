@@ -10,10 +10,9 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.base import Target
 from couler.errors import RefusedError
-from couler.ir.conditions import Compare
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Foreach, Retry
-from couler.ir.values import OwnRef
+from couler.ir.values import Compare, OwnRef
 from couler.ir.workflow import ExitHandler, Hook, StoredWorkflow, Workflow
 from couler.rest.client import RestClient
 from tests.corpus.build import (

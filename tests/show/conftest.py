@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from couler.ir.conditions import Compare
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop
-from couler.ir.values import ItemRef, Literal, RoundRef, StepRef
+from couler.ir.values import Compare, ItemRef, Literal, RoundRef, StepRef
 from couler.ir.workflow import (
     Container,
     ExitHandler,

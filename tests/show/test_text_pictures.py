@@ -12,12 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.errors import EngineOptionError
-from couler.ir.conditions import And, Compare, Not, Or
 from couler.ir.values import (
+    And,
+    Compare,
     Field,
     FirstOf,
     ItemRef,
     Literal,
+    Not,
+    Or,
     OrElse,
     ParamRef,
     RoundRef,

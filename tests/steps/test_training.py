@@ -7,9 +7,8 @@ import typing as t
 import pytest
 
 import couler
-from couler.ir.conditions import Compare
 from couler.ir.storage import ConfigKey, SecretKey
-from couler.ir.values import ItemRef, Literal, ParamRef, Template, filled
+from couler.ir.values import Compare, ItemRef, Literal, ParamRef, Template, filled
 from couler.ir.workflow import Container, Job, Step
 from couler.steps import katib, mpi, pytorch, tensorflow, trainer
 from tests.dsl.look import box, codes, problems, steps

@@ -10,7 +10,6 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.ir.base import FrozenDict
-from couler.ir.conditions import Compare
 from couler.ir.pods import (
     ContainerSettings,
     Device,
@@ -21,7 +20,7 @@ from couler.ir.pods import (
 )
 from couler.ir.policies import Backoff, Foreach, Resources, Retry
 from couler.ir.storage import ClaimVolume, EmptyVolume, EnvFrom, EnvVar, Mount, SecretKey
-from couler.ir.values import ItemRef, Literal, OrElse, OwnRef, ParamRef, Range, StepRef
+from couler.ir.values import Compare, ItemRef, Literal, OrElse, OwnRef, ParamRef, Range, StepRef
 from couler.ir.workflow import (
     ContainerSet,
     ExitHandler,

@@ -9,12 +9,13 @@ import random
 import typing as t
 from collections.abc import Iterator
 
-from couler.ir.conditions import Compare, Operator
 from couler.ir.policies import Foreach
 from couler.ir.values import (
+    Compare,
     Field,
     FirstOf,
     Literal,
+    Operator,
     OrElse,
     ParamRef,
     StepRef,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 
-from couler.ir.conditions import Condition
 from couler.ir.policies import AnyOf, Dependency, Retry
-from couler.ir.values import OrElse, Value, ValueType
+from couler.ir.values import Condition, OrElse, Value, ValueType
 from couler.ir.workflow import ExitHandler, Input, Output, Step, Workflow
 from tests.corpus.build import (
     any_of,

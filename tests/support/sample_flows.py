@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
-from couler.ir.conditions import Compare, Operator
 from couler.ir.policies import Foreach, Loop
-from couler.ir.values import ItemRef, Literal, OwnRef, RoundRef, StepRef, Value
+from couler.ir.values import Compare, ItemRef, Literal, Operator, OwnRef, RoundRef, StepRef, Value
 from couler.ir.workflow import Action, Container, Group, Output, Step, Workflow
 
 A = StepRef(step="a")

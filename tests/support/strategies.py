@@ -7,7 +7,6 @@ import typing as t
 from hypothesis import strategies as st
 
 from couler.ir.base import FrozenDict
-from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.policies import (
     AnyOf,
     Backoff,
@@ -25,10 +24,15 @@ from couler.ir.policies import (
 )
 from couler.ir.storage import ClaimVolume, EmptyVolume, EnvVar, Mount, SecretKey
 from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
     Field,
     FirstOf,
     ItemRef,
     Literal,
+    Not,
+    Or,
     OrElse,
     ParamRef,
     RoundRef,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from couler.ir.conditions import Condition
 from couler.ir.policies import AnyOf, Cache, Dependency
 from couler.ir.rewrite import map_scopes
+from couler.ir.values import Condition
 from couler.ir.verify import verify
 from couler.ir.walk import Scope
 from couler.ir.workflow import Container, Step, Workflow

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
-from couler.ir.conditions import Compare
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Foreach, Loop
-from couler.ir.values import Literal, RoundRef, StepRef
+from couler.ir.values import Compare, Literal, RoundRef, StepRef
 from couler.ir.workflow import Output, Step, Workflow
 from tests.support.sample_flows import echo, flow, group
 

@@ -7,9 +7,8 @@ import pytest
 from couler.backends.airflow.dag import dag_file
 from couler.backends.airflow.options import options
 from couler.backends.base import Target
-from couler.ir.conditions import Compare
 from couler.ir.defaults import resolve_defaults
-from couler.ir.values import Literal, ParamRef, StepRef, Text, Value, ValueType
+from couler.ir.values import Compare, Literal, ParamRef, StepRef, Text, Value, ValueType
 from couler.ir.workflow import Container, Output, Parameter, Step, Workflow
 
 

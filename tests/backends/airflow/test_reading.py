@@ -18,7 +18,6 @@ from couler.backends.airflow.parameters import param
 from couler.backends.airflow.reading import Scope
 from couler.backends.local.parameters import bind_parameters
 from couler.errors import MissingOutputError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.semantics.values import (
     VALUE_ERRORS,
     RunFacts,
@@ -31,9 +30,15 @@ from couler.ir.semantics.values import (
 )
 from couler.ir.semantics.wire import encode, matches
 from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
     Field,
     FirstOf,
     Literal,
+    Not,
+    Operator,
+    Or,
     OrElse,
     ParamRef,
     RunRef,

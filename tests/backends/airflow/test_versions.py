@@ -7,8 +7,7 @@ import pytest
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
-from couler.ir.conditions import Compare
-from couler.ir.values import Literal, ParamRef
+from couler.ir.values import Compare, Literal, ParamRef
 from couler.ir.workflow import Container, Parameter, Step, Workflow
 
 BACKEND = AirflowBackend()

@@ -10,9 +10,8 @@ import yaml
 from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
-from couler.ir.conditions import Compare
 from couler.ir.policies import Backoff, Loop, Retry
-from couler.ir.values import Literal, RoundRef
+from couler.ir.values import Compare, Literal, RoundRef
 from couler.ir.verify import verify
 from couler.ir.workflow import (
     Container,

@@ -12,9 +12,8 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.argo.own import response_condition
 from couler.backends.argo.tags import quote
 from couler.backends.base import Target
-from couler.ir.conditions import Compare, Condition
 from couler.ir.policies import Counter, Gauge, Histogram, MetricLabel
-from couler.ir.values import Field, Literal, OwnRef, Value, ValueType
+from couler.ir.values import Compare, Condition, Field, Literal, OwnRef, Value, ValueType
 from couler.ir.workflow import ContainerSet, Hook, Http, Input, Job, Output, Plugin, Step, Workflow
 from tests.corpus.build import flow, group, item, out, param, parameter, ref, sh
 from tests.support import argo_oracle, argo_schema

@@ -6,10 +6,13 @@ import pytest
 
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView
-from couler.ir.conditions import And, Compare, Condition, Not
 from couler.ir.policies import Foreach
 from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
     Literal,
+    Not,
     StepRef,
 )
 from couler.ir.workflow import Container, Output, Parameter, Script, Step, Workflow

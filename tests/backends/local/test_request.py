@@ -15,10 +15,9 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.ir.conditions import Compare
 from couler.ir.policies import Retry
 from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.values import Field, Literal, OwnRef, Template
+from couler.ir.values import Compare, Field, Literal, OwnRef, Template
 from couler.ir.workflow import Http, Input, Step
 from couler.state.results import StepResult
 from tests.corpus.build import flow, ref, sh, text

@@ -11,11 +11,11 @@ import pytest
 from benchmarks.cache_simulation.artifact_graph import artifact_graph
 from benchmarks.cache_simulation.known_lists import steps_of_unknown_items
 from couler.caching.graph import ArtifactGraph
-from couler.ir.conditions import Compare
 from couler.ir.policies import Dependency, Foreach, Gpu, Loop, Profile, Resources
 from couler.ir.rewrite import map_scopes
 from couler.ir.storage import ConfigKey
 from couler.ir.values import (
+    Compare,
     Field,
     FirstOf,
     ItemRef,

@@ -101,4 +101,4 @@ def test_a_gathered_list_has_what_its_items_gave() -> None:
 
 def test_what_is_not_known_yet_is_in_no_list() -> None:
     with pytest.raises(UnknownValueError):
-        to_text(Gathered((Single("1", "int"), Unknown.of("int"))))
+        to_text(Gathered((Single("1", "int"), Unknown("", "int"))))

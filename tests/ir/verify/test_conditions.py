@@ -9,10 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import ConditionError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.policies import Loop
 from couler.ir.semantics.values import evaluate
-from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, ValueType
+from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
+    Literal,
+    Not,
+    Operator,
+    Or,
+    ParamRef,
+    RoundRef,
+    StepRef,
+    Value,
+    ValueType,
+)
 from couler.ir.verify import verify
 from couler.ir.verify.logic import Logic
 from couler.ir.workflow import Output, Parameter
@@ -85,6 +97,7 @@ NEVER: list[tuple[Condition, ValueType]] = [
     (And(items=(compare(A, ">", 5), compare(A, "<", 3))), "float"),
     (And(items=(compare(A, ">=", 5), compare(A, "<", 5))), "float"),
     (And(items=(compare(A, "==", 7), compare(A, "<", 5))), "float"),
+    (And(items=(compare(A, "==", 2**54), compare(A, "<", 5))), "float"),
     (And(items=(compare(5, "<", A), compare(A, "==", "5"))), "float"),
     (And(items=(compare(A, "==", "x"), Not(item=compare(A, "==", "x")))), "str"),
     (And(items=(compare(A, "==", True), compare(A, "==", 1))), "json"),
@@ -112,6 +125,8 @@ OPEN: list[tuple[Condition, ValueType]] = [
     (And(items=(compare(A, "==", "true"), compare(A, "==", True))), "json"),
     (Or(items=(compare(SIZE, "==", "small"), compare(SIZE, "==", "smal"))), "str"),
     (compare(A, "==", (1,)), "json"),
+    (And(items=(compare(A, "==", 2**54), compare(A, ">", 3))), "int"),
+    (And(items=(compare(A, ">=", 2**53 + 1), compare(A, "<=", 2.0**53))), "json"),
 ]
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from couler.ir.conditions import Compare
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency, Loop, SourceRef
-from couler.ir.values import Literal, RoundRef, StepRef
+from couler.ir.values import Compare, Literal, RoundRef, StepRef
 from couler.ir.verify import verify
 from couler.ir.workflow import ExitHandler, Output, Step, Suspend, Workflow
 from tests.support.sample_flows import AGAIN, A, echo, flow, group

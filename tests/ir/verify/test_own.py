@@ -7,10 +7,12 @@ import typing as t
 import pytest
 
 from couler.ir.base import FrozenDict
-from couler.ir.conditions import And, Compare, Condition
 from couler.ir.policies import Backoff, Counter, Gauge, Histogram, Metric, MetricLabel, Retry
 from couler.ir.storage import EnvVar
 from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
     Field,
     ItemRef,
     Literal,

@@ -16,10 +16,9 @@ from couler.ir.artifacts import (
     S3Location,
     Tar,
 )
-from couler.ir.conditions import Compare, Not
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Dependency, Foreach
-from couler.ir.values import ItemRef, Literal, ParamRef, RunRef, StepRef, Template
+from couler.ir.values import Compare, ItemRef, Literal, Not, ParamRef, RunRef, StepRef, Template
 from couler.ir.verify import verify
 from couler.ir.workflow import ExitHandler, Group, Input, Output, Parameter, Step, Workflow
 from tests.support.call_counts import calls

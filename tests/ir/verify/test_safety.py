@@ -10,10 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from couler.ir.conditions import And, Compare, Condition, Not
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.semantics.values import evaluate
-from couler.ir.values import FirstOf, Literal, OrElse, ParamRef, StepRef, Template, Value
+from couler.ir.values import (
+    And,
+    Compare,
+    Condition,
+    FirstOf,
+    Literal,
+    Not,
+    OrElse,
+    ParamRef,
+    StepRef,
+    Template,
+    Value,
+)
 from couler.ir.verify import verify
 from couler.ir.walk import explicit_dependencies, implied_dependencies
 from couler.ir.workflow import Container, Output, Parameter, Step, Workflow

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from couler.ir.conditions import Compare
 from couler.ir.policies import Foreach, Loop
 from couler.ir.storage import ConfigKey, EnvVar
 from couler.ir.values import (
+    Compare,
     Field,
     Literal,
     OrElse,

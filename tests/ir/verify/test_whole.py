@@ -45,6 +45,7 @@ def large(count: int) -> Workflow:
 def test_the_work_is_linear_in_the_steps(
     function: Callable[[Workflow], object], measure: Callable[[str, str], None]
 ) -> None:
+    function(large(10))  # what is found out once for each class is no part of the work
     assert calls(function, large(2000)) < 2.1 * calls(function, large(1000))
     workflow = large(5000)
     start = time.process_time()

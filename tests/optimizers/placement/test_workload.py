@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed
-from couler.ir.conditions import Compare
 from couler.ir.policies import Gpu, Placement, Profile, Resources, Toleration
-from couler.ir.values import Literal, OwnRef, StepRef
+from couler.ir.values import Compare, Literal, OwnRef, StepRef
 from couler.ir.workflow import (
     Container,
     ExitHandler,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.base import FrozenDict
-from couler.ir.conditions import And, Compare
 from couler.ir.features import Feature
 from couler.ir.pods import PodContainer
-from couler.ir.values import Field, Literal, ManifestValue, OwnRef, ParamRef, StepRef
+from couler.ir.values import And, Compare, Field, Literal, ManifestValue, OwnRef, ParamRef, StepRef
 from couler.ir.workflow import (
     Container,
     ContainerSet,
