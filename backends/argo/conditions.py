@@ -140,7 +140,7 @@ class Conditions:
         if is_equality and kinds <= {*TEXTS, "bool"}:
             return _equal_bools(self._bool(a), op, self._bool(b))
         if is_equality and a.kind == b.kind:
-            return f"{self._structure(a.text)} {op} {self._structure(b.text)}"
+            return f"fromJSON({a.text}) {op} fromJSON({b.text})"
         return _differ(op)
 
     def _unknown_kind(self, a: Operand, op: Operator, b: Operand) -> str:
@@ -171,7 +171,7 @@ class Conditions:
             read = f"(type({value}) == 'string' ? {_read_bool(value)} : {value})"
             compared = f"{read} {op} {self._bool(b)}"
         else:
-            compared = f"{self._to_json}({value}) {op} {self._structure(b.text)}"
+            compared = f"{value} {op} fromJSON({b.text})"
         return f"any([{a.text}], {compared})"
 
     def _unknown_kinds(self, a: Operand, op: Operator, b: Operand) -> str:
@@ -186,7 +186,7 @@ class Conditions:
                 f"{one_is} ? {number} : "
                 f"{kinds} == ['string', 'bool'] ? {_read_bool(v)} {op} {w} : "
                 f"{kinds} == ['bool', 'string'] ? {v} {op} {_read_bool(w)} : "
-                f"{self._to_json}({v}) {op} {self._to_json}({w})"
+                f"{v} {op} {w}"
             )
         else:
             compared = f"type({v}) == 'string' && type({w}) == 'string' ? {v} {op} {w} : {number}"
@@ -228,10 +228,6 @@ class Conditions:
         if one.kind == "bool" and self._values.is_canonical(one.value):
             return f"({one.text} == 'true')"
         return _read_bool(one.text, is_declared=one.kind == "bool")
-
-    def _structure(self, text: str) -> str:
-        """A list or an object in a form that is equal for equal ones; its numbers are floats."""
-        return f"{self._to_json}(fromJSON({text}))"
 
 
 def _differ(op: Operator) -> str:
