@@ -214,7 +214,7 @@ class Conditions:
             is_canonical = self._values.is_canonical(one.value)
             return f"float({one.text})" if is_canonical else f"fromJSON({one.text})"
         if one.kind == "int":
-            return f"fromJSON(trim({one.text}) + '.0')"  # which fails for all but an integer
+            return f"fromJSON({_trim(one.text)} + '.0')"  # which fails for all but an integer
         return _read_number(one.text, op)
 
     def _digits(self, one: Operand) -> str:
@@ -246,7 +246,12 @@ def _equal_bools(left: str, op: Operator, right: str) -> str:
 def _read_bool(text: str, *, is_declared: bool = False) -> str:
     """A boolean from its text, or an error if it is none."""
     python = "" if is_declared else ", 'True': 1, 'False': 0"
-    return f"({{'true': 1, 'false': 0{python}}}[trim({text}, ' \\t\\r\\n')] + 0 == 1)"
+    return f"({{'true': 1, 'false': 0{python}}}[{_trim(text)}] + 0 == 1)"
+
+
+def _trim(text: str) -> str:
+    """A text without the white space of JSON around it."""
+    return f"trim({text}, ' \\t\\r\\n')"
 
 
 def _read_number(text: str, op: Operator) -> str:
@@ -273,4 +278,4 @@ def _compare_digits(left: str, op: Operator, right: str) -> str:
             f"{a} + 0 < {b} + 0 || {a} == {b} && abs({a}) >= {MAX_EXACT} && #[0] != #[1] && "
             f"{are_integers} && {shorter} != (#[0] startsWith '-')"
         )
-    return f"any([[trim({left}), trim({right})]], {body})"
+    return f"any([[{_trim(left)}, {_trim(right)}]], {body})"

@@ -214,6 +214,12 @@ VALUES = {
         "v&w|1.0",
         {"d": {"k": "v&w", "f": 1.0}},
     ),
+    "a list in a text": ValueCase(
+        lambda _: same.map(x=declared('{"n":"[1.0,2]"}', dict)["n"]), ["1.0", "2"]
+    ),
+    "lists in texts": ValueCase(
+        lambda _: fill.map(text=declared('["[1.0,2]"]', list)[0], who=["x", "y"]), ["1.0", "2"]
+    ),
     "a key with escapes": ValueCase(
         lambda _: couler.text("{}", declared('{"n":1,"\\\\u006e":2}', dict)["n"]), "2"
     ),
@@ -255,6 +261,9 @@ CONDITIONS = {
         lambda _: choice(record()["n"] == LARGE - 1), "no"
     ),
     "a large number as text": ValueCase(lambda _: choice(printed(str(LARGE)) == LARGE - 1), "no"),
+    "a form feed is no white space": ValueCase(
+        lambda _: choice(declared("2\\f", int) == LARGE), None
+    ),
     "minus zero in a list": ValueCase(lambda _: choice(declared("[-0.0]", list) == [0]), "yes"),
     "a dict in place of a number": ValueCase(
         lambda _: choice(skipped().or_else({"n": 1.0}) == {"n": 1}), "yes"
