@@ -16,7 +16,7 @@ DIGESTS = {
     "corpus/build.py": "8f84ce42f80e5267",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "773390763da16a9f",
+    "golden/argo/*": "0f2cf1a2f08fa959",
     "golden/ancestor/*": "7e0f298bbfeba32b",
     "golden/dsl/*": "60a1ece08b5f10c5",
     "golden/grouping/*": "3f96cfbf72c9ecd5",
