@@ -95,9 +95,8 @@ class Operand(t.NamedTuple):
 class Conditions:
     """Writes the conditions of one scope."""
 
-    def __init__(self, values: Values, *, to_json: str = "toJson") -> None:
+    def __init__(self, values: Values) -> None:
         self._values = values
-        self._to_json = to_json
 
     def expression(self, condition: Condition) -> str:
         """Return an expression that is true or false as the condition is."""
@@ -138,7 +137,7 @@ class Conditions:
         """Have a comparison fail also if it does not look at an operand that is not of its type."""
         reads: dict[ValueType, Callable[[Operand], str]] = {"bool": self._bool}
         reads |= dict.fromkeys(NUMBERS, lambda one: self._number(one, "=="))
-        reads |= {"list": self._structure, "dict": self._structure}
+        reads |= dict.fromkeys(("list", "dict"), lambda one: f"fromJSON({self._text(one)})")
         unchecked = [one for one in operands if not self._values.is_checked(one.value)]
         texts = [reads[one.kind](one) for one in unchecked if one.kind in reads]
         if not texts or compared == _ERROR:
@@ -160,7 +159,7 @@ class Conditions:
         if is_equality and kinds <= {*TEXT_TYPES, "bool"}:
             return _equal_bools(self._bool(a), op, self._bool(b))
         if is_equality and a.kind == b.kind:
-            return f"{self._structure(a)} {op} {self._structure(b)}"
+            return f"fromJSON({self._text(a)}) {op} fromJSON({self._text(b)})"
         return self._all_read(_differ(op), a, b)
 
     def _unknown_kind(self, a: Operand, op: Operator, b: Operand) -> str:
@@ -191,7 +190,7 @@ class Conditions:
             read = f"(type({value}) == 'string' ? {_read_bool(value)} : {value})"
             compared = f"{read} {op} {self._bool(b)}"
         else:
-            compared = f"{self._to_json}({value}) {op} {self._structure(b)}"
+            compared = f"{value} {op} fromJSON({self._text(b)})"
         return f"any([{a.text}], {compared})"
 
     def _unknown_kinds(self, a: Operand, op: Operator, b: Operand) -> str:
@@ -206,7 +205,7 @@ class Conditions:
                 f"{one_is} ? {number} : "
                 f"{kinds} == ['string', 'bool'] ? {_read_bool(v)} {op} {w} : "
                 f"{kinds} == ['bool', 'string'] ? {v} {op} {_read_bool(w)} : "
-                f"{self._to_json}({v}) {op} {self._to_json}({w})"
+                f"{v} {op} {w}"
             )
         else:
             compared = f"type({v}) == 'string' && type({w}) == 'string' ? {v} {op} {w} : {number}"
@@ -234,7 +233,7 @@ class Conditions:
             is_canonical = self._values.is_canonical(one.value)
             return f"float({one.text})" if is_canonical else f"fromJSON({one.text})"
         if one.kind == "int":
-            return f"fromJSON(trim({one.text}) + '.0')"  # which fails for all but an integer
+            return f"fromJSON({_trim(one.text)} + '.0')"  # which fails for all but an integer
         return _read_number(one.text, op)
 
     def _text(self, one: Operand) -> str:
@@ -250,10 +249,6 @@ class Conditions:
         if one.kind == "bool" and self._values.is_canonical(one.value):
             return f"({one.text} == 'true')"
         return _read_bool(one.text, is_declared=one.kind == "bool")
-
-    def _structure(self, one: Operand) -> str:
-        """A list or an object in a form that is equal for equal ones; its numbers are floats."""
-        return f"{self._to_json}(fromJSON({self._text(one)}))"
 
 
 def _differ(op: Operator) -> str:
@@ -272,7 +267,12 @@ def _equal_bools(left: str, op: Operator, right: str) -> str:
 def _read_bool(text: str, *, is_declared: bool = False) -> str:
     """A boolean from its text, or an error if it is none."""
     python = "" if is_declared else ", 'True': 1, 'False': 0"
-    return f"({{'true': 1, 'false': 0{python}}}[trim({text}, ' \\t\\r\\n')] + 0 == 1)"
+    return f"({{'true': 1, 'false': 0{python}}}[{_trim(text)}] + 0 == 1)"
+
+
+def _trim(text: str) -> str:
+    """A text without the white space of JSON around it."""
+    return f"trim({text}, ' \\t\\r\\n')"
 
 
 def _read_number(text: str, op: Operator) -> str:
@@ -299,4 +299,4 @@ def _compare_digits(left: str, op: Operator, right: str) -> str:
             f"{a} + 0 < {b} + 0 || {a} == {b} && abs({a}) >= {MAX_EXACT} && #[0] != #[1] && "
             f"{are_integers} && {shorter} != (#[0] startsWith '-')"
         )
-    return f"any([[trim({left}), trim({right})]], {body})"
+    return f"any([[{_trim(left)}, {_trim(right)}]], {body})"

@@ -49,7 +49,7 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
     if as_rows:
         return {"withParam": _rows(foreach.over, as_json, renderer, step)}
     [(name, items)] = foreach.over.items()
-    text = renderer.expression(items, step)
+    text = renderer.expression_as(items, step, "str")  # a text is read as JSON first
     is_bounded = _is_bounded(items, renderer)
     kind = None if as_json else _kind_of_items(items, renderer)
     if is_bounded and kind in TAG_SAFE:
@@ -115,7 +115,7 @@ def _bounded(lists: Sequence[str], items: str) -> str:
 
 def _rows(over: dict[str, Value], as_json: set[str], renderer: Renderer, step: Step) -> str:
     """Lists side by side; an index out of range, of lists of different lengths, fails the step."""
-    texts = {name: renderer.expression(items, step) for name, items in over.items()}
+    texts = {name: renderer.expression_as(items, step, "str") for name, items in over.items()}
     lists = [elements(text, as_json=name in as_json) for name, text in texts.items()]
     lets = "".join(f"let list{index} = {one}; " for index, one in enumerate(lists))
     lengths = ", ".join(f"len(list{index})" for index in range(len(lists)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from couler.backends.argo.tags import quote
-from couler.ir.semantics.wire import dump_json
 
+_NAME = r'^"(?:[^"\\]|\\.)*"'
 _TOKENS = r'"(?:[^"\\]|\\.)*"|[-+.\w]+|\S'
 _DEPTH = "#acc.n + (# in ['[', '{'] ? 1 : # in [']', '}'] ? -1 : 0)"
 _IS_BOUND = "#acc.n == 0 || #acc.n == 1 && # in [',', ']', '}']"
@@ -32,11 +31,9 @@ def part(text: str, path: Iterable[str | int]) -> str:
         if isinstance(key, int):
             text = f"map([{text}], {inside}[{key}])[0]"
             continue
-        names = [quote(f"{name}:") for name in dict.fromkeys((dump_json(key), json.dumps(key)))]
-        is_member = " || ".join(f"# startsWith {name}" for name in names)
-        member = f"reduce({inside}, {is_member} ? # : #acc, nil)"
-        for name in names:
-            member = f"trimPrefix({member}, {name})"
+        name = f"sprig.regexFind({quote(_NAME)}, #)"
+        member = f"reduce({inside}, fromJSON({name}) == {quote(key)} ? # : #acc, nil)"
+        member = f"map([{member}], trimPrefix(#, {name} + ':'))[0]"
         text = f"map([{text}], {member})[0]"
     return text
 
@@ -44,7 +41,7 @@ def part(text: str, path: Iterable[str | int]) -> str:
 def _check(key: str | int) -> str:
     """Return an expression that fails if `#` is no JSON or has no such part, and names the part."""
     if isinstance(key, int):
-        return f"jsonpath(#, '$[{key}]')"
+        return f"jsonpath(#, '$[{key}]')" if key >= 0 else f"fromJSON('there is no {key}')"
     if not {"\\", "'"}.isdisjoint(key):  # which paths do not take
         return "fromJSON(#)"
     path = f"$['{key}']"

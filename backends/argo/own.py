@@ -104,7 +104,7 @@ def response_condition(condition: Condition, step: Step, literal: Callable[[str]
         return literal(fact.name or "") if fact.fact == "input" else _of_response(fact)
 
     values = Own(name, _member_of_json, to_json="toJSON", step=step)
-    return Tagged(Conditions(values, to_json="toJSON").expression(condition))
+    return Tagged(Conditions(values).expression(condition))
 
 
 def _of_template(value: OwnRef) -> str:

@@ -56,7 +56,7 @@ from couler.ir.values import (
     Text,
     Value,
     ValueType,
-    walk,
+    children,
 )
 from couler.ir.walk import explicit_dependencies
 from couler.ir.workflow import Step
@@ -267,10 +267,8 @@ class Renderer:
                 return self._reference(value)
             case Field():
                 return self._field(value, step)
-            case OrElse():
-                return self._or_else(value, step)
-            case FirstOf():
-                return self._first_of(value.options, step)
+            case OrElse() | FirstOf():
+                return self._first_of(value, step)
             case Range():
                 return range_text(value, lambda end: self.expression_as(end, step, "int"))
             case Template():
@@ -339,24 +337,19 @@ class Renderer:
         """Return the variable that holds the state of a step of this scope."""
         return member(self._nodes, self._task_names[step.name], "status")
 
-    def _or_else(self, value: OrElse, step: Step | None) -> str:
-        have = self.view.type_of(value.value, step)
-        default = self.expression_as(value.default, step, have)
-        inner = value.value
-        if isinstance(inner, StepRef) and self._is_plain(inner, step):
-            return f"({self._reference(inner, optional=True)} ?? {default})"
-        return f"({self.available(inner)} ? {self._where_available(inner, step, have)} : {default})"
-
-    def _first_of(self, options: Sequence[Value], step: Step | None) -> str:
-        have = self.view.type_of(options[0], step)
-        text = self._where_available(options[-1], step, have)
-        for option in reversed(options[:-1]):
+    def _first_of(self, value: OrElse | FirstOf, step: Step | None) -> str:
+        have = self.view.type_of(value, step)
+        *options, last = children(value)
+        reader = self if isinstance(value, OrElse) else self._guard()
+        text = reader.expression_as(last, step, have)
+        for option in reversed(options):
             if isinstance(option, StepRef) and self._is_plain(option, step):
                 chosen = self._reference(option, optional=True)
-                text = f"({self._change(chosen, option, step, have)} ?? {text})"
-            else:
-                chosen = self._where_available(option, step, have)
-                text = f"({self.available(option)} ? {chosen} : {text})"
+                if self._change(chosen, option, step, have) == chosen:  # else none looks like one
+                    text = f"({chosen} ?? {text})"
+                    continue
+            is_there = self.available(option)
+            text = f"({is_there} ? {self._where_available(option, step, have)} : {text})"
         return text
 
     def _where_available(self, value: Value, step: Step | None, want: ValueType) -> str:
@@ -395,13 +388,13 @@ class Renderer:
 
     def available(self, value: Value) -> str:
         """Return an expression that tells whether all that a value reads is there."""
-        terms: list[str] = []
-        for inner in walk(value):
-            if isinstance(inner, OrElse | FirstOf):
-                return "true"
-            if isinstance(inner, StepRef):
-                terms.append(self._ran(inner))
-        return " && ".join(dict.fromkeys(terms)) or "true"
+        if isinstance(value, StepRef):
+            return self._ran(value)
+        terms = dict.fromkeys(map(self.available, children(value)))
+        if isinstance(value, OrElse | FirstOf):
+            return "true" if "true" in terms else f"({' || '.join(terms)})"
+        terms.pop("true", None)
+        return " && ".join(terms) or "true"
 
     def _ran(self, value: StepRef) -> str:
         producer = self.view.steps.get(value.step)

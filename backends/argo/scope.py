@@ -18,6 +18,7 @@ from couler.ir.values import (
     StepRef,
     Value,
     ValueType,
+    children,
     is_file,
 )
 from couler.ir.walk import explicit_dependencies, told_apart
@@ -104,10 +105,11 @@ class ScopeView(t.NamedTuple):
                 return self.params[value.name]
             case ItemRef() if step is not None and is_read_as_json(step, value.name):
                 return "json"
-            case OrElse():
-                return self.type_of(value.value, step)
-            case FirstOf():
-                return self.type_of(value.options[0], step)
+            case OrElse() | FirstOf():
+                first, *others = (self.type_of(one, step) for one in children(value))
+                if is_file(first) or {*others} <= {first}:
+                    return first
+                return "float" if {first, *others} <= {*NUMBERS} else "json"
         steps = {**self.outer, **self.steps} if self.outer else self.steps
         kind = kind_of(value, step, steps, {})
         if isinstance(value, ItemRef) and kind == ANY:

@@ -144,9 +144,12 @@ class Value(Unknown):
         return Defaulted(self._home, ir.OrElse(value=self._ir(), default=plain), spec, self._hint())
 
     def __getitem__(self, key: str | int) -> t.Any:
-        if isinstance(key, bool) or type(key) not in (str, int):
+        if type(key) is int and -len(self._spec.parts or ()) <= key < 0:
+            key += len(self._spec.parts or ())
+        if type(key) is not str and (type(key) is not int or key < 0):
             raise ProgramError(
-                "CLR111", f"{self!r}[{key!r}]: a part is named by text or an index, not by {key!r}"
+                "CLR111",
+                f"{self!r}[{key!r}]: a part is named by text or an index from 0, not by {key!r}",
             )
         inner = self._ir()
         spec = self._part_spec(key)

@@ -16,7 +16,7 @@ DIGESTS = {
     "corpus/build.py": "6a180f239a1ac8fa",
     "programs/**/*": "28472d9d338f4f48",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "26fd3f6d5cbf4ca9",
+    "golden/argo/*": "1499528cbb7318ab",
     "golden/ancestor/*": "7e0f298bbfeba32b",
     "golden/dsl/*": "60a1ece08b5f10c5",
     "golden/grouping/*": "3f96cfbf72c9ecd5",

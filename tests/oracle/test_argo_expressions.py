@@ -9,6 +9,7 @@ import typing as t
 
 import pytest
 
+from couler.backends.argo.json_text import part
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView
 from couler.ir.values import Compare
@@ -35,6 +36,11 @@ def test_drawn_values() -> None:
         if one.get("value") != way.expected
     ]
     assert not differ, (collections.Counter(name for name, *_ in differ), differ[:5])
+
+
+def test_index_from_the_end_is_no_part() -> None:
+    first, last = evaluate([(part("x", [at]), {"x": "[1,2]"}) for at in (0, -1)])
+    assert (first["value"], last["value"]) == ("1", None)
 
 
 def expression(way: Way) -> str:

@@ -92,6 +92,11 @@ def shown(x: dict) -> str:
     return repr(x)
 
 
+@couler.step
+def shown_value(x: t.Any) -> str:
+    return repr(x)
+
+
 def echo(*words: object, **options: t.Any) -> Value:
     return couler.run_container(IMAGE, ["echo"], args=list(words), **options)
 
@@ -105,6 +110,21 @@ def declared(text: str, type: type) -> Value:
     command = ["sh", "-c", f"printf '{text}' > n"]
     options = {"working_dir": ".", "output": {"n": kept}}
     return couler.run_container(IMAGE, command, step_name="declared", **options).n
+
+
+@couler.step
+def one() -> int:
+    return 1
+
+
+def skipped() -> Value:
+    with couler.when(one() > 2):
+        return number(5)
+
+
+def text_if_large() -> Value:
+    with couler.when(one() > 3):
+        return same("0")
 
 
 def is_true(value: Value) -> Value:
@@ -203,6 +223,30 @@ VALUES = {
         "v&w|1.0",
         {"d": {"k": "v&w", "f": 1.0}},
     ),
+    "a list in a text": ValueCase(
+        lambda _: same.map(x=declared('{"n":"[1.0,2]"}', dict)["n"]), ["1.0", "2"]
+    ),
+    "lists in texts": ValueCase(
+        lambda _: fill.map(text=declared('["[1.0,2]"]', list)[0], who=["x", "y"]), ["1.0", "2"]
+    ),
+    "a key with escapes": ValueCase(
+        lambda _: couler.text("{}", declared('{"n":1,"\\\\u006e":2}', dict)["n"]), "2"
+    ),
+    "a default of another type": ValueCase(
+        lambda _: shown_value(skipped().or_else("1")),
+        "'1'",
+    ),
+    "the first of several types": ValueCase(
+        lambda _: shown_value(couler.first_of(skipped(), same("1"))),
+        "'1'",
+    ),
+    "a default for the first of none": ValueCase(
+        lambda _: couler.first_of(skipped(), text_if_large()).or_else("7"), "7"
+    ),
+    "the first after a skipped text": ValueCase(
+        lambda _: shown_value(couler.first_of(skipped(), text_if_large(), same("1"))),
+        "'1'",
+    ),
 }
 """Numbers stay exact, whole floats are floats, dicts keep their order, texts have no quotes."""
 
@@ -226,6 +270,13 @@ CONDITIONS = {
         lambda _: choice(record()["n"] == LARGE - 1), "no"
     ),
     "a large number as text": ValueCase(lambda _: choice(printed(str(LARGE)) == LARGE - 1), "no"),
+    "a form feed is no white space": ValueCase(
+        lambda _: choice(declared("2\\f", int) == LARGE), None
+    ),
+    "minus zero in a list": ValueCase(lambda _: choice(declared("[-0.0]", list) == [0]), "yes"),
+    "a dict in place of a number": ValueCase(
+        lambda _: choice(skipped().or_else({"n": 1.0}) == {"n": 1}), "yes"
+    ),
     "text of a part": ValueCase(
         lambda _: choice(couler.text("{}", record()["text"]) == "a&<b>"), "yes"
     ),

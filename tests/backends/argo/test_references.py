@@ -75,7 +75,7 @@ def renderer() -> Renderer:
                 )
             ),
             (
-                "fromJSON(trim(tasks.count.outputs.result) + '.0') < 3 && "
+                "fromJSON(trim(tasks.count.outputs.result, ' \\t\\r\\n') + '.0') < 3 && "
                 "(!(tasks['flip-coin'].outputs.result == 'x'))"
             ),
         ),
