@@ -182,35 +182,36 @@ class Traversal(t.Generic[Part]):
     def _visit(
         self, node: Node, path: str, found: list[tuple[str, t.Any]], held: list[_Field]
     ) -> list[tuple[str, t.Any]]:
-        kinds, plans, data = self._kinds, self._plans, node.__dict__
+        data = node.__dict__
         for name, label, key, has_texts in held:
             part = data[name]
-            if part is None:
-                continue
-            here = f"{path}.{label}" if path and label else path or label
-            entries: Iterable[tuple[t.Any, t.Any]] = ((None, part),)
             kind = type(part)
+            here = f"{path}.{label}" if path and label else path or label
             if kind is tuple:
-                entries = enumerate(part)
-            elif kind is FrozenDict or kind is dict:  # of a copy
-                entries = part.items()
-            for index, one in entries:
-                kind = type(one)
-                if kind is str:
-                    if has_texts:
+                for index, one in enumerate(part):
+                    if type(one) is not str:
+                        self._take(one, _below(here, key, index, one), found)
+                    elif has_texts:
                         found.append((here, one))
-                    continue
-                is_found = kind in kinds
-                inner = plans[kind]
-                if is_found or inner is not None:
-                    where = here if index is None else _below(here, key, index, one)
-                    if is_found:
-                        found.append((where, one))
-                    if inner is not None and (self._inside or not is_found):
-                        given = inner[inner.names & one.__pydantic_fields_set__]
-                        if given:
-                            self._visit(one, where, found, given)
+            elif kind is FrozenDict or kind is dict:  # of a copy
+                for name, one in part.items():
+                    self._take(one, _below(here, key, name, one), found)
+            elif kind is not str:
+                self._take(part, here, found)
+            elif has_texts:
+                found.append((here, part))
         return found
+
+    def _take(self, one: t.Any, path: str, found: list[tuple[str, t.Any]]) -> None:
+        kind = type(one)
+        plan = self._plans[kind]
+        is_found = kind in self._kinds
+        if is_found:
+            found.append((path, one))
+        if plan is not None and (self._inside or not is_found):
+            given = plan[plan.names & one.__pydantic_fields_set__]
+            if given:
+                self._visit(one, path, found, given)
 
     def map(self, node: Held, change: Callable[[str, Part], Part], path: str = "") -> Held:
         """Return a node in which `change(path, part)` replaces all that it holds.
