@@ -57,9 +57,10 @@ from couler.ir.values import (
     Value,
     ValueType,
     children,
+    walk,
 )
 from couler.ir.walk import explicit_dependencies
-from couler.ir.workflow import Step
+from couler.ir.workflow import Plugin, Step, TemplateCall
 
 _TOO_MANY = f"a range has at most {MAX_ITEMS:,} numbers where its ends are known only in the run"
 
@@ -179,7 +180,11 @@ class Renderer:
         if isinstance(value, StepRef) and self._is_location(value) and not self._is_memoized(value):
             return self.location_of(value)
         if not encoded:
-            return tag(self.expression_as(value, step, want))
+            expression = self.expression_as(value, step, want)
+            has_item = any(isinstance(one, ItemRef) for one in walk(value))
+            # Items are encoded for all steps.
+            is_foreign = step is not None and isinstance(step.action, Plugin | TemplateCall)
+            return tag(decoding(expression) if has_item and is_foreign else expression)
         held = None  # what holds the value encoded
         if isinstance(value, ItemRef):
             held = self._item(value.name, step)

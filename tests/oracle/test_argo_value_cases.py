@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
 
+import couler
+from couler.backends.argo import ArgoBackend
+from couler.backends.base import Target
 from tests.support import argo_oracle
 from tests.support.argo_compare import assert_same_outcome
 from tests.support.value_cases import VALUE_CASES, ValueCase
@@ -21,3 +25,28 @@ pytestmark = [
 @pytest.mark.parametrize("case", VALUE_CASES.values(), ids=VALUE_CASES)
 def test_outcome(case: ValueCase, argo: argo_oracle.Session, tmp_path: Path) -> None:
     assert_same_outcome(case.workflow(), argo, tmp_path)
+
+
+STORED = """
+apiVersion: argoproj.io/v1alpha1
+kind: WorkflowTemplate
+metadata: {name: stored}
+spec:
+  templates:
+  - name: say
+    inputs: {parameters: [{name: text}]}
+    container: {image: any, command: [echo, "{{inputs.parameters.text}}"]}
+---
+"""
+
+
+def test_items_reach_stored_templates(argo: argo_oracle.Session) -> None:
+    @couler.step
+    def greetings() -> list[str]:
+        return ["Hi {{who}}!", "{{"]
+
+    with couler.Workflow("calls") as wf:
+        say = functools.partial(couler.call_template, "stored", "say")
+        couler.map(lambda item: say({"text": item}), greetings())
+    run = argo.run(STORED + ArgoBackend().compile(wf.to_ir(), Target()).to_text())
+    assert [pod.stdout for pod in run.pods if pod.stdout] == ["Hi {{who}}!\n", "{{\n"]
