@@ -36,8 +36,8 @@ from couler.budget.judging import Budget, Judge
 from couler.caching.later_runs import Course
 from couler.caching.registry import policy_names
 from couler.ir.graph import Graph
-from couler.ir.values import ParamRef
-from couler.ir.walk import read_values, references
+from couler.ir.values import ParamRef, children
+from couler.ir.walk import references
 from couler.ir.workflow import Step, Workflow
 from couler.stages import run
 from couler.state import RunRecord, attempts_of, create_run, open_database
@@ -98,7 +98,7 @@ class Study:
         keys: dict[str, str] = {}
         for step in self.steps:
             given = [
-                parameters[value.name] for value in read_values(step) if isinstance(value, ParamRef)
+                parameters[value.name] for value in children(step) if isinstance(value, ParamRef)
             ]
             made = [keys[reference.step] for reference in references(step)]
             text = json.dumps([step.name, given, made])

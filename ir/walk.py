@@ -10,7 +10,7 @@ from couler.ir.artifacts import LOCATIONS, Location
 from couler.ir.pods import PodContainer
 from couler.ir.policies import AnyOf, Dependency, SourceRef
 from couler.ir.traversal import Traversal
-from couler.ir.values import REFERENCES, TEXTS, VALUES, StepRef, Text, Value
+from couler.ir.values import REFERENCES, TEXTS, StepRef, Text, Value
 from couler.ir.workflow import (
     ContainerSet,
     Group,
@@ -154,7 +154,7 @@ def step_values(step: Step) -> list[tuple[str, Text]]:
 def pod_containers(step: Step) -> tuple[PodContainer, ...]:
     """Return the containers before and beside that of a step, and those of a container set."""
     own = step.action.containers if type(step.action) is ContainerSet else ()
-    return (*step.init_containers, *step.sidecars, *own)
+    return step.init_containers + step.sidecars + own
 
 
 FILES_AT: Traversal[Location] = Traversal(*LOCATIONS.values())
@@ -164,11 +164,6 @@ FILES_AT: Traversal[Location] = Traversal(*LOCATIONS.values())
 def locations(step: Step) -> list[Location]:
     """Return where a step takes files from and puts files to outside of the workflow."""
     return [at for _, at in FILES_AT.visit(step)]
-
-
-def read_values(step: Step) -> list[Value]:
-    """Return the values that a step reads in its own scope."""
-    return [value for _, value in VALUES.visit(step)]
 
 
 def references(step: Step) -> list[StepRef]:

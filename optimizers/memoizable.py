@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from couler.ir.policies import locks_of
 from couler.ir.semantics.outputs import read_in_scope
 from couler.ir.storage import ConfigVolume, EmptyVolume, SecretVolume
-from couler.ir.values import ItemRef, ParamRef, RunRef, StepRef, Value, is_file, walk
-from couler.ir.walk import Scope, ScopeKey, output_references, read_values, references, scopes
+from couler.ir.values import ItemRef, ParamRef, RunRef, StepRef, Value, children, is_file, walk
+from couler.ir.walk import Scope, ScopeKey, output_references, references, scopes
 from couler.ir.workflow import Container, Group, Input, Output, Script, Step, Workflow
 
 _OWN_VOLUMES = (ConfigVolume, EmptyVolume, SecretVolume)
@@ -148,7 +148,7 @@ class Memoizable:
     def _sources_of(self, scope: Scope, step: Step) -> Iterator[_Source]:
         """Yield what changes a step's values in each run: facts of the run, makers of files."""
         seen: set[tuple[ScopeKey, Value]] = set()
-        ways = [_within(scope, step, read_values(step))]
+        ways = [_within(scope, step, children(step))]
         while ways:
             found = next(ways[-1], None)
             if found is None:

@@ -9,8 +9,7 @@ from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.python import Call, Code, call, quoted, value_of
 from couler.backends.airflow.reading import Scope
-from couler.ir.values import RoundRef, StepRef, Value, walk
-from couler.ir.walk import read_values
+from couler.ir.values import RoundRef, StepRef, Value, children, walk
 from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
 
 RUN_OUTPUTS = "run-outputs"
@@ -33,7 +32,7 @@ def declare_results(workflow: Workflow) -> Workflow:
     """Return a workflow whose steps declare the standard output that something reads."""
     handlers = [step for handler in workflow.exit_handlers for step in handler.steps]
     others = [one.value for one in workflow.outputs]
-    others += [value for step in handlers for value in read_values(step)]
+    others += [value for step in handlers for value in children(step)]
     steps = _declared(workflow.steps, others)
     exits = tuple(
         handler.model_copy(update={"steps": _declared(handler.steps, ())})
@@ -45,7 +44,7 @@ def declare_results(workflow: Workflow) -> Workflow:
 def _declared(steps: Sequence[Step], others: Iterable[Value | None]) -> tuple[Step, ...]:
     read = {name for value in others for name in _results(value)}
     for step in steps:
-        for value in read_values(step):
+        for value in children(step):
             read.update(_results(value, own=step.name))
     return tuple(_with_result(step, step.name in read) for step in steps)
 

@@ -29,20 +29,11 @@ _ERROR = "fromJSON('these have no order, or one of them cannot be read as the ot
 """Ends the expression with an error, and so the step."""
 
 
-class Types(t.Protocol):
-    """Knows the types of values."""
-
-    def type_of(self, value: Value) -> ValueType:
-        """Return the type as which a value travels."""
-        ...
-
-
 class Values(t.Protocol):
     """Writes the values that a condition compares."""
 
-    @property
-    def view(self) -> Types:
-        """The types of the values."""
+    def type_of(self, value: Value) -> ValueType:
+        """Return the type as which a value travels."""
         ...
 
     def expression(self, value: Value) -> str:
@@ -147,7 +138,7 @@ class Conditions:
         return f"{read} == nil" if compared == "false" else f"{read} != nil && ({compared})"
 
     def _operand(self, value: Value) -> Operand:
-        return Operand(value, self._values.view.type_of(value), self._values.expression(value))
+        return Operand(value, self._values.type_of(value), self._values.expression(value))
 
     def _known_kinds(self, a: Operand, op: Operator, b: Operand) -> str:
         is_equality = op in ("==", "!=")

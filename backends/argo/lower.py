@@ -26,11 +26,12 @@ from couler.ir.values import (
     Text,
     Value,
     ValueType,
+    children,
     is_file,
     map_children,
     walk,
 )
-from couler.ir.walk import all_steps, output_references, read_values, references, step_values
+from couler.ir.walk import all_steps, output_references, references, step_values
 from couler.ir.workflow import (
     STDOUT,
     Group,
@@ -165,7 +166,7 @@ def _can_fan_out(step: Step, read: set[str]) -> bool:
     """Whether Argo can run and gather the items of a process by itself."""
     if any(is_file(output.type) for output in step.outputs):
         return False
-    if any(_holds_item(value) for value in read_values(step)):
+    if any(_holds_item(value) for value in children(step)):
         return False
     return not read or writes_gather_files(step)
 

@@ -33,16 +33,11 @@ class Own:
         self._part = part
         self._to_json = to_json
 
-    @property
-    def view(self) -> Own:
-        """The types of the values."""
-        return self
-
-    def type_of(self, value: Value, step: Step | None = None) -> ValueType:
+    def type_of(self, value: Value) -> ValueType:
         """Return the type as which a value travels."""
         if isinstance(value, OwnRef) and value.fact == "status_code":
             return "float"  # it is small, and no text whose digits could be compared
-        return kind_of(value, step or self._step, {}, {}).wire
+        return kind_of(value, self._step, {}, {}).wire
 
     def expression(self, value: Value) -> str:
         """Return an expression for the text by which a value travels."""

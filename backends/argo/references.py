@@ -466,6 +466,10 @@ class Renderer:
 
     # conditions ------------------------------------------------------------------------------
 
+    def type_of(self, value: Value) -> ValueType:
+        """Return the type as which a value travels."""
+        return self.view.type_of(value)
+
     def is_canonical(self, value: Value) -> bool:
         """Return whether a value travels as JSON of its type, written as Couler does."""
         return isinstance(value, StepRef) and is_returned(self.view.steps, value)

@@ -13,7 +13,7 @@ from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.quantity import parse_quantity
 from couler.ir.values import Field, ItemRef, ParamRef, StepRef, Text, children, is_file
-from couler.ir.walk import HANDLER_PREFIX, predecessors, read_values
+from couler.ir.walk import HANDLER_PREFIX, predecessors
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.durations import item_counts, known_seconds
 
@@ -143,9 +143,7 @@ class _Drawing:
     def _instance(self, path: str, step: Step, seen: _Sight, waits: tuple[int, ...]) -> _Instance:
         if isinstance(step.action, Group):
             return self._group(path, step, step.action, seen, waits)
-        reads = _union(
-            [*seen.items.values(), *(self.value(seen, one) for one in read_values(step))]
-        )
+        reads = _union([*seen.items.values(), *(self.value(seen, one) for one in children(step))])
         job = self._job(path, step, waits)
         for artifact in reads.artifacts:
             self.readers[artifact][job] = None

@@ -19,10 +19,10 @@ from couler.ir.values import (
     RoundRef,
     StepRef,
     Value,
+    children,
     is_file,
     walk,
 )
-from couler.ir.walk import read_values
 from couler.ir.workflow import WORK_DIR, Container, Input, Output, Script, Step
 
 PYTHONS = ("python", "python3")
@@ -171,7 +171,7 @@ def _values(step: Step, kinds: Kinds, strict: bool) -> Iterator[str]:
         if is_file(given.type) and not _is_plain_file(given, kinds):
             yield f'its input "{given.name}" is chosen among several files'
     inside = step if step.when is None else step.model_copy(update={"when": None})
-    for value in read_values(inside):  # the condition is that of the group, unchanged
+    for value in children(inside):  # the condition is that of the group, unchanged
         if id(value) not in direct:
             yield from _parts(value, kinds, strict)
 

@@ -10,8 +10,8 @@ from couler.errors import EngineOptionError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.graph import Graph
 from couler.ir.rewrite import map_scopes
-from couler.ir.values import FirstOf, walk
-from couler.ir.walk import Scope, all_steps, predecessors, read_values, told_apart
+from couler.ir.values import FirstOf, children, walk
+from couler.ir.walk import Scope, all_steps, predecessors, told_apart
 from couler.ir.workflow import Group, Step, Suspend, Workflow
 from couler.optimizers.base import PassContext
 
@@ -193,4 +193,4 @@ def _may_be_certain_by_order(step: Step) -> bool:
     """Return whether what a step names can be what makes its first of several values certain."""
     if not any(True for _ in told_apart(step)):
         return False
-    return any(isinstance(one, FirstOf) for value in read_values(step) for one in walk(value))
+    return any(isinstance(one, FirstOf) for value in children(step) for one in walk(value))

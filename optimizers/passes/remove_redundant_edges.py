@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.rewrite import map_scopes
-from couler.ir.values import FirstOf, walk
+from couler.ir.values import FirstOf, children, walk
 from couler.ir.walk import (
     Scope,
     explicit_dependencies,
     implied_dependencies,
-    read_values,
     references,
 )
 from couler.ir.workflow import Step, Workflow
@@ -183,7 +182,7 @@ def _tidy(
 
 
 def _takes_first(step: Step) -> bool:
-    return any(isinstance(one, FirstOf) for value in read_values(step) for one in walk(value))
+    return any(isinstance(one, FirstOf) for value in children(step) for one in walk(value))
 
 
 _AT_ONCE = 4096

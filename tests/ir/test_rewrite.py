@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 from couler.ir.rewrite import map_scopes, rename_references
-from couler.ir.values import Literal, StepRef, Value, map_children
-from couler.ir.walk import Scope, all_steps, read_values
+from couler.ir.values import Literal, StepRef, Value, children, map_children
+from couler.ir.walk import Scope, all_steps
 from couler.ir.workflow import ExitHandler, Step, Workflow
 from tests.corpus import cases
 from tests.corpus.build import first_of, flow, group, part, ref, sh, text
@@ -47,10 +47,10 @@ def _all_replaced(workflow: Workflow) -> None:
             return MARK
 
         made = map_children(step, take)
-        read = read_values(step)
+        read = children(step)
         assert len(met) == len(read)
         assert sorted(map(repr, met)) == sorted(map(repr, read))
-        assert set(map(repr, read_values(made))) <= {repr(MARK)}
+        assert set(map(repr, children(made))) <= {repr(MARK)}
 
 
 def test_inner_scopes_come_first() -> None:
