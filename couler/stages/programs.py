@@ -416,8 +416,10 @@ def _names_at(frame: FrameType | None) -> Iterable[str]:
 
 def _recursion(error: RecursionError) -> str:
     frames = traceback.extract_tb(error.__traceback__)
-    calls = [frame.name for frame in frames if not frame.name.startswith("<")]
-    most = max(set(calls), key=calls.count, default="a function")
+    calls = [(one.filename, one.name) for one in frames if not one.name.startswith("<")]
+    file, most = max(set(calls), key=calls.count, default=("", "a function"))
+    if file.startswith(_OURS):
+        return ". A value holds itself, or is nested too deep"
     return (
         f". {most} calls itself without an end: what a step will return cannot end it, as steps "
         "are made before any runs. Use couler.exec_while or couler.loop"
