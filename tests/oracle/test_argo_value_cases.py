@@ -27,26 +27,15 @@ def test_outcome(case: ValueCase, argo: argo_oracle.Session, tmp_path: Path) -> 
     assert_same_outcome(case.workflow(), argo, tmp_path)
 
 
-STORED = """
-apiVersion: argoproj.io/v1alpha1
-kind: WorkflowTemplate
-metadata: {name: stored}
-spec:
-  templates:
-  - name: say
-    inputs: {parameters: [{name: text}]}
-    container: {image: any, command: [echo, "{{inputs.parameters.text}}"]}
----
-"""
-
-
 def test_items_reach_stored_templates(argo: argo_oracle.Session) -> None:
     @couler.step
     def greetings() -> list[str]:
         return ["Hi {{who}}!", "{{"]
 
     with couler.Workflow("calls") as wf:
-        say = functools.partial(couler.call_template, "stored", "say")
+        say = functools.partial(couler.call_template, "shared", "echo")
         couler.map(lambda item: say({"text": item}), greetings())
-    run = argo.run(STORED + ArgoBackend().compile(wf.to_ir(), Target()).to_text())
+    shared = (Path(__file__).parent / "templates" / "shared.yaml").read_text().split("\n---")[0]
+    manifest = ArgoBackend().compile(wf.to_ir(), Target()).to_text()
+    run = argo.run(f"{shared}\n---\n{manifest}")
     assert [pod.stdout for pod in run.pods if pod.stdout] == ["Hi {{who}}!\n", "{{\n"]
