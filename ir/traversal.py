@@ -194,8 +194,8 @@ class Traversal(t.Generic[Part]):
                     elif has_texts:
                         found.append((here, one))
             elif kind is FrozenDict or kind is dict:  # of a copy
-                for name, one in part.items():
-                    self._take(one, _below(here, key, name, one), found)
+                for at, one in part.items():
+                    self._take(one, _below(here, key, at, one), found)
             elif kind is not str:
                 self._take(part, here, found)
             elif has_texts:

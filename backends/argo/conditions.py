@@ -45,7 +45,7 @@ class Values(t.Protocol):
         ...
 
     def is_checked(self, value: Value) -> bool:
-        """Return whether a value is of its declared type, as far as Couler runs the workflow."""
+        """Return whether a value is known to be of its declared type: Couler made or read it."""
         ...
 
 
@@ -134,7 +134,7 @@ class Conditions:
         if not texts or compared == _ERROR:
             return compared
         read = f"[{', '.join(texts)}]"
-        # Argo leaves out what stands before `&& false`.
+        # Argo does not evaluate the left side of `&& false`.
         return f"{read} == nil" if compared == "false" else f"{read} != nil && ({compared})"
 
     def _operand(self, value: Value) -> Operand:

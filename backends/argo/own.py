@@ -55,7 +55,7 @@ class Own:
         return isinstance(value, OwnRef) and value.fact not in ("output", "input")
 
     def is_checked(self, value: Value) -> bool:
-        """Return whether a value is of its declared type, as far as Couler runs the workflow."""
+        """Return whether a value is known to be of its declared type: Couler made or read it."""
         return isinstance(value, Literal) or self.is_canonical(value)
 
     def _root(self, value: Value) -> str:

@@ -182,7 +182,7 @@ class Renderer:
         if not encoded:
             expression = self.expression_as(value, step, want)
             has_item = any(isinstance(one, ItemRef) for one in walk(value))
-            # Items are encoded for all steps.
+            # Items have their braces encoded for all steps; these have templates without decoding.
             is_foreign = step is not None and isinstance(step.action, Plugin | TemplateCall)
             return tag(decoding(expression) if has_item and is_foreign else expression)
         held = None  # what holds the value encoded
@@ -475,7 +475,7 @@ class Renderer:
         return isinstance(value, StepRef) and is_returned(self.view.steps, value)
 
     def is_checked(self, value: Value) -> bool:
-        """Return whether a value is of its declared type, as far as Couler runs the workflow."""
+        """Return whether a value is known to be of its declared type: Couler made or read it."""
         if isinstance(value, ParamRef):
             return self.view.owner is None
         if not isinstance(value, StepRef):
