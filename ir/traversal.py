@@ -177,11 +177,13 @@ class Traversal(t.Generic[Part]):
         held = plan[plan.names & node.__pydantic_fields_set__]
         if fields is not None:
             held = [field for field in held if field.name in fields]
-        return self._visit(node, path, [], held)
+        found: list[tuple[str, t.Any]] = []
+        self._visit(node, path, found, held)
+        return found
 
     def _visit(
         self, node: Node, path: str, found: list[tuple[str, t.Any]], held: list[_Field]
-    ) -> list[tuple[str, t.Any]]:
+    ) -> None:
         data = node.__dict__
         for name, label, key, has_texts in held:
             part = data[name]
@@ -190,17 +192,17 @@ class Traversal(t.Generic[Part]):
             if kind is tuple:
                 for index, one in enumerate(part):
                     if type(one) is not str:
-                        self._take(one, _below(here, key, index, one), found)
+                        below = here if key is None else _below(here, key(index, one))
+                        self._take(one, below, found)
                     elif has_texts:
                         found.append((here, one))
             elif kind is FrozenDict or kind is dict:  # of a copy
                 for at, one in part.items():
-                    self._take(one, _below(here, key, at, one), found)
+                    self._take(one, _below(here, at), found)
             elif kind is not str:
                 self._take(part, here, found)
             elif has_texts:
                 found.append((here, part))
-        return found
 
     def _take(self, one: t.Any, path: str, found: list[tuple[str, t.Any]]) -> None:
         kind = type(one)
@@ -234,12 +236,12 @@ class Traversal(t.Generic[Part]):
             here = f"{path}.{label}" if path and label else path or label
             if type(old) is tuple:
                 made = tuple(
-                    take(one, _below(here, key, index, one), has_texts)
+                    take(one, here if key is None else _below(here, key(index, one)), has_texts)
                     for index, one in enumerate(old)
                 )
                 new = made if any(map(operator.is_not, made, old)) else old
             elif isinstance(old, dict):
-                over = {at: take(one, _below(here, key, at, one), False) for at, one in old.items()}
+                over = {at: take(one, _below(here, at), False) for at, one in old.items()}
                 new = FrozenDict(over) if any(over[at] is not old[at] for at in old) else old
             else:
                 new = take(old, here, has_texts)
@@ -248,10 +250,5 @@ class Traversal(t.Generic[Part]):
         return node.model_copy(update=update) if update else node
 
 
-def _below(path: str, key: Key | None, index: int | str, entry: object) -> str:
-    """Return the path of an entry of a tuple or a dict."""
-    if isinstance(index, int):
-        if key is None:
-            return path
-        index = key(index, entry)
-    return f"{path}.{index}" if path else index
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

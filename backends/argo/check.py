@@ -41,7 +41,7 @@ from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer
 from couler.ir.semantics.wire import dump_json
 from couler.ir.values import ParamRef, StepRef, Text, is_file
-from couler.ir.walk import predecessors, scopes, steps_by_path
+from couler.ir.walk import Scope, predecessors, scopes, steps_by_path
 from couler.ir.workflow import (
     Container,
     ContainerSet,
@@ -60,9 +60,9 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
     workflow = leave_out_local_forms(workflow)
     yield from _check_overrides(workflow.engine, OF_WORKFLOW, "the workflow", None, workflow)
-    yield from check_groups(workflow)
-    yield from check_overrides(workflow)
     for scope in scopes(workflow):
+        yield from _check_groups(scope)
+        yield from _check_parts(scope)
         siblings = {step.name: step for step in scope.steps}
         for step in scope.steps:
             yield from _check_step(step, scope.path_of(step), siblings)
@@ -401,49 +401,47 @@ _ADVICE = (
 _OTHER_TASKS = re.compile(r"\{\{=?[^}]*\btasks\b")
 
 
-def check_groups(workflow: Workflow) -> Iterator[Diagnostic]:
+def _check_groups(scope: Scope) -> Iterator[Diagnostic]:
     """Yield the daemons that end with their group before others need them."""
-    for scope in scopes(workflow):
-        groups = {
-            step.name: step.part.group
-            for step in scope.steps
-            if step.daemon and step.part is not None and step.part.group is not None
-        }
-        if not groups:
-            continue
-        for step in scope.steps:
-            own = None if step.part is None else step.part.group
-            for name in predecessors(step):
-                group = groups.get(name)
-                if group is not None and group != own:
-                    del groups[name]
-                    [daemon] = [one for one in scope.steps if one.name == name]
-                    path = scope.path_of(daemon)
-                    yield Diagnostic(
-                        "CLR324",
-                        f'argo: step "{path}" is a daemon, and ends with the group "{group}" of '
-                        f'its part, before "{step.name}" needs it. Put both into one group.',
-                        step=path,
-                        source=daemon.source,
-                    )
-
-
-def check_overrides(workflow: Workflow) -> Iterator[Diagnostic]:
-    """Yield the steps of divided scopes whose overrides name tasks."""
-    for scope in scopes(workflow):
-        overridden = [step for step in scope.steps if step.engine]
-        if not overridden or all(step.part is None for step in scope.steps):
-            continue
-        for step in overridden:
-            task = overrides_of(step, "task")
-            named = [key for key in ("depends", "dependencies") if key in task]
-            if named or _OTHER_TASKS.search(dump_json(task)):
-                path = scope.path_of(step)
+    groups = {
+        step.name: step.part.group
+        for step in scope.steps
+        if step.daemon and step.part is not None and step.part.group is not None
+    }
+    if not groups:
+        return
+    for step in scope.steps:
+        own = None if step.part is None else step.part.group
+        for name in predecessors(step):
+            group = groups.get(name)
+            if group is not None and group != own:
+                del groups[name]
+                [daemon] = [one for one in scope.steps if one.name == name]
+                path = scope.path_of(daemon)
                 yield Diagnostic(
                     "CLR324",
-                    f'argo: the scope of step "{path}" is in parts, and what is merged into the '
-                    "step's task names other tasks, which may be in another template. State it by "
-                    "the step's own fields, or plan without the pass that makes parts.",
+                    f'argo: step "{path}" is a daemon, and ends with the group "{group}" of '
+                    f'its part, before "{step.name}" needs it. Put both into one group.',
                     step=path,
-                    source=step.source,
+                    source=daemon.source,
                 )
+
+
+def _check_parts(scope: Scope) -> Iterator[Diagnostic]:
+    """Yield the steps of a divided scope whose overrides name tasks."""
+    overridden = [step for step in scope.steps if step.engine]
+    if not overridden or all(step.part is None for step in scope.steps):
+        return
+    for step in overridden:
+        task = overrides_of(step, "task")
+        named = [key for key in ("depends", "dependencies") if key in task]
+        if named or _OTHER_TASKS.search(dump_json(task)):
+            path = scope.path_of(step)
+            yield Diagnostic(
+                "CLR324",
+                f'argo: the scope of step "{path}" is in parts, and what is merged into the '
+                "step's task names other tasks, which may be in another template. State it by "
+                "the step's own fields, or plan without the pass that makes parts.",
+                step=path,
+                source=step.source,
+            )

@@ -57,7 +57,7 @@ class Scopes:
         self._kept_steps = kept_steps
         self._groups: list[Step] = []
         self._group_names: dict[int, str] = {}
-        self._loop_names: dict[int, str] = {}
+        self.loop_names: dict[int, str] = {}
         self._has_files: dict[int, bool] = {}
         self._plans: dict[int, LoopPlan] = {}
         self._no_files: dict[int, frozenset[str]] = {}
@@ -106,12 +106,12 @@ class Scopes:
         for step in self._groups:
             self._group_names[id(step)] = self._names.take(step.name + _suffix(step))
             if step.loop is not None:
-                self._loop_names[id(step)] = self._names.take(f"{step.name}-loop")
+                self.loop_names[id(step)] = self._names.take(f"{step.name}-loop")
 
     def owners(self) -> Iterator[tuple[str, Step]]:
         """Yield the names of the templates of groups and loops, each with the step."""
         for step in self._groups:
-            for names in (self._group_names, self._loop_names):
+            for names in (self._group_names, self.loop_names):
                 if id(step) in names:
                     yield names[id(step)], step
 
@@ -207,7 +207,7 @@ class Scopes:
 
             loop = LoopTemplate(
                 step,
-                self._loop_names[id(step)],
+                self.loop_names[id(step)],
                 self._group_names[id(step)],
                 self._plans[id(step)],
                 inputs,
@@ -298,7 +298,7 @@ class Scopes:
     def _template_of(self, step: Step) -> Tree:
         if not isinstance(step.action, Group):
             return self._leaves.template_of(step)
-        names = self._group_names if step.loop is None else self._loop_names
+        names = self._group_names if step.loop is None else self.loop_names
         return {"template": names[id(step)]}
 
     def _arguments(self, step: Step, renderer: Renderer) -> list[Tree]:

@@ -337,7 +337,7 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
         templates += helper_templates()
     elif scopes.checks_outputs:
         templates.append(ends_template())
-    if any(step.loop is not None for step in all_steps(workflow)):
+    if scopes.loop_names:
         from couler.backends.argo.loops import limit_template
 
         templates.append(limit_template(options.helper_image))
