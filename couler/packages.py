@@ -105,7 +105,7 @@ def own_modules(source: str) -> dict[str, Path]:
         if name in found or name.partition(".")[0] in ("", "couler"):
             continue
         files = (_file(name, view) for view in views)
-        file = next((one for one in files if one and not _is_installed(one)), None)
+        file = next((one for one in files if one and not is_installed(one)), None)
         if file:
             found[name] = file
             inside = name if file.stem == "__init__" else around
@@ -155,7 +155,8 @@ def _find(name: str, folders: Sequence[str]) -> ModuleSpec | None:
     return next(filter(None, (find(name, folders) for find in finders)), None)
 
 
-def _is_installed(file: Path) -> bool:
+def is_installed(file: Path) -> bool:
+    """Return whether a file is of the standard library or of an installed package."""
     is_library = file.is_relative_to(_LIBRARY)  # which is around site-packages
     return is_library or not {"site-packages", "dist-packages"}.isdisjoint(file.parts)
 
@@ -163,7 +164,7 @@ def _is_installed(file: Path) -> bool:
 def _step_folders() -> list[str]:
     """Return where a process of this machine finds modules that are not the standard library's."""
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    installed = [one for one in sys.path if _is_installed(Path(one))]
+    installed = [one for one in sys.path if is_installed(Path(one))]
     linked = (one for folder in installed for one in _linked(folder))
     return [*filter(os.path.isabs, given), *installed, *linked]
 

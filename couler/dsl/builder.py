@@ -233,7 +233,8 @@ class Builder:
 
     def script(self, function: t.Any, step: str) -> str:
         """Return the script that calls a function; report one that cannot be shipped."""
-        from couler.dsl.shipping import ShippingError, plain_script
+        from couler.dsl.shipping import plain_script
+        from couler.dsl.slicing import ShippingError
 
         text = self._scripts.get(function)
         if text is None:

@@ -178,9 +178,9 @@ def check_modules(
         builder.report(
             "CLR146",
             f'step "{step}": it imports {", ".join(missing)}, which is not there where the step '
-            "runs, or is another one: modules of the program's folder are not shipped. Define what "
-            "it uses inside the function, or install the project here and name an image that has "
-            "it (image=...)",
+            "runs, or is another one: modules of the program's folder do not travel. Import the "
+            "functions and classes that it uses by their names at the top of the file, or install "
+            "the project here and name an image that has it (image=...)",
             step=step,
             source=source,
         )
@@ -293,7 +293,7 @@ _ADVICE: tuple[tuple[t.Any, str], ...] = (
     (complex, "write str(value)"),
     ((set, frozenset), "write sorted(value)"),
     ((bytes, bytearray, memoryview), "decode it, or write it to a File"),
-    (types.ModuleType, "import it in the function of the step"),
+    (types.ModuleType, "import it at the top of the file"),
     (range, "write list(value)"),
 )
 """By the type of a value, the most special first."""

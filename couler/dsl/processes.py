@@ -176,8 +176,8 @@ def run_script(
 ) -> ProcessHandle:
     """Run a script: text for an interpreter, or a Python function without arguments.
 
-    A `functools.partial` gives a function arguments that the program knows. What the function needs
-    it imports in its body; for one that takes and returns values use `couler.step`.
+    A `functools.partial` gives a function arguments that the program knows. The function travels
+    with what it uses of its file; for one that takes and returns values use `couler.step`.
 
     Parameters
     ----------

@@ -16,8 +16,9 @@ from couler.dsl.located import keep_outputs
 from couler.dsl.locations import LocatedFile
 from couler.dsl.options import step_fields
 from couler.dsl.scope import Draft
-from couler.dsl.shipping import ShippingError, is_method, source_text, typed_script
+from couler.dsl.shipping import is_method, source_text, typed_script
 from couler.dsl.signature import Signature, read_signature
+from couler.dsl.slicing import ShippingError
 from couler.dsl.step_options import StepOptions
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Script
@@ -149,7 +150,7 @@ class TypedStep(t.Generic[P, R]):
     def _text(self) -> str | ShippingError:
         try:
             stay = self._options.get("working_dir") is not None
-            return typed_script(self.fn, self._signature, self._source, stay=stay)
+            return typed_script(self.fn, self._signature, self._source, self._names, stay=stay)
         except ShippingError as error:
             return error
 
@@ -320,8 +321,8 @@ def step(
     """Make a step of a Python function.
 
     Inside a workflow a call makes a step and returns a handle to what the function will return;
-    outside, it just runs the function. The step ships the source of the function, so it imports
-    what it needs in its body.
+    outside, it just runs the function. The step travels with what the function uses of its file:
+    other functions, classes, constants and imports, and all that these use in turn.
 
     Parameters
     ----------
