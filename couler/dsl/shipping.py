@@ -11,13 +11,14 @@ import json
 import re
 import sys
 import typing as t
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import FunctionType, ModuleType
 
 from couler.dsl import _prelude
 from couler.dsl.checks import shown
-from couler.dsl.slicing import ShippingError, Slice, bindings, names_of
+from couler.dsl.slicing import ShippingError, Slice
 from couler.dsl.sources import SourceError, check_code, read_source
+from couler.dsl.statements import bindings, names_of
 from couler.dsl.types import class_name, is_json
 
 if t.TYPE_CHECKING:
@@ -63,14 +64,16 @@ def typed_script(
     call = f"_run({', '.join(arguments)})"
     own = bindings(source)
     head = _prelude_for(names_of(call, 0) | names_of(source, piece.flags) - own.keys())
-    for taken, statement in bindings(head).items():
-        other = own.get(taken, statement)
-        if other != statement and not re.fullmatch(rf"import {taken}(\.\w+)*", other):
+    for part in head:
+        if part.defines in own and not part.is_same(own[part.defines]):
             raise ShippingError(
-                "CLR125", f"{taken} is a name that the script uses itself; rename it"
+                "CLR125", f"{part.defines} is a name that the script uses itself; rename it"
             )
+    imports = "\n".join(part.text for part in head if part.is_import)
+    prelude = [imports, *(part.text for part in head if not part.is_import)]
     parts = [
-        f"# The function {name} as a step.\n{_FUTURE if piece.flags else ''}\n{head}",
+        f"# The function {name} as a step.\n{_FUTURE if piece.flags else ''}\n{prelude[0]}",
+        *prelude[1:],
         source,
         f'if __name__ == "__main__":\n    {call}',
     ]
@@ -250,8 +253,14 @@ class _Part(t.NamedTuple):
 
     text: str
     defines: str
-    uses: set[str]
+    uses: Collection[str]
     is_import: bool
+
+    def is_same(self, statement: ast.stmt) -> bool:
+        """Return whether a statement binds the name of this import to the same module."""
+        return (
+            self.is_import and isinstance(statement, ast.Import) and not statement.names[0].asname
+        )
 
 
 @functools.cache
@@ -277,7 +286,7 @@ def own_text(script: str) -> str:
     return script
 
 
-def _prelude_for(names: Iterable[str]) -> str:
+def _prelude_for(names: Iterable[str]) -> list[_Part]:
     """Return the parts of the prelude that some names need, in their order."""
     parts = {part.defines: part for part in _prelude_parts()}
     needed: set[str] = set()
@@ -286,6 +295,4 @@ def _prelude_for(names: Iterable[str]) -> str:
         if name in parts and name not in needed:
             needed.add(name)
             waiting += parts[name].uses
-    kept = [part for part in parts.values() if part.defines in needed]
-    imports = "\n".join(part.text for part in kept if part.is_import)
-    return "\n\n\n".join([imports, *(part.text for part in kept if not part.is_import)])
+    return [part for part in parts.values() if part.defines in needed]

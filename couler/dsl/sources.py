@@ -176,15 +176,29 @@ def node_path(function: FunctionType, text: str, edited: str) -> list[ast.AST]:
         node = definition_of(function, text)
         kind, found = type(node), [(node.lineno, node.col_offset)]
 
-    def path(around: list[ast.AST]) -> Iterator[list[ast.AST]]:
-        for child in ast.iter_child_nodes(around[-1]):
-            inner = [*around, child]
-            start = getattr(child, "lineno", 0), getattr(child, "col_offset", 0)
-            if type(child) is kind and start == found[0]:
-                yield inner
-            yield from path(inner)
+    nodes, parents = _tree(edited)
+    path = [nodes[kind, *found[0]]]
+    while path[0] in parents:
+        path.insert(0, parents[path[0]])
+    return path
 
-    return next(path([parsed(edited)]))
+
+@functools.lru_cache(maxsize=64)
+def _tree(text: str) -> tuple[dict[tuple[type, int, int], ast.AST], dict[ast.AST, ast.AST]]:
+    """Return the functions of a text by kind, line and column, and the node around each node."""
+    nodes: dict[tuple[type, int, int], ast.AST] = {}
+    parents: dict[ast.AST, ast.AST] = {}
+    for node in ast.walk(parsed(text)):
+        parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            nodes[type(node), node.lineno, node.col_offset] = node
+    return nodes, parents
+
+
+@functools.lru_cache(maxsize=64)
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, as Python counts them."""
+    return text.split("\n")
 
 
 def _place(node: ast.expr) -> tuple[int, int | None, int, int | None]:
@@ -278,7 +292,7 @@ def unindented(text: str, node: ast.stmt, first: int) -> str:
         or (isinstance(one, ast.Constant) and isinstance(one.value, str | bytes))
         for number in range(one.lineno + 1, (one.end_lineno or 0) + 1)
     }
-    lines = text.split("\n")
+    lines = lines_of(text)
     indent = lines[node.lineno - 1].encode()[: node.col_offset].decode()
     margin = re.compile(f"{re.escape(indent)}|[ \t\f]*")
     taken = [

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import couler
-from couler.dsl.slicing import bindings, bound_names
+from couler.dsl.statements import bindings, bound_names
 from couler.ir.workflow import Script
 from tests.support.project_modules import ProjectModule
 from tests.support.step_sources import imported
