@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import json
 import os
+import pathlib  # noqa: F401  # of parameters that are annotated so
 import shutil
 import sys
 import tempfile

@@ -13,7 +13,7 @@ from couler.dsl.handles import OutputHandle, Value, literal
 from couler.dsl.located import located_input
 from couler.dsl.locations import LocatedFile
 from couler.dsl.scope import make_process_input
-from couler.dsl.types import UNKNOWN, TypeSpec, fits, is_json, list_of
+from couler.dsl.types import FILE, STR, UNKNOWN, TypeSpec, fits, is_json, list_of
 from couler.ir.workflow import Input
 
 if t.TYPE_CHECKING:
@@ -63,11 +63,13 @@ def _add(
         value = value if value._home is scope else scope.bring(value)
         if fits(value._spec, spec):
             inputs.append(make_process_input(name, value, spec))
+        elif _is_path_of(spec, value._spec):
+            inputs.append(make_process_input(name, value, value._spec))
         else:
             report_type(scope, step, name, spec, value)
     elif isinstance(value, LocatedFile):
-        if spec.is_file:
-            inputs.append(_located(scope, step, name, spec, value))
+        if spec.is_file or spec is STR:
+            inputs.append(_located(scope, step, name, FILE if spec is STR else spec, value))
         else:
             report_type(scope, step, name, spec, value)
     elif holds_value(value):
@@ -130,6 +132,11 @@ def _add_fields(
             )
             scope.builder.report("CLR107", message, step=step)
             return
+
+
+def _is_path_of(wanted: TypeSpec, given: TypeSpec) -> bool:
+    """Return whether a text that is wanted can be the path of a file that is given."""
+    return wanted is STR and given.is_file and not given.optional
 
 
 def _columns_of(spec: TypeSpec) -> Mapping[str, TypeSpec] | None:

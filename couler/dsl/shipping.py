@@ -272,7 +272,7 @@ def _prelude_parts() -> tuple[_Part, ...]:
     for node in ast.parse(source).body[1:]:
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
         if isinstance(node, ast.Import):
-            parts.append(_Part(text, node.names[0].name, set(), True))
+            parts.append(_Part(ast.unparse(node), node.names[0].name, set(), True))
         elif isinstance(node, ast.ClassDef | ast.FunctionDef):
             parts.append(_Part(text, node.name, names_of(text, 0), False))
     return tuple(parts)

@@ -59,11 +59,15 @@ class Signature:
 
 
 def read_signature(
-    function: Callable[..., t.Any], text: str, names: Mapping[str, t.Any] | None = None
+    function: Callable[..., t.Any],
+    text: str,
+    names: Mapping[str, t.Any] | None = None,
+    returns: object = None,
 ) -> Signature:
     """Return the inputs and outputs that a function's parameters and annotations stand for.
 
-    Its file had the text when the function was defined.
+    Its file had the text when the function was defined. `returns` stands for the annotation of what
+    it returns.
     """
     found = Signature()
     if is_method(function):
@@ -98,7 +102,7 @@ def read_signature(
         classes.update(dict.fromkeys(spec.classes))
     _check_parts(found)
     if found.is_readable:
-        _read_returns(found, hints.get("return"), classes)
+        _read_returns(found, returns or hints.get("return"), classes)
         _name_files(found.returns, function, text)
     else:
         found.returns = _UNKNOWN_RETURNS

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 
 from couler.dsl._context import ProgramError, caller_frame, current
+from couler.dsl._prelude import File
 from couler.dsl.arguments import holds_value, make_inputs
 from couler.dsl.checks import check_modules, check_packages, checked_text, checked_texts, shown
 from couler.dsl.handles import StepHandle, Value
@@ -31,13 +32,14 @@ if t.TYPE_CHECKING:
 P = t.ParamSpec("P")
 R = t.TypeVar("R")
 
-_OWN_OPTIONS = ("image", "packages", "name", "step_name", "command", "keep")
+_OWN_OPTIONS = ("image", "packages", "name", "step_name", "command", "keep", "returns")
 
 
 class TypedStepOptions(StepOptions, total=False):
     """Options of a typed step: those of every step, its image, packages, name and interpreter.
 
     `keep` names where the file that it returns is put besides, or by their names several.
+    `returns=couler.File` (or `couler.Directory`) says that the text it returns is the path of one.
     """
 
     image: str | None
@@ -46,6 +48,7 @@ class TypedStepOptions(StepOptions, total=False):
     step_name: str | None
     command: str | Sequence[str]
     keep: LocatedFile | Mapping[str, LocatedFile] | None
+    returns: type[File] | None
 
 
 class TypedStep(t.Generic[P, R]):
@@ -136,7 +139,7 @@ class TypedStep(t.Generic[P, R]):
         """Return the same step with other options."""
         other: TypedStep[P, R] = TypedStep(self._given, {**self._options, **options}, self._names)
         other._source = self._source
-        if "working_dir" not in options:
+        if options.keys().isdisjoint(("working_dir", "returns")):
             other.__dict__.update(
                 {key: self.__dict__[key] for key in ("_signature", "_text") if key in self.__dict__}
             )
@@ -144,7 +147,8 @@ class TypedStep(t.Generic[P, R]):
 
     @functools.cached_property
     def _signature(self) -> Signature:
-        return read_signature(self.fn, self._source, self._names)
+        returns = self._options.get("returns")
+        return read_signature(self.fn, self._source, self._names, returns)
 
     @functools.cached_property
     def _text(self) -> str | ShippingError:

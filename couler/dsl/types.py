@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import enum
 import os
+import pathlib
 import sys
 import types
 import typing as t
@@ -99,6 +100,7 @@ FLOAT = TypeSpec(
 )
 BOOL = TypeSpec("bool", "bool", "_Json(bool)", lambda v: matches(v, "bool"))
 FILE = TypeSpec("file", "File", "_Path(make=File)", lambda v: isinstance(v, str | os.PathLike))
+PATH = TypeSpec("file", "pathlib.Path", "_Path(make=pathlib.Path)", FILE.accepts)
 DIRECTORY = TypeSpec("directory", "Directory", "_Directory(make=Directory)", FILE.accepts)
 PRINTED = TypeSpec("str", "text", "_Text(str)", STR.accepts, is_untyped=True)
 JSON = TypeSpec("json", "any", "_Json()", is_json)
@@ -114,6 +116,7 @@ _SIMPLE: dict[object, TypeSpec] = {
     bool: BOOL,
     File: FILE,
     Directory: DIRECTORY,
+    pathlib.Path: PATH,
     list: LIST,
     tuple: LIST,
     dict: DICT,

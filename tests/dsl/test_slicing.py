@@ -156,3 +156,50 @@ def test_names_of_two_modules_that_collide_are_refused(flow: t.Any, tmp_path: Pa
     [problem] = made.diagnostics
     assert problem.code == "CLR125"
     assert "LIMIT is defined in two modules" in problem.message
+
+
+PATHS = """
+from pathlib import Path
+from typing import NamedTuple
+
+import couler
+
+
+class Parts(NamedTuple):
+    train: Path
+    test: Path
+
+
+@couler.step
+def split(text: str) -> Parts:
+    Path("a.txt").write_text(text + " a")
+    Path("b.txt").write_text(text + " b")
+    return Parts(Path("a.txt"), Path("b.txt"))
+
+
+@couler.step
+def read(part: Path) -> str:
+    return part.read_text()
+
+
+@couler.step(returns=couler.File)
+def join(first: str, other: Path) -> str:
+    with open(first) as file, open("all.txt", "w") as out:
+        out.write(f"{file.read()}, {other.read_text()}")
+    return "all.txt"
+
+
+with couler.Workflow("w") as wf:
+    parts = split("x")
+    wf.output("one", read(parts.train))
+    wf.output("two", read(join(parts.train, parts.test)))
+    wf.output("all", read(join(parts.test, parts.train)))
+"""
+
+
+def test_paths_are_files_without_a_change_of_the_function(tmp_path: Path) -> None:
+    (tmp_path / "flow.py").write_text(PATHS)
+    flow = imported(tmp_path / "flow.py").wf
+    assert flow.diagnostics == ()
+    run = flow.run()
+    assert run.outputs == {"one": "x a", "two": "x a, x b", "all": "x b, x a"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict, TypeVar
 
 import pytest
@@ -296,7 +296,7 @@ def test_options_stand_in_the_step_and_images_follow_defaults() -> None:
 
 def test_signatures_that_no_step_can_have_are_reported_once() -> None:
     @couler.step
-    def bad(a: set[int], *rest: int, b: Path, **more: int) -> list[File]:
+    def bad(a: set[int], *rest: int, b: PurePath, **more: int) -> list[File]:
         return []
 
     @couler.step
@@ -363,16 +363,16 @@ def test_types_that_cannot_travel_say_why() -> None:
 
     @couler.step
     def bad(
-        a: dict[int, str], b: Path, c: Inner, d: File | int, e: list[complex], f: T
+        a: dict[int, str], b: PurePath, c: Inner, d: File | int, e: list[complex], f: T
     ) -> tuple[int, str]: ...
 
     with couler.Workflow("w") as wf:
-        bad({}, Path(), Inner(1j), 1, [], 1)
+        bad({}, PurePath(), Inner(1j), 1, [], 1)
     messages = [one.message for one in wf.diagnostics if one.code == "CLR108"]
     no_complex = "a complex does not travel; use str"
     assert [one.partition(": ")[2].partition("; write")[0] for one in messages] == [
         "argument a: the keys of dict[int, str] must be str",
-        "argument b: a Path does not travel; use File (from couler import File)",
+        "argument b: a PurePath does not travel; use File (from couler import File)",
         f"argument c: the field value of Inner: {no_complex}",
         "argument d: File | int: only JSON types can be mixed",
         f"argument e: {no_complex}",

@@ -14,7 +14,7 @@ TESTS = Path(__file__).parents[1]
 DIGESTS = {
     "corpus/*/workflow.py": "e99049d75caf3359",
     "corpus/build.py": "6a180f239a1ac8fa",
-    "programs/**/*": "ddd3f2023bf9cc01",
+    "programs/**/*": "896313e9f7c0b37e",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
     "golden/argo/*": "1499528cbb7318ab",
     "golden/ancestor/*": "7e0f298bbfeba32b",
