@@ -18,7 +18,7 @@ from couler.dsl import _prelude
 from couler.dsl.checks import shown
 from couler.dsl.slicing import ShippingError, Slice
 from couler.dsl.sources import SourceError, check_code, read_source
-from couler.dsl.statements import bindings, names_of
+from couler.dsl.statements import BUILTINS, bindings, names_of
 from couler.dsl.types import class_name, is_json
 
 if t.TYPE_CHECKING:
@@ -64,11 +64,10 @@ def typed_script(
     call = f"_run({', '.join(arguments)})"
     own = bindings(source)
     head = _prelude_for(names_of(call, 0) | names_of(source, piece.flags) - own.keys())
-    for part in head:
-        if part.defines in own and not part.is_same(own[part.defines]):
-            raise ShippingError(
-                "CLR125", f"{part.defines} is a name that the script uses itself; rename it"
-            )
+    used = {one.defines for one in head if not one.is_same(own.get(one.defines))}
+    used |= {name for one in head for name in one.uses} & BUILTINS
+    for taken in sorted(used & own.keys()):
+        raise ShippingError("CLR125", f"{taken} is a name that the script uses itself; rename it")
     imports = "\n".join(part.text for part in head if part.is_import)
     prelude = [imports, *(part.text for part in head if not part.is_import)]
     parts = [
@@ -98,8 +97,11 @@ def _slice(
     try:
         check_code(plain, text)
         piece = Slice(plain.__globals__, text, plain, local_names)
+        name = piece.take_function()
     except SourceError as error:
         raise ShippingError("CLR110", str(error)) from error
+    except RecursionError:
+        raise ShippingError("CLR110", "what it uses is nested too deep to be followed") from None
     if plain is not function and not piece.is_decorated:
         code = getattr(function, "__code__", None)
         maker = "" if code is None else f" ({code.co_qualname.partition('.<locals>')[0]})"
@@ -107,7 +109,7 @@ def _slice(
             "CLR124",
             f"another function wraps it{maker}, by a call; write that as a decorator of it",
         )
-    return piece, piece.take_function()
+    return piece, name
 
 
 def _take_class(piece: Slice, cls: type) -> None:
@@ -256,7 +258,7 @@ class _Part(t.NamedTuple):
     uses: Collection[str]
     is_import: bool
 
-    def is_same(self, statement: ast.stmt) -> bool:
+    def is_same(self, statement: ast.stmt | None) -> bool:
         """Return whether a statement binds the name of this import to the same module."""
         return (
             self.is_import and isinstance(statement, ast.Import) and not statement.names[0].asname

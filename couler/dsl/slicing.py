@@ -7,10 +7,11 @@ import ast
 import builtins
 import functools
 import importlib.util
+import math
 import re
 import sys
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
 
@@ -26,10 +27,14 @@ from couler.dsl.sources import (
 )
 from couler.dsl.statements import (
     BUILTINS,
+    REGISTERS,
+    Change,
     Definitions,
     Functions,
     annotated,
     bindings,
+    bound_names,
+    executed,
     has_future,
     imported_name,
     names_of,
@@ -61,8 +66,11 @@ def is_of_couler(value: object) -> bool:
     """Return whether a value is one that exists only where workflows are built."""
     if value is File or value is Directory:
         return False
-    owner = value if isinstance(value, ModuleType | FunctionType | type) else type(value)
-    name = owner.__name__ if isinstance(owner, ModuleType) else owner.__module__
+    # By type(), as values can say anything of themselves.
+    is_module = issubclass(type(value), ModuleType)
+    has_own = issubclass(type(value), FunctionType | type)
+    owner: t.Any = value if is_module or has_own else type(value)
+    name = owner.__name__ if is_module else owner.__module__
     return str(name).partition(".")[0] == "couler"
 
 
@@ -103,6 +111,7 @@ class Slice:
         tree = parsed(self._text)
         around = [tree, tree] if function is None else node_path(function, text, self._text)
         self._node = around.pop()
+        self._around, self._function = around, function
         self._is_method = any(isinstance(one, ast.ClassDef) for one in around)
         scopes = [one for one in around if isinstance(one, ast.Module | Functions)]
         self._scopes = [statements_of(self._text, *start(one)) for one in scopes]
@@ -111,6 +120,7 @@ class Slice:
         self._problems: dict[str, tuple[str, str]] = {}
         self._seen: dict[str, int] = {}
         self._waiting: list[tuple[str, int]] = []
+        self._unbound: list[str] = []
         self._used: dict[str, Slice] = {}
         self._modules = {} if modules is None else modules
 
@@ -124,17 +134,15 @@ class Slice:
         """
         parts: list[Slice] = []
         self._collect(parts)
+        for part in parts:
+            part._refuse_unbound()
         problems = [one for part in parts for one in part._problems.values()]
         if problems:
             messages = "; ".join(message for _, message in problems)
             raise ShippingError(problems[0][0], f"it uses {messages}")
         texts = [part._own_text() for part in parts]
-        defined: dict[str, str] = {}
-        for text in texts if len(texts) > 1 else ():
-            for name, statement in bindings(text).items():
-                if defined.setdefault(name, ast.unparse(statement)) != ast.unparse(statement):
-                    reason = "two modules of the project; rename one of them"
-                    raise ShippingError("CLR125", f"{name} is defined in {reason}")
+        if len(texts) > 1:
+            _refuse_collisions(texts)
         return "\n\n".join(texts)
 
     def _own_text(self) -> str:
@@ -170,17 +178,47 @@ class Slice:
             text = f"{name} = {ast.unparse(node)}\n"
         else:
             statement = t.cast("ast.FunctionDef", node)
-            text = unindented(self._text, statement, first_line(statement))
+            text = self._function_text(statement)
             if self._is_method and any(map(_is_private, ast.walk(statement))):
                 reason = "which means another name within a class; rename it"
                 self._refuse("a name that begins with __", "CLR110", reason)
         number = len(self._scopes) - 1
         self._put((number, *start(node), 0), text, node)
-        for one in self._scopes[number].changes(name, self._of_couler - {name}):
-            if isinstance(one, ast.Assign | ast.AugAssign | ast.Delete):
-                self._take_statement(number, one, name)
+        for change in self._scopes[number].changes.get(name, ()):
+            if isinstance(change.statement, ast.Assign | ast.AugAssign | ast.Delete):
+                self._take_changes(number, name, [change], self._of_couler - {name})
         self._take_waiting()
         return name
+
+    def _function_text(self, node: ast.FunctionDef) -> str:
+        """Return the text of the function, in which defaults have the values that they got."""
+        text = unindented(self._text, node, first_line(node))
+        loops = [one for one in self._around if isinstance(one, ast.For)]
+        targets = {name for one in loops for name in bound_names(one.target)}
+        for decorator in node.decorator_list:
+            for name in sorted(names_of(ast.unparse(decorator), 0) & targets):
+                reason = "which is of a loop and read by a decorator; write the step outside of it"
+                self._refuse(name, "CLR123", reason)
+        tree = ast.parse(text)
+        arguments = t.cast("ast.FunctionDef", tree.body[0]).args
+        function = t.cast("FunctionType", self._function)
+        variables = targets.union(*(one.bindings for one in self._scopes[1:]))
+        given = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+        read = {name for one in given for name in names_of(ast.unparse(one), 0)}
+        if read.isdisjoint(variables):
+            return text
+        named = function.__kwdefaults__ or {}
+        values = [*(function.__defaults__ or ()), *named.values()]
+        for value in values:
+            if not _is_literal(value):
+                kind = type(value).__name__
+                self._refuse("a default", "CLR123", f"which is of the type {kind}; make it None")
+                return text
+        literals = [ast.parse(repr(value), mode="eval").body for value in values]
+        arguments.defaults = literals[: len(arguments.defaults)]
+        by_name = dict(zip(named, literals[len(arguments.defaults) :], strict=True))
+        arguments.kw_defaults = [by_name.get(one.arg) for one in arguments.kwonlyargs]
+        return ast.unparse(tree) + "\n"
 
     @property
     def is_decorated(self) -> bool:
@@ -228,8 +266,12 @@ class Slice:
             self._taken[place] = text
             scope = min(max(place[0], 0), len(self._scopes) - 1)
             named = [name for name in annotated(node) if self._is_bound(name)]
-            for name in (*sorted(names_of(text, self._own_flags)), *named):
-                self._waiting.append((name, scope))
+            try:
+                read = names_of(text, self._own_flags)
+            except SyntaxError as error:  # nonlocal, without the function around it
+                self._refuse(text.partition("\n")[0], "CLR123", f"where {error.msg}")
+                return
+            self._waiting += [(name, scope) for name in (*sorted(read), *named)]
 
     def _refuse(self, name: str, code: str, reason: str) -> None:
         self._problems[name] = code, f"{name}, {reason}"
@@ -244,35 +286,61 @@ class Slice:
         if value is File or value is Directory:
             if name != value.__name__:
                 self._put(_FIRST, f"{name} = {value.__name__}\n")
+        elif name in ("File", "Directory") and not statements and name not in self.values:
+            return  # couler.File
+        elif name == "__doc__":
+            self._put(_FIRST, f"__doc__ = {value!r}\n")
         elif not statements:
-            if not is_builtin(name, self._globals):
+            changes = scope.changes.get(name, ()) if name in self._globals else ()
+            self._take_changes(number, name, changes, self._of_couler)
+            if not changes and not is_builtin(name, self._globals):
                 self._take_unbound(name)
-        elif (found := _imported_from(statements, name)) is not None and not is_of_couler(value):
+        elif (found := _imported_from(statements, name, value)) is not None:
             self._take_from(*found, name)
-        elif number and not all(isinstance(one, Definitions) for one in statements):
+        elif number and not all(
+            isinstance(one, Definitions | ast.Import | ast.ImportFrom) for one in statements
+        ):
             self._take_variable(name, value)
         elif is_of_couler(value) and not self._is_step(name, statements[0]):
             self._take_of_couler(name, value, statements[0].lineno)
         else:
-            for one in (*statements, *scope.changes(name, self._of_couler)):
+            for one in statements:
                 self._take_statement(number, one, name)
+            self._take_changes(number, name, scope.changes.get(name, ()), self._of_couler)
+
+    def _take_changes(
+        self, number: int, name: str, changes: Iterable[Change], left_out: frozenset[str]
+    ) -> None:
+        """Take the statements that change the value of a name, and that use none of others."""
+        value = self.values.get(name)
+        for statement, method in changes:
+            nodes = [*executed(statement)]
+            read = {node.id for node in nodes if isinstance(node, ast.Name)}
+            if left_out.isdisjoint(read) and (method is None or _can_change(value, method)):
+                self._take_statement(number, statement, name)
+                # What it makes can be a part of the value, and change it in turn.
+                self._waiting += [(one, number) for one in bound_names(statement)]
 
     def _take_from(self, module: ModuleType, own: str, name: str) -> None:
         """Take what another module of the project defines."""
-        value = vars(module).get(own)
+        value: t.Any = vars(module).get(own)
         found = self._modules.get(module.__name__)
         text = read_source(str(module.__file__), vars(module))
         if found is None:
             found = Slice(vars(module), text, modules=self._modules)
             self._modules[module.__name__] = found
         try:
-            check_code(value, text)
+            if getattr(value, "__module__", None) == module.__name__:
+                check_code(value, text)
         except SourceError as error:
             self._refuse(name, "CLR110", f"but {error}")
         self._used[module.__name__] = found
         found.take([own])
         if name != own:
             self._taken[-1, 1, len(self._taken), 0] = f"{name} = {own}\n"
+
+    def _is_global(self, value: t.Any) -> bool:
+        return self._globals.get(value.__name__) is value
 
     def _is_step(self, name: str, statement: ast.stmt) -> bool:
         return isinstance(statement, ast.FunctionDef) and name == statement.name
@@ -299,14 +367,15 @@ class Slice:
         place = (0, 0, len(self._taken), 0)
         if isinstance(value, ModuleType):
             self._put(place, f"import {value.__name__} as {name}\n")
-        elif self._globals.get(own := getattr(value, "__name__", "")) is value:
-            self._put(place, f"{name} = {own}\n")
+        elif isinstance(value, FunctionType | type) and self._is_global(value):
+            self._put(place, f"{name} = {value.__name__}\n")
         elif _is_literal(value):
             self._put(place, f"{name} = {value!r}\n")
         else:
             kind = type(value).__name__
-            reason = f"of the function around it, is of the type {kind}, which has no literal"
-            self._refuse(name, "CLR123", f"{reason}; make it an argument")
+            reason = f"which is of the type {kind} and of the function around it"
+            advice = "make it an argument, or define it at the top of the file"
+            self._refuse(name, "CLR123", f"{reason}; {advice}")
 
     def _take_of_couler(self, name: str, value: t.Any, line: int) -> None:
         function = getattr(value, "fn", None)
@@ -328,11 +397,62 @@ class Slice:
         stars = self._scopes[0].stars if name in self._globals else ()
         for one in stars:
             self._take_statement(0, one, "*")
-        stored = [uses_of(text, self._own_flags) for text in self._taken.values()]
-        if not stars and not any((name, "STORE_GLOBAL") in one for one in stored):
-            why = "no statement of its file" if name in self._globals else "nothing"
-            reason = f"which {why} defines; define it in the file, or make it an argument"
-            self._refuse(name, "CLR122", reason)
+        if not stars:
+            self._unbound.append(name)
+
+    def _refuse_unbound(self) -> None:
+        """Refuse the names that nothing defines, not even a function that travels, by `global`."""
+        stored = {
+            name
+            for text in (self._taken.values() if self._unbound else ())
+            for name, way in uses_of(text, self._own_flags)
+            if way == "STORE_GLOBAL"
+        }
+        for name in self._unbound:
+            if name not in stored:
+                why = "no statement of its file" if name in self._globals else "nothing"
+                reason = f"which {why} defines; define it in the file, or make it an argument"
+                self._refuse(name, "CLR122", reason)
+
+
+_READING = frozenset(
+    ("copy", "count", "get", "index", "items", "keys", "values", "union", "difference")
+)
+_FIXED = (ModuleType, FunctionType, type, str, bytes, int, float, complex, tuple, frozenset)
+
+
+def _can_change(value: object, method: str) -> bool:
+    """Return whether a method that is called for its result can change the value it is of."""
+    if method == REGISTERS:
+        return not issubclass(type(value), ModuleType)
+    if value is None or issubclass(type(value), _FIXED):
+        return False
+    return not (issubclass(type(value), list | dict | set) and method in _READING)
+
+
+def _refuse_collisions(texts: Iterable[str]) -> None:
+    """Refuse names that two modules of the project define."""
+    defined: dict[str, str] = {}
+    parts = [({**bindings(text)}, names_of(text, 0)) for text in texts]
+    for own, _ in parts:
+        for name, statement in own.items():
+            text = ast.unparse(statement)
+            is_same = isinstance(statement, ast.Import | ast.ImportFrom) or "getLogger(" in text
+            if defined.setdefault(name, text) != text or (
+                not is_same and sum(name in other for other, _ in parts) > 1
+            ):
+                raise ShippingError(
+                    "CLR125",
+                    f"{name} is defined in two modules of the project; rename one of them",
+                )
+    for own, _ in parts:
+        for _, read in parts:
+            for name in sorted(own.keys() & read & BUILTINS):
+                raise ShippingError(
+                    "CLR125",
+                    f"{name} is a builtin that one module of the project defines and another uses; "
+                    "rename it",
+                )
 
 
 @functools.lru_cache(maxsize=64)
@@ -375,14 +495,18 @@ def _project_module(name: str | None) -> ModuleType | None:
     return module if file.endswith(".py") and not is_installed(Path(file)) else None
 
 
-def _imported_from(statements: Sequence[ast.stmt], name: str) -> tuple[ModuleType, str] | None:
+def _imported_from(
+    statements: Iterable[ast.stmt], name: str, value: object
+) -> tuple[ModuleType, str] | None:
     """Return the module of the project that a name is imported from, and its name there."""
-    match statements:
-        case [ast.ImportFrom(module, aliases, 0)]:
-            found = _project_module(module)
-            [own] = {one.name for one in aliases if imported_name(one) == name}
-            if found is not None and not isinstance(vars(found).get(own), ModuleType):
-                return found, own
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        module = _project_module(node.module) if isinstance(node, ast.ImportFrom) else None
+        for alias in t.cast("ast.ImportFrom", node).names if module is not None else ():
+            given = vars(module).get(alias.name)
+            is_there = not is_of_couler(value) or hasattr(value, "fn")
+            is_part = imported_name(alias) == name and given is value
+            if is_there and is_part and not isinstance(given, ModuleType):
+                return t.cast("ModuleType", module), alias.name
     return None
 
 
@@ -399,13 +523,16 @@ def _is_filled(cell: CellType) -> bool:
         return False
 
 
-def _is_literal(value: object) -> bool:
-    """Return whether a value is equal to what its text gives."""
-    try:
-        found = ast.literal_eval(repr(value))
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return type(found) is type(value) and bool(found == value)
+def _is_literal(value: t.Any) -> bool:
+    """Return whether the text of a value is a literal that gives it, type by type."""
+    kind = type(value)
+    if kind in (list, tuple):
+        return all(map(_is_literal, value))
+    if kind is dict:
+        return all(map(_is_literal, (*value.keys(), *value.values())))
+    if kind is float:
+        return math.isfinite(value)
+    return value is None or kind in (bool, int, str, bytes)
 
 
 def is_builtin(name: str, names: Mapping[str, t.Any]) -> bool:

@@ -9,7 +9,6 @@ import functools
 import re
 import typing as t
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from types import CodeType
 
 from couler.dsl.sources import lines_of, parsed
@@ -19,6 +18,18 @@ Definitions: t.TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 BUILTINS = frozenset(dir(builtins)) | {
     *("__annotations__", "__file__", "__module__", "__name__", "__qualname__")
 }
+
+
+REGISTERS = "@"
+"""In place of the name of a method that is used as a decorator."""
+
+
+class Change(t.NamedTuple):
+    """A statement that can change the value of a name in place."""
+
+    statement: ast.stmt
+    method: str | None
+    """The method of it that is called for its result, where nothing else says that it changes."""
 
 
 class Statements:
@@ -31,69 +42,113 @@ class Statements:
             for name in dict.fromkeys(bound_names(statement)):
                 self.bindings.setdefault(name, []).append(statement)
         self.stars = self.bindings.pop("*", [])
+        self._effects: dict[str, frozenset[str]] = {}
 
     @functools.cached_property
-    def _changing(self) -> dict[str, list[ast.stmt]]:
-        changing: dict[str, list[ast.stmt]] = {}
+    def changes(self) -> dict[str, list[Change]]:
+        """The statements that can change the values of names in place, by the names."""
+        found: dict[str, list[Change]] = {}
         for statement in self._all:
-            for name in dict.fromkeys(self._changed(executed(statement), frozenset())):
-                changing.setdefault(name, []).append(statement)
-        return changing
+            nodes = [*executed(statement)]
+            changed = dict.fromkeys(_changed(nodes))
+            called = [name for node in nodes for name in _called(node)]
+            changed.update(dict.fromkeys((one, None) for name in called for one in self._of(name)))
+            for name in (one for node in nodes for one in self._hooked(node)):
+                changed[name, None] = None
+            for name, method in changed:
+                found.setdefault(name, []).append(Change(statement, method))
+        return found
 
-    def changes(self, name: str, left_out: frozenset[str]) -> Iterator[ast.stmt]:
-        """Yield the statements that change the value of a name and read none of others."""
-        for one in self._changing.get(name, ()):
-            read = {node.id for node in executed(one) if isinstance(node, ast.Name)}
-            if left_out.isdisjoint(read):
-                yield one
+    def _of(self, name: str) -> frozenset[str]:
+        """Return the global names whose values a function or class changes where it is called."""
+        if name not in self._effects:
+            seen, waiting = {name}, [name]
+            changed: set[str] = set()
+            for one in waiting:  # which grows
+                direct, called = self._direct_effects(one)
+                changed |= direct
+                waiting += called - seen
+                seen |= called
+            self._effects[name] = frozenset(changed)
+        return self._effects[name]
 
-    def _changed(self, nodes: Iterable[ast.AST], known: frozenset[str]) -> Iterator[str]:
-        """Yield the names whose values nodes change, also by the functions that they call."""
-        for node in nodes:
-            called: list[ast.expr] = []
-            match node:
-                case (
-                    ast.Attribute(ctx=ast.Store() | ast.Del())
-                    | ast.Subscript(ctx=ast.Store() | ast.Del())
-                ):
-                    yield from root(node)
-                case ast.Expr(ast.Call(function, arguments)):
-                    roots = [*root(function)]
-                    if isinstance(function, ast.Attribute):
-                        yield from roots
-                    if not BUILTINS.issuperset(roots):
-                        yield from (one.id for one in arguments if isinstance(one, ast.Name))
-                case ast.ClassDef(bases=bases):
-                    called = [*node.decorator_list, *bases]
-                    roots = [one for base in bases for one in root(base)]
-                    yield from filter(self._is_hooked, roots)
-                case ast.FunctionDef():
-                    called = node.decorator_list
-                case ast.Call(function):
-                    called = [function]
-            for name in (one for expression in called for one in root(expression)):
-                yield from self._effects(name, known) if name not in known else ()
-
-    def _is_hooked(self, name: str) -> bool:
-        """Return whether a class does something where another is derived from it."""
-        return any(
-            isinstance(one, ast.ClassDef)
-            and (
-                one.keywords
-                or any(bound_names(inner) == ["__init_subclass__"] for inner in one.body)
-            )
-            for one in self.bindings.get(name, ())
-        )
-
-    def _effects(self, name: str, known: frozenset[str]) -> Iterator[str]:
-        """Yield the global names whose values a function or a class of the file changes."""
+    def _direct_effects(self, name: str) -> tuple[set[str], set[str]]:
+        """Return the global names that a definition changes, and the names that it calls."""
+        changed: set[str] = set()
+        called: set[str] = set()
         for one in self.bindings.get(name, ()):
             if isinstance(one, Definitions):
-                nodes = [*ast.walk(one)]
+                nodes = [*_run_by_calls(one)]
                 own = {arg.arg for arg in nodes if isinstance(arg, ast.arg)}
-                changed = self._changed(nodes[1:], known | {name})
-                declared = [node.names for node in nodes if isinstance(node, ast.Global)]
-                yield from {*changed, *chain(*declared)} - own
+                changed |= {name for name, method in _changed(nodes[1:]) if method is None} - own
+                changed |= {
+                    each for node in nodes if isinstance(node, ast.Global) for each in node.names
+                }
+                called |= {each for node in nodes for each in _called(node)} - own
+        return changed, called
+
+    def _hooked(self, node: ast.AST) -> Iterator[str]:
+        """Yield the classes of the file that do something where a class is derived from them."""
+        waiting = [one for base in getattr(node, "bases", ()) for one in root(base)]
+        for name in waiting:  # which grows
+            for one in self.bindings.get(name, ()):
+                if isinstance(one, ast.ClassDef):
+                    inner = [each for base in one.bases for each in root(base)]
+                    waiting += [each for each in inner if each not in waiting]
+                    made = [each for statement in one.body for each in bound_names(statement)]
+                    if one.keywords or "__init_subclass__" in made:
+                        yield name
+
+
+def _run_by_calls(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a definition that can run where it is called."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if getattr(child, "name", "") != "__init_subclass__":
+            yield from _run_by_calls(child)
+
+
+def _called(node: ast.AST) -> Iterator[str]:
+    """Yield the names of functions and classes that a node calls."""
+    called: list[ast.expr] = []
+    match node:
+        case ast.ClassDef():
+            called = [*node.decorator_list, *node.bases, *(one.value for one in node.keywords)]
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            called = node.decorator_list
+        case ast.Call(function):
+            called = [function]
+    for one in called:
+        yield from root(one)
+
+
+def _changed(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str | None]]:
+    """Yield the names whose values nodes can change, each with a method if it depends on that."""
+    for node in nodes:
+        match node:
+            case (
+                ast.Attribute(ctx=ast.Store() | ast.Del())
+                | ast.Subscript(ctx=ast.Store() | ast.Del())
+            ):
+                yield from ((name, None) for name in root(node))
+            case (
+                ast.FunctionDef(decorator_list=given)
+                | ast.AsyncFunctionDef(decorator_list=given)
+                | ast.ClassDef(decorator_list=given)
+            ):
+                for one in given:
+                    inner = one.func if isinstance(one, ast.Call) else one
+                    if isinstance(inner, ast.Attribute):
+                        yield from ((name, REGISTERS) for name in root(inner))
+            case ast.Expr(ast.Call() as call):
+                called = root(call.func)
+                if isinstance(call.func, ast.Attribute):
+                    yield from ((name, None) for name in called)
+                if not BUILTINS.issuperset(called) or called in (["setattr"], ["delattr"]):
+                    given = [*call.args, *(one.value for one in call.keywords)]
+                    yield from ((one.id, None) for one in given if isinstance(one, ast.Name))
+            case ast.Call(ast.Attribute() as function):
+                yield from ((name, function.attr) for name in root(function))
 
 
 @functools.lru_cache(maxsize=256)
@@ -110,8 +165,9 @@ def statements_of(text: str, line: int, column: int) -> Statements:
 def _run_on_import(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield statements without those for type checkers and of the file as a program."""
     for one in statements:
-        words = set(re.findall(r"\w+", ast.unparse(one.test))) if isinstance(one, ast.If) else set()
-        if "TYPE_CHECKING" in words or {"__name__", "__main__"} <= words:
+        test = ast.unparse(one.test) if isinstance(one, ast.If) else ""
+        is_main = test in ("__name__ == '__main__'", "'__main__' == __name__")
+        if is_main or re.fullmatch(r"(\w+\.)?TYPE_CHECKING", test):
             yield from _run_on_import(t.cast("ast.If", one).orelse)
         else:
             yield one
@@ -152,16 +208,21 @@ def executed(node: ast.AST) -> Iterator[ast.AST]:
         yield from executed(child)
 
 
-def root(node: ast.AST) -> Iterator[str]:
-    """Yield the name that an expression begins with, if it does with one."""
+def root(node: ast.AST) -> list[str]:
+    """Return the name that an expression, or what `vars` is called with, begins with, if any."""
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    if isinstance(node, ast.Name):
-        yield node.id
+        if isinstance(node, ast.Call):
+            is_vars = isinstance(node.func, ast.Name) and node.func.id == "vars" and node.args
+            node = node.args[0] if is_vars else node.func
+        else:
+            node = node.value
+    return [node.id] if isinstance(node, ast.Name) else []
 
 
-def annotated(node: ast.AST | None) -> Iterator[str]:
-    """Yield the names in annotations that decorators and classes of dataclasses' kind look at."""
+@functools.lru_cache(maxsize=4096)
+def annotated(node: ast.AST | None) -> tuple[str, ...]:
+    """Return the names in annotations that decorators and classes of dataclasses' kind look at."""
+    found: list[str] = []
     for one in ast.walk(node) if node is not None else ():
         given: list[ast.expr | None] = []
         if isinstance(one, ast.ClassDef):
@@ -170,7 +231,8 @@ def annotated(node: ast.AST | None) -> Iterator[str]:
             arguments = [inner for inner in ast.walk(one.args) if isinstance(inner, ast.arg)]
             given = [one.returns, *(inner.annotation for inner in arguments)]
         for annotation in filter(None, given):
-            yield from re.findall(r"\w+", ast.unparse(annotation))
+            found += re.findall(r"\w+", ast.unparse(annotation))
+    return tuple(dict.fromkeys(found))
 
 
 def has_future(tree: ast.Module) -> bool:

@@ -273,7 +273,7 @@ def _run() -> int:
         (
             outer(object()),
             "CLR123",
-            "hidden, of the function around it, is of the type object",
+            "hidden, which is of the type object and of the function around it",
         ),
         (uses_workflow, "CLR122", "it uses workflow, of line"),
         (waits, "CLR110", "asynchronous"),

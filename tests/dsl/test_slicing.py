@@ -203,3 +203,153 @@ def test_paths_are_files_without_a_change_of_the_function(tmp_path: Path) -> Non
     assert flow.diagnostics == ()
     run = flow.run()
     assert run.outputs == {"one": "x a", "two": "x a, x b", "all": "x b, x a"}
+
+
+CHANGED = {
+    "a decorator that is a method": """
+import couler, functools
+from dataclasses import dataclass
+@dataclass
+class A: x: int
+@functools.singledispatch
+def enc(x): return "obj"
+@enc.register
+def _(x: A): return x.x
+def mk(n): return A(n)
+@couler.step
+def work(n: int) -> list: return [enc(mk(n))]
+""",
+    "state that an expression advances": """
+import couler, random
+rng = random.Random(0)
+A = rng.random()
+B = rng.random()
+H=[1,2,3]
+y = H.pop()
+@couler.step
+def work(n: int) -> list: return [B, H]
+""",
+    "keywords, comprehensions and setattr": """
+import couler
+def fill(d): d["a"] = 1
+CFG = {}
+fill(d=CFG)
+OUT=[]
+[OUT.append(i) for i in range(3)]
+class C: lr=0.1
+for k, v in {"lr":3.0}.items(): setattr(C,k,v)
+vars(C)
+@couler.step
+def work(n: int) -> list: return [sorted(CFG),OUT,C.lr]
+""",
+    "a part of a value": """
+import couler, argparse
+parser = argparse.ArgumentParser()
+group = parser.add_argument_group("g")
+group.add_argument("--lr", type=float, default=0.1)
+args = parser.parse_args([])
+@couler.step
+def work(n: int) -> float: return n * args.lr
+""",
+    "subclasses of subclasses": """
+import couler
+class Base:
+    registry = {}
+    def __init_subclass__(cls, **kw):
+        super().__init_subclass__(**kw); Base.registry[cls.__name__] = cls
+class A(Base): v = 1
+class B(A): v = 2
+@couler.step
+def work(n: int) -> list: return sorted(Base.registry)
+""",
+    "a test that is not main": """
+import couler
+K = 1
+if __name__ != "__main__": K = 4
+@couler.step
+def work(n: int) -> int: return K
+""",
+    "a default of a loop": """
+import couler
+steps = []
+for k in range(3):
+    @couler.step
+    def work(n: int, k: int = k) -> int: return n * k
+    steps.append(work)
+work = steps[1]
+""",
+    "couler.File": """
+import couler
+@couler.step
+def work(n: int) -> couler.File:
+    return couler.File("out.txt")
+""",
+    "global names": """
+import couler
+def get():
+    global _m
+    _m = [1]
+def use(): return _m
+def init():
+    global CFG
+    CFG = 5
+init()
+@couler.step
+def work(n: int) -> list:
+    get()
+    return [use(), CFG]
+""",
+    "an import of the function around": """
+import couler
+def mk():
+    from math import floor
+    @couler.step
+    def work(n: int) -> int: return floor(n+0.5)
+    return work
+work = mk()
+""",
+}
+"""Steps that return something else without what their files do besides definitions."""
+
+
+@pytest.mark.parametrize("text", CHANGED.values(), ids=list(CHANGED))
+def test_what_changes_a_value_travels_with_it(text: str, tmp_path: Path) -> None:
+    (tmp_path / "flow.py").write_text(text)
+    flow = imported(tmp_path / "flow.py")
+    source = source_of(flow)
+    assert source is not None
+    names = Traced()
+    names["File"] = names["Directory"] = str
+    assert result_of(source, names) == flow.work.fn(3)
+
+
+def test_a_graph_of_calls_is_followed_once(tmp_path: Path) -> None:
+    pairs = [(f"f{n}", f"g{n}", f"f{n - 1}(x) + g{n - 1}(x)") for n in range(1, 19)]
+    lines = [f"def {one}(x): return {body}" for *two, body in pairs for one in two]
+    text = "\n".join(["import couler", "f0 = g0 = abs", *lines, "X = f18 and 1", "f18"])
+    step = "@couler.step\ndef work(n: int) -> int:\n    return n\n"
+    (tmp_path / "flow.py").write_text(f"{text} and None\n{step}")
+    assert source_of(imported(tmp_path / "flow.py")) is not None
+
+
+def test_a_variable_of_the_function_around_that_is_set_is_refused(tmp_path: Path) -> None:
+    text = """
+import couler
+
+def mk():
+    c = 0
+
+    @couler.step
+    def work(n: int) -> int:
+        nonlocal c
+        c += n
+        return c
+
+    return work
+
+work = mk()
+"""
+    (tmp_path / "flow.py").write_text(text)
+    with couler.Workflow("w") as made:
+        imported(tmp_path / "flow.py").work(3)
+    assert [one.code for one in made.diagnostics] == ["CLR123"]

@@ -664,7 +664,7 @@ def test_all_names_that_cannot_travel_are_reported_at_once(tmp_path: Path) -> No
         "MADE": "which no statement of its file defines",
         "unknown": "which nothing defines",
         "ONLY_HERE": "which nothing defines",
-        "lock": "of the function around it, is of the type object",
+        "lock": "which is of the type object and of the function around it",
         "couler": "of line 2, which exists only where the workflow is built",
     }.items():
         assert f"{name}, {reason}" in told
