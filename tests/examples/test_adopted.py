@@ -14,6 +14,10 @@ import pytest
 from couler.stages import diagnose
 from couler.stages.programs import load_program
 
+pytest.importorskip("sklearn")
+
+pytestmark = pytest.mark.checkout
+
 PROGRAMS = Path(__file__).parents[1] / "programs"
 COULER = f"{sysconfig.get_path('scripts')}/couler"
 NAMES = ("tumours", "diabetes", "digits")
