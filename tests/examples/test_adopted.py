@@ -36,11 +36,12 @@ def test_decorators_and_a_block_are_all_that_is_added(name: str) -> None:
     assert all(one.startswith("+     ") or one == "+ " for one in changes[block + 1 :])
 
 
+@pytest.mark.slow  # a program is loaded as `__main__`, and trains its models
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("engine", ["local", "argo", "airflow"])
-def test_all_engines_take_them(name: str, engine: str) -> None:
+def test_all_engines_take_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     loaded = load_program(str(PROGRAMS / "adopted" / f"{name}.py"))
-    found = [*loaded.diagnostics, *diagnose(loaded, [engine])]
+    found = [*loaded.diagnostics, *diagnose(loaded, ["local", "argo", "airflow"])]
     assert [one for one in found if one.severity == "error" and not one.of_target] == []
 
 
