@@ -1,25 +1,21 @@
-"""Modules and packages of this machine that scripts import, and those that their images lack."""
+"""Packages that scripts import, and those that their images lack."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import importlib.util
-import os
 import re
 import shlex
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
-from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
 
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.imports import imports_of
 from couler.ir.semantics.wire import dump_json
-from couler.ir.workflow import Script, Step
+from couler.ir.walk import steps_by_path
+from couler.ir.workflow import CodeFile, Script, Step, Workflow
 
-_LIBRARY = Path(os.__file__).parent
+_CHANGED_PATH = re.compile(r"sys\.path(\.|\s*[+=]|\[[^\n]*\]\s*=)")
 _OF_COULER = (
     " Of couler, steps need File and Directory at most: write `from couler import File` at the top "
     "of the program, not in the function; they are shipped with it."
@@ -37,16 +33,26 @@ def install_command(packages: Iterable[str]) -> str:
     return f"{command} {shlex.join(packages)}"
 
 
-def check_imports(engine: str, step: Step, script: Script, path: str) -> Iterator[Diagnostic]:
-    """Yield a warning of a script whose modules the default image does not have."""
-    is_clear = script.image == default_image() and "sys.path" not in script.source
-    imported = imports_of(script.source) if is_clear and script.is_python else ()
+def check_imports(engine: str, workflow: Workflow) -> Iterator[Diagnostic]:
+    """Yield a warning of each script whose modules the default image does not have."""
+    for path, step in steps_by_path(workflow):
+        if isinstance(step.action, Script):
+            yield from _check_imports(engine, step, step.action, path, workflow.code)
+
+
+def _check_imports(
+    engine: str, step: Step, script: Script, path: str, code: Iterable[CodeFile]
+) -> Iterator[Diagnostic]:
+    is_clear = script.image == default_image() and not _CHANGED_PATH.search(script.source)
+    known = {one.path: one.text for one in code if one.path in script.files}
+    texts = [script.source, *known.values()] if is_clear and script.is_python else []
+    imported = [one for text in texts for one in imports_of(text)]
     needed = {name.partition(".")[0] for name, is_needed in imported if is_needed}
-    lacking = needed - sys.stdlib_module_names - {""}
+    own = {path.partition("/")[0].removesuffix(".py") for path in known}
+    lacking = needed - sys.stdlib_module_names - {"", *own}
     missing = _not_brought(lacking, script.packages) if lacking else {}
     if missing and all(one.name != "PYTHONPATH" for one in step.env):
-        own = {"couler", *(name.partition(".")[0] for name in own_modules(script.source))}
-        added = [package for name, package in missing.items() if name not in own]
+        added = [package for name, package in missing.items() if name != "couler"]
         install = f"Write packages={dump_json([*script.packages, *added])}, or name"
         yield Diagnostic(
             "CLR303",
@@ -89,91 +95,3 @@ def _distribution(requirement: str) -> str:
     """Return the name of the distribution that is required, as pip compares it."""
     name = re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def own_modules(source: str) -> dict[str, Path]:
-    """Return the files of modules that are not installed: what a source imports, and these import.
-
-    They are the project's own, by their full names, also where it is installed as editable. Of a
-    module in a zip file that is the file.
-    """
-    found: dict[str, Path] = {}
-    views = _step_folders(), sys.path
-    waiting = [*_resolved(source, "")]
-    for name in waiting:  # which grows
-        around = name.rpartition(".")[0]
-        if name in found or name.partition(".")[0] in ("", "couler"):
-            continue
-        files = (_file(name, view) for view in views)
-        file = next((one for one in files if one and not is_installed(one)), None)
-        if file:
-            found[name] = file
-            inside = name if file.stem == "__init__" else around
-            waiting += [*_resolved(file.read_bytes(), inside), around]
-    return found
-
-
-def missing_modules(source: str, own: Collection[str]) -> list[str]:
-    """Return what a source needs of the project's own modules and no step finds, as named there."""
-    needed = {name for name, is_needed in imports_of(source) if is_needed}
-    packages = {name for name in needed if name.startswith(".") and name.strip(".")}
-    relative = packages - {name for name in packages if name.rpartition(".")[0] in packages}
-    folders = _step_folders() if own else []
-    return sorted(relative.union(one for one in needed & {*own} if _is_other(one, folders)))
-
-
-def _is_other(name: str, folders: Sequence[str]) -> bool:
-    """Return whether a step does not find the module that a plain call finds."""
-    there, here = _file(name, folders), _file(name, sys.path)
-    return not there or (here is not None and there.read_bytes() != here.read_bytes())
-
-
-def _file(name: str, folders: Sequence[str]) -> Path | None:
-    """Return the file of a module, if it has one."""
-    spec = _find(name, folders)
-    file = Path(getattr(spec.loader, "archive", spec.origin or "") if spec else "")
-    return file if file.is_file() else None
-
-
-def _resolved(source: str | bytes, package: str) -> Iterator[str]:
-    """Yield the full names of what a source of a package imports."""
-    for name, _ in imports_of(source):
-        with contextlib.suppress(ImportError):  # beyond the outermost package
-            yield importlib.util.resolve_name(name, package)
-
-
-def _find(name: str, folders: Sequence[str]) -> ModuleSpec | None:
-    """Return where a module is, as an import in a new process finds it; nothing is imported."""
-    package, _, last = name.rpartition(".")
-    finders = [one.find_spec for one in sys.meta_path if hasattr(one, "find_spec")]
-    if package:
-        around = _find(package, folders)
-        folders = [*(getattr(around, "submodule_search_locations", None) or ())]
-        spec = PathFinder.find_spec(last, folders)  # by its name it asks for a package imported
-        if spec:
-            return spec
-    return next(filter(None, (find(name, folders) for find in finders)), None)
-
-
-def is_installed(file: Path) -> bool:
-    """Return whether a file is of the standard library or of an installed package."""
-    is_library = file.is_relative_to(_LIBRARY)  # which is around site-packages
-    return is_library or not {"site-packages", "dist-packages"}.isdisjoint(file.parts)
-
-
-def _step_folders() -> list[str]:
-    """Return where a process of this machine finds modules that are not the standard library's."""
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    installed = [one for one in sys.path if is_installed(Path(one))]
-    linked = (one for folder in installed for one in _linked(folder))
-    return [*filter(os.path.isabs, given), *installed, *linked]
-
-
-@functools.cache
-def _linked(folder: str) -> list[str]:
-    """Return the folders that the files of a `site-packages` link to."""
-    return [
-        os.path.join(folder, line.strip())
-        for file in Path(folder).glob("*.pth")
-        for line in file.read_text(errors="replace").splitlines()
-    ]

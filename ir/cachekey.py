@@ -12,7 +12,7 @@ from couler.ir.semantics.wire import dump_json
 from couler.ir.storage import Mount, Volume
 from couler.ir.traversal import Traversal
 from couler.ir.values import TEXTS, VALUE_KINDS, Literal, Text
-from couler.ir.workflow import ContainerSet, Step
+from couler.ir.workflow import ContainerSet, Script, Step
 
 _AROUND = {"resources", "pull_policy", "settings"}
 _NOT_COUNTED: dict[str, t.Any] = {
@@ -37,6 +37,9 @@ _BLANK = Literal(value=None)
 def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
     """Return the digest of a step's definition without its texts, in hexadecimal."""
     fixed = step.model_copy(update=fixed_fields(step, _UNCOUNTED))
+    if isinstance(fixed.action, Script) and fixed.action.code:
+        action = fixed.action.model_copy(update={"source": "", "files": ()})
+        fixed = fixed.model_copy(update={"action": action})
     definition = fixed.model_dump(mode="json", exclude_defaults=True, exclude=_NOT_COUNTED)
     mounted = {mount.volume: volumes[mount.volume] for _, mount in _MOUNTS.visit(step)}
     stored = {name: volume.model_dump(mode="json") for name, volume in mounted.items()}

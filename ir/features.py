@@ -13,6 +13,7 @@ class Feature(enum.StrEnum):
     IMAGE_ENTRYPOINT = "container-without-command"
     SCRIPT = "script"
     PACKAGES = "script-packages"
+    CODE_FILES = "script-code-files"
     JOB = "job"
     JOB_LOCAL_FORM = "job-with-local-form"
     JOB_VALUES = "job-with-values"

@@ -162,7 +162,7 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
         **_PROCESS,
     },
     Container: {ITSELF: lambda one: _ENTRYPOINT if one.command == () else (Feature.CONTAINER,)},
-    Script: {ITSELF: Feature.SCRIPT, "packages": Feature.PACKAGES},
+    Script: {ITSELF: Feature.SCRIPT, "packages": Feature.PACKAGES, "files": Feature.CODE_FILES},
     Job: {
         ITSELF: lambda job: (Feature.JOB if job.local is None else Feature.JOB_LOCAL_FORM,),
         "values": Feature.JOB_VALUES,

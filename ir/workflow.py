@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from base64 import b64decode
 
 from pydantic import Field as ModelField
 from pydantic import NonNegativeInt, PositiveInt
@@ -57,8 +58,11 @@ class Script(Variant):
     source: str
     command: tuple[str, ...] = ("python",)
     packages: tuple[str, ...] = ()
-    modules: str = ""
-    """Digest of the project's modules that it imports and finds where it runs, if there are any."""
+    files: tuple[str, ...] = ()
+    """Paths of the workflow's code files that are importable where it runs."""
+    code: str = ""
+    """Digest of what its author wrote of it, its modules included; the key of a cached result has
+    it in place of the source."""
     function: str | None = None
     """Name of the typed function that the source ships, where it ships one."""
 
@@ -379,6 +383,21 @@ class Defaults(Node):
     env: tuple[EnvVar, ...] = ()
 
 
+class CodeFile(Node):
+    """A file of the project that scripts import, or that their modules read."""
+
+    path: str
+    """Where it is below the folder that is importable."""
+    text: str = ""
+    base64: str | None = None
+    """In place of `text`: bytes that need not be text."""
+
+    @property
+    def data(self) -> bytes:
+        """What is in it."""
+        return self.text.encode() if self.base64 is None else b64decode(self.base64)
+
+
 class StoredWorkflow(Node):
     """A workflow that the engine keeps under a name."""
 
@@ -401,6 +420,7 @@ class Workflow(Node):
     exit_handlers: tuple[ExitHandler, ...] = ()
     schedule: Schedule | None = None
     defaults: t.Annotated[Defaults | None, At(scope="defaults")] = None
+    code: tuple[CodeFile, ...] = ()
     volumes: tuple[Volume, ...] = ()
     files: FileSettings | None = None
     pod: PodSettings | None = None

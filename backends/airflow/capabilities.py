@@ -43,6 +43,7 @@ _ACTIONS: dict[Feature, Support] = {
     Feature.IMAGE_ENTRYPOINT: NATIVE,
     Feature.SCRIPT: NATIVE,
     Feature.PACKAGES: Lowered("pip in the pod, before the script starts"),
+    Feature.CODE_FILES: Lowered("annotations of the pods, which a volume shows as files"),
     Feature.GROUP: NATIVE,
     Feature.JOB: _RESOURCE,
     Feature.JOB_VALUES: _RESOURCE,

@@ -29,17 +29,21 @@ from couler.backends.airflow.pod_checks import check_pods
 from couler.backends.airflow.step_checks import check_sets, check_steps
 from couler.backends.airflow.versions import NEWEST
 from couler.ir.artifacts import ListFiles, is_in_repository
+from couler.ir.code_files import check_code
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import locks_of
 from couler.ir.storage import NewClaimVolume
 from couler.ir.values import MAX_WORD_BYTES, is_file
 from couler.ir.walk import HANDLER_PREFIX, steps_by_path
 from couler.ir.workflow import Container, Group, Job, Script, Step, Workflow
+from couler.packages import check_imports
 
 
 def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     """Yield what would not load or not run: all but the first look at what is compiled."""
     yield from check_sets(workflow)
+    yield from check_imports("airflow", workflow)
+    yield from check_code("airflow", workflow)
     workflow = declare_results(lowered(workflow))
     yield from check_flow(workflow)
     yield from check_names(workflow)

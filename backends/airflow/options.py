@@ -9,6 +9,7 @@ from couler.backends.airflow.versions import NEWEST, OLDEST, Version
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
 from couler.ir.artifacts import Location, is_in_repository
+from couler.ir.code_files import WAYS, check_way
 from couler.ir.defaults import read_storage
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.verify.names import image_problem, is_qualified, is_subdomain
@@ -36,6 +37,8 @@ class Options(t.NamedTuple):
     """Label of nodes that names the type of their GPUs, as NVIDIA's feature discovery sets it."""
     connections: str = ""
     """Names of secrets that are connections of Airflow, with commas between them."""
+    code: str = "inline"
+    """How modules of the project come to steps: `inline` in the file, or in the `image`."""
     namespace: str | None = None
     """Where the pods run; None for that of Airflow's connection."""
     version: Version = NEWEST
@@ -54,6 +57,7 @@ def options(target: Target) -> Options:
         _check(name, target.options[name])
     if target.namespace is not None and not _NAMESPACE.fullmatch(target.namespace):
         raise EngineOptionError(f"airflow: {_NO_NAME.format(target.namespace, 'namespace')}")
+    check_way("airflow", target.options.get("code", WAYS[0]))
     version = _version(target.engine_version)
     given = {name: one for name, one in target.options.items() if name != "files_store"}
     store = _store(target)

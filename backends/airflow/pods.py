@@ -30,6 +30,7 @@ from couler.backends.airflow.specs import (
     variable,
 )
 from couler.backends.airflow.texts import untouched_all
+from couler.ir.code_files import CODE_MOUNT, code_annotations, code_volume, uses_code
 from couler.ir.kubernetes_pods import container_settings, env_from, mount, resources, volume
 from couler.ir.pods import PodContainer, PodSettings
 from couler.ir.storage import EnvVar, SecretKey
@@ -101,9 +102,9 @@ class Pods:
         template: Tree = {}
         if step.foreach is None:
             given["labels"] = self._templated(labels)
-            given["annotations"] = self._templated(annotations)
-        elif labels or annotations:  # the operator is mapped over its argument `labels`
-            metadata = {"labels": labels, "annotations": annotations}
+            given["annotations"] = self._annotations(step, annotations)
+        elif labels or annotations or uses_code(step):  # it is mapped over its argument `labels`
+            metadata = {"labels": labels, "annotations": self._annotations(step, annotations)}
             template["metadata"] = {name: one for name, one in metadata.items() if one}
         if spec or others or len(base) > 1:
             template["spec"] = {"containers": [base, *self._beside(step, others)], **spec}
@@ -173,6 +174,8 @@ class Pods:
         beside = [self._around(one, step, write) for one in step.sidecars]
         spec["containers"] = [self._base(step, write), *beside]
         volumes = self._used_volumes(step)
+        if uses_code(step):
+            volumes.append(code_volume(self._workflow))
         if volumes:
             spec["volumes"] = volumes
         for patch in patches(step, self._shared):
@@ -204,7 +207,7 @@ class Pods:
         return tree
 
     def _used_volumes(self, step: Step) -> list[Tree]:
-        names = {one["name"]: None for one in _mounts(step)}
+        names = {one["name"]: None for one in _mounts(step) if one != CODE_MOUNT}
         containers = pod_containers(step)
         for one in containers:
             names.update((mounted.volume, None) for mounted in one.mounts)
@@ -236,6 +239,14 @@ class Pods:
     def _metadata(self, step: Step) -> tuple[dict[str, str], dict[str, str]]:
         shared = self._shared or PodSettings()
         return {**shared.labels, **step.labels}, {**shared.annotations, **step.annotations}
+
+    def _annotations(self, step: Step, own: dict[str, str]) -> Expression | None:
+        """Return the annotations of a pod, with those that hold the workflow's code."""
+        if not uses_code(step):
+            return self._templated(own)
+        code = untouched_all(code_annotations(self._workflow), self._module)
+        table = self._module.shared_table("CODE", code)
+        return Code(f"{{**{table}, **{untouched_all(own, self._module).flat()}}}" if own else table)
 
     def _argument(self, name: str, value: t.Any) -> Expression:
         match name:
@@ -285,6 +296,8 @@ def _mounts(step: Step) -> list[Tree]:
     mounts = [mount(one) for one in step.mounts]
     if sees_work_folder(step):
         mounts.append({"name": WORK_VOLUME, "mountPath": WORK_DIR})
+    if uses_code(step):
+        mounts.append(CODE_MOUNT)
     return mounts
 
 

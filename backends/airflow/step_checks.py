@@ -13,8 +13,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import locks_of
 from couler.ir.values import ParamRef, RunRef, Value, place_text, walk
 from couler.ir.walk import Scope, scopes, steps_by_path
-from couler.ir.workflow import ContainerSet, Group, Job, Script, Step, Suspend, Workflow
-from couler.packages import check_imports
+from couler.ir.workflow import ContainerSet, Group, Job, Step, Suspend, Workflow
 
 APPROVAL_CODE = "CLR355"
 PATH_CODE = "CLR356"
@@ -62,8 +61,6 @@ def check_steps(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
                         path,
                         step,
                     )
-                case Script():
-                    yield from check_imports("airflow", step, step.action, path)
                 case Job():
                     yield from _check_job(step, path)
                     yield from _check_name(step, step.action, path, ids.get(scope.path, set()))

@@ -40,6 +40,7 @@ from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
 from couler.ir.artifacts import ListFiles, is_in_repository
+from couler.ir.code_files import CODE_DIR, uses_code
 from couler.ir.values import TEXTS, Literal, Template, Text, Value, ValueType, is_file
 from couler.ir.walk import all_steps
 from couler.ir.workflow import (
@@ -341,6 +342,8 @@ class Tasks:
             assert given.value is not None, "only files lie elsewhere"
             read = scope.input(given.value, given.type)
             env[f"COULER_INPUT_{given.name}"] = self.value(read)
+        if uses_code(step):
+            env["PYTHONPATH"] = value_of(CODE_DIR)
         for variable in step.env:
             if variable.value is not None:
                 env[variable.name] = self._word(variable.value, step, scope)

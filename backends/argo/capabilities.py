@@ -153,6 +153,7 @@ _LOWERED = {
     Feature.JOB_LOCAL_FORM: "the resource; the local form is left out",
     Feature.JOB_VALUES: "an expression in the manifest for each value",
     Feature.PACKAGES: "pip install before the script",
+    Feature.CODE_FILES: "annotations of the pods, which a volume shows as files",
     Feature.LOOP: "a template that calls itself, bounded",
     Feature.LOOP_GROUP: "a template that calls itself, bounded",
     Feature.LOOP_CARRIED: "parameters of the template that calls itself",

@@ -35,13 +35,14 @@ from couler.backends.argo.processes import (
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.tags import Place, foreign_tags, has_tag
 from couler.ir.artifacts import ListFiles, Zip, is_in_repository
+from couler.ir.code_files import check_code
 from couler.ir.defaults import leave_out_local_forms
 from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer
 from couler.ir.semantics.wire import dump_json
 from couler.ir.values import ParamRef, StepRef, Text, is_file
-from couler.ir.walk import Scope, predecessors, scopes, steps_by_path
+from couler.ir.walk import Scope, all_steps, predecessors, scopes, steps_by_path
 from couler.ir.workflow import (
     Container,
     ContainerSet,
@@ -60,12 +61,30 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
     workflow = leave_out_local_forms(workflow)
     yield from _check_overrides(workflow.engine, OF_WORKFLOW, "the workflow", None, workflow)
+    if any(isinstance(step.action, Script) for step in all_steps(workflow)):
+        from couler.packages import check_imports
+
+        yield from check_imports("argo", workflow)
+    yield from check_code("argo", workflow)
+    yield from _check_code_tags(workflow)
     for scope in scopes(workflow):
         yield from _check_groups(scope)
         yield from _check_parts(scope)
         siblings = {step.name: step for step in scope.steps}
         for step in scope.steps:
             yield from _check_step(step, scope.path_of(step), siblings)
+
+
+def _check_code_tags(workflow: Workflow) -> Iterator[Diagnostic]:
+    """Yield the files of the code in which Argo would read tags: nothing protects annotations."""
+    for one in workflow.code:
+        if has_tag(one.text):
+            yield Diagnostic(
+                "CLR312",
+                f"argo: {one.path} holds {{{{ in a text that Argo would read as a tag of its own. "
+                'Write the braces apart ("{" "{"), or put the code into the image',
+                source=workflow.source,
+            )
 
 
 def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:
@@ -87,7 +106,6 @@ def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
     """Check what a step runs that is no container."""
     from couler.backends.argo.listing import check_listing
     from couler.backends.argo.resources import lost_character
-    from couler.packages import check_imports
 
     action = step.action
     if isinstance(action, Job) and action.set_owner_reference:
@@ -106,7 +124,6 @@ def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
             yield _too_large(f'the manifest of step "{path}"', path, step)
     elif isinstance(action, Script):
         yield from _check_script(step, action, path)
-        yield from check_imports("argo", step, action, path)
     elif isinstance(action, Http):
         if any(header.config is not None for header in action.headers):
             yield Diagnostic(

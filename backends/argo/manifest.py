@@ -33,6 +33,7 @@ from couler.backends.argo.tags import Tagged, json_literal, tag, variable, wire_
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
 from couler.errors import EngineOptionError
 from couler.ir.cachekey import repository_mark
+from couler.ir.code_files import code_annotations, code_volume
 from couler.ir.defaults import leave_out_local_forms
 from couler.ir.kubernetes_pods import claim_template, volume
 from couler.ir.storage import NewClaimVolume
@@ -80,6 +81,8 @@ class ManifestOptions(t.NamedTuple):
     """Whether steps of one shape share a template; else each has its own."""
     memo_maps: int = DEFAULT_MAPS
     """How many config maps hold the entries of cached steps: 1, 16 or 256."""
+    code: str = "inline"
+    """How modules of the project come to steps: `inline` in the manifest, or in the `image`."""
     repository: str | None = None
     """Where the engine keeps files, as the user's machine reaches it; None if that is not said."""
 
@@ -232,6 +235,13 @@ def _spec(workflow: Workflow, *, in_schedule: bool) -> Tree:
     spec.update(run_settings(workflow, in_schedule=in_schedule))
     if workflow.pod is not None:
         spec.update(pod_settings(workflow.pod))
+    if workflow.code:
+        metadata = spec.setdefault("podMetadata", {})
+        metadata["annotations"] = {
+            **metadata.get("annotations", {}),
+            **{key: Tagged(text) for key, text in code_annotations(workflow).items()},
+        }
+        spec["volumes"] = [*spec.get("volumes", ()), code_volume(workflow)]
     return spec
 
 

@@ -18,6 +18,7 @@ from couler.backends.argo.tags import (
     wire_text,
 )
 from couler.ir import kubernetes_pods
+from couler.ir.code_files import CODE_DIR, CODE_MOUNT, uses_code
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.semantics import SHORT_TYPES
 from couler.ir.semantics.wire import dump_json
@@ -174,6 +175,8 @@ class Processes:
         mounts = [kubernetes_pods.mount(wanted) for wanted in self._step.mounts]
         if self.mounts_work_dir:
             mounts.insert(0, {"name": WORK_VOLUME, "mountPath": WORK_DIR})
+        if uses_code(self._step):
+            mounts.append(CODE_MOUNT)
         return mounts
 
     def _environment(self) -> list[Tree]:
@@ -182,12 +185,17 @@ class Processes:
         if self._uses_work_dir:
             environment.append({"name": "COULER_WORK", "value": WORK_DIR})
         environment += self._input_variables()
+        modules = CODE_DIR if uses_code(step) else ""
         for given in step.env:
             if given.value is None:
                 environment.append(kubernetes_pods.variable_source(given))
             else:
                 value = self._places.text(f"env_{given.name}")
+                if modules and given.name == "PYTHONPATH":
+                    value, modules = f"{modules}:{value}", ""
                 environment.append({"name": given.name, "value": value})
+        if modules:
+            environment.append({"name": "PYTHONPATH", "value": modules})
         return environment
 
     def _input_variables(self) -> Iterator[Tree]:

@@ -38,6 +38,7 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.PACKAGES: Lowered(
         "checking at the start that they are installed; versions are not compared"
     ),
+    Feature.CODE_FILES: NATIVE,
     Feature.JOB: _NO_CLUSTER,
     Feature.JOB_LOCAL_FORM: _LOCAL_FORM,
     Feature.JOB_VALUES: _LOCAL_FORM,

@@ -17,7 +17,7 @@ from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import Exchange
 from couler.backends.local.masking import streams_to
-from couler.backends.local.place import Place, entry_texts
+from couler.backends.local.place import CODE, Place, entry_texts
 from couler.backends.local.pods import CompanionError, Pod
 from couler.backends.local.process import (
     LostOutputError,
@@ -37,7 +37,7 @@ from couler.ir.semantics.outputs import KEEP_BYTES, default_of, read_output
 from couler.ir.semantics.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.ir.values import is_file
 from couler.ir.wording import counted
-from couler.ir.workflow import STDOUT, Output
+from couler.ir.workflow import STDOUT, Output, Script
 from couler.locations.stop import CutOffError, Stop
 from couler.locations.transfer import OUTSIDE_ERRORS
 
@@ -226,6 +226,10 @@ async def _prepare(bound: Bound, place: Place, job: Job) -> dict[str, str]:
     for source in step.env_from:
         environ.update(place.entries.all_of(source))
     environ.update({**bound.texts, **entry_texts(step.env, place.entries)})
+    if isinstance(step.action, Script) and step.action.files:
+        await asyncio.to_thread(shutil.copytree, place.folder / CODE, runtime.place(job, CODE))
+        around = environ.get("PYTHONPATH", job.inherited.get("PYTHONPATH"))
+        environ["PYTHONPATH"] = ":".join(filter(None, (runtime.seen(job, CODE), around)))
     return environ
 
 

@@ -18,11 +18,13 @@ from couler.errors import EvaluationError
 from couler.ir.pods import HostAlias, PodSettings
 from couler.ir.storage import EnvVar, Volume
 from couler.ir.walk import StepPath
-from couler.ir.workflow import Step
+from couler.ir.workflow import CodeFile, Step
 from couler.locations.secrets import Entries, missing_entry
 from couler.store import ObjectStore
 
 LOGS, WORK, OUTPUTS = "logs", "work", "outputs"
+CODE = ".code"
+"""The folder of the workflow's code, in that of a run and in the work folder of a step."""
 """The folders of a run."""
 
 _LONGEST_NAME = 200
@@ -75,6 +77,13 @@ class Place:
         """Make the folders of a run, if they are not there."""
         for name in (LOGS, WORK):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+
+    def write_code(self, code: Iterable[CodeFile]) -> None:
+        """Write the files of the workflow's code, if they are not there."""
+        for one in code:
+            file = self.folder / CODE / one.path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(one.data)
 
     def log(self, path: StepPath) -> str:
         """Return where the log of a step's instance is written."""

@@ -275,6 +275,7 @@ class _Work:
         place = self._place()
         with explain_writing(place.folder, "make the folders of the run"):
             place.make_folders()
+            place.write_code(self.workflow.code)
         steps = {step.path: step for step in runs.steps_of(self.database, run.id)}
         attempts: dict[str, int] = {}
         for attempt in runs.attempts_of(self.database, run.id):

@@ -94,6 +94,7 @@ def _model() -> type[Table]:
         "targets": dict[str, dict[str, t.Any]],
         "pipelines": dict[t.Annotated[str, AfterValidator(_free_name)], list[str]],
         "prices": _table({**prices, "currency": str}),
+        "code_paths": list[str],
     }
     return _table({**_texts_of(""), **tables})
 

@@ -8,9 +8,12 @@ import enum
 import json
 import os
 import pathlib  # noqa: F401  # of parameters that are annotated so
+import re
 import shutil
 import sys
 import tempfile
+import traceback
+import warnings
 
 
 class File(str):
@@ -302,19 +305,42 @@ def _link(source, path):
         shutil.copy2(source, path)
 
 
+def _named(text, file, lines):
+    """Return what is told of lines of this script as of those of the project's files."""
+
+    def place(found):
+        line = int(found[3])
+        first = max((one for one in lines if one <= line), default=line)
+        return f"{found[1]}{file}{found[2]}{lines.get(first, line) + line - first}"
+
+    script = re.escape(_run.__code__.co_filename)
+    named = re.sub(rf'^( *File "|){script}(", line |:)([0-9]+)', place, text, flags=re.M)
+    return named.replace(sys.path[1] + os.sep, "")  # the first of PYTHONPATH
+
+
 def _run(
     function,
     inputs,
     outputs,
     *,
+    file,
+    lines,
     stay=False,
 ):
     """Call a function with the step's inputs and keep what it returns."""
+    form = warnings.formatwarning
+    warnings.formatwarning = lambda *given: _named(form(*given), file, lines)
     work = os.environ.setdefault("COULER_WORK", "/tmp/couler")
     os.makedirs(work, exist_ok=True)
     if not stay:
         os.chdir(work)
-    result = function(**{name: of.read(name) for name, of in inputs.items() if of.is_given(name)})
+    given = {name: of.read(name) for name, of in inputs.items() if of.is_given(name)}
+    try:
+        result = function(**given)
+    except Exception as error:
+        below = error.__traceback__ and error.__traceback__.tb_next
+        told = traceback.format_exception(type(error), error, below)
+        sys.exit(_named("".join(told), file, lines).rstrip())
     if isinstance(outputs, _Json):
         outputs.write("result", result)
         return

@@ -185,6 +185,12 @@ def set_defaults(builder: Builder, options: object) -> None:
     image = rest.pop("image", None)
     if image is not None:
         builder.default_image = checked_text(builder, "image", image, "defaults")
+    packages = rest.pop("packages", None)
+    if packages is not None:
+        from couler.dsl.requirements import packages_of
+
+        builder.default_packages = packages_of(builder, packages, "defaults")
+    builder.default_cache = rest.pop("cache", None)
     if not rest:
         return
     from couler.dsl.options import step_fields
@@ -331,6 +337,8 @@ def build_workflow(builder: Builder) -> ir.Workflow:
             ir.ExitHandler(name=name, on=status, steps=scope.build())
             for name, status, scope in builder.handlers
         )
+    if "code" in vars(builder):  # it has scripts
+        fields["code"] = builder.code.files()
     volumes = builder.all_volumes()
     if volumes:
         fields["volumes"] = volumes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import typing as t
@@ -25,6 +26,7 @@ from couler.ir.storage import EmptyVolume, Volume
 from couler.ir.workflow import Output, Parameter
 
 if t.TYPE_CHECKING:
+    from couler.dsl.code import Code
     from couler.dsl.locations import LocatedFile
     from couler.dsl.scope import Draft
     from couler.dsl.secrets import Secret
@@ -65,6 +67,8 @@ class Builder:
         self.outputs: dict[str, Output] = {}
         self.handlers: list[tuple[str, t.Literal["success", "failure", "any"], Scope]] = []
         self.default_image: str | None = None
+        self.default_packages: tuple[str, ...] = ()
+        self.default_cache: object = None
         self.volumes: dict[str, Volume] = {}
         self.secrets: dict[str, Secret] = {}
         self.prepared: dict[object, t.Any] = {}
@@ -230,6 +234,13 @@ class Builder:
             name = re.sub("[^a-zA-Z0-9]+", "-", stem).strip("-") or "step"
             self._image_names[image] = name
         return name
+
+    @functools.cached_property
+    def code(self) -> Code:
+        """The files of the project that travel with it."""
+        from couler.dsl.code import Code
+
+        return Code(self)
 
     def script(self, function: t.Any, step: str) -> str:
         """Return the script that calls a function; report one that cannot be shipped."""

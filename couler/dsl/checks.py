@@ -17,8 +17,6 @@ from couler.dsl._context import ProgramError
 from couler.dsl.handles import Value
 from couler.ir.base import Node
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.policies import SourceRef
-from couler.ir.workflow import Script
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
@@ -157,35 +155,6 @@ def checked_texts(builder: Builder, what: str, value: object, step: str) -> tupl
         step=step,
     )
     return ()
-
-
-def check_modules(
-    builder: Builder, script: Script, step: str, env: object, source: SourceRef | None = None
-) -> Script:
-    """Return a script with the digest of its modules of the project; report missing ones."""
-    from couler.ir.cachekey import text_digest
-    from couler.packages import default_image, missing_modules, own_modules
-
-    text = script.source if script.is_python else ""
-    is_here = (
-        script.image == default_image()
-        and "sys.path" not in text
-        and "PYTHONPATH" not in repr([env, builder.fields.get("defaults")])
-    )
-    own = own_modules(text)
-    missing = [one for one in missing_modules(text, own) if is_here or one.startswith(".")]
-    if missing:
-        builder.report(
-            "CLR146",
-            f'step "{step}": it imports {", ".join(missing)}, which is not there where the step '
-            "runs, or is another one: modules of the program's folder do not travel. Import the "
-            "functions and classes that it uses by their names at the top of the file, or install "
-            "the project here and name an image that has it (image=...)",
-            step=step,
-            source=source,
-        )
-    digest = text_digest(repr([(name, own[name].read_bytes()) for name in sorted(own)]))
-    return script.model_copy(update={"modules": digest}) if own else script
 
 
 def check_packages(builder: Builder, packages: tuple[str, ...], step: str) -> None:

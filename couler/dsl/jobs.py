@@ -251,7 +251,6 @@ def _local_action(process: Draft, form: objects.LocalForm, step: str) -> Contain
             command=words,
             args=form.args,
             packages=form.packages,
-            env=form.env,
         )
     if not form.command:
         builder.report(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from couler.dsl._context import ProgramError
 from couler.dsl._nodes import make_container
 from couler.dsl.builder import current_scope
-from couler.dsl.checks import check_modules, check_packages, checked_text, checked_texts, name_step
+from couler.dsl.checks import checked_text, checked_texts, name_step
 from couler.dsl.handles import ProcessHandle
 from couler.dsl.scope import Draft, Returns
 from couler.dsl.types import PRINTED
@@ -248,7 +248,7 @@ def run_script(
         add_files(scope, draft, input, base, working_dir)
     words = checked_texts(builder, "command", command, base) or ("python",)
     draft.action = make_script(
-        draft, base, source, image=image, command=words, args=args, packages=packages, env=env
+        draft, base, source, image=image, command=words, args=args, packages=packages
     )
     return finish(scope, draft, base, output, given)
 
@@ -262,7 +262,6 @@ def make_script(
     command: tuple[str, ...],
     args: object,
     packages: Sequence[str],
-    env: object,
 ) -> Script:
     """Return a script that finds its arguments; they become inputs of the draft."""
     builder = draft.scope.builder
@@ -272,15 +271,16 @@ def make_script(
         text = builder.script(function, step)
     else:
         text = checked_text(builder, "source", function, step)
-    names = checked_texts(builder, "packages", packages, step)
-    check_packages(builder, names, step)
+    from couler.dsl.requirements import packages_of
+
+    names = packages_of(builder, packages, step) or builder.default_packages
     script = Script(
         image=checked_text(builder, "image", image, step),
         source=with_arguments(builder, text, command, count, step),
         command=command,
         packages=names,
     )
-    return check_modules(builder, script, step, env)
+    return builder.code.take(script, "", step)
 
 
 def finish(
@@ -292,6 +292,9 @@ def finish(
 
         draft.returns = read_outputs(scope, output, base)
         draft.outputs = draft.returns.outputs
+    cache = scope.builder.default_cache
+    if cache is not None and options.get("cache") is None and not options.get("daemon"):
+        options = {**options, "cache": cache}
     if options:
         from couler.dsl.options import step_fields
 

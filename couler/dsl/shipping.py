@@ -8,6 +8,7 @@ import functools
 import inspect
 import itertools
 import json
+import os
 import re
 import sys
 import typing as t
@@ -17,7 +18,7 @@ from types import FunctionType, ModuleType
 from couler.dsl import _prelude
 from couler.dsl.checks import shown
 from couler.dsl.slicing import ShippingError, Slice
-from couler.dsl.sources import SourceError, check_code, read_source
+from couler.dsl.sources import SourceError, check_code, parsed, read_source
 from couler.dsl.statements import BUILTINS, bindings, names_of
 from couler.dsl.types import class_name, is_json
 
@@ -52,8 +53,11 @@ def typed_script(
     local_names: Mapping[str, t.Any] | None,
     *,
     stay: bool,
-) -> str:
-    """Return the script of a typed step, whose file had this text when it was defined."""
+) -> tuple[str, str]:
+    """Return the script of a typed step, whose file had this text when it was defined.
+
+    The second text is what its author wrote of it.
+    """
     piece, name = _slice(function, text, local_names)
     for cls in signature.classes:
         _take_class(piece, cls)
@@ -61,7 +65,7 @@ def typed_script(
     source = piece.text()
     readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
     arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
-    call = f"_run({', '.join(arguments)})"
+    call = f"_run({', '.join(arguments)}, file={_file_name(function)!r}, lines={{}})"
     own = bindings(source)
     head = _prelude_for(names_of(call, 0) | names_of(source, piece.flags) - own.keys())
     used = {one.defines for one in head if not one.is_same(own.get(one.defines))}
@@ -73,10 +77,18 @@ def typed_script(
     parts = [
         f"# The function {name} as a step.\n{_FUTURE if piece.flags else ''}\n{prelude[0]}",
         *prelude[1:],
-        source,
-        f'if __name__ == "__main__":\n    {call}',
     ]
-    return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+    head_text = "".join(part.strip("\n") + "\n\n\n" for part in parts)
+    before = head_text.count("\n") + 1
+    lines = {before + at: first for at, first in piece.lines.items()}
+    main = f'if __name__ == "__main__":\n    {call.replace("lines={}", f"lines={lines}")}'
+    return f"{head_text}{source.strip(chr(10))}\n\n\n{main}\n", source
+
+
+def _file_name(function: AnyFunction) -> str:
+    """Return the name of the file of a function, for tracebacks."""
+    name = os.path.basename(inspect.unwrap(function).__code__.co_filename)
+    return name if name.endswith(".py") else "notebook"
 
 
 def _slice(
@@ -95,8 +107,9 @@ def _slice(
             "CLR110", "its source cannot be found; write it in a file or a notebook's cell"
         )
     try:
-        check_code(plain, text)
-        piece = Slice(plain.__globals__, text, plain, local_names)
+        whole, text = _with_other_cells(plain, text)
+        check_code(whole, text)
+        piece = Slice(whole.__globals__, text, whole, local_names)
         name = piece.take_function()
     except SourceError as error:
         raise ShippingError("CLR110", str(error)) from error
@@ -112,11 +125,42 @@ def _slice(
     return piece, name
 
 
+def is_of_notebook(function: object) -> bool:
+    """Return whether a function is defined in a cell of a notebook."""
+    code = getattr(function, "__code__", None)
+    return code is not None and "ipykernel_" in code.co_filename
+
+
+def _with_other_cells(function: FunctionType, text: str) -> tuple[FunctionType, str]:
+    """Return the function of a notebook's cell as if all cells so far were one file, with it."""
+    shell = function.__globals__.get("get_ipython")
+    if not is_of_notebook(function) or shell is None:
+        return function, text
+    cells = [one.rstrip("\n") + "\n" for one in shell().history_manager.input_hist_parsed[1:]]
+    own = max((at for at, one in enumerate(cells) if one == text.rstrip("\n") + "\n"), default=None)
+    if own is None:
+        return function, text
+    for at, one in enumerate(cells):
+        try:
+            parsed(one)
+        except SourceError:  # which the kernel has refused as well
+            cells[at] = "\n" * one.count("\n")
+    code = function.__code__
+    first = code.co_firstlineno + sum(one.count("\n") for one in cells[:own])
+    moved = FunctionType(
+        code.replace(co_firstlineno=first),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    moved.__kwdefaults__, moved.__module__ = function.__kwdefaults__, function.__module__
+    return moved, "".join(cells)
+
+
 def _take_class(piece: Slice, cls: type) -> None:
     """Take a class, under the name that scripts call it by."""
     name, path = class_name(cls), cls.__qualname__.rpartition("<locals>.")[2]
-    if piece.take_class(cls):
-        return
     ways = [path]
     for given, value in piece.values.items():
         ways += [given] if value is cls else []

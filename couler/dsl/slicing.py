@@ -1,28 +1,22 @@
 """The part of a file that a function needs: the statements that define what it uses."""
 
 from __future__ import annotations
-import __future__
 
 import ast
 import builtins
-import functools
-import importlib.util
 import math
 import re
-import sys
 import typing as t
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from types import CellType, FunctionType, ModuleType
 
 from couler.dsl._prelude import Directory, File
+from couler.dsl.plain import without_couler
 from couler.dsl.sources import (
-    SourceError,
-    check_code,
+    ANNOTATIONS,
     first_line,
     node_path,
     parsed,
-    read_source,
     unindented,
 )
 from couler.dsl.statements import (
@@ -32,21 +26,17 @@ from couler.dsl.statements import (
     Definitions,
     Functions,
     annotated,
-    bindings,
     bound_names,
     executed,
     has_future,
     imported_name,
     names_of,
-    root,
     shares_lines,
     start,
     statements_of,
     uses_of,
 )
-from couler.packages import is_installed
 
-FLAG = __future__.annotations.compiler_flag
 _MISSING = object()
 Place: t.TypeAlias = tuple[int, int, int, int]
 """Where a statement goes: its scope, the module being 0; its line and column; which of the names
@@ -84,45 +74,42 @@ class Slice:
     text
         The text of its file, as it was when the function was defined.
     function
-        The function that is shipped; None for a module that its module uses.
+        The function that is shipped.
     local_names
         The variables of the function that it was defined in.
-    modules
-        The slices of other modules that what uses this one takes.
     """
 
     def __init__(
         self,
         namespace: Mapping[str, t.Any],
         text: str,
-        function: FunctionType | None = None,
+        function: FunctionType,
         local_names: Mapping[str, t.Any] | None = None,
-        modules: dict[str, Slice] | None = None,
     ) -> None:
-        captured = {}
-        if function is not None:
-            cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-            captured = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        captured = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
         self._globals = namespace
         self.values: dict[str, t.Any] = {**namespace, **(local_names or {}), **captured}
         self._of_couler = frozenset(name for name, one in self.values.items() if is_of_couler(one))
         package = str(namespace.get("__package__") or "")
-        self._text = _without_couler(text, self._of_couler, package)
+        self._text = without_couler(text, self._of_couler, package)
         tree = parsed(self._text)
-        around = [tree, tree] if function is None else node_path(function, text, self._text)
+        around = node_path(function, text, self._text)
         self._node = around.pop()
         self._around, self._function = around, function
         self._is_method = any(isinstance(one, ast.ClassDef) for one in around)
         scopes = [one for one in around if isinstance(one, ast.Module | Functions)]
         self._scopes = [statements_of(self._text, *start(one)) for one in scopes]
-        self._own_flags = FLAG if has_future(tree) else 0
+        self.flags = ANNOTATIONS if has_future(tree) else 0
+        """The flag of the compiler by which annotations are texts, or 0."""
         self._taken: dict[Place, str] = {}
+        self._firsts: dict[Place, int] = {}
+        self.lines: dict[int, int] = {}
+        """Lines of the file by those of the text that they became: of each statement the first."""
         self._problems: dict[str, tuple[str, str]] = {}
         self._seen: dict[str, int] = {}
         self._waiting: list[tuple[str, int]] = []
         self._unbound: list[str] = []
-        self._used: dict[str, Slice] = {}
-        self._modules = {} if modules is None else modules
 
     def text(self) -> str:
         """Return the statements, in the order of the file.
@@ -132,42 +119,22 @@ class Slice:
         ShippingError
             Names have no definition that can travel: all of them are named.
         """
-        parts: list[Slice] = []
-        self._collect(parts)
-        for part in parts:
-            part._refuse_unbound()
-        problems = [one for part in parts for one in part._problems.values()]
+        self._refuse_unbound()
+        problems = [*self._problems.values()]
         if problems:
             messages = "; ".join(message for _, message in problems)
             raise ShippingError(problems[0][0], f"it uses {messages}")
-        texts = [part._own_text() for part in parts]
-        if len(texts) > 1:
-            _refuse_collisions(texts)
-        return "\n\n".join(texts)
-
-    def _own_text(self) -> str:
-        texts: list[str] = []
+        whole = ""
         was_block = False
         for place in sorted(self._taken):
             text = self._taken[place]
             is_block = re.match(r"@|(def|class|if|try|for|while|with|match)\b", text) is not None
-            texts.append(("\n\n" if texts and (is_block or was_block) else "") + text)
+            whole += "\n\n" if whole and (is_block or was_block) else ""
+            if place in self._firsts:
+                self.lines[whole.count("\n")] = self._firsts[place]
+            whole += text
             was_block = is_block
-        return "".join(texts)
-
-    def _collect(self, parts: list[Slice]) -> None:
-        """Add this slice and those that it uses, which come before it."""
-        if self not in parts:
-            waiting = [one for one in self._used.values() if one is not self]
-            self._used = {}  # of modules that use each other, one comes first
-            for one in waiting:
-                one._collect(parts)
-            parts.append(self)
-
-    @property
-    def flags(self) -> int:
-        """The flag of the compiler by which annotations are texts, or 0."""
-        return max([self._own_flags, *(one._own_flags for one in self._modules.values())])
+        return whole
 
     def take_function(self) -> str:
         """Take the function itself, and return its name."""
@@ -201,7 +168,7 @@ class Slice:
                 self._refuse(name, "CLR123", reason)
         tree = ast.parse(text)
         arguments = t.cast("ast.FunctionDef", tree.body[0]).args
-        function = t.cast("FunctionType", self._function)
+        function = self._function
         variables = targets.union(*(one.bindings for one in self._scopes[1:]))
         given = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
         read = {name for one in given for name in names_of(ast.unparse(one), 0)}
@@ -244,18 +211,6 @@ class Slice:
                 reason = "one thing in the file and another in a function; rename one of them"
                 self._refuse(name, "CLR125", f"which names {reason}")
 
-    def take_class(self, cls: type) -> bool:
-        """Take a class of another module of the project; return whether it is of one."""
-        module = _project_module(cls.__module__)
-        is_of_one = (
-            module is not None
-            and vars(module) is not self._globals
-            and vars(module).get(cls.__name__) is cls
-        )
-        if module is not None and is_of_one:
-            self._take_from(module, cls.__name__, cls.__name__)
-        return is_of_one
-
     def take_line(self, line: str) -> None:
         """Take a line that is not of the file, after all others."""
         self._put((len(self._scopes), len(self._taken), 0, 0), line + "\n")
@@ -264,10 +219,12 @@ class Slice:
     def _put(self, place: Place, text: str, node: ast.AST | None = None) -> None:
         if place not in self._taken:
             self._taken[place] = text
+            if isinstance(node, ast.stmt):
+                self._firsts[place] = first_line(node)
             scope = min(max(place[0], 0), len(self._scopes) - 1)
             named = [name for name in annotated(node) if self._is_bound(name)]
             try:
-                read = names_of(text, self._own_flags)
+                read = names_of(text, self.flags)
             except SyntaxError as error:  # nonlocal, without the function around it
                 self._refuse(text.partition("\n")[0], "CLR123", f"where {error.msg}")
                 return
@@ -295,13 +252,11 @@ class Slice:
             self._take_changes(number, name, changes, self._of_couler)
             if not changes and not is_builtin(name, self._globals):
                 self._take_unbound(name)
-        elif (found := _imported_from(statements, name, value)) is not None:
-            self._take_from(*found, name)
         elif number and not all(
             isinstance(one, Definitions | ast.Import | ast.ImportFrom) for one in statements
         ):
             self._take_variable(name, value)
-        elif is_of_couler(value) and not self._is_step(name, statements[0]):
+        elif is_of_couler(value) and not self._is_step(value, name, statements[0]):
             self._take_of_couler(name, value, statements[0].lineno)
         else:
             for one in statements:
@@ -321,28 +276,12 @@ class Slice:
                 # What it makes can be a part of the value, and change it in turn.
                 self._waiting += [(one, number) for one in bound_names(statement)]
 
-    def _take_from(self, module: ModuleType, own: str, name: str) -> None:
-        """Take what another module of the project defines."""
-        value: t.Any = vars(module).get(own)
-        found = self._modules.get(module.__name__)
-        text = read_source(str(module.__file__), vars(module))
-        if found is None:
-            found = Slice(vars(module), text, modules=self._modules)
-            self._modules[module.__name__] = found
-        try:
-            if getattr(value, "__module__", None) == module.__name__:
-                check_code(value, text)
-        except SourceError as error:
-            self._refuse(name, "CLR110", f"but {error}")
-        self._used[module.__name__] = found
-        found.take([own])
-        if name != own:
-            self._taken[-1, 1, len(self._taken), 0] = f"{name} = {own}\n"
-
     def _is_global(self, value: t.Any) -> bool:
         return self._globals.get(value.__name__) is value
 
-    def _is_step(self, name: str, statement: ast.stmt) -> bool:
+    def _is_step(self, value: object, name: str, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.ImportFrom):  # of a module of the project
+            return hasattr(value, "fn")
         return isinstance(statement, ast.FunctionDef) and name == statement.name
 
     def _take_statement(self, scope: int, statement: ast.stmt, name: str) -> None:
@@ -405,7 +344,7 @@ class Slice:
         stored = {
             name
             for text in (self._taken.values() if self._unbound else ())
-            for name, way in uses_of(text, self._own_flags)
+            for name, way in uses_of(text, self.flags)
             if way == "STORE_GLOBAL"
         }
         for name in self._unbound:
@@ -428,86 +367,6 @@ def _can_change(value: object, method: str) -> bool:
     if value is None or issubclass(type(value), _FIXED):
         return False
     return not (issubclass(type(value), list | dict | set) and method in _READING)
-
-
-def _refuse_collisions(texts: Iterable[str]) -> None:
-    """Refuse names that two modules of the project define."""
-    defined: dict[str, str] = {}
-    parts = [({**bindings(text)}, names_of(text, 0)) for text in texts]
-    for own, _ in parts:
-        for name, statement in own.items():
-            text = ast.unparse(statement)
-            is_same = isinstance(statement, ast.Import | ast.ImportFrom) or "getLogger(" in text
-            if defined.setdefault(name, text) != text or (
-                not is_same and sum(name in other for other, _ in parts) > 1
-            ):
-                raise ShippingError(
-                    "CLR125",
-                    f"{name} is defined in two modules of the project; rename one of them",
-                )
-    for own, _ in parts:
-        for _, read in parts:
-            for name in sorted(own.keys() & read & BUILTINS):
-                raise ShippingError(
-                    "CLR125",
-                    f"{name} is a builtin that one module of the project defines and another uses; "
-                    "rename it",
-                )
-
-
-@functools.lru_cache(maxsize=64)
-def _without_couler(text: str, names: frozenset[str], package: str) -> str:
-    """Return a text without decorators of Couler, and with absolute imports, on the same lines.
-
-    `names` are those of what is Couler's; `couler.File` becomes `File`.
-    """
-    lines = text.split("\n")
-    edits: list[tuple[ast.expr | ast.stmt, str]] = []
-    for node in ast.walk(parsed(text)):
-        match node:
-            case ast.FunctionDef(decorator_list=given) | ast.ClassDef(decorator_list=given):
-                for one in given:
-                    if not names.isdisjoint(root(one)):
-                        count = (one.end_lineno or one.lineno) - one.lineno + 1
-                        lines[one.lineno - 1 : one.end_lineno] = [""] * count
-            case ast.Attribute(ast.Name(name), "File" | "Directory" as attribute) if name in names:
-                edits.append((node, attribute))
-            case ast.ImportFrom(module, aliases, int(level)) if level and package:
-                try:
-                    full = importlib.util.resolve_name("." * level + (module or ""), package)
-                except ImportError:  # beyond the outermost package
-                    continue
-                edits.append((node, ast.unparse(ast.ImportFrom(full, aliases, 0))))
-    for node, new in sorted(edits, key=lambda edit: start(edit[0]), reverse=True):
-        last = (node.end_lineno or node.lineno) - 1
-        before = lines[node.lineno - 1].encode()[: node.col_offset].decode()
-        after = lines[last].encode()[node.end_col_offset :].decode()
-        if before or after or lines[node.lineno - 1]:
-            count = last - node.lineno + 1
-            lines[node.lineno - 1 : last + 1] = [before + new + after, *[""] * count]
-    return "\n".join(lines)
-
-
-def _project_module(name: str | None) -> ModuleType | None:
-    """Return a module of the project: one that was imported from a file and is not installed."""
-    module = sys.modules.get(name or "")
-    file = getattr(module, "__file__", None) or ""
-    return module if file.endswith(".py") and not is_installed(Path(file)) else None
-
-
-def _imported_from(
-    statements: Iterable[ast.stmt], name: str, value: object
-) -> tuple[ModuleType, str] | None:
-    """Return the module of the project that a name is imported from, and its name there."""
-    for node in (node for statement in statements for node in ast.walk(statement)):
-        module = _project_module(node.module) if isinstance(node, ast.ImportFrom) else None
-        for alias in t.cast("ast.ImportFrom", node).names if module is not None else ():
-            given = vars(module).get(alias.name)
-            is_there = not is_of_couler(value) or hasattr(value, "fn")
-            is_part = imported_name(alias) == name and given is value
-            if is_there and is_part and not isinstance(given, ModuleType):
-                return t.cast("ModuleType", module), alias.name
-    return None
 
 
 def _is_private(node: ast.AST) -> bool:
@@ -537,6 +396,9 @@ def _is_literal(value: t.Any) -> bool:
 
 def is_builtin(name: str, names: Mapping[str, t.Any]) -> bool:
     """Return whether a name means in a module what it means without it."""
+    value = names.get(name)
     return name in BUILTINS and (
-        name.startswith("__") or name not in names or names[name] is getattr(builtins, name, ...)
+        name.startswith("__")
+        or name not in names
+        or getattr(value, "__wrapped__", value) is getattr(builtins, name, ...)  # IPython's open
     )

@@ -20,7 +20,7 @@ from couler.ir.workflow import STDOUT
 _FUTURES = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
-_ANNOTATIONS = __future__.annotations.compiler_flag
+ANNOTATIONS = __future__.annotations.compiler_flag
 _COMPARED = (
     *("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_exceptiontable"),
     *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
@@ -251,7 +251,7 @@ def _is_same(first: CodeType, second: CodeType) -> bool:
     own, other = _constants(first), _constants(second)
     return (
         all(getattr(first, name) == getattr(second, name) for name in _COMPARED)
-        and (first.co_flags ^ second.co_flags) & ~(inspect.CO_NESTED | _ANNOTATIONS) == 0
+        and (first.co_flags ^ second.co_flags) & ~(inspect.CO_NESTED | ANNOTATIONS) == 0
         and len(own) == len(other)
         and all(map(_is_same_constant, own, other))
     )

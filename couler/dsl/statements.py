@@ -36,9 +36,9 @@ class Statements:
     """The statements of a module or a function: which bind a name, and which change its value."""
 
     def __init__(self, statements: Iterable[ast.stmt]) -> None:
-        self._all = [*_run_on_import(statements)]
+        self.statements = [*_run_on_import(statements)]
         self.bindings: dict[str, list[ast.stmt]] = {}
-        for statement in self._all:
+        for statement in self.statements:
             for name in dict.fromkeys(bound_names(statement)):
                 self.bindings.setdefault(name, []).append(statement)
         self.stars = self.bindings.pop("*", [])
@@ -48,7 +48,7 @@ class Statements:
     def changes(self) -> dict[str, list[Change]]:
         """The statements that can change the values of names in place, by the names."""
         found: dict[str, list[Change]] = {}
-        for statement in self._all:
+        for statement in self.statements:
             nodes = [*executed(statement)]
             changed = dict.fromkeys(_changed(nodes))
             called = [name for node in nodes for name in _called(node)]

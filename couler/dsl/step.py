@@ -11,13 +11,14 @@ from types import MethodType
 from couler.dsl._context import ProgramError, caller_frame, current
 from couler.dsl._prelude import File
 from couler.dsl.arguments import holds_value, make_inputs
-from couler.dsl.checks import check_modules, check_packages, checked_text, checked_texts, shown
+from couler.dsl.checks import checked_text, checked_texts, shown
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.located import keep_outputs
 from couler.dsl.locations import LocatedFile
 from couler.dsl.options import step_fields
+from couler.dsl.requirements import packages_of
 from couler.dsl.scope import Draft
-from couler.dsl.shipping import is_method, source_text, typed_script
+from couler.dsl.shipping import is_method, is_of_notebook, source_text, typed_script
 from couler.dsl.signature import Signature, read_signature
 from couler.dsl.slicing import ShippingError
 from couler.dsl.step_options import StepOptions
@@ -151,7 +152,7 @@ class TypedStep(t.Generic[P, R]):
         return read_signature(self.fn, self._source, self._names, returns)
 
     @functools.cached_property
-    def _text(self) -> str | ShippingError:
+    def _text(self) -> tuple[str, str] | ShippingError:
         try:
             stay = self._options.get("working_dir") is not None
             return typed_script(self.fn, self._signature, self._source, self._names, stay=stay)
@@ -229,7 +230,7 @@ class TypedStep(t.Generic[P, R]):
         action, fields = prepared
         if fields is None:  # they hold values, which every scope reads in its own way
             with builder.reporting_at(builder.place(*self._written)):
-                fields = step_fields(builder, self._step_options, self._name)
+                fields = self._fields(builder)
         draft = Draft(scope, action, self._signature.returns, builder.here())
         if fields:
             draft.options = fields
@@ -251,26 +252,32 @@ class TypedStep(t.Generic[P, R]):
             builder.report(
                 problem, f'step "{self._name}": {message}', step=self._name, source=place
             )
+        if is_of_notebook(self.fn):  # whose other cells may have run again
+            self.__dict__.pop("_text", None)
         text = self._text
         if isinstance(text, ShippingError) and self._signature.is_readable:
             builder.report(text.code, f'step "{self._name}": {text}', step=self._name, source=place)
         image = self._options.get("image") or builder.default_image or default_image()
-        command, packages = (
-            checked_texts(builder, option, self._options.get(option), self._name)
-            for option in ("command", "packages")
-        )
-        check_packages(builder, packages, self._name)
+        command = checked_texts(builder, "command", self._options.get("command"), self._name)
+        packages = builder.default_packages
+        if self._options.get("packages") is not None:
+            packages = packages_of(builder, self._options["packages"], self._name)
         script = Script(
             image=checked_text(builder, "image", image, self._name),
-            source=text if isinstance(text, str) else "pass\n",
+            source="pass\n" if isinstance(text, ShippingError) else text[0],
             command=command or ("python",),
             packages=packages,
             function=getattr(self.fn, "__name__", None),
         )
-        action = check_modules(builder, script, self._name, self._options.get("env"), place)
+        written = "" if isinstance(text, ShippingError) else text[1]
+        action = builder.code.take(script, written, self._name, place)
         if holds_value(list(self._step_options.values())):
             return action, None
-        return action, step_fields(builder, self._step_options, self._name)
+        return action, self._fields(builder)
+
+    def _fields(self, builder: Builder) -> dict[str, t.Any]:
+        given = {"cache": builder.default_cache, **self._step_options}
+        return step_fields(builder, given, self._name)
 
     def __repr__(self) -> str:
         return f"<couler step function {self._name}>"

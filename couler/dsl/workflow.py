@@ -31,9 +31,11 @@ if t.TYPE_CHECKING:
     from couler.dsl.step_options import StepOptions
 
     class DefaultOptions(StepOptions, total=False):
-        """Options that a workflow gives to all its steps, and the image of steps that name none."""
+        """Options that a workflow gives to all its steps, and what processes run in."""
 
         image: str | None
+        packages: str | Sequence[str] | None
+        cache: bool | str | objects.Cache | None
 
 
 class StepDefaults:
@@ -42,8 +44,8 @@ class StepDefaults:
     Parameters
     ----------
     options
-        The image, retries, timeout, environment, pull policy, resources and placement, named as
-        in a step.
+        The image, packages, cache, retries, timeout, environment, pull policy, resources and
+        placement, named as in a step. A step says `cache=False` to have none.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from couler.backends.base import Backend, Target, Weigher, unsupported_uses
+from couler.ir.code_files import in_image
 from couler.ir.defaults import fill_locations, resolve_defaults
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.sizes import Footprint
@@ -87,16 +88,19 @@ def prepare(source: Workflow, target: Target) -> tuple[Workflow, tuple[PassRecor
     """
     merged = resolve_defaults(source)
     filled = fill_locations(merged, target.storages)
+    way = target.options.get("code")
+    placed = in_image(filled) if way == "image" and filled.code else filled
     done = (
         ("resolve-defaults", "The workflow states defaults.", source, merged),
         ("fill-locations", "Storages are stated for the target.", merged, filled),
+        ("place-code", "The images have the code.", filled, placed),
     )
     records = (
         PassRecord(name, {}, 0.0, reason, {}, before, after)
         for name, reason, before, after in done
         if after is not before
     )
-    return filled, tuple(records)
+    return placed, tuple(records)
 
 
 def rewrite(

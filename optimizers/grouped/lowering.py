@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
+from couler.ir.cachekey import text_digest
 from couler.ir.grouped import DEFINITION, GROUPED
 from couler.ir.policies import Retry, retry_policy
 from couler.ir.semantics import retries, wire
@@ -91,7 +92,8 @@ def lower(
             source=script_of(group, f"Runs {len(steps)} steps in one pod: {', '.join(members)}."),
             command=(python,),
             packages=scripts[0].packages if scripts else (),  # they are equal
-            modules=" ".join(dict.fromkeys(one.modules for one in scripts if one.modules)),
+            files=tuple(sorted({path for one in scripts for path in one.files})),
+            code=_code_of(group, scripts),
         ),
         depends_on=_waits(steps, members, program_order=False),
         program_order=_waits(steps, members, program_order=True),
@@ -106,6 +108,14 @@ def lower(
         **{field: getattr(steps[0], field) for field in SHARED if getattr(steps[0], field)},
     )
     return Grouped(step, names)
+
+
+def _code_of(group: dict[str, t.Any], scripts: Sequence[Script]) -> str:
+    """Return the digest of what the authors of steps wrote: the scripts have more than that."""
+    steps = [{**one, "script": ""} for one in group["steps"]]
+    return text_digest(
+        repr([{**group, "steps": steps}, [one.code or one.source for one in scripts]])
+    )
 
 
 def definition_bytes(step: Step, befores: Sequence[str], kinds: Kinds) -> int:

@@ -6,6 +6,7 @@ A comment above a fenced block says more about it, its words separated by `;`:
 - `continues`: the program is that of the block before, with this one below;
 - `compiles`: the workflow compiles for Argo; `compiles for: ENGINE` for another engine;
 - `runs`: it succeeds on this machine;
+- `module`: the program is no workflow, and others of the page import it;
 - `script`: the program is no workflow, and runs to its end;
 - `reports: CODES`: checking finds these codes;
 - `output of: COMMAND`: what the command prints, `couler` or `python`, in a block of any language;
@@ -45,6 +46,7 @@ PAGES = (
     "README.md",
     "docs/index.md",
     "docs/writing-workflows.md",
+    "docs/your-own-code.md",
     "docs/from-couler-0.md",
     "docs/step-zoo.md",
     "docs/generated-programs.md",
@@ -127,7 +129,9 @@ if not (ROOT / "docs").is_dir():
 
 BLOCKS = [block for page in PAGES for block in _blocks(page)]
 PROGRAMS = [
-    block for block in BLOCKS if block.language == "python" and "output of" not in block.words
+    block
+    for block in BLOCKS
+    if block.language == "python" and block.words.keys().isdisjoint(("output of", "module"))
 ]
 OUTPUTS = [
     block
@@ -139,6 +143,7 @@ GENERATED = {block.page: None for block in BLOCKS if block.is_generated}
 
 def _workflows(block: Block, folder: Path) -> list[Loaded]:
     """Return the workflows that a block defines; those of blocks before it have been checked."""
+    _write_files(block, folder)
     path = folder / block.file
     path.write_text(block.program, encoding="utf-8")
     names: list[str | None] = [*_OPENED.findall(block.text)]
@@ -178,7 +183,9 @@ def _write_files(block: Block, folder: Path) -> None:
     for other in BLOCKS:
         if other.page == block.page and other.line < block.line and "file" in other.words:
             text = other.program if other.language == "python" else other.text
-            (folder / other.file).write_text(text, encoding="utf-8")
+            path = folder / other.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
 
 
 def _print_of(command: str, folder: Path) -> str:

@@ -131,31 +131,13 @@ def test_what_is_imported_by_name_from_the_project_travels(flow: t.Any) -> None:
     assert "other" not in names
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("x * LIMIT", "x * 9"), ("return LIMIT", "return 9")],
-    ids=["function", "class"],
-)
-def test_a_module_that_is_edited_after_its_import_is_refused(
-    old: str, new: str, flow: t.Any, tmp_path: Path
-) -> None:
-    (tmp_path / "helpers.py").write_text(HELPERS.replace(old, new))
-    with couler.Workflow("w") as made:
-        flow.work(3)
-    [problem] = made.diagnostics
-    assert problem.code == "CLR110"
-    assert "helpers.py does not say what runs" in problem.message
-
-
-def test_names_of_two_modules_that_collide_are_refused(flow: t.Any, tmp_path: Path) -> None:
+def test_two_modules_may_have_one_name(flow: t.Any, tmp_path: Path) -> None:
     path = tmp_path / "flow.py"
     text = FLOW.replace("@couler", "LIMIT = 1\n\n@couler").replace("[scale(n)", "[LIMIT, scale(n)")
     path.write_text(text)
     with couler.Workflow("w") as made:
         imported(path).work(3)
-    [problem] = made.diagnostics
-    assert problem.code == "CLR125"
-    assert "LIMIT is defined in two modules" in problem.message
+    assert made.diagnostics == ()
 
 
 PATHS = """

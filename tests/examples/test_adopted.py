@@ -36,6 +36,18 @@ def test_decorators_and_a_block_are_all_that_is_added(name: str) -> None:
     assert all(one.startswith("+     ") or one == "+ " for one in changes[block + 1 :])
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_docs_show_what_is_added(name: str) -> None:
+    plain, adopted = (
+        (PROGRAMS / folder / f"{name}.py").read_text().splitlines()
+        for folder in ("plain", "adopted")
+    )
+    diff = [*difflib.unified_diff(plain, adopted, n=1, lineterm="")][2:]
+    shown = "\n".join("@@" if one.startswith("@@") else one for one in diff)
+    page = PROGRAMS.parents[1] / "docs" / "your-own-code.md"
+    assert f"```diff\n{shown}\n```" in page.read_text()
+
+
 @pytest.mark.slow  # a program is loaded as `__main__`, and trains its models
 @pytest.mark.parametrize("name", NAMES)
 def test_all_engines_take_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

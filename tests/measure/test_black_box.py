@@ -12,15 +12,15 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 DIGESTS = {
-    "corpus/*/workflow.py": "e99049d75caf3359",
+    "corpus/*/workflow.py": "19e607daeab3352c",
     "corpus/build.py": "6a180f239a1ac8fa",
-    "programs/**/*": "896313e9f7c0b37e",
+    "programs/**/*": "2da021b881a2d512",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "1499528cbb7318ab",
+    "golden/argo/*": "ad19a1843e3698ab",
     "golden/ancestor/*": "7e0f298bbfeba32b",
     "golden/dsl/*": "60a1ece08b5f10c5",
     "golden/grouping/*": "3f96cfbf72c9ecd5",
-    "golden/passes/*": "2d0ffef71e271d21",
+    "golden/passes/*": "297f9b45dda6f78e",
     "golden/show/*": "4cc3fbff6ab7a339",
     "box/hostile*.py": "1c9bfb78a0b5133d",
     "box/escapes.py": "c4a2f030e8851b03",

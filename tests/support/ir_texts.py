@@ -16,7 +16,7 @@ from couler.ir.policies import Counter, DatabaseSemaphore, Gpu, MetricLabel, Pro
 from couler.ir.serialize import from_tree, to_tree
 from couler.ir.storage import ConfigVolume, EphemeralVolume, Mount, NewClaimVolume
 from couler.ir.values import Literal
-from couler.ir.workflow import Container, Input, Job, LocalForm, Script, Step, Workflow
+from couler.ir.workflow import CodeFile, Container, Input, Job, LocalForm, Script, Step, Workflow
 from tests.corpus import cases
 from tests.support.argo_samples import ARGO_SAMPLES
 from tests.support.feature_samples import FEATURE_SAMPLES
@@ -84,7 +84,9 @@ _REST = flow(
     ),
     Step(
         name="b",
-        action=Script(image="python:3.12-slim", source="pass", modules="d", function="fit"),
+        action=Script(
+            image="python:3.12-slim", source="pass", code="d", files=("d.py",), function="fit"
+        ),
         depends_on=("a",),
         program_order=("a",),
     ),
@@ -97,6 +99,7 @@ _REST = flow(
             ),
         ),
     ),
+    code=(CodeFile(path="d.py", text="x"), CodeFile(path="e.bin", base64="eA==")),
     volumes=(
         ConfigVolume(name="settings", config_map="settings", items={"key": "file"}),
         EphemeralVolume(name="scratch", size="1Gi", access_modes=("ReadWriteMany",)),

@@ -170,7 +170,7 @@ STEPS: Mapping[str, Step] = {
     ),
     "modules of the project": Step(
         name="cached",
-        action=Script(image=PYTHON_IMAGE, source="import area\n", modules=text_digest("area")),
+        action=Script(image=PYTHON_IMAGE, source="import area\n", code=text_digest("area")),
         cache=Cache(),
         outputs=(Output(),),
     ),

@@ -102,7 +102,12 @@ class Pod:
         kept = self.folder / "volumes"
         volumes = {
             one["name"]: make_volume(
-                self.node.store, self.namespace, one, kept / str(one["name"]), self.claims
+                self.node.store,
+                self.namespace,
+                one,
+                kept / str(one["name"]),
+                self.claims,
+                self.found["metadata"],
             )
             for one in self._spec.get("volumes") or ()
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 
 from tests.fakes.kubernetes.images import ConfigError
@@ -18,7 +19,9 @@ def entries(resource: Resource, found: Json) -> dict[str, bytes]:
     }
 
 
-def make_volume(store: Store, namespace: str, volume: Json, folder: Path, claims: Path) -> Path:
+def make_volume(
+    store: Store, namespace: str, volume: Json, folder: Path, claims: Path, metadata: Json
+) -> Path:
     """The folder that is a volume: `folder` itself, or one below `claims` that others share.
 
     Raises
@@ -33,10 +36,28 @@ def make_volume(store: Store, namespace: str, volume: Json, folder: Path, claims
         kept = claims / str(claim["claimName"])
         kept.mkdir(parents=True, exist_ok=True)
         return kept
+    if downward := volume.get("downwardAPI"):
+        _show_annotations(downward["items"], metadata.get("annotations") or {}, folder)
+        return folder
     sources = (volume.get("projected") or {}).get("sources") or [volume]
     for source in sources:
         _fill(store, namespace, source, folder)
     return folder
+
+
+def _show_annotations(items: list[Json], annotations: Json, folder: Path) -> None:
+    """Write annotations to files, behind links as the kubelet makes them."""
+    real = folder / "..data"
+    real.mkdir()
+    for item in items:
+        found = re.fullmatch(r"metadata\.annotations\['(.+)'\]", item["fieldRef"]["fieldPath"])
+        if found is None:
+            raise ConfigError(f"not emulated: the field {item['fieldRef']['fieldPath']}")
+        file = real / item["path"]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(annotations.get(found[1], ""), newline="")
+    for name in {item["path"].partition("/")[0] for item in items}:
+        (folder / name).symlink_to(f"..data/{name}")
 
 
 def _fill(store: Store, namespace: str, volume: Json, folder: Path) -> None:

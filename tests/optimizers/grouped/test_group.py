@@ -156,7 +156,7 @@ def test_modules_of_the_project_count_for_the_pod() -> None:
         def importing(step: Step) -> Step:
             assert isinstance(step.action, Script)
             return step.model_copy(
-                update={"action": step.action.model_copy(update={"modules": helper})}
+                update={"action": step.action.model_copy(update={"code": helper})}
             )
 
         first, *others = chain().steps

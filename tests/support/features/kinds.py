@@ -8,6 +8,7 @@ from couler.ir.features import Feature
 from couler.ir.pods import PodContainer
 from couler.ir.values import And, Compare, Field, Literal, ManifestValue, OwnRef, ParamRef, StepRef
 from couler.ir.workflow import (
+    CodeFile,
     Container,
     ContainerSet,
     Http,
@@ -64,6 +65,9 @@ KINDS: dict[Feature, Workflow] = {
     Feature.PACKAGES: one_action(
         Script(image="python:3.12-slim", source="import numpy", packages=("numpy",))
     ),
+    Feature.CODE_FILES: one_action(
+        Script(image="python:3.12-slim", source="import area", files=("area.py",))
+    ).model_copy(update={"code": (CodeFile(path="area.py", text="SIZE = 1\n"),)}),
     Feature.JOB: one_action(JOB),
     Feature.JOB_VALUES: flow(
         echo("a"),

@@ -1,0 +1,137 @@
+"""The files of the project that travel with a workflow: what its scripts import."""
+
+from __future__ import annotations
+
+import functools
+import os
+import typing as t
+from pathlib import Path
+
+from couler.dsl._context import program_file, shown_file
+from couler.ir.cachekey import text_digest
+from couler.ir.policies import SourceRef
+from couler.ir.workflow import CodeFile, Script
+from couler.modules import (
+    code_file,
+    data_files,
+    imported_outside,
+    module_path,
+    own_modules,
+    project_root,
+    travelling,
+)
+
+if t.TYPE_CHECKING:
+    from couler.dsl.builder import Builder
+
+_MOST_BYTES = 64 * 1024 * 1024
+"""Most bytes of all files that travel with a workflow."""
+
+
+class Code:
+    """The files that travel with one workflow."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._files: dict[str, Path] = {}
+        self._private: dict[str, None] = {}
+
+    def take(
+        self, script: Script, written: str, step: str, source: SourceRef | None = None
+    ) -> Script:
+        """Return a script with the files that it imports, and with the digest of its code.
+
+        `written` is what its author wrote of it; empty if that is all of it.
+        """
+        text = script.source if script.is_python else ""
+        found = own_modules(text)
+        own = {name: file for name, file in found.items() if file.suffix == ".py"}
+        root, paths = _project(os.path.abspath(program_file()))
+        inside = {
+            name: file
+            for name, file in own.items()
+            if any(file.resolve().is_relative_to(one) for one in (root, *paths))
+        }
+        wrong = [*imported_outside(text), *(found.keys() - own.keys())]
+        if wrong:
+            self._builder.report(
+                "CLR146",
+                f'step "{step}": it imports {", ".join(sorted(wrong))}, which cannot travel: no '
+                "package is around a step, and modules travel as source files. Import modules by "
+                "their full names, or name an image that has them (image=...)",
+                step=step,
+                source=source,
+            )
+        elif own.keys() - inside.keys():
+            self._builder.report(
+                "CLR149",
+                f'step "{step}": it imports {", ".join(sorted(own.keys() - inside.keys()))}, which '
+                f"does not travel, as it is outside of the project ({root}). Name its folder in "
+                "code_paths of [tool.couler], or an image that has it (image=...)",
+                step=step,
+                source=source,
+                severity="warning",
+            )
+        if not own:
+            return script.model_copy(update={"code": text_digest(written)}) if written else script
+        from couler.dsl.reached import reached
+
+        data, private = data_files(inside, root)
+        files = {module_path(name, file): file for name, file in inside.items()} | data
+        for folder in paths if inside else ():
+            for file in travelling(folder, root, private):
+                if file.suffix != ".pyc":
+                    files.setdefault(file.relative_to(folder).as_posix(), file)
+        self._files |= files
+        self._private |= dict.fromkeys(shown_file(str(one)) for one in private)
+        used = reached(written or text, own)
+        known = [(path, file.read_bytes()) for path, file in sorted(data.items())]
+        digest = text_digest(repr((written or text, used, known)))
+        return script.model_copy(update={"code": digest, "files": tuple(sorted(files))})
+
+    def files(self) -> tuple[CodeFile, ...]:
+        """Return the files, by their paths; report what is wrong with them."""
+        if self._private:
+            self._builder.report(
+                "CLR147",
+                f"{', '.join(self._private)}: it may hold secrets, so it does not travel with the "
+                "code. Hand it to the steps that need it as a secret (couler.create_secret)",
+                source=self._builder.source,
+                severity="warning",
+            )
+        sizes = {path: file.stat().st_size for path, file in self._files.items()}
+        if sum(sizes.values()) > _MOST_BYTES:
+            largest = sorted(sizes, key=lambda path: -sizes[path])[:3]
+            named = ", ".join(f"{shown_file(str(self._files[one]))}" for one in largest)
+            self._builder.report(
+                "CLR148",
+                f"the code of the workflow takes {sum(sizes.values()):,} bytes, more than "
+                f"{_MOST_BYTES:,}; the largest files are {named}. Name them in .gitignore, and "
+                "hand data to steps as files (couler.File)",
+                source=self._builder.source,
+            )
+            return ()
+        from couler.dsl.plain import plain_module
+
+        found = []
+        for path, file in sorted(self._files.items()):
+            one = code_file(path, file.read_bytes())
+            if path.endswith(".py"):
+                one = one.model_copy(update={"text": plain_module(one.text)})
+            found.append(one)
+        return tuple(found)
+
+
+@functools.lru_cache(maxsize=16)
+def _project(program: str) -> tuple[Path, tuple[Path, ...]]:
+    """Return the root of the project of a program, and the folders of it that travel whole."""
+    place = Path(program)
+    folder = (place.parent if place.is_file() else Path()).resolve()  # else a notebook's
+    root = project_root(folder)
+    project = root / "pyproject.toml"
+    if not project.is_file():
+        return root, ()
+    import tomllib
+
+    settings = tomllib.loads(project.read_text()).get("tool", {}).get("couler", {})
+    return root, tuple((root / one).resolve() for one in settings.get("code_paths", ()))

@@ -1,0 +1,91 @@
+"""The text of a file without what is of Couler in it, with all else on the lines that it has."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+import re
+from collections.abc import Iterator
+
+from couler.dsl.sources import SourceError, first_line, parsed
+from couler.dsl.statements import Definitions, bound_names, executed, root, start
+
+_FILE = 'File = Directory = type("File", (str,), {"path": property(str)})'
+"""What modules of steps have in place of Couler's classes, on one line."""
+
+
+@functools.lru_cache(maxsize=64)
+def without_couler(text: str, names: frozenset[str], package: str = "") -> str:
+    """Return a text without decorators of Couler, and with absolute imports of a package.
+
+    `names` are those of what is Couler's; `couler.File` becomes `File`.
+    """
+    lines = text.split("\n")
+    edits: list[tuple[ast.expr | ast.stmt, str]] = []
+    for node in ast.walk(parsed(text)):
+        match node:
+            case ast.FunctionDef(decorator_list=given) | ast.ClassDef(decorator_list=given):
+                for one in given:
+                    if not names.isdisjoint(root(one)):
+                        _clear(lines, one)
+            case ast.Attribute(ast.Name(name), "File" | "Directory" as attribute) if name in names:
+                edits.append((node, attribute))
+            case ast.ImportFrom(module, aliases, int(level)) if level and package:
+                try:
+                    full = importlib.util.resolve_name("." * level + (module or ""), package)
+                except ImportError:  # beyond the outermost package
+                    continue
+                edits.append((node, ast.unparse(ast.ImportFrom(full, aliases, 0))))
+    for node, new in sorted(edits, key=lambda edit: start(edit[0]), reverse=True):
+        last = (node.end_lineno or node.lineno) - 1
+        before = lines[node.lineno - 1].encode()[: node.col_offset].decode()
+        after = lines[last].encode()[node.end_col_offset :].decode()
+        if before or after or lines[node.lineno - 1]:
+            count = last - node.lineno + 1
+            lines[node.lineno - 1 : last + 1] = [before + new + after, *[""] * count]
+    return "\n".join(lines)
+
+
+def plain_module(text: str) -> str:
+    """Return the text of a module as steps import it: without what makes steps and workflows."""
+    try:
+        body = parsed(text).body if "couler" in text else []
+    except SourceError:
+        return text
+    names: set[str] = set()
+    left_out = []
+    for one in body:
+        if any(_of_couler(one)) or not names.isdisjoint(_names_read(one)):
+            left_out.append(one)
+            names.update(set(bound_names(one)) - {"File", "Directory"})
+    if not left_out:
+        return text
+    lines = without_couler(text, frozenset(names)).split("\n")
+    for one in left_out:
+        _clear(lines, one)
+    if re.search(r"\b(File|Directory)\b", "\n".join(lines)):
+        lines[left_out[0].lineno - 1] = _FILE
+    return "\n".join(lines)
+
+
+def _of_couler(node: ast.stmt) -> Iterator[bool]:
+    """Yield whether a statement imports Couler, in itself or in what it tries."""
+    for one in executed(node):
+        if isinstance(one, ast.Import):
+            yield any(alias.name.partition(".")[0] == "couler" for alias in one.names)
+        elif isinstance(one, ast.ImportFrom):
+            yield not one.level and str(one.module).partition(".")[0] == "couler"
+
+
+def _names_read(node: ast.stmt) -> set[str]:
+    """Return the names that a statement reads where it runs, if it defines no function or class."""
+    if isinstance(node, Definitions):
+        return set()
+    return {one.id for one in executed(node) if isinstance(one, ast.Name)}
+
+
+def _clear(lines: list[str], node: ast.expr | ast.stmt) -> None:
+    first = first_line(node) if isinstance(node, ast.stmt) else node.lineno
+    count = (node.end_lineno or node.lineno) - first + 1
+    lines[first - 1 : first - 1 + count] = [""] * count

@@ -1,0 +1,199 @@
+"""What a source uses of the project's modules, definition by definition: for keys of caches."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from couler.dsl.sources import ANNOTATIONS, SourceError, first_line, lines_of, parsed
+from couler.dsl.statements import (
+    Definitions,
+    Statements,
+    annotated,
+    has_future,
+    imported_name,
+    names_of,
+    root,
+    statements_of,
+)
+
+
+class _Module:
+    """A module, and the statements of it that are used."""
+
+    def __init__(self, name: str, file: Path) -> None:
+        self.name = name
+        self.package = name if file.stem == "__init__" else name.rpartition(".")[0]
+        self.text = file.read_bytes().decode(errors="replace")
+        tree = parsed(self.text)
+        self.flags = ANNOTATIONS if has_future(tree) else 0
+        self.scope: Statements = statements_of(self.text, 0, 0)
+        self.taken: dict[int, str] = {}
+
+
+def reached(source: str, own: Mapping[str, Path]) -> str:
+    """Return the text of all that a source uses of modules, by their names and in their order.
+
+    Of a module that is used as a value all counts, and of every module the statements that do
+    something when it is imported: calls, loops, decorators and bases of the project.
+    """
+    return _Reach(own).text(source)
+
+
+class _Reach:
+    def __init__(self, own: Mapping[str, Path]) -> None:
+        self._modules: dict[str, _Module] = {}
+        self._texts: dict[str, str] = {}
+        for name, file in own.items():
+            try:
+                self._modules[name] = _Module(name, file)
+            except SourceError:
+                self._texts[name] = repr(file.read_bytes())
+        self._own = own
+        self._waiting: list[tuple[str, str]] = []
+        self._seen: set[tuple[str, str]] = set()
+
+    def text(self, source: str) -> str:
+        self._read(parsed(source), None)
+        for module in self._modules.values():
+            for one in module.scope.statements:
+                if self._does_something(one, module):
+                    self._take(module, one)
+        for entry in self._waiting:  # which grows
+            if entry not in self._seen and entry[0] in self._modules:
+                self._seen.add(entry)
+                self._take_name(self._modules[entry[0]], entry[1])
+        for name, module in self._modules.items():
+            self._texts[name] = "".join(module.taken[line] for line in sorted(module.taken))
+        return repr(sorted(self._texts.items()))
+
+    def _take_name(self, module: _Module, name: str) -> None:
+        scope = module.scope
+        bound = scope.bindings.get(name, ())
+        for one in bound:
+            if isinstance(one, ast.Import | ast.ImportFrom):
+                wanted = [each for each in one.names if imported_name(each) == name]
+                self._import(one, wanted, module)
+            else:
+                self._take(module, one)
+        for change in scope.changes.get(name, ()):
+            self._take(module, change.statement)
+        if not bound and self._is_module(f"{module.name}.{name}"):
+            self._whole(f"{module.name}.{name}")
+        if not bound:
+            for one in scope.stars:
+                if isinstance(one, ast.ImportFrom):
+                    self._waiting.append((self._base(one, module), name))
+
+    def _take(self, module: _Module, node: ast.stmt) -> None:
+        first = first_line(node)
+        if first not in module.taken:
+            lines = lines_of(module.text)[first - 1 : node.end_lineno]
+            module.taken[first] = "\n".join(lines) + "\n"
+            self._read(node, module)
+
+    def _whole(self, name: str) -> None:
+        if name in self._modules:
+            module = self._modules[name]
+            for one in module.scope.statements:
+                self._take(module, one)
+
+    def _read(self, node: ast.AST, module: _Module | None) -> None:
+        """Note what a statement of a module uses, or a whole source."""
+        aliases: dict[str, str] = {}
+        for one in ast.walk(node):
+            if isinstance(one, ast.Import | ast.ImportFrom):
+                aliases.update(self._import(one, one.names, module))
+            elif isinstance(one, ast.Constant) and isinstance(one.value, str):
+                for name in {one.value, f"{one.value}.__main__"} & self._modules.keys():
+                    self._whole(name)  # by import_module("...") or the like
+        if module is not None:
+            text = ast.unparse(node)
+            read = {*names_of(text, module.flags), *annotated(node)}
+            self._waiting += [(module.name, name) for name in sorted(read)]
+            for name in read - aliases.keys():
+                for one in module.scope.bindings.get(name, ()):
+                    if isinstance(one, ast.Import | ast.ImportFrom):
+                        aliases.update(self._aliases(one, one.names, module))
+        self._follow(node, aliases)
+
+    def _import(
+        self, node: ast.Import | ast.ImportFrom, names: Iterable[ast.alias], module: _Module | None
+    ) -> dict[str, str]:
+        """Note the definitions that an import names; return the modules that it names."""
+        if isinstance(node, ast.ImportFrom):
+            base = self._base(node, module)
+            self._waiting += [
+                (base, one.name)
+                for one in names
+                if one.name != "*" and not self._is_module(f"{base}.{one.name}")
+            ]
+            if any(one.name == "*" for one in names) and module is None:
+                self._whole(base)
+        return self._aliases(node, names, module)
+
+    def _aliases(
+        self, node: ast.Import | ast.ImportFrom, names: Iterable[ast.alias], module: _Module | None
+    ) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for one in names:
+            if isinstance(node, ast.ImportFrom):
+                name = f"{self._base(node, module)}.{one.name}"
+            else:
+                name = one.name if one.asname else one.name.partition(".")[0]
+            if self._is_module(name):
+                found[imported_name(one)] = name
+        return found
+
+    def _is_module(self, name: str) -> bool:
+        return any(own == name or own.startswith(f"{name}.") for own in self._own)
+
+    def _base(self, node: ast.ImportFrom, module: _Module | None) -> str:
+        package = "" if module is None else module.package
+        name = "." * node.level + (node.module or "")
+        try:
+            return importlib.util.resolve_name(name, package)
+        except ImportError:  # beyond the outermost package
+            return name
+
+    def _follow(self, node: ast.AST, aliases: Mapping[str, str]) -> None:
+        """Note what is read of modules by their names."""
+        parts: list[str] = []
+        inner = node
+        while isinstance(inner, ast.Attribute):
+            parts.insert(0, inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name) and inner.id in aliases:
+            target = aliases[inner.id]
+            while parts and self._is_module(f"{target}.{parts[0]}"):
+                target = f"{target}.{parts.pop(0)}"
+            if parts:
+                self._waiting.append((target, parts[0]))
+            else:
+                self._whole(target)
+            return
+        for child in ast.iter_child_nodes(node):
+            self._follow(child, aliases)
+
+    def _does_something(self, node: ast.stmt, module: _Module) -> bool:
+        """Return whether a statement of a module does something when it is imported."""
+        if isinstance(node, Definitions):
+            given = [*node.decorator_list, *getattr(node, "bases", ())]
+            given += [one.value for one in getattr(node, "keywords", ())]
+            return any(self._is_own(name, module) for one in given for name in root(one))
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            return not any(isinstance(one, ast.Name) for one in targets)
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        return not is_text and not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass)
+
+    def _is_own(self, name: str, module: _Module) -> bool:
+        """Return whether a name of a module is one of the project."""
+        return any(
+            not isinstance(one, ast.Import | ast.ImportFrom)
+            or bool(self._aliases(one, one.names, module))
+            or (isinstance(one, ast.ImportFrom) and self._base(one, module) in self._own)
+            for one in module.scope.bindings.get(name, ())
+        )

@@ -1,0 +1,186 @@
+"""The project's own modules that a source imports, and the data files of their packages."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import importlib.util
+import os
+import re
+import sys
+import typing as t
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+
+from couler.ir.imports import imports_of
+from couler.ir.workflow import CodeFile
+
+if t.TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+_LIBRARY = Path(os.__file__).parent
+_ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+_PRIVATE = re.compile(
+    r"\.env(\..*)?|\.netrc|\.pypirc|\.npmrc|\.htpasswd|\.git-credentials|id_(rsa|dsa|ecdsa|ed25519)"
+    r"|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)|(.*[-_.])?credentials?(\..*)?"
+    r"|(.*[-_.])?service[-_]?account(\..*)?|kubeconfig",
+    re.IGNORECASE,
+)
+"""Names of files that hold secrets."""
+_PRIVATE_FOLDERS = frozenset((".git", ".ssh", ".aws", ".kube", ".gnupg", ".docker", ".azure"))
+_NO_CODE = frozenset(("__pycache__", "node_modules", ".hg", ".svn", ".ipynb_checkpoints"))
+_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+
+
+def is_installed(file: Path) -> bool:
+    """Return whether a file is of the standard library or of an installed package."""
+    is_library = file.is_relative_to(_LIBRARY)  # which is around site-packages
+    return is_library or not {"site-packages", "dist-packages"}.isdisjoint(file.parts)
+
+
+def own_modules(source: str | bytes, package: str = "") -> dict[str, Path]:
+    """Return the files of modules that are not installed: what a source imports, and these import.
+
+    They are the project's own, by their full names, also where it is installed as editable. Of a
+    module in a zip file that is the file.
+    """
+    found: dict[str, Path] = {}
+    waiting = [*_resolved(source, package)]
+    for name in waiting:  # which grows
+        around = name.rpartition(".")[0]
+        if name in found or name.partition(".")[0] in ("", "couler"):
+            continue
+        file = _file(name)
+        if file and not is_installed(file):
+            found[name] = file
+            inside = name if file.stem == "__init__" else around
+            waiting += [*_resolved(file.read_bytes(), inside), around]
+    return found
+
+
+def imported_outside(source: str) -> list[str]:
+    """Return what a source needs of a package around it, as it names it."""
+    needed = {name for name, is_needed in imports_of(source) if is_needed}
+    packages = {name for name in needed if name.startswith(".") and name.strip(".")}
+    return sorted(packages - {name for name in packages if name.rpartition(".")[0] in packages})
+
+
+def _file(name: str) -> Path | None:
+    """Return the file of a module, if it has one."""
+    spec = _find(name, sys.path)
+    file = Path(getattr(spec.loader, "archive", spec.origin or "") if spec else "")
+    return file if file.is_file() else None
+
+
+def _resolved(source: str | bytes, package: str) -> Iterator[str]:
+    """Yield the full names of what a source of a package imports."""
+    for name, _ in imports_of(source):
+        try:
+            yield importlib.util.resolve_name(name, package)
+        except ImportError:  # beyond the outermost package
+            continue
+
+
+def _find(name: str, folders: Sequence[str]) -> ModuleSpec | None:
+    """Return where a module is, as an import in a new process finds it; nothing is imported."""
+    package, _, last = name.rpartition(".")
+    finders = [one.find_spec for one in sys.meta_path if hasattr(one, "find_spec")]
+    if package:
+        around = _find(package, folders)
+        folders = [*(getattr(around, "submodule_search_locations", None) or ())]
+        spec = PathFinder.find_spec(last, folders)  # by its name it asks for a package imported
+        if spec:
+            return spec
+    return next(filter(None, (find(name, folders) for find in finders)), None)
+
+
+def project_root(folder: Path) -> Path:
+    """Return the folder of the project that a folder is in; itself if it is in none."""
+    around = (folder, *folder.parents)
+    return next((one for one in around if any((one / name).exists() for name in _ROOTS)), folder)
+
+
+def module_path(name: str, file: Path) -> str:
+    """Return where a module is below a folder that is importable."""
+    return name.replace(".", "/") + ("/__init__.py" if file.stem == "__init__" else ".py")
+
+
+def data_files(own: Mapping[str, Path], root: Path) -> tuple[dict[str, Path], list[Path]]:
+    """Return the files of packages that are no modules, and those left out as they hold secrets."""
+    packages = {name: file.parent for name, file in own.items() if file.name == "__init__.py"}
+    found: dict[str, Path] = {}
+    private: list[Path] = []
+    for name, folder in packages.items():
+        if name.rpartition(".")[0] not in packages:
+            for file in travelling(folder, root, private):
+                if file.suffix not in (".py", ".pyc"):
+                    place = Path(name.replace(".", "/"), file.relative_to(folder))
+                    found[place.as_posix()] = file
+    return found, private
+
+
+def travelling(folder: Path, root: Path, private: list[Path]) -> Iterator[Path]:
+    """Yield the files below a folder that may travel; add those that hold secrets to `private`.
+
+    Files that a `.gitignore` of the project names are left out, and virtual environments.
+    """
+    around = [one for one in (root, *_between(root, folder)) if one != folder]
+    ignoring = [(one, spec) for one in around if (spec := _ignored_in(one))]
+    for path, folders, names in os.walk(folder):
+        here = Path(path)
+        ignoring = [one for one in ignoring if here.is_relative_to(one[0])]
+        if ".gitignore" in names and (spec := _ignored_in(here)):
+            ignoring.append((here, spec))
+        private += [here / name for name in folders if name in _PRIVATE_FOLDERS - {".git"}]
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in _PRIVATE_FOLDERS | _NO_CODE
+            and not (here / name / "pyvenv.cfg").exists()
+            and not _is_ignored(here / name, ignoring, "/")
+        )
+        for name in sorted(names):
+            file = here / name
+            if not file.is_file():
+                continue
+            if _PRIVATE.fullmatch(name) or _holds_key(file):
+                private.append(file)
+            elif name != ".gitignore" and not _is_ignored(file, ignoring):
+                yield file
+
+
+def _between(root: Path, folder: Path) -> list[Path]:
+    return [one for one in reversed(folder.parents) if one != root and one.is_relative_to(root)]
+
+
+@functools.lru_cache(maxsize=64)
+def _ignored_in(folder: Path) -> GitIgnoreSpec | None:
+    from pathspec import GitIgnoreSpec
+
+    file = folder / ".gitignore"
+    if not file.is_file():
+        return None
+    return GitIgnoreSpec.from_lines(file.read_text(errors="replace").splitlines())
+
+
+def _is_ignored(path: Path, ignoring: Iterable[tuple[Path, GitIgnoreSpec]], end: str = "") -> bool:
+    return any(
+        spec.match_file(path.relative_to(folder).as_posix() + end) for folder, spec in ignoring
+    )
+
+
+def _holds_key(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return _KEY.match(opened.read(64)) is not None
+
+
+def code_file(path: str, data: bytes) -> CodeFile:
+    """Return a file as the IR has it."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        return CodeFile(path=path, base64=base64.b64encode(data).decode())
+    return CodeFile(path=path, text=text)

@@ -1,0 +1,91 @@
+WHOLE = """\
+import shop
+print(shop.total(2))
+"""
+PARTS = """\
+from shop.pricing import WORDS
+import _top
+print(WORDS, _top.TEXT)
+"""
+OTHER = """\
+import importlib.util
+print(importlib.util.find_spec('shop'))
+"""
+CODE = {
+    "code/top.py": literal("TEXT = 'é {x} $(HOME) $$ {{a}}\\t'\r\n"),
+    "code/shop.__init__.py": literal("from .pricing import total\n"),
+    "code/shop.data.words.txt": "good\nbad",
+    "code/shop.pricing.py": literal(
+        'from pathlib import Path\n\nWORDS = (Path(__file__).parent / "data" / "words.txt").read_text().split()\n\n\ndef total(x):\n    return x * len(WORDS)\n',
+    ),
+}
+POD_TEMPLATE = {
+    "spec": {
+        "containers": [
+            {
+                "name": "base",
+                "volumeMounts": [
+                    {"name": "couler-code", "mountPath": "/couler/code", "readOnly": True},
+                ],
+            },
+        ],
+        "volumes": [
+            {
+                "name": "couler-code",
+                "downwardAPI": {
+                    "items": [
+                        {
+                            "path": "_top.py",
+                            "fieldRef": {"fieldPath": "metadata.annotations['code/top.py']"},
+                        },
+                        {
+                            "path": "shop/__init__.py",
+                            "fieldRef": {
+                                "fieldPath": "metadata.annotations['code/shop.__init__.py']",
+                            },
+                        },
+                        {
+                            "path": "shop/data/words.txt",
+                            "fieldRef": {
+                                "fieldPath": "metadata.annotations['code/shop.data.words.txt']",
+                            },
+                        },
+                        {
+                            "path": "shop/pricing.py",
+                            "fieldRef": {
+                                "fieldPath": "metadata.annotations['code/shop.pricing.py']",
+                            },
+                        },
+                    ],
+                },
+            },
+        ],
+    },
+}
+
+with DAG(
+    dag_id="code-files",
+    user_defined_macros={"PROCESS": PROCESS},
+): ...
+whole_2 = KubernetesPodOperator(
+    task_id="whole",
+    image="python:3.12-slim",
+    **process(["python"], outputs=["result=-"]),
+    env_vars={"PYTHONPATH": "/couler/code", "COULER_SCRIPT": literal(WHOLE)},
+    annotations=CODE,
+    pod_template_dict=POD_TEMPLATE,
+)
+parts_2 = KubernetesPodOperator(
+    task_id="parts",
+    image="python:3.12-slim",
+    **process(["python"], outputs=["result=-"]),
+    env_vars={"PYTHONPATH": "/couler/code", "COULER_SCRIPT": literal(PARTS)},
+    annotations=CODE,
+    pod_template_dict=POD_TEMPLATE,
+)
+other = KubernetesPodOperator(
+    task_id="other",
+    image="python:3.12-slim",
+    **process(["python"], outputs=["result=-"]),
+    env_vars={"COULER_SCRIPT": literal(OTHER)},
+)

@@ -1,0 +1,5 @@
+"""Reviews of a shop."""
+
+from .cleaning import words
+
+__all__ = ["words"]
