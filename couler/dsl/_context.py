@@ -20,10 +20,6 @@ if t.TYPE_CHECKING:
     from couler.dsl.workflow import Workflow
 
 
-rewritten: set[str] = set()
-"""Files of which something else runs, on purpose: the bodies of steps are not built."""
-
-
 class Settings(t.NamedTuple):
     """What `config_defaults` and `set_default_submitter` set, for workflows to come."""
 

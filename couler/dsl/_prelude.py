@@ -309,9 +309,10 @@ def _named(text, file, lines):
     """Return what is told of lines of this script as of those of the project's files."""
 
     def place(found):
-        line = int(found[3])
-        first = max((one for one in lines if one <= line), default=line)
-        return f"{found[1]}{file}{found[2]}{lines.get(first, line) + line - first}"
+        line = first = int(found[3])
+        while first and first not in lines:
+            first -= 1
+        return f"{found[1]}{file}{found[2]}{lines.get(first, 0) + line - first}"
 
     script = re.escape(_run.__code__.co_filename)
     named = re.sub(rf'^( *File "|){script}(", line |:)([0-9]+)', place, text, flags=re.M)

@@ -18,7 +18,7 @@ from types import FunctionType, ModuleType
 from couler.dsl import _prelude
 from couler.dsl.checks import shown
 from couler.dsl.slicing import ShippingError, Slice
-from couler.dsl.sources import SourceError, check_code, parsed, read_source
+from couler.dsl.sources import SourceError, parsed, read_source
 from couler.dsl.statements import BUILTINS, bindings, names_of
 from couler.dsl.types import class_name, is_json
 
@@ -108,7 +108,6 @@ def _slice(
         )
     try:
         whole, text = _with_other_cells(plain, text)
-        check_code(whole, text)
         piece = Slice(whole.__globals__, text, whole, local_names)
         name = piece.take_function()
     except SourceError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import math
 import re
 import typing as t
@@ -397,8 +398,8 @@ def _is_literal(value: t.Any) -> bool:
 def is_builtin(name: str, names: Mapping[str, t.Any]) -> bool:
     """Return whether a name means in a module what it means without it."""
     value = names.get(name)
+    if isinstance(value, FunctionType):
+        value = inspect.unwrap(value)  # such as the `open` of IPython
     return name in BUILTINS and (
-        name.startswith("__")
-        or name not in names
-        or getattr(value, "__wrapped__", value) is getattr(builtins, name, ...)  # IPython's open
+        name.startswith("__") or name not in names or value is getattr(builtins, name, ...)
     )

@@ -5,26 +5,17 @@ import __future__
 
 import ast
 import functools
-import inspect
 import linecache
 import os
 import re
 import typing as t
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from types import CodeType, FunctionType
+from types import FunctionType
 
-from couler.dsl._context import rewritten
 from couler.ir.workflow import STDOUT
 
-_FUTURES = functools.reduce(
-    int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
-)
 ANNOTATIONS = __future__.annotations.compiler_flag
-_COMPARED = (
-    *("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_exceptiontable"),
-    *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
-)
 Function: t.TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _PATHS = ("File", "Directory", "Path", "str", "fspath", "join")
 """What gives a path whose last part is that of its last argument."""
@@ -205,79 +196,12 @@ def _place(node: ast.expr) -> tuple[int, int | None, int, int | None]:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
-def check_code(value: object, text: str) -> None:
-    """Refuse a function, or a class with methods, whose code its file's text does not give."""
-    for one in (value, *(vars(value).values() if isinstance(value, type) else ())):
-        function = inspect.unwrap(one) if isinstance(one, FunctionType) else None
-        is_own = function is not None and function.__module__ == value.__module__
-        if is_own and not _has_code(t.cast("FunctionType", function), text):
-            raise SourceError(_changed(t.cast("FunctionType", function)))
-
-
-def _has_code(function: FunctionType, text: str) -> bool:
-    code = function.__code__
-    if code.co_filename in rewritten or code.co_filename == "<string>":  # made by a decorator
-        return True
-    if any(_is_same(one, code) for one in _compiled(text).get(_name_and_line(code), ())):
-        return True
-    # pytest writes the assertions of tests anew, so that their code is not that of their source.
-    used = [name for one in _codes(code) for name in (*one.co_names, *one.co_varnames)]
-    return any(name.startswith("@py") for name in used)
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(text: str) -> dict[tuple[str, int], list[CodeType]]:
-    """Return the code of what a text defines, by names and first lines."""
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # of a notebook's cell
-    found: dict[tuple[str, int], list[CodeType]] = {}
-    for one in _codes(compile(text, "<file>", "exec", flags=flags, dont_inherit=True)):
-        found.setdefault(_name_and_line(one), []).append(one)
-    return found
-
-
-def _name_and_line(code: CodeType) -> tuple[str, int]:
-    return code.co_name, code.co_firstlineno
-
-
 def _changed(function: FunctionType) -> str:
     return (
         f"{os.path.basename(function.__code__.co_filename)} does not say what runs: it was changed "
         "after its import (start the program again), or by what imported it (put its steps into a "
         "module that no import hook rewrites)"
     )
-
-
-def _is_same(first: CodeType, second: CodeType) -> bool:
-    own, other = _constants(first), _constants(second)
-    return (
-        all(getattr(first, name) == getattr(second, name) for name in _COMPARED)
-        and (first.co_flags ^ second.co_flags) & ~(inspect.CO_NESTED | ANNOTATIONS) == 0
-        and len(own) == len(other)
-        and all(map(_is_same_constant, own, other))
-    )
-
-
-def _constants(code: CodeType) -> list[object]:
-    """Return the constants of code, with its name in place of where it is defined."""
-    return [code.co_name if one == code.co_qualname else one for one in code.co_consts]
-
-
-def _is_same_constant(first: object, second: object) -> bool:
-    if isinstance(first, CodeType) and isinstance(second, CodeType):
-        return first.co_name == second.co_name and _is_same(first, second)
-    if isinstance(first, tuple) and isinstance(second, tuple):
-        return len(first) == len(second) and all(map(_is_same_constant, first, second))
-    if isinstance(first, set | frozenset) and isinstance(second, set | frozenset):
-        return set(map(repr, first)) == set(map(repr, second))
-    return type(first) is type(second) and repr(first) == repr(second)
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield all code within code, and itself."""
-    yield code
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _codes(one)
 
 
 def unindented(text: str, node: ast.stmt, first: int) -> str:

@@ -175,12 +175,8 @@ def _execute(
     read: Callable[[str], bytes | ast.Module],
 ) -> None:
     """Run the program, which adds what it builds to `built`."""
-    from couler.dsl._context import rewritten
-
     try:
-        text = read(path)
-        (rewritten.add if isinstance(text, ast.Module) else rewritten.discard)(path)
-        code = compile(text, path, "exec", dont_inherit=True)
+        code = compile(read(path), path, "exec", dont_inherit=True)
         exec(code, module.__dict__)  # the user's own program, as `python path` runs it
     except SystemExit as error:
         if error.code not in (None, 0):

@@ -83,15 +83,6 @@ def test_a_file_that_is_changed_after_its_import_ships_what_was_imported(
         assert there(8) == result
 
 
-def test_a_plain_function_of_a_changed_file_is_refused(tmp_path: Path) -> None:
-    module = written(tmp_path, "def show():\n    print('old')\n")
-    (tmp_path / "steps.py").write_text("def show():\n    print('new')\n")
-    with couler.Workflow("w") as flow:
-        couler.run_script("python:3.12", source=module.show, step_name="a")
-    assert [one.code for one in flow.diagnostics] == ["CLR110"]
-    assert "steps.py does not say what runs" in flow.diagnostics[0].message
-
-
 def test_a_relative_path_is_that_of_the_module(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / "flow.py").write_text(PAIR)
