@@ -337,8 +337,8 @@ def build_workflow(builder: Builder) -> ir.Workflow:
             ir.ExitHandler(name=name, on=status, steps=scope.build())
             for name, status, scope in builder.handlers
         )
-    if "code" in vars(builder):  # it has scripts
-        fields["code"] = builder.code.files()
+    if "code" in vars(builder) and (code := builder.code.files()):  # it has scripts
+        fields["code"] = code
     volumes = builder.all_volumes()
     if volumes:
         fields["volumes"] = volumes

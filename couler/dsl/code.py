@@ -7,7 +7,7 @@ import os
 import typing as t
 from pathlib import Path
 
-from couler.dsl._context import program_file, shown_file
+from couler.dsl._context import shown_file
 from couler.ir.cachekey import text_digest
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import CodeFile, Script
@@ -37,16 +37,21 @@ class Code:
         self._private: dict[str, None] = {}
 
     def take(
-        self, script: Script, written: str, step: str, source: SourceRef | None = None
+        self,
+        script: Script,
+        written: str,
+        step: str,
+        origin: str,
+        source: SourceRef | None = None,
     ) -> Script:
         """Return a script with the files that it imports, and with the digest of its code.
 
-        `written` is what its author wrote of it; empty if that is all of it.
+        `written` is what its author wrote of it, empty if that is all of it; `origin` is the file.
         """
         text = script.source if script.is_python else ""
         found = own_modules(text)
         own = {name: file for name, file in found.items() if file.suffix == ".py"}
-        root, paths = _project(os.path.abspath(program_file()))
+        root, paths = _project(os.path.abspath(origin))
         inside = {
             name: file
             for name, file in own.items()
@@ -123,9 +128,9 @@ class Code:
 
 
 @functools.lru_cache(maxsize=16)
-def _project(program: str) -> tuple[Path, tuple[Path, ...]]:
-    """Return the root of the project of a program, and the folders of it that travel whole."""
-    place = Path(program)
+def _project(file: str) -> tuple[Path, tuple[Path, ...]]:
+    """Return the root of the project of a file, and the folders of it that travel whole."""
+    place = Path(file)
     folder = (place.parent if place.is_file() else Path()).resolve()  # else a notebook's
     root = project_root(folder)
     project = root / "pyproject.toml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
-from couler.dsl._context import ProgramError
+from couler.dsl._context import ProgramError, caller_frame
 from couler.dsl._nodes import make_container
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_text, checked_texts, name_step
@@ -280,7 +280,7 @@ def make_script(
         command=command,
         packages=names,
     )
-    return builder.code.take(script, "", step)
+    return builder.code.take(script, "", step, caller_frame().f_code.co_filename)
 
 
 def finish(

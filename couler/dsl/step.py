@@ -270,7 +270,9 @@ class TypedStep(t.Generic[P, R]):
             function=getattr(self.fn, "__name__", None),
         )
         written = "" if isinstance(text, ShippingError) else text[1]
-        action = builder.code.take(script, written, self._name, place)
+        action = builder.code.take(
+            script, written, self._name, code.co_filename if code else "", place
+        )
         if holds_value(list(self._step_options.values())):
             return action, None
         return action, self._fields(builder)
