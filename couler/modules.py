@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import functools
 import importlib.util
 import os
 import re
@@ -106,18 +105,12 @@ def module_path(name: str, file: Path) -> str:
     return name.replace(".", "/") + ("/__init__.py" if file.stem == "__init__" else ".py")
 
 
-def data_files(own: Mapping[str, Path], root: Path) -> tuple[dict[str, Path], list[Path]]:
-    """Return the files of packages that are no modules, and those left out as they hold secrets."""
+def packages_of(own: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
+    """Yield the outermost packages among modules, with their folders."""
     packages = {name: file.parent for name, file in own.items() if file.name == "__init__.py"}
-    found: dict[str, Path] = {}
-    private: list[Path] = []
     for name, folder in packages.items():
         if name.rpartition(".")[0] not in packages:
-            for file in travelling(folder, root, private):
-                if file.suffix not in (".py", ".pyc"):
-                    place = Path(name.replace(".", "/"), file.relative_to(folder))
-                    found[place.as_posix()] = file
-    return found, private
+            yield name, folder
 
 
 def travelling(folder: Path, root: Path, private: list[Path]) -> Iterator[Path]:
@@ -146,7 +139,7 @@ def travelling(folder: Path, root: Path, private: list[Path]) -> Iterator[Path]:
                 continue
             if _PRIVATE.fullmatch(name) or _holds_key(file):
                 private.append(file)
-            elif name != ".gitignore" and not _is_ignored(file, ignoring):
+            elif name[0] != "." and not _is_ignored(file, ignoring):
                 yield file
 
 
@@ -154,7 +147,6 @@ def _between(root: Path, folder: Path) -> list[Path]:
     return [one for one in reversed(folder.parents) if one != root and one.is_relative_to(root)]
 
 
-@functools.lru_cache(maxsize=64)
 def _ignored_in(folder: Path) -> GitIgnoreSpec | None:
     from pathspec import GitIgnoreSpec
 

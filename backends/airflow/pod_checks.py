@@ -25,7 +25,7 @@ PATCH_CODE = "CLR376"
 OVERRIDE_CODE = "CLR377"
 
 _CONTAINERS = (BASE, "couler", "couler-io", "airflow-xcom-sidecar")
-_VOLUMES = ("couler", "couler-work", "files", "xcom")
+_VOLUMES = ("couler", "couler-code", "couler-work", "files", "xcom")
 _FOLDERS = ("/couler", "/airflow/xcom")
 _LABELS = (
     *("dag_id", "task_id", "run_id", "map_index", "try_number", "airflow_version"),

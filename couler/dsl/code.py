@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import typing as t
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from couler.dsl._context import shown_file
@@ -13,10 +15,10 @@ from couler.ir.policies import SourceRef
 from couler.ir.workflow import CodeFile, Script
 from couler.modules import (
     code_file,
-    data_files,
     imported_outside,
     module_path,
     own_modules,
+    packages_of,
     project_root,
     travelling,
 )
@@ -24,6 +26,8 @@ from couler.modules import (
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
 
+_BY_NAME = re.compile(r"\b(import_module|__import__|pkgutil|runpy)\b")
+"""What imports modules by names that only the run knows."""
 _MOST_BYTES = 64 * 1024 * 1024
 """Most bytes of all files that travel with a workflow."""
 
@@ -35,6 +39,8 @@ class Code:
         self._builder = builder
         self._files: dict[str, Path] = {}
         self._private: dict[str, None] = {}
+        self._project = functools.cache(_project)
+        self._folders: dict[Path, dict[str, Path]] = {}
 
     def take(
         self,
@@ -51,7 +57,7 @@ class Code:
         text = script.source if script.is_python else ""
         found = own_modules(text)
         own = {name: file for name, file in found.items() if file.suffix == ".py"}
-        root, paths = _project(os.path.abspath(origin))
+        root, paths = self._project(os.path.abspath(origin))
         inside = {
             name: file
             for name, file in own.items()
@@ -77,22 +83,46 @@ class Code:
                 source=source,
                 severity="warning",
             )
-        if not own:
+        whole = paths if inside or _BY_NAME.search(text) else ()
+        if not own and not whole:
             return script.model_copy(update={"code": text_digest(written)}) if written else script
         from couler.dsl.reached import reached
 
-        data, private = data_files(inside, root)
-        files = {module_path(name, file): file for name, file in inside.items()} | data
-        for folder in paths if inside else ():
-            for file in travelling(folder, root, private):
-                if file.suffix != ".pyc":
-                    files.setdefault(file.relative_to(folder).as_posix(), file)
+        modules = {module_path(name, file): file for name, file in inside.items()}
+        others = self._others(inside, whole, root)
+        files = others | modules
         self._files |= files
-        self._private |= dict.fromkeys(shown_file(str(one)) for one in private)
         used = reached(written or text, own)
-        known = [(path, file.read_bytes()) for path, file in sorted(data.items())]
+        known = [
+            (path, _content(file)) for path, file in sorted(others.items()) if path not in modules
+        ]
         digest = text_digest(repr((written or text, used, known)))
         return script.model_copy(update={"code": digest, "files": tuple(sorted(files))})
+
+    def _others(
+        self, own: Mapping[str, Path], whole: Sequence[Path], root: Path
+    ) -> dict[str, Path]:
+        """Return the data files of packages, and the files of the folders that travel whole."""
+        found: dict[str, Path] = {}
+        for name, folder in packages_of(own):
+            place = name.replace(".", "/")
+            for inner, file in self._below(folder, root).items():
+                if file.suffix != ".py":
+                    found[f"{place}/{inner}"] = file
+        for folder in whole:
+            found = self._below(folder, root) | found
+        return found
+
+    def _below(self, folder: Path, root: Path) -> dict[str, Path]:
+        """Return the files below a folder that travel, by their paths in it; found once."""
+        if folder not in self._folders:
+            private: list[Path] = []
+            self._folders[folder] = {
+                file.relative_to(folder).as_posix(): file
+                for file in travelling(folder, root, private)
+            }
+            self._private |= dict.fromkeys(shown_file(str(one)) for one in private)
+        return self._folders[folder]
 
     def files(self) -> tuple[CodeFile, ...]:
         """Return the files, by their paths; report what is wrong with them."""
@@ -127,7 +157,11 @@ class Code:
         return tuple(found)
 
 
-@functools.lru_cache(maxsize=16)
+def _content(file: Path) -> bytes:
+    """Return what is in a file, nothing of one that is too large to travel."""
+    return b"" if file.stat().st_size > _MOST_BYTES else file.read_bytes()
+
+
 def _project(file: str) -> tuple[Path, tuple[Path, ...]]:
     """Return the root of the project of a file, and the folders of it that travel whole."""
     place = Path(file)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from couler.dsl.sources import ANNOTATIONS, SourceError, first_line, lines_of, parsed
 from couler.dsl.statements import (
+    REGISTERS,
     Definitions,
     Statements,
     annotated,
@@ -37,7 +38,7 @@ def reached(source: str, own: Mapping[str, Path]) -> str:
     """Return the text of all that a source uses of modules, by their names and in their order.
 
     Of a module that is used as a value all counts, and of every module the statements that do
-    something when it is imported: calls, loops, decorators and bases of the project.
+    something when it is imported: calls, loops, decorators and bases from other modules.
     """
     return _Reach(own).text(source)
 
@@ -78,8 +79,10 @@ class _Reach:
                 self._import(one, wanted, module)
             else:
                 self._take(module, one)
-        for change in scope.changes.get(name, ()):
-            self._take(module, change.statement)
+                for statement, method in scope.changes.get(name, ()):
+                    # A method of a class, called for its result, changes no class.
+                    if method in (None, REGISTERS) or not isinstance(one, Definitions):
+                        self._take(module, statement)
         if not bound and self._is_module(f"{module.name}.{name}"):
             self._whole(f"{module.name}.{name}")
         if not bound:
@@ -182,18 +185,19 @@ class _Reach:
         if isinstance(node, Definitions):
             given = [*node.decorator_list, *getattr(node, "bases", ())]
             given += [one.value for one in getattr(node, "keywords", ())]
-            return any(self._is_own(name, module) for one in given for name in root(one))
+            return any(self._is_from_project(name, module) for one in given for name in root(one))
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            return not any(isinstance(one, ast.Name) for one in targets)
+            parts = [part for one in targets for part in ast.walk(one)]
+            return any(isinstance(one, ast.Attribute | ast.Subscript) for one in parts)
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         return not is_text and not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass)
 
-    def _is_own(self, name: str, module: _Module) -> bool:
-        """Return whether a name of a module is one of the project."""
+    def _is_from_project(self, name: str, module: _Module) -> bool:
+        """Return whether a name of a module is imported from another one of the project."""
         return any(
-            not isinstance(one, ast.Import | ast.ImportFrom)
-            or bool(self._aliases(one, one.names, module))
+            bool(self._aliases(one, one.names, module))
             or (isinstance(one, ast.ImportFrom) and self._base(one, module) in self._own)
             for one in module.scope.bindings.get(name, ())
+            if isinstance(one, ast.Import | ast.ImportFrom)
         )

@@ -1,0 +1,111 @@
+"""Which files travel beside modules: data of packages, whole folders, and never secrets."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from couler.cli.load import Source, load
+from couler.stages import diagnose
+from couler.stages.programs import Loaded
+
+KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n"
+FLOW = """
+import couler
+import shop
+
+@couler.step
+def work() -> int:
+    return shop.SIZE
+
+with couler.Workflow("w"):
+    work()
+"""
+FILES = {
+    "pyproject.toml": "",
+    "flow.py": FLOW,
+    ".gitignore": "*.tmp\n/shop/cache/\n",
+    ".env": "TOKEN=1\n",
+    "shop/__init__.py": "SIZE = 1\n",
+    "shop/unused.py": "",
+    "shop/data/a.txt": "a",
+    "shop/data/b.tmp": "b",
+    "shop/data/.gitignore": "c.*\n",
+    "shop/data/c.txt": "c",
+    "shop/cache/d.txt": "d",
+    "shop/.env": "TOKEN=1\n",
+    "shop/deploy": KEY,
+    "shop/keys/server.pem": "x",
+    "shop/.aws/credentials": "x",
+    "shop/venv/pyvenv.cfg": "",
+    "shop/venv/x.txt": "x",
+    "shop/__pycache__/x.pyc": "x",
+    "plugins/first.py": "SIZE = 2\n",
+    "plugins/table.csv": "1",
+    "plugins/.env.local": "x",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def loaded(project: Path, code_paths: str = "[]") -> Loaded:
+    (project / "pyproject.toml").write_text(f"[tool.couler]\ncode_paths = {code_paths}\n")
+    found = load(Source(str(project / "flow.py")))
+    assert isinstance(found, Loaded)
+    return found
+
+
+def told(program: Loaded) -> list[tuple[str, str]]:
+    return [(one.code, one.message) for one in diagnose(program, ["argo"])]
+
+
+def test_data_of_packages_travels_and_secrets_do_not(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    program = loaded(project)
+    assert [one.path for one in program.workflow.code] == ["shop/__init__.py", "shop/data/a.txt"]
+    [(code, message)] = told(program)
+    assert code == "CLR147"
+    named = {name.strip() for name in message.partition(":")[0].split(",")}
+    assert named == {"shop/.env", "shop/deploy", "shop/keys/server.pem", "shop/.aws"}
+
+
+def test_folders_travel_whole(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    program = loaded(project, '["plugins"]')
+    paths = [one.path for one in program.workflow.code]
+    assert paths == ["first.py", "shop/__init__.py", "shop/data/a.txt", "table.csv"]
+    assert "plugins/.env.local" in told(program)[0][1]
+
+
+def test_large_data_is_refused_by_name_within_two_seconds(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    (project / "id_rsa").write_text(KEY)
+    (project / "data").mkdir()
+    with open(project / "data" / "rows.bin", "wb") as file:
+        os.truncate(file.fileno(), 2 * 1024**3)
+    before = time.process_time()
+    assert [one.path for one in loaded(project).workflow.code] == [
+        "shop/__init__.py",
+        "shop/data/a.txt",
+    ]
+    program = loaded(project, '["."]')
+    codes = dict(told(program))
+    assert time.process_time() - before < 2
+    assert program.workflow.code == ()
+    assert "data/rows.bin" in codes["CLR148"]
+    assert {".env", "id_rsa"} <= {
+        one.strip() for one in codes["CLR147"].partition(":")[0].split(",")
+    }
