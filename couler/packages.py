@@ -13,7 +13,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.imports import imports_of
 from couler.ir.semantics.wire import dump_json
 from couler.ir.walk import steps_by_path
-from couler.ir.workflow import CodeFile, Script, Step, Workflow
+from couler.ir.workflow import AUTO_IMAGE, CodeFile, Script, Step, Workflow
 
 _CHANGED_PATH = re.compile(r"sys\.path(\.|\s*[+=]|\[[^\n]*\]\s*=)")
 _OF_COULER = (
@@ -36,7 +36,16 @@ def install_command(packages: Iterable[str]) -> str:
 def check_imports(engine: str, workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield a warning of each script whose modules the default image does not have."""
     for path, step in steps_by_path(workflow):
-        if isinstance(step.action, Script):
+        if isinstance(step.action, Script) and step.action.image == AUTO_IMAGE:
+            yield Diagnostic(
+                "CLR305",
+                f'{engine}: the image of step "{path}" is {AUTO_IMAGE}, but the target '
+                "does not say what the images of couler image are called. Say image=NAME",
+                step=path,
+                source=step.source,
+                of_target=True,
+            )
+        elif isinstance(step.action, Script):
             yield from _check_imports(engine, step, step.action, path, workflow.code)
 
 
@@ -68,30 +77,37 @@ def _check_imports(
 def _not_brought(modules: set[str], packages: tuple[str, ...]) -> dict[str, str]:
     """Return the packages of modules that others do not bring; none if that is not known here."""
     requires, known = _installed()
-    brought: set[str] = set()
-    waiting = [*packages]
-    for requirement in waiting:  # which grows
-        name = _distribution(requirement)
-        needed = requires.get(name) if name not in brought else None
-        waiting += [one for one in needed or () if "[" in requirement or "extra ==" not in one]
-        brought.add(name)
+    brought = required_by(packages)
     found = {one: known.get(one, [one]) for one in sorted(modules)}
-    is_known = requires.keys() >= set(map(_distribution, packages))
+    is_known = requires.keys() >= set(map(distribution_name, packages))
     return {
         one: of[0]
         for one, of in found.items()
-        if is_known and brought.isdisjoint(map(_distribution, of))
+        if is_known and brought.isdisjoint(map(distribution_name, of))
     }
+
+
+def required_by(packages: Iterable[str]) -> set[str]:
+    """Return the names of packages and of all that they need, as far as that is known here."""
+    requires, _ = _installed()
+    brought: set[str] = set()
+    waiting = [*packages]
+    for requirement in waiting:  # which grows
+        name = distribution_name(requirement)
+        needed = requires.get(name) if name not in brought else None
+        waiting += [one for one in needed or () if "[" in requirement or "extra ==" not in one]
+        brought.add(name)
+    return brought
 
 
 @functools.cache
 def _installed() -> tuple[dict[str, list[str] | None], Mapping[str, list[str]]]:
     """Return what the distributions here require, and which of them have a module."""
-    requires = {_distribution(one.name or ""): one.requires for one in metadata.distributions()}
+    requires = {distribution_name(one.name or ""): one.requires for one in metadata.distributions()}
     return requires, metadata.packages_distributions()
 
 
-def _distribution(requirement: str) -> str:
+def distribution_name(requirement: str) -> str:
     """Return the name of the distribution that is required, as pip compares it."""
     name = re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -12,7 +12,7 @@ from couler.ir.semantics.wire import dump_json
 from couler.ir.storage import Mount, Volume
 from couler.ir.traversal import Traversal
 from couler.ir.values import TEXTS, VALUE_KINDS, Literal, Text
-from couler.ir.workflow import ContainerSet, Script, Step
+from couler.ir.workflow import AUTO_IMAGE, ContainerSet, Script, Step
 
 _AROUND = {"resources", "pull_policy", "settings"}
 _NOT_COUNTED: dict[str, t.Any] = {
@@ -38,7 +38,10 @@ def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
     """Return the digest of a step's definition without its texts, in hexadecimal."""
     fixed = step.model_copy(update=fixed_fields(step, _UNCOUNTED))
     if isinstance(fixed.action, Script) and fixed.action.code:
-        action = fixed.action.model_copy(update={"source": "", "files": ()})
+        changed: dict[str, t.Any] = {"source": "", "files": ()}
+        if fixed.action.built:  # its tag is a digest of all code
+            changed |= {"image": AUTO_IMAGE, "built": False}
+        action = fixed.action.model_copy(update=changed)
         fixed = fixed.model_copy(update={"action": action})
     definition = fixed.model_dump(mode="json", exclude_defaults=True, exclude=_NOT_COUNTED)
     mounted = {mount.volume: volumes[mount.volume] for _, mount in _MOUNTS.visit(step)}

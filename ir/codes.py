@@ -111,6 +111,7 @@ CODES: dict[str, str] = {
     "CLR302": "override for an engine that is not installed",
     "CLR303": "module that the default image does not have",
     "CLR304": "code that the engine cannot hand to steps",
+    "CLR305": "image that has no name",
     "CLR310": "text that Argo would read as its own",
     "CLR311": "back-off factor that is no whole number",
     "CLR312": "script that Argo would read as its own",

@@ -34,6 +34,8 @@ from couler.ir.values import Condition, ManifestValue, Text, Value, ValueType, p
 
 IR_VERSION = "1"
 
+AUTO_IMAGE = "auto"
+"""What steps name whose image is the one that `couler image` describes."""
 WORK_DIR = "/tmp/couler"
 """Where `COULER_WORK` is on engines that use images; a declared path below it is a relative one."""
 
@@ -58,6 +60,8 @@ class Script(Variant):
     source: str
     command: tuple[str, ...] = ("python",)
     packages: tuple[str, ...] = ()
+    built: bool = False
+    """Its image is one that was built for its packages, and has them."""
     files: tuple[str, ...] = ()
     """Paths of the workflow's code files that are importable where it runs."""
     code: str = ""
@@ -65,6 +69,11 @@ class Script(Variant):
     it in place of the source."""
     function: str | None = None
     """Name of the typed function that the source ships, where it ships one."""
+
+    @property
+    def to_install(self) -> tuple[str, ...]:
+        """The packages that its image lacks."""
+        return () if self.built else self.packages
 
     @property
     def is_python(self) -> bool:

@@ -37,6 +37,8 @@ class Options(t.NamedTuple):
     """Label of nodes that names the type of their GPUs, as NVIDIA's feature discovery sets it."""
     connections: str = ""
     """Names of secrets that are connections of Airflow, with commas between them."""
+    image: str = ""
+    """Name of the images that `couler image` describes; their tags are added."""
     code: str = "inline"
     """How modules of the project come to steps: `inline` in the file, or in the `image`."""
     namespace: str | None = None

@@ -218,12 +218,12 @@ class Tasks:
 
     def _installing(self, action: Container | Script) -> Call | None:
         """Return the command of a script that installs packages; None if it needs protection."""
-        if isinstance(action, Container) or not action.packages:
+        if isinstance(action, Container) or not action.to_install:
             return None
         whole = _command(action)[-1]
         if self._text(str(whole)) != value_of(whole):
             return None
-        return call(self._module.use("with_packages"), action.packages, action.command)
+        return call(self._module.use("with_packages"), action.to_install, action.command)
 
     def policies(self, step: Step, place: Place) -> dict[str, object]:
         """Return what says when a task starts, and how often."""
@@ -399,9 +399,9 @@ def _literal_parts(text: object) -> Iterator[str]:
 
 def _command(action: Container | Script) -> tuple[Text, ...]:
     """Return the command, which for a script installs its packages first."""
-    if isinstance(action, Container) or not action.packages:
+    if isinstance(action, Container) or not action.to_install:
         return action.command
-    run = f'{install_command(action.packages)} >&2 && exec {shlex.join(action.command)} "$0"'
+    run = f'{install_command(action.to_install)} >&2 && exec {shlex.join(action.command)} "$0"'
     return ("/couler/busybox", "sh", "-c", run)
 
 

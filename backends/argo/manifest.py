@@ -81,6 +81,8 @@ class ManifestOptions(t.NamedTuple):
     """Whether steps of one shape share a template; else each has its own."""
     memo_maps: int = DEFAULT_MAPS
     """How many config maps hold the entries of cached steps: 1, 16 or 256."""
+    image: str = ""
+    """Name of the images that `couler image` describes; their tags are added."""
     code: str = "inline"
     """How modules of the project come to steps: `inline` in the manifest, or in the `image`."""
     repository: str | None = None

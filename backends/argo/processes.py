@@ -76,12 +76,12 @@ class Processes:
     def script(self, action: Script) -> Tree:
         """Return the fields of a template that hand a script over as it is."""
         command = list(action.command)
-        if action.packages:
+        if action.to_install:
             import shlex
 
             from couler.packages import install_command
 
-            install = install_command(action.packages)
+            install = install_command(action.to_install)
             words = " ".join(shlex.quote(word) for word in command)
             command = ["sh", "-c", f'{install} && exec {words} "$0"']
         tree: Tree = {"image": action.image, "command": [protect(word) for word in command]}
@@ -93,7 +93,7 @@ class Processes:
         # are known of an argument.
         flag = argument_flag(action.command)
         assert flag is not None, "check() refuses what has no other way"
-        if action.packages:
+        if action.to_install:
             tree["command"][-1] = tree["command"][-1].removesuffix(' "$0"') + f' {flag} "$0"'
         else:
             tree["command"].append(flag)

@@ -34,6 +34,7 @@ COMMANDS = {
     "resume": "Let steps go on that wait for a person.",
     "delete": "Delete runs: their record, their logs and files.",
     "compile": "Turn a workflow into files for an engine.",
+    "image": "Write what the images of steps are built of.",
     "validate": "Report everything that is wrong with a workflow.",
     "show": "Draw a workflow.",
     "plan": "Show what the passes did to a workflow, and why.",

@@ -177,6 +177,10 @@ def report_type(scope: Scope, step: str, name: str, spec: TypeSpec, value: objec
     """Report an argument whose value does not fit its annotation."""
     if isinstance(value, Value):
         given = f"{value!r}, which is {_label_of(value)}"
+        if spec.is_file and value._spec is STR:
+            given += (
+                ". If it is the path of a file that the step writes, give it returns=couler.File"
+            )
     else:
         kind = type(value).__name__
         kind = "" if kind == spec.label else f", which is {kind}"

@@ -319,7 +319,7 @@ class Partial(t.Generic[R]):
 
 
 @t.overload
-def step(function: Callable[P, R], /) -> TypedStep[P, R]: ...
+def step(function: Callable[P, R], /, **options: t.Unpack[TypedStepOptions]) -> TypedStep[P, R]: ...
 
 
 @t.overload

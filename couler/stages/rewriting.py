@@ -89,11 +89,17 @@ def prepare(source: Workflow, target: Target) -> tuple[Workflow, tuple[PassRecor
     merged = resolve_defaults(source)
     filled = fill_locations(merged, target.storages)
     way = target.options.get("code")
-    placed = in_image(filled) if way == "image" and filled.code else filled
+    named = filled
+    if target.options.get("image"):
+        from couler.stages.images import name_images
+
+        named = name_images(filled, target.options["image"], with_code=way == "image")
+    placed = in_image(named) if way == "image" and named.code else named
     done = (
         ("resolve-defaults", "The workflow states defaults.", source, merged),
         ("fill-locations", "Storages are stated for the target.", merged, filled),
-        ("place-code", "The images have the code.", filled, placed),
+        ("name-images", "The target names the images of couler image.", filled, named),
+        ("place-code", "The images have the code.", named, placed),
     )
     records = (
         PassRecord(name, {}, 0.0, reason, {}, before, after)

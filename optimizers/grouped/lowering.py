@@ -92,6 +92,7 @@ def lower(
             source=script_of(group, f"Runs {len(steps)} steps in one pod: {', '.join(members)}."),
             command=(python,),
             packages=scripts[0].packages if scripts else (),  # they are equal
+            built=all(one.built for one in scripts) and bool(scripts),
             files=tuple(sorted({path for one in scripts for path in one.files})),
             code=_code_of(group, scripts),
         ),

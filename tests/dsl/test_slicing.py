@@ -14,6 +14,7 @@ import pytest
 import couler
 from couler.dsl.statements import bindings, bound_names
 from couler.ir.workflow import Script
+from couler.stages.programs import load_program
 from tests.support.project_modules import ProjectModule
 from tests.support.step_sources import imported
 
@@ -335,3 +336,11 @@ work = mk()
     with couler.Workflow("w") as made:
         imported(tmp_path / "flow.py").work(3)
     assert [one.code for one in made.diagnostics] == ["CLR123"]
+
+
+def test_a_text_that_may_be_a_path_is_told_how_to_become_a_file(tmp_path: Path) -> None:
+    text = PATHS.replace("@couler.step(returns=couler.File)", "@couler.step")
+    (tmp_path / "flow.py").write_text(text)
+    told = [one.message for one in load_program(str(tmp_path / "flow.py")).diagnostics]
+    assert len(told) == 2
+    assert all("give the step returns=couler.File" in one for one in told)

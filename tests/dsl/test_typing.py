@@ -27,6 +27,7 @@ def train(model: str, data: File) -> File: ...
 with couler.Workflow("w", dataset="digits") as wf:
     data = split(wf.params.dataset)
     reveal_type(split)  # TypedStep[[dataset: str, fraction: float =]
+    reveal_type(couler.step(split.fn, cache=True))  # TypedStep[[dataset: str, fraction: float =]
     reveal_type(data.size)  # int
     reveal_type(train("svm", data.train))  # File
     reveal_type(train.partial(data=data.train).map(model=["a"]))  # list[File]

@@ -108,7 +108,18 @@ def codes_of(example: Example, entry: Entry, folder: Path) -> list[str]:
 
 WITHOUT_EXAMPLES = {
     *("CLR324", "CLR355", "CLR378", "CLR380", "CLR381"),
-    *("CLR147", "CLR148", "CLR149", "CLR304", "CLR514", "CLR540", "CLR541", "CLR550", "CLR551"),
+    *(
+        "CLR147",
+        "CLR148",
+        "CLR149",
+        "CLR304",
+        "CLR305",
+        "CLR514",
+        "CLR540",
+        "CLR541",
+        "CLR550",
+        "CLR551",
+    ),
     *("CLR640", "CLR641"),
     *("CLR602", "CLR620", "CLR621", "CLR622", "CLR623", "CLR624", "CLR625"),
 }

@@ -355,9 +355,9 @@ def _bind(source: Path, target: str, *, read_only: bool) -> list[str]:
 
 def _interpreter(action: Script) -> tuple[str, ...]:
     """The command of a script, after the installation of what it asks for."""
-    if not action.packages:
+    if not action.to_install:
         return action.command
-    install = install_command(action.packages)
+    install = install_command(action.to_install)
     return ("sh", "-c", f'{install} && exec {shlex.join(action.command)} "$0"')
 
 

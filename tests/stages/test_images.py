@@ -1,0 +1,106 @@
+"""What images of steps are built of, and how steps name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from couler.backends.base import Target
+from couler.cli import app
+from couler.ir.cachekey import definition_digest
+from couler.ir.workflow import Script, Workflow
+from couler.packages import default_image
+from couler.stages import compile, plan
+from couler.stages.images import step_images
+from couler.stages.programs import load_program
+
+FLOW = """
+import couler
+import shop
+
+@couler.step(image="auto", packages=["Click[x]", "not-here>=1"])
+def first() -> int:
+    return shop.SIZE
+
+@couler.step
+def second(x: int) -> int:
+    return x
+
+@couler.step(image="own", packages=["click"])
+def third(x: int) -> int:
+    return x
+
+with couler.Workflow("w", defaults=couler.StepDefaults(packages="requirements.txt", image="auto")):
+    third(second(first()))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flow.py").write_text(FLOW)
+    (tmp_path / "shop.py").write_text("SIZE = 1\n")
+    (tmp_path / "requirements.txt").write_text("click\n")
+    (tmp_path / "pyproject.toml").write_text("")
+    return tmp_path
+
+
+def actions(workflow: Workflow) -> list[Script]:
+    return [one.action for one in workflow.steps if isinstance(one.action, Script)]
+
+
+def test_there_is_an_image_for_each_set_of_packages(project: Path) -> None:
+    workflow = load_program("flow.py").workflow
+    first, second = step_images(workflow, with_code=True)
+    assert (first.steps, second.steps) == (("first",), ("second",))
+    requirements = first.files["requirements.txt"].decode().splitlines()
+    assert requirements[0].startswith("click[x]==")
+    assert requirements[-1] == "not-here>=1"
+    assert first.files["code/shop.py"] == b"SIZE = 1\n"
+    assert first.files["Dockerfile"].decode().splitlines() == [
+        f"FROM {default_image()}",
+        "COPY requirements.txt /tmp/requirements.txt",
+        "RUN python -m pip install --no-cache-dir -r /tmp/requirements.txt",
+        "COPY code /couler/code",
+        "ENV PYTHONPATH=/couler/code",
+    ]
+    without, _ = step_images(workflow, with_code=False)
+    assert set(without.files) == {"Dockerfile", "requirements.txt"}
+
+
+def test_a_lock_pins_versions(project: Path) -> None:
+    (project / "uv.lock").write_text('[[package]]\nname = "click"\nversion = "8.1.5"\n')
+    workflow = load_program("flow.py").workflow
+    _, second = step_images(workflow, with_code=False)
+    assert second.files["requirements.txt"] == b"click==8.1.5\n"
+
+
+@pytest.mark.parametrize("engine", ["argo", "airflow"])
+def test_steps_name_the_image_of_their_packages(engine: str, project: Path) -> None:
+    printed = CliRunner().invoke(app, ["image", "flow.py", "--name", "team/x", "--code"]).stdout
+    tags = [line.split()[3] for line in printed.splitlines()]
+    assert all(
+        (project / line.split()[4] / "Dockerfile").is_file() for line in printed.splitlines()
+    )
+    loaded = load_program("flow.py")
+    target = Target(options={"image": "team/x", "code": "image"})
+    planned = plan(loaded, engine=engine, target=target)
+    named = actions(planned.workflow)
+    assert [one.image for one in named] == [*tags, "own"]
+    assert [one.to_install for one in named] == [(), (), ("click",)]
+    assert planned.workflow.code == ()
+    keys = [definition_digest(one, {}) for one in planned.workflow.steps]
+    assert keys == [definition_digest(one, {}) for one in loaded.workflow.steps]
+    text = compile(planned, engine, target=target).to_text()
+    assert text.count("pip install") + text.count("with_packages(") >= 1
+    (project / "shop.py").write_text("SIZE = 2\n")
+    other = plan(load_program("flow.py"), engine=engine, target=target)
+    changed = [definition_digest(one, {}) for one in other.workflow.steps]
+    assert [new != old for new, old in zip(changed, keys, strict=True)] == [True, False, False]
+
+
+def test_the_target_says_what_images_are_called(project: Path) -> None:
+    result = CliRunner().invoke(app, ["validate", "flow.py", "-e", "argo"])
+    assert result.output.count("CLR305 error") == 2
