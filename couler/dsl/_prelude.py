@@ -319,15 +319,7 @@ def _named(text, file, lines):
     return named.replace(sys.path[1] + os.sep, "")  # the first of PYTHONPATH
 
 
-def _run(
-    function,
-    inputs,
-    outputs,
-    *,
-    file,
-    lines,
-    stay=False,
-):
+def _run(function, inputs, outputs, *, file, lines, stay=False, whole=False):
     """Call a function with the step's inputs and keep what it returns."""
     form = warnings.formatwarning
     warnings.formatwarning = lambda *given: _named(form(*given), file, lines)
@@ -347,3 +339,5 @@ def _run(
         return
     for name, of in outputs.items():
         of.write(name, getattr(result, name))
+    if whole:
+        _Json().write("result", result)

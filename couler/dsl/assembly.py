@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from couler.dsl._context import entered_scope
 from couler.dsl.builder import Builder
 from couler.dsl.checks import advice, attempt, checked_text, fitting, shown, warn_of_engines
-from couler.dsl.handles import Value
+from couler.dsl.handles import StepHandle, Value
 from couler.dsl.scope import Scope
 from couler.dsl.types import (
     STR,
@@ -270,8 +270,10 @@ def add_output(builder: Builder, name: object, value: object) -> None:
         return
     if name in builder.outputs:
         builder.report("CLR139", f'the output "{name}" is given twice; give each a name of its own')
-    resolved = builder.root.resolve(value)
-    builder.outputs[name] = ir.Output(name=name, type=value._spec.wire, value=resolved)
+    whole = value._whole() if isinstance(value, StepHandle) else None
+    given = value if whole is None else whole
+    resolved = builder.root.resolve(given)
+    builder.outputs[name] = ir.Output(name=name, type=given._spec.wire, value=resolved)
 
 
 def add_handler(

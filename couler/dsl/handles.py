@@ -13,13 +13,14 @@ from couler.dsl.types import (
     TypeSpec,
     is_json,
     json_form,
+    list_of,
     one_of,
     optional_of,
     spec_of_value,
 )
 from couler.ir import values as ir
 from couler.ir.diagnostics import did_you_mean
-from couler.ir.workflow import Suspend
+from couler.ir.workflow import STDOUT, Output, Script, Suspend
 
 if t.TYPE_CHECKING:
     from couler.dsl.conditions import Condition
@@ -342,6 +343,16 @@ class OutputHandle(Value):
         return f"<couler value {self._draft.name}.{self._output}>"
 
 
+class RecordHandle(OutputHandle):
+    """A record that a step returns, as an object of all its fields."""
+
+    __slots__ = ()
+
+    @property
+    def _spec(self) -> TypeSpec:
+        return JSON if self._draft.foreach is None else list_of(JSON, gathered=True)
+
+
 class StepHandle(OutputHandle):
     """A step, and the value that it gives.
 
@@ -388,6 +399,22 @@ class StepHandle(OutputHandle):
         if not self._draft.returns.is_record:
             return None
         return {name: OutputHandle(self._draft, name) for name in self._draft.returns.specs}
+
+    def _whole(self) -> OutputHandle | None:
+        """Return all that a record has, as an object; None if this is none, or has files."""
+        draft, specs = self._draft, self._draft.returns.specs
+        is_script = isinstance(draft.action, Script) and draft.action.source.endswith(")\n")
+        if not (is_script and draft.returns.is_record) or STDOUT in specs:
+            return None
+        if any(spec.is_file for spec in specs.values()):
+            return None
+        output = Output(name=STDOUT, type="json", path=f"outputs/{STDOUT}")
+        if output not in draft.outputs:
+            draft.outputs = (*draft.outputs, output)
+            script = t.cast("Script", draft.action)
+            source = f"{script.source[:-2]}, whole=True)\n"
+            draft.action = script.model_copy(update={"source": source})
+        return RecordHandle(draft, STDOUT)
 
     def _items(self) -> list[t.Any] | None:
         parts = self._parts()
