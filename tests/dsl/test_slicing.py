@@ -343,4 +343,4 @@ def test_a_text_that_may_be_a_path_is_told_how_to_become_a_file(tmp_path: Path) 
     (tmp_path / "flow.py").write_text(text)
     told = [one.message for one in load_program(str(tmp_path / "flow.py")).diagnostics]
     assert len(told) == 2
-    assert all("give the step returns=couler.File" in one for one in told)
+    assert all("give it returns=couler.File" in one for one in told)
