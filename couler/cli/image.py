@@ -28,7 +28,7 @@ from couler.stages.images import step_images
 @session_options
 @pass_session
 def command(session: Session, file: Source, output: Path, name: str, with_code: bool) -> None:
-    """Write what the images of the steps of FILE are built of.
+    """Write what the images of steps are built of.
 
     Steps that name no image, or `image="auto"`, get one for each set of packages: a Dockerfile,
     and requirements with the versions of the project's lock file, else of this Python. The tag is
