@@ -6,6 +6,7 @@ import functools
 import re
 import shlex
 import sys
+import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 
@@ -84,6 +85,16 @@ def _not_brought(modules: set[str], packages: tuple[str, ...]) -> dict[str, str]
         one: of[0]
         for one, of in found.items()
         if is_known and brought.isdisjoint(map(distribution_name, of))
+    }
+
+
+def locked_versions(tree: Mapping[str, t.Any]) -> dict[str, str]:
+    """Return the versions of a uv.lock, poetry.lock or pylock.toml, but for local projects."""
+    local = {"editable", "virtual", "directory"}
+    return {
+        distribution_name(one["name"]): one["version"]
+        for one in tree.get("package", tree.get("packages", ()))
+        if one.get("version") and local.isdisjoint(one.get("source", {}))
     }
 
 

@@ -345,8 +345,11 @@ class Tasks:
         if uses_code(step):
             env["PYTHONPATH"] = value_of(CODE_DIR)
         for variable in step.env:
-            if variable.value is not None:
-                env[variable.name] = self._word(variable.value, step, scope)
+            value = variable.value
+            if variable.name == "PYTHONPATH" and uses_code(step) and isinstance(value, str):
+                value = f"{CODE_DIR}:{value}"
+            if value is not None:
+                env[variable.name] = self._word(value, step, scope)
         return {**env, **self._pods.connection_variables(step)}
 
     def _script(self, step: Step, action: Script) -> Expression:

@@ -170,7 +170,10 @@ def _project(file: str) -> tuple[Path, tuple[Path, ...]]:
     project = root / "pyproject.toml"
     if not project.is_file():
         return root, ()
-    import tomllib
+    from couler.config_files import read_toml
 
-    settings = tomllib.loads(project.read_text()).get("tool", {}).get("couler", {})
-    return root, tuple((root / one).resolve() for one in settings.get("code_paths", ()))
+    stated = read_toml(project.read_text(), str(project)).at("tool", "couler", "code_paths")
+    paths = () if stated.tree is None else stated.tree
+    if isinstance(paths, str) or not all(isinstance(one, str) for one in paths):
+        raise stated.error([((), "code_paths: it must be a list of texts")])
+    return root, tuple((root / one).resolve() for one in paths)

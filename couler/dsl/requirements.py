@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from couler.dsl._context import program_file
 from couler.dsl.checks import check_packages, checked_texts
+from couler.packages import locked_versions
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
@@ -41,10 +42,7 @@ def _read(file: Path) -> Iterator[str]:
 
     tree = tomllib.loads(file.read_text())
     if "package" in tree or "packages" in tree:  # uv.lock and poetry.lock, pylock.toml
-        for one in tree.get("package", tree.get("packages", ())):
-            source: Mapping[str, t.Any] = one.get("source", {})
-            if one.get("version") and not {"editable", "virtual", "directory"} & source.keys():
-                yield f"{one['name']}=={one['version']}"
+        yield from (f"{name}=={version}" for name, version in locked_versions(tree).items())
         return
     if "project" not in tree:
         raise ValueError("it states no packages: neither [project] nor [[package]] is in it")

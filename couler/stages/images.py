@@ -14,7 +14,7 @@ from couler.ir.code_files import CODE_DIR
 from couler.ir.walk import all_steps, map_steps
 from couler.ir.workflow import AUTO_IMAGE, Script, Step, Workflow
 from couler.modules import project_root
-from couler.packages import default_image, distribution_name, required_by
+from couler.packages import default_image, distribution_name, locked_versions, required_by
 
 _LOCKS = ("uv.lock", "pylock.toml", "poetry.lock")
 
@@ -116,9 +116,5 @@ def _locked(root: Path) -> dict[str, str]:
     """Return the versions of a lock file, by the names of packages; none without one."""
     for file in (root / name for name in _LOCKS):
         if file.is_file():
-            tree = tomllib.loads(file.read_text())
-            given = tree.get("package", tree.get("packages", ()))
-            return {
-                distribution_name(one["name"]): one["version"] for one in given if "version" in one
-            }
+            return locked_versions(tomllib.loads(file.read_text()))
     return {}

@@ -17,7 +17,7 @@ from couler.ir.imports import reads_of
 from couler.ir.workflow import Script
 from couler.modules import own_modules
 from couler.packages import default_image
-from couler.stages import diagnose
+from couler.stages import compile, diagnose
 from couler.stages.programs import Loaded, load_program
 
 Write = Callable[..., Path]
@@ -215,6 +215,13 @@ def test_modules_that_travel_or_may_be_there_are_not_reported(
     loaded = program(write, body, options)
     for engine in ("argo", "airflow"):
         assert {code for code, _ in problems(loaded, engine)} <= {"CLR418"}
+
+
+@pytest.mark.parametrize("engine", ["argo", "airflow"])
+def test_a_path_of_the_step_comes_after_that_of_the_code(write: Write, engine: str) -> None:
+    write("area.py")
+    loaded = program(write, "import area\nreturn x", 'env={"PYTHONPATH": "/here"}')
+    assert "/couler/code:/here" in compile(loaded, engine).to_text()
 
 
 def test_defaults_can_say_where_modules_are(write: Write) -> None:

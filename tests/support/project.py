@@ -1,4 +1,4 @@
-"""A project of three modules, copied and changed: what runs again is told by the steps' names."""
+"""A project of three modules, copied and changed: its steps run again by what they use."""
 
 from __future__ import annotations
 
