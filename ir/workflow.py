@@ -430,6 +430,8 @@ class Workflow(Node):
     schedule: Schedule | None = None
     defaults: t.Annotated[Defaults | None, At(scope="defaults")] = None
     code: tuple[CodeFile, ...] = ()
+    code_at: Location | None = None
+    """Where the code lies as an archive, for steps that import it."""
     volumes: tuple[Volume, ...] = ()
     files: FileSettings | None = None
     pod: PodSettings | None = None

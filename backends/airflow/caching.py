@@ -12,6 +12,7 @@ from couler.backends.airflow.outputs import as_written
 from couler.backends.airflow.python import Call, Code, Expression, call, value_of
 from couler.backends.airflow.reading import Read, Scope, of_text
 from couler.ir.cachekey import definition_digest, key_fields, text_digest, texts_of
+from couler.ir.code_files import own_inputs
 from couler.ir.policies import Cache
 from couler.ir.values import TEXTS, Text, is_file
 from couler.ir.workflow import Step, Workflow
@@ -65,7 +66,7 @@ class Caches:
             if name != "inputs":
                 yield from map(read, texts_of(step, name))
                 continue
-            for given in step.inputs:
+            for given in own_inputs(step):
                 if given.at is not None:
                     yield from (read(text) for _, text in TEXTS.visit(given.at))
                 elif given.value is not None:

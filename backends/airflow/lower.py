@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from couler.ir.code_files import take_archive
 from couler.ir.defaults import leave_out_local_forms
 from couler.ir.pods import PodContainer
 from couler.ir.workflow import MAIN, Container, ContainerSet, Group, Step, Workflow
@@ -9,7 +10,7 @@ from couler.ir.workflow import MAIN, Container, ContainerSet, Group, Step, Workf
 
 def lowered(workflow: Workflow) -> Workflow:
     """Return the workflow as Airflow runs it, with steps of the same names in the same places."""
-    workflow = leave_out_local_forms(workflow)
+    workflow = take_archive(leave_out_local_forms(workflow))
     handlers = tuple(
         one.model_copy(update={"steps": _steps(one.steps)}) for one in workflow.exit_handlers
     )

@@ -9,7 +9,6 @@ from couler.backends.airflow.versions import NEWEST, OLDEST, Version
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
 from couler.ir.artifacts import Location, is_in_repository
-from couler.ir.code_files import WAYS, check_way
 from couler.ir.defaults import read_storage
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.verify.names import image_problem, is_qualified, is_subdomain
@@ -39,8 +38,8 @@ class Options(t.NamedTuple):
     """Names of secrets that are connections of Airflow, with commas between them."""
     image: str = ""
     """Name of the images that `couler image` describes; their tags are added."""
-    code: str = "inline"
-    """How modules of the project come to steps: `inline` in the file, or in the `image`."""
+    code: str = ""
+    """How modules of the project come to steps: `couler.ir.code_files.place_code` reads it."""
     namespace: str | None = None
     """Where the pods run; None for that of Airflow's connection."""
     version: Version = NEWEST
@@ -59,7 +58,6 @@ def options(target: Target) -> Options:
         _check(name, target.options[name])
     if target.namespace is not None and not _NAMESPACE.fullmatch(target.namespace):
         raise EngineOptionError(f"airflow: {_NO_NAME.format(target.namespace, 'namespace')}")
-    check_way("airflow", target.options.get("code", WAYS[0]))
     version = _version(target.engine_version)
     given = {name: one for name, one in target.options.items() if name != "files_store"}
     store = _store(target)

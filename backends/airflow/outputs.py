@@ -9,6 +9,7 @@ from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.python import Call, Code, call, quoted, value_of
 from couler.backends.airflow.reading import Scope
+from couler.ir.code_files import own_inputs
 from couler.ir.values import RoundRef, StepRef, Value, children, walk
 from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
 
@@ -23,9 +24,9 @@ class Implied(Output):
 
 
 def as_written(step: Step) -> Step:
-    """Return a step without the outputs that are implied."""
+    """Return a step without the outputs that are implied, and without the archive of its code."""
     written = tuple(one for one in step.outputs if not isinstance(one, Implied))
-    return step.model_copy(update={"outputs": written})
+    return step.model_copy(update={"inputs": own_inputs(step), "outputs": written})
 
 
 def declare_results(workflow: Workflow) -> Workflow:

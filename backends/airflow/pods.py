@@ -30,7 +30,7 @@ from couler.backends.airflow.specs import (
     variable,
 )
 from couler.backends.airflow.texts import untouched_all
-from couler.ir.code_files import CODE_MOUNT, code_annotations, code_volume, uses_code
+from couler.ir.code_files import CODE_MOUNT, code_annotations, code_volume, mounts_code
 from couler.ir.kubernetes_pods import container_settings, env_from, mount, resources, volume
 from couler.ir.pods import PodContainer, PodSettings
 from couler.ir.storage import EnvVar, SecretKey
@@ -103,7 +103,7 @@ class Pods:
         if step.foreach is None:
             given["labels"] = self._templated(labels)
             given["annotations"] = self._annotations(step, annotations)
-        elif labels or annotations or uses_code(step):  # it is mapped over its argument `labels`
+        elif labels or annotations or mounts_code(step):  # it is mapped over its argument `labels`
             metadata = {"labels": labels, "annotations": self._annotations(step, annotations)}
             template["metadata"] = {name: one for name, one in metadata.items() if one}
         if spec or others or len(base) > 1:
@@ -174,7 +174,7 @@ class Pods:
         beside = [self._around(one, step, write) for one in step.sidecars]
         spec["containers"] = [self._base(step, write), *beside]
         volumes = self._used_volumes(step)
-        if uses_code(step):
+        if mounts_code(step):
             volumes.append(code_volume(self._workflow))
         if volumes:
             spec["volumes"] = volumes
@@ -242,7 +242,7 @@ class Pods:
 
     def _annotations(self, step: Step, own: dict[str, str]) -> Expression | None:
         """Return the annotations of a pod, with those that hold the workflow's code."""
-        if not uses_code(step):
+        if not mounts_code(step):
             return self._templated(own)
         code = untouched_all(code_annotations(self._workflow), self._module)
         table = self._module.shared_table("CODE", code)
@@ -296,7 +296,7 @@ def _mounts(step: Step) -> list[Tree]:
     mounts = [mount(one) for one in step.mounts]
     if sees_work_folder(step):
         mounts.append({"name": WORK_VOLUME, "mountPath": WORK_DIR})
-    if uses_code(step):
+    if mounts_code(step):
         mounts.append(CODE_MOUNT)
     return mounts
 

@@ -40,7 +40,7 @@ from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
 from couler.ir.artifacts import ListFiles, is_in_repository
-from couler.ir.code_files import CODE_DIR, uses_code
+from couler.ir.code_files import CODE_DIR, UNPACKED_DIR, mounts_code, own_inputs, uses_code
 from couler.ir.values import TEXTS, Literal, Template, Text, Value, ValueType, is_file
 from couler.ir.walk import all_steps
 from couler.ir.workflow import (
@@ -335,19 +335,20 @@ class Tasks:
             env["COULER_WORK"] = value_of(WORK_DIR)
         if step.working_dir is not None:
             env["COULER_DIR"] = self._text(work_path(step.working_dir))
-        for given in step.inputs:
+        for given in own_inputs(step):
             if is_file(given.type):
                 env[f"COULER_INPUT_{given.name}"] = self._text(input_path(given))
                 continue
             assert given.value is not None, "only files lie elsewhere"
             read = scope.input(given.value, given.type)
             env[f"COULER_INPUT_{given.name}"] = self.value(read)
-        if uses_code(step):
-            env["PYTHONPATH"] = value_of(CODE_DIR)
+        code = CODE_DIR if mounts_code(step) else UNPACKED_DIR if uses_code(step) else ""
+        if code:
+            env["PYTHONPATH"] = value_of(code)
         for variable in step.env:
             value = variable.value
-            if variable.name == "PYTHONPATH" and uses_code(step) and isinstance(value, str):
-                value = f"{CODE_DIR}:{value}"
+            if variable.name == "PYTHONPATH" and code and isinstance(value, str):
+                value = f"{code}:{value}"
             if value is not None:
                 env[variable.name] = self._word(value, step, scope)
         return {**env, **self._pods.connection_variables(step)}

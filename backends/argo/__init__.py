@@ -16,7 +16,6 @@ from couler.backends.base import (
     choose_profile,
 )
 from couler.errors import EngineOptionError
-from couler.ir.code_files import check_way
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.workflow import Workflow
 
@@ -207,7 +206,6 @@ def _options(target: Target) -> ManifestOptions:
     if "memo_maps" in given:
         given["memo_maps"] = _memo_maps(given["memo_maps"])
     options = ManifestOptions(namespace=target.namespace, **given)
-    check_way(ArgoBackend.name, options.code)
     if options.kind is not None and options.kind not in KINDS:
         raise EngineOptionError(f"argo has no kind {options.kind!r}; it has: {', '.join(KINDS)}")
     return options

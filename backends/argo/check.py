@@ -66,7 +66,8 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
 
         yield from check_imports("argo", workflow)
     yield from check_code("argo", workflow)
-    yield from _check_code_tags(workflow)
+    if workflow.code_at is None:
+        yield from _check_code_tags(workflow)
     for scope in scopes(workflow):
         yield from _check_groups(scope)
         yield from _check_parts(scope)

@@ -83,8 +83,8 @@ class ManifestOptions(t.NamedTuple):
     """How many config maps hold the entries of cached steps: 1, 16 or 256."""
     image: str = ""
     """Name of the images that `couler image` describes; their tags are added."""
-    code: str = "inline"
-    """How modules of the project come to steps: `inline` in the manifest, or in the `image`."""
+    code: str = ""
+    """How modules of the project come to steps: `couler.ir.code_files.place_code` reads it."""
     repository: str | None = None
     """Where the engine keeps files, as the user's machine reaches it; None if that is not said."""
 
@@ -237,7 +237,7 @@ def _spec(workflow: Workflow, *, in_schedule: bool) -> Tree:
     spec.update(run_settings(workflow, in_schedule=in_schedule))
     if workflow.pod is not None:
         spec.update(pod_settings(workflow.pod))
-    if workflow.code:
+    if workflow.code and workflow.code_at is None:
         metadata = spec.setdefault("podMetadata", {})
         metadata["annotations"] = {
             **metadata.get("annotations", {}),
@@ -319,6 +319,7 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
             map_name(workflow.name),
             options.memo_maps,
             _repository(workflow, options),
+            workflow.code_at,
         ),
         shares=options.share_templates,
     )

@@ -37,9 +37,10 @@ WORK_VOLUME = "couler-work"
 class Processes:
     """Writes the containers of one template."""
 
-    def __init__(self, step: Step, places: Places) -> None:
+    def __init__(self, step: Step, places: Places, *, mounts_code: bool) -> None:
         self._step = step
         self._places = places
+        self._mounts_code = mounts_code and uses_code(step)
 
     def container(self, action: Container) -> Tree:
         """Return the container of a command."""
@@ -175,7 +176,7 @@ class Processes:
         mounts = [kubernetes_pods.mount(wanted) for wanted in self._step.mounts]
         if self.mounts_work_dir:
             mounts.insert(0, {"name": WORK_VOLUME, "mountPath": WORK_DIR})
-        if uses_code(self._step):
+        if self._mounts_code:
             mounts.append(CODE_MOUNT)
         return mounts
 

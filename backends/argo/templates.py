@@ -25,11 +25,12 @@ from couler.backends.argo.tags import (
     wire_text,
 )
 from couler.ir import kubernetes_pods
-from couler.ir.artifacts import FileRemoval, ListFiles, Tar
+from couler.ir.artifacts import FileRemoval, ListFiles, Location, Tar
 from couler.ir.cachekey import definition_digest
+from couler.ir.code_files import CODE_DIR, CODE_VOLUME, uses_code
 from couler.ir.policies import locks_of
 from couler.ir.storage import Volume
-from couler.ir.values import is_file, thawed
+from couler.ir.values import TEXTS, is_file, thawed
 from couler.ir.workflow import (
     Container,
     ContainerSet,
@@ -61,6 +62,8 @@ class TemplateOptions(t.NamedTuple):
     """How many config maps there are."""
     repository: str | None
     """What tells the repository of the files from others; None if that is not known."""
+    code_at: Location | None
+    """Where the archive of the code is; None if steps find it in a volume."""
 
 
 def build_template(
@@ -105,7 +108,7 @@ class _Builder:
         self._step = step
         self._name = name
         self._places = Places(places)
-        self._processes = Processes(step, self._places)
+        self._processes = Processes(step, self._places, mounts_code=options.code_at is None)
         self._options = options
         self._gathers = gathers
 
@@ -148,6 +151,11 @@ class _Builder:
         ]
         parameters += [{"name": key_parameter(output)} for output in file_outputs(self._step)]
         artifacts = [self._input_file(given) for given in self._step.inputs if is_file(given.type)]
+        if self._options.code_at is not None and uses_code(self._step):
+            texts = dict(TEXTS.visit(self._options.code_at))
+            place = files.location(self._options.code_at, lambda field: str(texts[field]))
+            packed = {"path": CODE_DIR, "archive": files.archive(Tar())}
+            artifacts.append({"name": CODE_VOLUME, **packed, **place})
         fields = {"parameters": parameters, "artifacts": artifacts}
         return {name: entries for name, entries in fields.items() if entries}
 

@@ -29,6 +29,8 @@ from couler.cli._options import (
 from couler.cli.load import Source, load
 from couler.cli.session import Session, pass_session, session_options, writing
 from couler.errors import ConfigurationError, EngineError, fold
+from couler.ir.artifacts import repository_key
+from couler.ir.workflow import Workflow
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan as plan_workflow
 
@@ -99,6 +101,8 @@ def command(
     artifact = compile(plan, engine, format=format_)
     session.detail(f"{plan.workflow.name} for {engine}: {_sizes(artifact)}")
     _write(session, artifact, output)
+    if plan.workflow.code_at is not None:
+        _write_code(session, plan.workflow, output)
     for note in artifact.notes:
         session.info(f"note: {note}")
 
@@ -133,6 +137,22 @@ def _write_files(session: Session, artifact: Artifact, output: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file.text, encoding="utf-8")
         session.detail(f"wrote {path}")
+
+
+def _write_code(session: Session, workflow: Workflow, output: str | None) -> None:
+    """Write the archive of the code beside the file, and print the command that uploads it."""
+    from couler.locations.code import code_archive, upload_command
+
+    assert workflow.code_at is not None
+    if output is None or output == "-":
+        session.info("note: -o FILE writes the archive of the code beside the file")
+        return
+    into = Path(output)
+    folder = into if into.is_dir() else into.parent
+    file = folder / PurePosixPath(str(repository_key(workflow.code_at))).name
+    with writing("-o", output):
+        file.write_bytes(code_archive(workflow))
+    click.echo(upload_command(workflow.code_at, file))
 
 
 def _inside(engine: str, name: str) -> PurePosixPath:

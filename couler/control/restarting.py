@@ -40,6 +40,7 @@ from couler.ir.serialize import read_json, write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.walk import HANDLER_PREFIX, StepPath, without_places
 from couler.ir.workflow import Workflow
+from couler.locations.code import upload_code
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -175,6 +176,7 @@ def restart(
         if latest.status == "running":
             raise _going_on(latest)
         remote = connect(connection, environment)
+        upload_code(prepared.workflow, environment)
         _carry_out(latest, order, prepared, remote, database)
     return runs.find_run(database, run.id)
 

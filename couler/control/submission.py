@@ -31,6 +31,7 @@ from couler.ir.serialize import write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.verify.pods import check_label_values
 from couler.ir.workflow import Workflow
+from couler.locations.code import upload_code
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -78,6 +79,7 @@ def submit(
     """Begin a run, or find the one that an order of the same name has begun."""
     texts = _texts(order)
     remote = connect(order.connection, environment)
+    upload_code(order.workflow, environment)
     run = _record(order, texts, database, home)
     if run.place is None:
         _hand_over(run.id, order, texts, remote, database, home)
@@ -115,6 +117,7 @@ def submit_again(
     connection = recorded_connection(run)
     texts = {name: str(given["text"]) for name, given in run.parameters.items()}
     remote = connect(connection, environment)
+    upload_code(workflow, environment)
     order = Order(workflow, artifact, connection, {}, run.id)
     _hand_over(run.id, order, texts, remote, database, home)
     return runs.find_run(database, run.id)

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from couler.backends.base import Backend, Target, Weigher, unsupported_uses
-from couler.ir.code_files import in_image
+from couler.ir.code_files import place_code
 from couler.ir.defaults import fill_locations, resolve_defaults
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.sizes import Footprint
@@ -88,18 +88,19 @@ def prepare(source: Workflow, target: Target) -> tuple[Workflow, tuple[PassRecor
     """
     merged = resolve_defaults(source)
     filled = fill_locations(merged, target.storages)
-    way = target.options.get("code")
     named = filled
     if target.options.get("image"):
         from couler.stages.images import name_images
 
-        named = name_images(filled, target.options["image"], with_code=way == "image")
-    placed = in_image(named) if way == "image" and named.code else named
+        named = name_images(
+            filled, target.options["image"], with_code=target.options.get("code") == "image"
+        )
+    placed = place_code(named, target.options, target.storages)
     done = (
         ("resolve-defaults", "The workflow states defaults.", source, merged),
         ("fill-locations", "Storages are stated for the target.", merged, filled),
         ("name-images", "The target names the images of couler image.", filled, named),
-        ("place-code", "The images have the code.", named, placed),
+        ("place-code", "The target says how code comes to steps.", named, placed),
     )
     records = (
         PassRecord(name, {}, 0.0, reason, {}, before, after)

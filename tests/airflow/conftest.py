@@ -11,6 +11,7 @@ from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.images import Images
 from tests.support import airflow_runs, io_image
 from tests.support.airflow_runs import Worker
+from tests.support.s3_server import S3Server, s3_server
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +20,12 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
         pytest.skip(reason)
     with Worker(tmp_path_factory.mktemp("airflow")) as worker:
         yield worker
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    with s3_server() as server:
+        yield server
 
 
 @pytest.fixture

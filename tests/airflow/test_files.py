@@ -6,7 +6,6 @@ import io
 import os
 import subprocess
 import tarfile
-import typing as t
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.images import Images
 from tests.support.airflow_runs import AirflowRun, Worker
 from tests.support.io_image import NAME, io_image
+from tests.support.s3_server import S3Server
 from tests.support.web_site import Site
 
 pytestmark = [pytest.mark.airflow, pytest.mark.timeout(1800), pytest.mark.sampled(2)]
@@ -50,40 +50,11 @@ def run(workflow: Workflow, target: Target, airflow: Worker, cluster: FakeCluste
 # in a storage -------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def s3() -> Iterator[tuple[str, t.Any]]:
-    """The address of a server that speaks S3, with the bucket `data`, and a way to it."""
-    import s3fs
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    filesystem = s3fs.S3FileSystem(
-        key="test",
-        secret="test",
-        endpoint_url=f"http://{host}:{port}",
-        client_kwargs={"region_name": "us-east-1"},
-    )
-    filesystem.call_s3("create_bucket", Bucket="data")
-    yield f"{host}:{port}", filesystem
-    server.stop()
-
-
 def test_files_are_kept_in_a_storage(
-    s3: tuple[str, t.Any], airflow: Worker, with_helper: FakeCluster
+    s3: S3Server, airflow: Worker, with_helper: FakeCluster
 ) -> None:
-    endpoint, filesystem = s3
     with_helper.secret("store", {"access": "test", "secret": "test"})
-    store = {
-        "bucket": "data",
-        "endpoint": endpoint,
-        "insecure": True,
-        "region": "us-east-1",
-        "access_key": "store/access",
-        "secret_key": "store/secret",
-    }
-    target = Target(options={"io_image": NAME, "files_path": "flows"}, storages={"s3": store})
+    target = Target(options={"io_image": NAME, "files_path": "flows"}, storages={"s3": s3.storage})
     tell = 'if [ -e "$COULER_INPUT_f" ]; then cat "$COULER_INPUT_f"; else echo none; fi'
     workflow = flow(
         "in-store",
@@ -140,27 +111,18 @@ def test_files_are_kept_in_a_storage(
     assert found.xcoms["nothing", -1]["result"] == "none"
     location = found.xcoms["write", 1]["f"]
     assert location == f"flows/in-store/{found.run_id}/write/1/f"
-    assert filesystem.cat_file(f"data/{location}") == b"b\n"
-    assert filesystem.cat_file("data/given/b") == b"more\n"
+    assert s3.filesystem.cat_file(f"data/{location}") == b"b\n"
+    assert s3.filesystem.cat_file("data/given/b") == b"more\n"
     # The process itself gets no key of the storage.
     for pod in found.pods:
         assert "test" not in pod.container("base").env.values()
 
 
 def test_entries_of_cached_steps_are_kept_in_a_storage(
-    s3: tuple[str, t.Any], airflow: Worker, with_helper: FakeCluster
+    s3: S3Server, airflow: Worker, with_helper: FakeCluster
 ) -> None:
-    endpoint, filesystem = s3
     with_helper.secret("store", {"access": "test", "secret": "test"})
-    store = {
-        "bucket": "data",
-        "endpoint": endpoint,
-        "insecure": True,
-        "region": "us-east-1",
-        "access_key": "store/access",
-        "secret_key": "store/secret",
-    }
-    target = Target(options={"io_image": NAME, "files_path": "kept"}, storages={"s3": store})
+    target = Target(options={"io_image": NAME, "files_path": "kept"}, storages={"s3": s3.storage})
     new = "cat /proc/sys/kernel/random/uuid"
     workflow = flow(
         "cached-in-store",
@@ -187,21 +149,20 @@ def test_entries_of_cached_steps_are_kept_in_a_storage(
     for task in ("value", "make"):
         key = second.xcoms[task, -1][".cached"]
         assert second.xcoms[task, -1] == {**first.xcoms[task, -1], ".cached": key}
-        assert filesystem.exists(f"data/kept/cache/cached-in-store/{key}")
+        assert s3.filesystem.exists(f"data/kept/cache/cached-in-store/{key}")
     assert second.xcoms["read", -1] == first.xcoms["read", -1]
 
 
 def test_a_storage_that_refuses_fails_the_step(
-    s3: tuple[str, t.Any], airflow: Worker, with_helper: FakeCluster
+    s3: S3Server, airflow: Worker, with_helper: FakeCluster
 ) -> None:
-    endpoint, _ = s3
     with_helper.secret("store", {"access": "test", "secret": "test"})
     access = SecretKey(secret="store", key="access")
     secret = SecretKey(secret="store", key="secret")
     wrong = S3Location(
         key="x",
         bucket="missing",
-        endpoint=endpoint,
+        endpoint=str(s3.storage["endpoint"]),
         insecure=True,
         region="us-east-1",
         access_key=access,

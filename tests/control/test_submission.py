@@ -18,14 +18,18 @@ from couler.errors import (
     RefusedError,
     StateError,
 )
+from couler.ir.defaults import read_storage
 from couler.ir.pods import RunLabel, RunSettings
 from couler.ir.values import ParamRef
+from couler.ir.workflow import CodeFile
+from couler.locations.code import code_archive
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
 from couler.state.ownership import own_run
 from couler.state.records import RunRecord
 from tests.control.conftest import ToldRemote, order
+from tests.support.s3_server import s3_server
 
 
 def recorded(database: Database) -> RunRecord:
@@ -45,6 +49,28 @@ def test_a_run_is_recorded_with_where_its_engine_has_it(
     [sent] = remote.submitted
     assert (sent.run_id, dict(sent.parameters)) == (run.id, {"depth": "5"})
     assert remote_run(database, run).workflow == sent.workflow
+
+
+def test_the_archive_of_the_code_is_uploaded_before_the_engine_is_asked(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    with s3_server() as server:
+        code = (CodeFile(path="shop.py", text="SIZE = 1"),)
+        plain = order("nightly")
+        at = read_storage("s3", server.storage).model_copy(update={"key": "code.tgz"})
+        wanted = replace(
+            plain, workflow=plain.workflow.model_copy(update={"code": code, "code_at": at})
+        )
+        with pytest.raises(ConfigurationError, match=r"Set COULER_SECRET_store_access"):
+            submit(wanted, database, home, {})
+        assert remote.submitted == runs.list_runs(database) == []
+        secrets = {f"COULER_SECRET_store_{name}": "test" for name in ("access", "secret")}
+        run = submit(wanted, database, home, secrets)
+        archive = server.filesystem.cat_file("data/code.tgz")
+        assert archive == code_archive(wanted.workflow)
+        server.filesystem.rm_file("data/code.tgz")
+        submit_again(run, wanted.workflow, wanted.artifact, database, home, secrets)
+        assert server.filesystem.exists("data/code.tgz")
 
 
 def test_to_submit_a_name_twice_is_to_submit_once(

@@ -16,6 +16,7 @@ from fsspec.registry import _registry  # type: ignore[import-untyped]  # has no 
 from couler.errors import ArtifactError, StoreError
 from couler.locations.trees import Tree
 from tests.support.http_server import QuietHandler, serving
+from tests.support.s3_server import s3_server
 
 HOSTILE_NAMES = [
     "a b",
@@ -42,16 +43,8 @@ HOSTILE_NAMES = [
 @pytest.fixture(scope="module")
 def s3() -> Iterator[dict[str, t.Any]]:
     """The options for a server that speaks S3, with the bucket `data`."""
-    import s3fs
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    options = {"key": "test", "secret": "test", "endpoint_url": f"http://{host}:{port}"}
-    s3fs.S3FileSystem(**options, skip_instance_cache=True).call_s3("create_bucket", Bucket="data")
-    yield options
-    server.stop()
+    with s3_server() as server:
+        yield dict(server.options)
 
 
 @pytest.fixture(params=["s3", "repository"])

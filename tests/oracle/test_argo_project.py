@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("way", ["inline", "image"])
+@pytest.mark.parametrize("way", ["inline", "archive", "image"])
 def test_only_the_steps_that_use_what_has_changed_run_again(way: str, tmp_path: Path) -> None:
     project = Project(tmp_path)
     whole = {"clean", "rate", "summary"}
@@ -27,7 +27,8 @@ def test_only_the_steps_that_use_what_has_changed_run_again(way: str, tmp_path: 
         for file, text, new, expected, score in [("", "", "", whole, 1.52), *CHANGES]:
             if file:
                 project.change(file, text, new)
-            workflow, manifest = project.compiled(ArgoBackend(), code=way)
+            storage = argo.storage if way == "archive" else None
+            workflow, manifest = project.compiled(ArgoBackend(), storage, code=way)
             assert ("podMetadata" in manifest) == (way == "inline")
             assert argo.lint(manifest) == ()
             run = argo.run(manifest)

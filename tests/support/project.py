@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import sys
 import typing as t
+from collections.abc import Mapping
 from pathlib import Path
 
 from couler.backends.base import Backend, Target
 from couler.ir.workflow import Workflow
+from couler.locations.code import upload_code
 from couler.stages import plan
 from couler.stages.checks import check_engine
 from couler.stages.programs import load_program
@@ -17,6 +19,11 @@ from tests.fakes.kubernetes.images import Image
 
 SOURCE = Path(__file__).parents[1] / "programs" / "project"
 OUTPUTS = {"words": [["good"], ["great", "great", "shop"], ["rest"]], "score": 1.52}
+SECRETS = {
+    f"COULER_SECRET_{entry}": "test"
+    for entry in ("artifacts_key_value", "artifacts_secret_value", "store_access", "store_secret")
+}
+"""The entries of secrets by which archives of code are uploaded."""
 CHANGES = [
     ("scoring.py", '"great": 3.0', '"great": 4.0', {"rate", "summary"}, 1.65),
     ("shop/spelling.py", "word.title()", "word.upper()", set(), 1.65),
@@ -40,15 +47,18 @@ class Project:
         assert text in before
         path.write_text(before.replace(text, new))
 
-    def compiled(self, backend: Backend, **options: t.Any) -> tuple[Workflow, str]:
-        """Return the workflow as it runs, and the file of an engine."""
+    def compiled(
+        self, backend: Backend, storage: Mapping[str, object] | None = None, **options: t.Any
+    ) -> tuple[Workflow, str]:
+        """Return the workflow as it runs, and the file of an engine; its code is uploaded."""
         for name in [one for one in sys.modules if one.partition(".")[0] in ("shop", "scoring")]:
             del sys.modules[name]
         loaded = load_program(str(self.folder / "flow.py"))
         assert [one for one in loaded.diagnostics if one.severity == "error"] == []
-        target = Target(options=options)
+        target = Target(options=options, storages={} if storage is None else {"s3": storage})
         planned = plan(loaded, engine=backend.name, target=target)
         check_engine(planned.workflow, backend, target)
+        upload_code(planned.workflow, SECRETS)
         return planned.workflow, backend.compile(planned.workflow, target).to_text()
 
     def python(self, folder: Path, project: object) -> Path:
