@@ -305,8 +305,9 @@ def _link(source, path):
         shutil.copy2(source, path)
 
 
-def _named(text, file, lines):
-    """Return what is told of lines of this script as of those of the project's files."""
+def _name_places(file, lines):
+    """Let tracebacks and warnings name the project's file and its lines, not this script."""
+    script = re.escape(_run.__code__.co_filename)
 
     def place(found):
         line = first = int(found[3])
@@ -314,26 +315,29 @@ def _named(text, file, lines):
             first -= 1
         return f"{found[1]}{file}{found[2]}{lines.get(first, 0) + line - first}"
 
-    script = re.escape(_run.__code__.co_filename)
-    named = re.sub(rf'^( *File "|){script}(", line |:)([0-9]+)', place, text, flags=re.M)
-    return named.replace(sys.path[1] + os.sep, "")  # the first of PYTHONPATH
+    def named(text):
+        text = re.sub(rf'^( *File "|){script}(", line |:)([0-9]+)', place, text, flags=re.M)
+        return text.replace(sys.path[1] + os.sep, "")  # the first of PYTHONPATH
 
+    def tell(kind, error, trace):
+        below = trace
+        while below and below.tb_frame.f_code is not _run.__code__:
+            below = below.tb_next
+        told = traceback.format_exception(kind, error, below.tb_next if below else trace)
+        sys.stderr.write(named("".join(told)))
 
-def _run(function, inputs, outputs, *, file, lines, stay=False, whole=False):
-    """Call a function with the step's inputs and keep what it returns."""
     form = warnings.formatwarning
-    warnings.formatwarning = lambda *given: _named(form(*given), file, lines)
+    warnings.formatwarning = lambda *given: named(form(*given))
+    sys.excepthook = tell
+
+
+def _run(function, inputs, outputs, *, stay=False, whole=False):
+    """Call a function with the step's inputs and keep what it returns."""
     work = os.environ.setdefault("COULER_WORK", "/tmp/couler")
     os.makedirs(work, exist_ok=True)
     if not stay:
         os.chdir(work)
-    given = {name: of.read(name) for name, of in inputs.items() if of.is_given(name)}
-    try:
-        result = function(**given)
-    except Exception as error:
-        below = error.__traceback__ and error.__traceback__.tb_next
-        told = traceback.format_exception(type(error), error, below)
-        sys.exit(_named("".join(told), file, lines).rstrip())
+    result = function(**{name: of.read(name) for name, of in inputs.items() if of.is_given(name)})
     if isinstance(outputs, _Json):
         outputs.write("result", result)
         return

@@ -65,9 +65,11 @@ def typed_script(
     source = piece.text()
     readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
     arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
-    call = f"_run({', '.join(arguments)}, file={_file_name(function)!r}, lines={{}})"
+    call = f"_run({', '.join(arguments)})"
     own = bindings(source)
-    head = _prelude_for(names_of(call, 0) | names_of(source, piece.flags) - own.keys())
+    head = _prelude_for(
+        names_of(call, 0) | {"_name_places"} | names_of(source, piece.flags) - own.keys()
+    )
     used = {one.defines for one in head if not one.is_same(own.get(one.defines))}
     used |= {name for one in head for name in one.uses} & BUILTINS
     for taken in sorted(used & own.keys()):
@@ -79,9 +81,10 @@ def typed_script(
         *prelude[1:],
     ]
     head_text = "".join(part.strip("\n") + "\n\n\n" for part in parts)
-    before = head_text.count("\n") + 1
+    before = head_text.count("\n") + 4
     lines = {before + at: first for at, first in piece.lines.items()}
-    main = f'if __name__ == "__main__":\n    {call.replace("lines={}", f"lines={lines}")}'
+    head_text += f"_name_places({_file_name(function)!r}, {lines})\n\n\n"
+    main = f'if __name__ == "__main__":\n    {call}'
     return f"{head_text}{source.strip(chr(10))}\n\n\n{main}\n", source
 
 

@@ -9,6 +9,7 @@ import math
 import re
 import typing as t
 from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from types import CellType, FunctionType, ModuleType
 
 from couler.dsl._prelude import Directory, File
@@ -92,6 +93,7 @@ class Slice:
         self._globals = namespace
         self.values: dict[str, t.Any] = {**namespace, **(local_names or {}), **captured}
         self._of_couler = frozenset(name for name, one in self.values.items() if is_of_couler(one))
+        self._building = _that_use(self._of_couler, self.values)
         package = str(namespace.get("__package__") or "")
         self._text = without_couler(text, self._of_couler, package)
         tree = parsed(self._text)
@@ -154,7 +156,7 @@ class Slice:
         self._put((number, *start(node), 0), text, node)
         for change in self._scopes[number].changes.get(name, ()):
             if isinstance(change.statement, ast.Assign | ast.AugAssign | ast.Delete):
-                self._take_changes(number, name, [change], self._of_couler - {name})
+                self._take_changes(number, name, [change], self._building - {name})
         self._take_waiting()
         return name
 
@@ -246,11 +248,14 @@ class Slice:
                 self._put(_FIRST, f"{name} = {value.__name__}\n")
         elif name in ("File", "Directory") and not statements and name not in self.values:
             return  # couler.File
+        elif name == "__file__" and not statements:
+            reason = "which a step does not have; read the file where the workflow is built"
+            self._refuse(name, "CLR122", f"{reason}, or in a module of a package that it is in")
         elif name == "__doc__":
             self._put(_FIRST, f"__doc__ = {value!r}\n")
         elif not statements:
             changes = scope.changes.get(name, ()) if name in self._globals else ()
-            self._take_changes(number, name, changes, self._of_couler)
+            self._take_changes(number, name, changes, self._building)
             if not changes and not is_builtin(name, self._globals):
                 self._take_unbound(name)
         elif number and not all(
@@ -262,7 +267,7 @@ class Slice:
         else:
             for one in statements:
                 self._take_statement(number, one, name)
-            self._take_changes(number, name, scope.changes.get(name, ()), self._of_couler)
+            self._take_changes(number, name, scope.changes.get(name, ()), self._building)
 
     def _take_changes(
         self, number: int, name: str, changes: Iterable[Change], left_out: frozenset[str]
@@ -358,7 +363,19 @@ class Slice:
 _READING = frozenset(
     ("copy", "count", "get", "index", "items", "keys", "values", "union", "difference")
 )
-_FIXED = (ModuleType, FunctionType, type, str, bytes, int, float, complex, tuple, frozenset)
+_FIXED = (
+    ModuleType,
+    FunctionType,
+    type,
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    tuple,
+    frozenset,
+    PurePath,
+)
 
 
 def _can_change(value: object, method: str) -> bool:
@@ -368,6 +385,20 @@ def _can_change(value: object, method: str) -> bool:
     if value is None or issubclass(type(value), _FIXED):
         return False
     return not (issubclass(type(value), list | dict | set) and method in _READING)
+
+
+def _that_use(names: frozenset[str], values: Mapping[str, t.Any]) -> frozenset[str]:
+    """Return names, and those of the functions that use some of them, in turn as well."""
+    functions = {
+        name: value.__code__.co_names
+        for name, value in values.items()
+        if type(value) is FunctionType
+    }
+    found, count = set(names), 0
+    while count != len(found):
+        count = len(found)
+        found |= {name for name, used in functions.items() if not found.isdisjoint(used)}
+    return frozenset(found)
 
 
 def _is_private(node: ast.AST) -> bool:

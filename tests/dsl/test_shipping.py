@@ -244,6 +244,11 @@ def uses_default(n: int = LIMIT) -> int:
     return n
 
 
+@couler.step
+def uses_file() -> str:
+    return __file__
+
+
 workflow = couler.Workflow("w")
 
 
@@ -276,6 +281,7 @@ def _run() -> int:
             "hidden, which is of the type object and of the function around it",
         ),
         (uses_workflow, "CLR122", "it uses workflow, of line"),
+        (uses_file, "CLR122", "it uses __file__, which a step does not have"),
         (waits, "CLR110", "asynchronous"),
         (yields, "CLR110", "a generator"),
         (couler.step(lambda: (yield)), "CLR110", "a generator"),

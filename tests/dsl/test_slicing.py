@@ -49,7 +49,7 @@ def source_of(module: object) -> str | None:
     body = ast.parse(action.source).body
     names = [getattr(one, "name", "") for one in body]
     future = [one for one in body if getattr(one, "module", "") == "__future__"]
-    return ast.unparse(ast.Module([*future, *body[names.index("_run") + 1 : -1]], []))
+    return ast.unparse(ast.Module([*future, *body[names.index("_run") + 2 : -1]], []))
 
 
 def result_of(source: str, names: Traced) -> object:
@@ -251,6 +251,21 @@ K = 1
 if __name__ != "__main__": K = 4
 @couler.step
 def work(n: int) -> int: return K
+""",
+    "a call that builds a workflow": """
+import couler
+from pathlib import Path
+seen, here = [], Path("here")
+@couler.step
+def work(n: int) -> int:
+    seen.append(here.name)
+    return len(seen)
+def make():
+    with couler.Workflow("inner") as flow:
+        work(1)
+    return flow
+flow = make()
+gone = [*here.glob("*"), couler]
 """,
     "a default of a loop": """
 import couler

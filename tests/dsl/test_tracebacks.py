@@ -8,6 +8,7 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
+from couler.ir.workflow import Workflow
 from couler.stages.programs import load_program
 
 MODULE = "def work(x):\n    raise ValueError(x)\n"
@@ -36,6 +37,19 @@ def prices(x: int) -> float:
 with couler.Workflow("w"):
     prices(0)
 '''
+STATEMENT = """
+import os
+import couler
+
+limit = 1 / int(os.environ.get("SHARE_OF", "0"))
+
+@couler.step
+def work() -> float:
+    return limit
+
+with couler.Workflow("w"):
+    work()
+"""
 EXPECTED = """\
 flow.py:17: UserWarning: look
 Traceback (most recent call last):
@@ -56,18 +70,41 @@ ValueError: 0
 """
 
 
-def test_a_failed_step_names_lines_of_the_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop/pricing.py").write_text(MODULE)
-    (tmp_path / "flow.py").write_text(PROGRAM)
-    loaded = load_program(str(tmp_path / "flow.py"))
+def loaded_from(program: str, folder: Path) -> Workflow:
+    (folder / "flow.py").write_text(program)
+    loaded = load_program(str(folder / "flow.py"))
     assert loaded.diagnostics == ()
-    result = LocalBackend().run(loaded.workflow, options=RunOptions(home=tmp_path / "home"))
+    return loaded.workflow
+
+
+def told_of(workflow: Workflow, folder: Path) -> str:
+    """Return what the step that fails prints, without the marks below its lines."""
+    result = LocalBackend().run(workflow, options=RunOptions(home=folder / "home"))
     assert result.status == "failed"
     [log] = (result.folder / "logs").iterdir()
-    told = "".join(
-        one for one in log.read_text().splitlines(True) if one.strip(" ~^\n") or one == "\n"
-    )
+    lines = log.read_text().splitlines(True)
+    return "".join(one for one in lines if one.strip(" ~^\n") or one == "\n")
+
+
+def test_a_failed_step_names_lines_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/pricing.py").write_text(MODULE)
+    told = told_of(loaded_from(PROGRAM, tmp_path), tmp_path)
     assert told.replace('  warnings.warn("look")\n', "") == EXPECTED
+
+
+def test_a_failed_statement_of_the_file_names_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHARE_OF", "1")
+    workflow = loaded_from(STATEMENT, tmp_path)
+    monkeypatch.delenv("SHARE_OF")
+    assert (
+        told_of(workflow, tmp_path)
+        == """\
+Traceback (most recent call last):
+  File "flow.py", line 5, in <module>
+    limit = 1 / int(os.environ.get("SHARE_OF", "0"))
+ZeroDivisionError: division by zero
+"""
+    )
