@@ -63,7 +63,7 @@ def _store(named: str | None, storages: Storages) -> Location | None:
 
 def _in_archive(workflow: Workflow, store: Location) -> Workflow:
     files = sorted((one.path, one.data) for one in workflow.code)
-    key = f"couler/code/{hashlib.sha256(repr(files).encode()).hexdigest()[:16]}.tgz"
+    key = f"couler/code-{hashlib.sha256(repr(files).encode()).hexdigest()[:16]}.tgz"
     field = next(name for name in ("key", "path", "blob") if name in type(store).model_fields)
     at = store.model_copy(update={field: f"/{key}" if field == "path" else key})
     return workflow.model_copy(update={"code_at": at})

@@ -56,7 +56,7 @@ def test_an_archive_lies_in_each_kind_of_storage(kind: str, project: Path) -> No
     text = compile(made, "argo").to_text()
     assert "SIZE" not in text.replace("shop.SIZE", "")
     assert made.workflow.code_at is not None
-    [key] = {line.split()[-1] for line in text.splitlines() if "couler/code/" in line}
+    [key] = {line.split()[-1] for line in text.splitlines() if "couler/code-" in line}
     command = upload_command(made.workflow.code_at, Path("code.tgz"))
     assert "code.tgz" in command
     assert key in command
@@ -121,7 +121,7 @@ def test_compile_writes_the_archive_and_the_command(project: Path) -> None:
     assert done.exit_code == 0, done.output
     [archive] = project.glob("*.tgz")
     assert done.stdout == (
-        f"aws s3 cp {archive.name} s3://b/couler/code/{archive.name} "
+        f"aws s3 cp {archive.name} s3://b/couler/{archive.name} "
         "--endpoint-url https://minio:9000\n"
     )
     done = couler("compile", "flow.py", "-e", "argo", "--option", "code=archive", *STORE)
