@@ -121,8 +121,7 @@ def test_compile_writes_the_archive_and_the_command(project: Path) -> None:
     assert done.exit_code == 0, done.output
     [archive] = project.glob("*.tgz")
     assert done.stdout == (
-        f"aws s3 cp {archive.name} s3://b/couler/{archive.name} "
-        "--endpoint-url https://minio:9000\n"
+        f"aws s3 cp {archive.name} s3://b/couler/{archive.name} --endpoint-url https://minio:9000\n"
     )
     done = couler("compile", "flow.py", "-e", "argo", "--option", "code=archive", *STORE)
     assert done.exit_code == 0
