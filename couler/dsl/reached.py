@@ -9,14 +9,15 @@ from pathlib import Path
 
 from couler.dsl.sources import ANNOTATIONS, SourceError, first_line, lines_of, parsed
 from couler.dsl.statements import (
-    REGISTERS,
+    DECORATOR,
     Definitions,
     Statements,
     annotated,
+    executed,
     has_future,
     imported_name,
+    names_called,
     names_of,
-    root,
     statements_of,
 )
 
@@ -81,11 +82,13 @@ class _Reach:
                 self._take(module, one)
                 for statement, method in scope.changes.get(name, ()):
                     # A method of a class, called for its result, changes no class.
-                    if method in (None, REGISTERS) or not isinstance(one, Definitions):
+                    if method in (None, DECORATOR) or not isinstance(one, Definitions):
                         self._take(module, statement)
         if not bound and self._is_module(f"{module.name}.{name}"):
             self._whole(f"{module.name}.{name}")
         if not bound:
+            if name != "__getattr__":
+                self._waiting.append((module.name, "__getattr__"))
             for one in scope.stars:
                 if isinstance(one, ast.ImportFrom):
                     self._waiting.append((self._base(one, module), name))
@@ -131,7 +134,8 @@ class _Reach:
             self._waiting += [
                 (base, one.name)
                 for one in names
-                if one.name != "*" and not self._is_module(f"{base}.{one.name}")
+                if one.name != "*"
+                and (not self._is_module(f"{base}.{one.name}") or self._binds(base, one.name))
             ]
             if any(one.name == "*" for one in names) and module is None:
                 self._whole(base)
@@ -149,6 +153,9 @@ class _Reach:
             if self._is_module(name):
                 found[imported_name(one)] = name
         return found
+
+    def _binds(self, module: str, name: str) -> bool:
+        return module in self._modules and name in self._modules[module].scope.bindings
 
     def _is_module(self, name: str) -> bool:
         return any(own == name or own.startswith(f"{name}.") for own in self._own)
@@ -182,22 +189,33 @@ class _Reach:
 
     def _does_something(self, node: ast.stmt, module: _Module) -> bool:
         """Return whether a statement of a module does something when it is imported."""
-        if isinstance(node, Definitions):
-            given = [*node.decorator_list, *getattr(node, "bases", ())]
-            given += [one.value for one in getattr(node, "keywords", ())]
-            return any(self._is_from_project(name, module) for one in given for name in root(one))
-        if isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            parts = [part for one in targets for part in ast.walk(one)]
-            return any(isinstance(one, ast.Attribute | ast.Subscript) for one in parts)
-        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        return not is_text and not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass)
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                return self._is_from_project(names_called(node), module)
+            case ast.Assign() | ast.AnnAssign():
+                parts = [*executed(node)]
+                return any(
+                    isinstance(one, ast.Attribute | ast.Subscript)
+                    and not isinstance(one.ctx, ast.Load)
+                    for one in parts
+                ) or self._is_from_project(
+                    (name for one in parts for name in names_called(one)), module
+                )
+            case ast.Expr(ast.Constant()) | ast.Import() | ast.ImportFrom() | ast.Pass():
+                return False
+        return True
 
-    def _is_from_project(self, name: str, module: _Module) -> bool:
-        """Return whether a name of a module is imported from another one of the project."""
-        return any(
-            bool(self._aliases(one, one.names, module))
-            or (isinstance(one, ast.ImportFrom) and self._base(one, module) in self._own)
-            for one in module.scope.bindings.get(name, ())
-            if isinstance(one, ast.Import | ast.ImportFrom)
-        )
+    def _is_from_project(self, names: Iterable[str], module: _Module) -> bool:
+        """Return whether names come from another module of the project, or are made with some."""
+        waiting = [*names]
+        for name in waiting:  # which grows
+            for one in module.scope.bindings.get(name, ()):
+                if isinstance(one, ast.ImportFrom) and self._base(one, module) in self._own:
+                    return True
+                if isinstance(one, ast.Import | ast.ImportFrom):
+                    if self._aliases(one, one.names, module):
+                        return True
+                else:
+                    used = (each for part in ast.walk(one) for each in names_called(part))
+                    waiting += [each for each in used if each not in waiting]
+        return False

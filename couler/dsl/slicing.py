@@ -23,7 +23,7 @@ from couler.dsl.sources import (
 )
 from couler.dsl.statements import (
     BUILTINS,
-    REGISTERS,
+    DECORATOR,
     Change,
     Definitions,
     Functions,
@@ -380,10 +380,14 @@ _FIXED = (
 
 def _can_change(value: object, method: str) -> bool:
     """Return whether a method that is called for its result can change the value it is of."""
-    if method == REGISTERS:
+    if method == DECORATOR:
         return not issubclass(type(value), ModuleType)
     if value is None or issubclass(type(value), _FIXED):
         return False
+    if method[0] == ".":
+        method = method[1:]
+        if not callable(getattr(type(value), method, None)):
+            return False
     return not (issubclass(type(value), list | dict | set) and method in _READING)
 
 

@@ -8,7 +8,7 @@ import dis
 import functools
 import re
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType
 
 from couler.dsl.sources import lines_of, parsed
@@ -20,8 +20,16 @@ BUILTINS = frozenset(dir(builtins)) | {
 }
 
 
-REGISTERS = "@"
+DECORATOR = "@"
 """In place of the name of a method that is used as a decorator."""
+ALIAS = "="
+"""In place of the name of a method, where another name of the value, or of its part, is used."""
+_ARGUMENTS = "*"
+"""In place of a name: the arguments of the call."""
+
+Effect: t.TypeAlias = tuple[str, str | None]
+"""A name whose value can be changed in place, and the method on which that depends: `.append` where
+it is passed on, `append` where it is called for its result, None if nothing else says so."""
 
 
 class Change(t.NamedTuple):
@@ -29,7 +37,6 @@ class Change(t.NamedTuple):
 
     statement: ast.stmt
     method: str | None
-    """The method of it that is called for its result, where nothing else says that it changes."""
 
 
 class Statements:
@@ -42,28 +49,53 @@ class Statements:
             for name in dict.fromkeys(bound_names(statement)):
                 self.bindings.setdefault(name, []).append(statement)
         self.stars = self.bindings.pop("*", [])
-        self._effects: dict[str, frozenset[str]] = {}
+        self._effects: dict[str, frozenset[Effect]] = {}
 
     @functools.cached_property
     def changes(self) -> dict[str, list[Change]]:
         """The statements that can change the values of names in place, by the names."""
         found: dict[str, list[Change]] = {}
-        for statement in self.statements:
-            nodes = [*executed(statement)]
-            changed = dict.fromkeys(_changed(nodes))
-            called = [name for node in nodes for name in _called(node)]
-            changed.update(dict.fromkeys((one, None) for name in called for one in self._of(name)))
-            for name in (one for node in nodes for one in self._hooked(node)):
-                changed[name, None] = None
-            for name, method in changed:
+        whole = [[*executed(statement)] for statement in self.statements]
+        same = _aliases(node for nodes in whole for node in nodes)
+        siblings = self._siblings()
+        for statement, nodes in zip(self.statements, whole, strict=True):
+            changed = [*_changed(nodes), *(one for node in nodes for one in self._by_calls(node))]
+            changed += [
+                (other, None)
+                for name, method in changed
+                if method is None
+                for other in siblings.get(name, ())
+            ]
+            for name, method in _with_aliases(changed, same):
                 found.setdefault(name, []).append(Change(statement, method))
         return found
 
-    def _of(self, name: str) -> frozenset[str]:
-        """Return the global names whose values a function or class changes where it is called."""
+    def _siblings(self) -> dict[str, list[str]]:
+        """Return the names that are imported from one package: matplotlib.use is for pyplot too."""
+        packages: dict[str, list[str]] = {}
+        found: dict[str, list[str]] = {}
+        for node in self.statements:
+            for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+                package = f"{getattr(node, 'module', alias.name)}.".partition(".")[0]
+                names = packages.setdefault(package, [])
+                names.append(imported_name(alias))
+                found[names[-1]] = names
+        return found
+
+    def _by_calls(self, node: ast.AST) -> Iterator[Effect]:
+        """Yield what the functions and classes that a node calls change."""
+        for effect in (one for name in names_called(node) for one in self._of(name)):
+            if effect[0] != _ARGUMENTS:
+                yield effect
+            elif isinstance(node, ast.Call):
+                yield from ((one, ALIAS) for one in _given(node))
+        yield from ((name, None) for name in self._hooked(node))
+
+    def _of(self, name: str) -> frozenset[Effect]:
+        """Return what of the global names a function, class or variable changes where called."""
         if name not in self._effects:
             seen, waiting = {name}, [name]
-            changed: set[str] = set()
+            changed: set[Effect] = set()
             for one in waiting:  # which grows
                 direct, called = self._direct_effects(one)
                 changed |= direct
@@ -72,32 +104,52 @@ class Statements:
             self._effects[name] = frozenset(changed)
         return self._effects[name]
 
-    def _direct_effects(self, name: str) -> tuple[set[str], set[str]]:
-        """Return the global names that a definition changes, and the names that it calls."""
-        changed: set[str] = set()
+    def _direct_effects(self, name: str) -> tuple[set[Effect], set[str]]:
+        """Return what a definition or the value of a variable changes, and the names it calls."""
+        changed: set[Effect] = set()
         called: set[str] = set()
         for one in self.bindings.get(name, ()):
             if isinstance(one, Definitions):
                 nodes = [*_run_by_calls(one)]
                 own = {arg.arg for arg in nodes if isinstance(arg, ast.arg)}
-                changed |= {name for name, method in _changed(nodes[1:]) if method is None} - own
+                effects = _with_aliases(_changed(nodes[1:]), _aliases(nodes))
+                names = {name for name, method in effects if method in (None, ALIAS)}
+                changed |= {(each, None) for each in names - own}
+                changed |= {(_ARGUMENTS, ALIAS) for _ in names & own - {"self", "cls"}}
                 changed |= {
-                    each for node in nodes if isinstance(node, ast.Global) for each in node.names
+                    (each, None)
+                    for node in nodes
+                    if isinstance(node, ast.Global)
+                    for each in node.names
                 }
-                called |= {each for node in nodes for each in _called(node)} - own
+                called |= {each for node in nodes for each in names_called(node)} - own
+            elif isinstance(one, ast.Assign):  # of a method, or what a call gives
+                nodes = [*executed(one.value)]
+                changed |= {
+                    (each, f".{node.attr}")
+                    for node in nodes
+                    if isinstance(node, ast.Attribute)
+                    for each in root(node)
+                }
+                called |= {node.id for node in nodes if isinstance(node, ast.Name)}
         return changed, called
 
     def _hooked(self, node: ast.AST) -> Iterator[str]:
         """Yield the classes of the file that do something where a class is derived from them."""
-        waiting = [one for base in getattr(node, "bases", ()) for one in root(base)]
-        for name in waiting:  # which grows
-            for one in self.bindings.get(name, ()):
-                if isinstance(one, ast.ClassDef):
-                    inner = [each for base in one.bases for each in root(base)]
-                    waiting += [each for each in inner if each not in waiting]
-                    made = [each for statement in one.body for each in bound_names(statement)]
-                    if one.keywords or "__init_subclass__" in made:
-                        yield name
+        if not isinstance(node, ast.ClassDef):
+            return
+        waiting = [node]
+        for cls in waiting:  # which grows
+            metaclasses = [one for keyword in cls.keywords for one in root(keyword.value)]
+            yield from metaclasses
+            made = [each for statement in cls.body for each in bound_names(statement)]
+            if cls is not node and (metaclasses or "__init_subclass__" in made):
+                yield cls.name
+            for name in (one for base in cls.bases for one in root(base)):
+                bound = self.bindings.get(name, ())
+                waiting += [
+                    one for one in bound if isinstance(one, ast.ClassDef) and one not in waiting
+                ]
 
 
 def _run_by_calls(node: ast.AST) -> Iterator[ast.AST]:
@@ -108,7 +160,7 @@ def _run_by_calls(node: ast.AST) -> Iterator[ast.AST]:
             yield from _run_by_calls(child)
 
 
-def _called(node: ast.AST) -> Iterator[str]:
+def names_called(node: ast.AST) -> Iterator[str]:
     """Yield the names of functions and classes that a node calls."""
     called: list[ast.expr] = []
     match node:
@@ -122,8 +174,8 @@ def _called(node: ast.AST) -> Iterator[str]:
         yield from root(one)
 
 
-def _changed(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str | None]]:
-    """Yield the names whose values nodes can change, each with a method if it depends on that."""
+def _changed(nodes: Iterable[ast.AST]) -> Iterator[Effect]:
+    """Yield what nodes can change by themselves."""
     for node in nodes:
         match node:
             case (
@@ -131,6 +183,8 @@ def _changed(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str | None]]:
                 | ast.Subscript(ctx=ast.Store() | ast.Del())
             ):
                 yield from ((name, None) for name in root(node))
+            case ast.AugAssign(ast.Name(name)):
+                yield name, ALIAS
             case (
                 ast.FunctionDef(decorator_list=given)
                 | ast.AsyncFunctionDef(decorator_list=given)
@@ -139,16 +193,74 @@ def _changed(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str | None]]:
                 for one in given:
                     inner = one.func if isinstance(one, ast.Call) else one
                     if isinstance(inner, ast.Attribute):
-                        yield from ((name, REGISTERS) for name in root(inner))
+                        yield from ((name, DECORATOR) for name in root(inner))
             case ast.Expr(ast.Call() as call):
                 called = root(call.func)
                 if isinstance(call.func, ast.Attribute):
                     yield from ((name, None) for name in called)
                 if not BUILTINS.issuperset(called) or called in (["setattr"], ["delattr"]):
-                    given = [*call.args, *(one.value for one in call.keywords)]
-                    yield from ((one.id, None) for one in given if isinstance(one, ast.Name))
-            case ast.Call(ast.Attribute() as function):
-                yield from ((name, function.attr) for name in root(function))
+                    yield from ((name, None) for name in _given(call))
+            case ast.Call(ast.Attribute() | ast.Name() as function):
+                if isinstance(function, ast.Attribute):
+                    yield from ((name, function.attr) for name in root(function))
+                if ast.unparse(function).rpartition(".")[2] in _ADVANCING:
+                    yield from ((name, ALIAS) for name in _given(node))
+                for one in node.args:
+                    if isinstance(one, ast.Attribute):
+                        yield from ((name, f".{one.attr}") for name in root(one))
+
+
+_ADVANCING = frozenset(("next", "heappop", "heappushpop", "heapreplace"))
+"""Functions, not of the file, that are called for a result and change their argument."""
+
+
+def _given(call: ast.Call) -> list[str]:
+    """Return the names that are arguments of a call."""
+    given = [*call.args, *(one.value for one in call.keywords)]
+    return [one.id for one in given if isinstance(one, ast.Name)]
+
+
+def _aliases(nodes: Iterable[ast.AST]) -> dict[str, set[str]]:
+    """Return the names whose values, or parts of them, are also the values of others, by these."""
+    found: dict[str, set[str]] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets, value):
+                given = _outside_calls(value)
+                if len(targets) > 1:
+                    given += [name for one in targets for name in bound_names(one)]
+            case ast.AnnAssign(target, _, ast.expr() as value) | ast.NamedExpr(target, value):
+                targets, given = [target], _outside_calls(value)
+            case ast.For(target, value) | ast.comprehension(target, value):
+                targets = [target]
+                given = [one.id for one in ast.walk(value) if isinstance(one, ast.Name)]
+            case ast.withitem(value, ast.expr() as target):
+                targets, given = [target], _outside_calls(value)
+            case _:
+                continue
+        for name in (each for one in targets for each in bound_names(one)):
+            found.setdefault(name, set()).update(given)
+    return found
+
+
+def _outside_calls(node: ast.AST) -> list[str]:
+    """Return the names in an expression, but those of calls."""
+    if isinstance(node, ast.Call):
+        return []
+    own = [node.id] if isinstance(node, ast.Name) else []
+    return own + [name for one in ast.iter_child_nodes(node) for name in _outside_calls(one)]
+
+
+def _with_aliases(effects: Iterable[Effect], same: Mapping[str, set[str]]) -> list[Effect]:
+    """Return effects, and those on the other names of the values."""
+    found = [*dict.fromkeys(effects)]
+    seen = set(found)
+    for name, method in found:  # which grows
+        way = (method or ALIAS).lstrip(".")
+        others = [(one, way) for one in sorted(same.get(name, ())) if one != name]
+        found += [one for one in others if one not in seen]
+        seen.update(others)
+    return found
 
 
 @functools.lru_cache(maxsize=256)

@@ -110,6 +110,63 @@ def test_what_is_used_counts_and_other_functions_do_not(count: int, tmp_path: Pa
     assert unrelated > count / 2
 
 
+REGISTRY = """
+SEEN = {}
+def register(name, value=None):
+    def keep(one): SEEN[name] = one; return one
+    return keep if value is None else keep(value)
+class Base:
+    def __init_subclass__(cls): SEEN[cls.__name__] = cls.value()
+"""
+USED = {
+    "a function with the name of a module": ("from pk import count", "count()", "count"),
+    "what a module makes when it is asked": ("from pk import lazy", "lazy()", "__getattr__"),
+    "a registration that is assigned": ("import pk.plug", "pk.SEEN", "one"),
+    "a decorator in a variable": ("import pk.plug", "pk.SEEN", "two"),
+    "a decorator that registers": ("import pk.plug", "pk.SEEN", "three"),
+    "a subclass of a subclass": ("import pk.plug", "pk.SEEN", "Leaf"),
+}
+
+
+@pytest.mark.parametrize(("line", "use", "name"), USED.values(), ids=list(USED))
+def test_a_change_of_what_is_used_is_seen(line: str, use: str, name: str, tmp_path: Path) -> None:
+    files = {
+        "pk": f"def count(): return 1\n{REGISTRY}\ndef __getattr__(name): return print\n",
+        "pk.count": "other = 1\n",
+        "pk.plug": """
+from pk import Base, register
+def one(): return 1
+_token = register("one", one)
+deco = register("two")
+@deco
+def two(): return 2
+def keep(f): return register("three")(f)
+@keep
+def three(): return 3
+class Mid(Base):
+    @staticmethod
+    def value(): return 0
+class Leaf(Mid):
+    @staticmethod
+    def value(): return 1
+""",
+    }
+    own = {}
+    for module, text in files.items():
+        own[module] = tmp_path / f"{module}.py"
+        own[module].write_text(text)
+    own["pk"] = own["pk"].rename(tmp_path / "__init__.py")
+    before = reached(f"{line}\n{use}\n", own)
+    definition = re.compile(rf"(?s)((?:def|class) {name}\b.*?return )\w+")
+    changed = 0
+    for file in own.values():
+        text, count = definition.subn(r"\g<1>9", file.read_text())
+        file.write_text(text)
+        changed += count
+    assert changed
+    assert reached(f"{line}\n{use}\n", own) != before
+
+
 class _Reads(dict[str, t.Any]):
     def __init__(self) -> None:
         super().__init__(__name__="helper_read")

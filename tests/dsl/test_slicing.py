@@ -297,6 +297,64 @@ def work(n: int) -> list:
     get()
     return [use(), CFG]
 """,
+    "other names of a value": """
+import couler, functools, heapq
+A, B, P, Q, R, H = {"x": 1}, {"x": 2}, [], [], [], [3, 1, 2]
+for t in (A, B): t["x"] = 7
+a = b = []
+b.append(1)
+c = {"m": {}}
+inner = c["m"]; inner["k"] = 9
+d = a; d += [2]
+push = P.append
+push(1)
+add1 = functools.partial(Q.append, 4); add1()
+list(map(R.append, [1, 2]))
+smallest = heapq.heappop(H)
+@couler.step
+def work(n: int) -> list: return [A, B, a, c, P, Q, R, H]
+""",
+    "functions that change what they are given": """
+import couler
+def grow(xs):
+    inner = xs
+    inner.append(len(xs))
+    return len(xs)
+X = []
+count = grow(X)
+@couler.step
+def work(n: int) -> list: return X
+""",
+    "decorators in variables": """
+import couler
+REG = {}
+class Router:
+    def __init__(self): self.seen = []
+    def add(self, f): self.seen.append(f.__name__); return f
+def register(name):
+    def keep(f): REG[name] = f(1); return f
+    return keep
+reg2 = register("two")
+@reg2
+def two(n): return n + 2
+router = Router()
+add = router.add
+@add
+def one(n): return n
+@couler.step
+def work(n: int) -> list: return [REG, router.seen]
+""",
+    "classes kept by their metaclass": """
+import couler
+class Meta(type):
+    known = []
+    def __new__(mcs, name, bases, given):
+        mcs.known.append(name); return super().__new__(mcs, name, bases, given)
+class Base(metaclass=Meta): pass
+class Leaf(Base): pass
+@couler.step
+def work(n: int) -> list: return Meta.known
+""",
     "an import of the function around": """
 import couler
 def mk():
@@ -319,6 +377,18 @@ def test_what_changes_a_value_travels_with_it(text: str, tmp_path: Path) -> None
     names = Traced()
     names["File"] = names["Directory"] = str
     assert result_of(source, names) == flow.work.fn(3)
+
+
+def test_settings_of_a_package_travel_with_each_of_its_names(tmp_path: Path) -> None:
+    text = """
+import couler
+from decimal import Decimal, getcontext
+getcontext().prec = 5
+@couler.step
+def work(n: int) -> str: return str(Decimal(1) / 3)
+"""
+    (tmp_path / "flow.py").write_text(text)
+    assert "getcontext().prec = 5" in str(source_of(imported(tmp_path / "flow.py")))
 
 
 def test_a_graph_of_calls_is_followed_once(tmp_path: Path) -> None:
