@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
 import os
 import re
 import sys
@@ -12,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
-from couler.ir.imports import imports_of
+from couler.ir.imports import absolute_name, imports_of
 from couler.ir.workflow import CodeFile
 
 if t.TYPE_CHECKING:
@@ -21,9 +20,9 @@ if t.TYPE_CHECKING:
 _LIBRARY = Path(os.__file__).parent
 _ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _PRIVATE = re.compile(
-    r"\.env(\..*)?|\.netrc|\.pypirc|\.npmrc|\.htpasswd|\.git-credentials|id_(rsa|dsa|ecdsa|ed25519)"
+    r".*\.env(\..*)?|\.netrc|\.pypirc|\.npmrc|\.htpasswd|\.git-credentials|id_(rsa|dsa|ecdsa|ed25519)"
     r"|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)|(.*[-_.])?credentials?(\..*)?"
-    r"|(.*[-_.])?service[-_]?account(\..*)?|kubeconfig",
+    r"|(.*[-_.])?service[-_]?account(\..*)?|kubeconfig|(.*[-_.])?secrets?\.(ya?ml|json|toml|ini|txt)",
     re.IGNORECASE,
 )
 """Names of files that hold secrets."""
@@ -74,11 +73,7 @@ def _file(name: str) -> Path | None:
 
 def _resolved(source: str | bytes, package: str) -> Iterator[str]:
     """Yield the full names of what a source of a package imports."""
-    for name, _ in imports_of(source):
-        try:
-            yield importlib.util.resolve_name(name, package)
-        except ImportError:  # beyond the outermost package
-            continue
+    return (absolute_name(name, package) for name, _ in imports_of(source))
 
 
 def _find(name: str, folders: Sequence[str]) -> ModuleSpec | None:
@@ -120,8 +115,9 @@ def travelling(folder: Path, root: Path, private: list[Path]) -> Iterator[Path]:
     """
     around = [one for one in (root, *_between(root, folder)) if one != folder]
     ignoring = [(one, spec) for one in around if (spec := _ignored_in(one))]
-    for path, folders, names in os.walk(folder):
+    for path, folders, names in os.walk(folder, followlinks=True):
         here = Path(path)
+        around_here = {one.resolve() for one in (here, *here.parents)}
         ignoring = [one for one in ignoring if here.is_relative_to(one[0])]
         if ".gitignore" in names and (spec := _ignored_in(here)):
             ignoring.append((here, spec))
@@ -131,13 +127,14 @@ def travelling(folder: Path, root: Path, private: list[Path]) -> Iterator[Path]:
             for name in folders
             if name not in _PRIVATE_FOLDERS | _NO_CODE
             and not (here / name / "pyvenv.cfg").exists()
+            and (here / name).resolve() not in around_here  # a link to a folder around it
             and not _is_ignored(here / name, ignoring, "/")
         )
         for name in sorted(names):
             file = here / name
             if not file.is_file():
                 continue
-            if _PRIVATE.fullmatch(name) or _holds_key(file):
+            if is_private(file):
                 private.append(file)
             elif name[0] != "." and not _is_ignored(file, ignoring):
                 yield file
@@ -162,9 +159,10 @@ def _is_ignored(path: Path, ignoring: Iterable[tuple[Path, GitIgnoreSpec]], end:
     )
 
 
-def _holds_key(file: Path) -> bool:
+def is_private(file: Path) -> bool:
+    """Return whether a file may hold secrets, by its name or by its beginning."""
     with file.open("rb") as opened:
-        return _KEY.match(opened.read(64)) is not None
+        return bool(_PRIVATE.fullmatch(file.name) or _KEY.search(opened.read(4096)))
 
 
 def code_file(path: str, data: bytes) -> CodeFile:

@@ -58,7 +58,7 @@ CODES: dict[str, str] = {
     "CLR146": "import of a module that cannot travel",
     "CLR147": "file that may hold secrets",
     "CLR148": "code that is too large",
-    "CLR149": "module that is outside of the project",
+    "CLR149": "module or file that does not travel",
     # 150-174: names and references
     "CLR150": "illegal name",
     "CLR151": "name used twice",

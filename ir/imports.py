@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib.util
 import re
 from collections import Counter
+
+
+def absolute_name(name: str, package: str) -> str:
+    """Return the full name of what is imported in a package; itself beyond the outermost one."""
+    try:
+        return importlib.util.resolve_name(name, package)
+    except ImportError:
+        return name
 
 
 @functools.lru_cache(maxsize=256)

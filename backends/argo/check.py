@@ -83,7 +83,7 @@ def _check_code_tags(workflow: Workflow) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 "CLR312",
                 f"argo: {one.path} holds {{{{ in a text that Argo would read as a tag of its own. "
-                'Write the braces apart ("{" "{"), or put the code into the image',
+                'Write the braces apart ("{" "{"), or take code=archive or code=image',
                 source=workflow.source,
             )
 

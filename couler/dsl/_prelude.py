@@ -308,6 +308,9 @@ def _link(source, path):
 def _name_places(file, lines):
     """Let tracebacks and warnings name the project's file and its lines, not this script."""
     script = re.escape(_run.__code__.co_filename)
+    folders = "|".join(
+        map(re.escape, filter(None, sys.path[1::-1]))
+    )  # one is the first of PYTHONPATH
 
     def place(found):
         line = first = int(found[3])
@@ -317,7 +320,9 @@ def _name_places(file, lines):
 
     def named(text):
         text = re.sub(rf'^( *File "|){script}(", line |:)([0-9]+)', place, text, flags=re.M)
-        return text.replace(sys.path[1] + os.sep, "")  # the first of PYTHONPATH
+        return re.sub(
+            rf'^( *File "|)(?:{folders})/(?=.*(?:", line |:)[0-9])', r"\1", text, flags=re.M
+        )
 
     def tell(kind, error, trace):
         below = trace

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from couler.dsl._context import shown_file
+from couler.dsl.sources import SourceError
 from couler.ir.cachekey import text_digest
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import CodeFile, Script
 from couler.modules import (
     code_file,
     imported_outside,
+    is_private,
     module_path,
     own_modules,
     packages_of,
@@ -83,6 +85,7 @@ class Code:
                 source=source,
                 severity="warning",
             )
+        self._check_files(inside, paths, step, source)
         whole = paths if inside or _BY_NAME.search(text) else ()
         if not own and not whole:
             return script.model_copy(update={"code": text_digest(written)}) if written else script
@@ -92,12 +95,58 @@ class Code:
         others = self._others(inside, whole, root)
         files = others | modules
         self._files |= files
-        used = reached(written or text, own)
+        missing: list[str] = []
+        try:
+            used = reached(written or text, own, missing)
+        except SourceError as error:
+            self._builder.report("CLR146", f'step "{step}": {error}', step=step, source=source)
+            return script
+        if missing:
+            self._builder.report(
+                "CLR122",
+                f'step "{step}": it uses {", ".join(dict.fromkeys(missing))}, which exists only '
+                "where the workflow is built; move what makes it out of that, or make it an "
+                "argument",
+                step=step,
+                source=source,
+            )
         known = [
             (path, _content(file)) for path, file in sorted(others.items()) if path not in modules
         ]
         digest = text_digest(repr((written or text, used, known)))
         return script.model_copy(update={"code": digest, "files": tuple(sorted(files))})
+
+    def _check_files(
+        self,
+        modules: Mapping[str, Path],
+        whole: Sequence[Path],
+        step: str,
+        source: SourceRef | None,
+    ) -> None:
+        """Report modules that may hold secrets, and those beside which files are left behind."""
+        private = [shown_file(str(file)) for file in modules.values() if is_private(file)]
+        if private:
+            self._builder.report(
+                "CLR147",
+                f'step "{step}": it imports {", ".join(private)}, which may hold secrets by its '
+                "name or its beginning, and does not travel. Hand secrets to steps by "
+                "couler.create_secret; if there are none in it, give it another name",
+                step=step,
+                source=source,
+            )
+        around = [folder for _, folder in packages_of(modules)]
+        for name, file in modules.items():
+            travels = any(file.is_relative_to(one) for one in (*around, *whole))
+            if not travels and b"__file__" in file.read_bytes():
+                self._builder.report(
+                    "CLR149",
+                    f'step "{step}": {name} looks for files by its place (__file__), but beside a '
+                    "module of no package none travel. Put it and them into a package, a folder "
+                    "with __init__.py, or name the folder in code_paths of [tool.couler]",
+                    step=step,
+                    source=source,
+                    severity="warning",
+                )
 
     def _others(
         self, own: Mapping[str, Path], whole: Sequence[Path], root: Path

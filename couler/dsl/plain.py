@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib.util
 import re
 from collections.abc import Iterator
 
 from couler.dsl.sources import SourceError, first_line, parsed
-from couler.dsl.statements import Definitions, bound_names, executed, root, start
+from couler.dsl.statements import Definitions, bound_names, executed, imported_name, root, start
+from couler.ir.imports import absolute_name
 
 _FILE = 'File = Directory = type("File", (str,), {"path": property(str)})'
 """What modules of steps have in place of Couler's classes, on one line."""
+_FILES = frozenset(("File", "Directory"))
 
 
 @functools.lru_cache(maxsize=64)
@@ -32,10 +33,7 @@ def without_couler(text: str, names: frozenset[str], package: str = "") -> str:
             case ast.Attribute(ast.Name(name), "File" | "Directory" as attribute) if name in names:
                 edits.append((node, attribute))
             case ast.ImportFrom(module, aliases, int(level)) if level and package:
-                try:
-                    full = importlib.util.resolve_name("." * level + (module or ""), package)
-                except ImportError:  # beyond the outermost package
-                    continue
+                full = absolute_name("." * level + (module or ""), package)
                 edits.append((node, ast.unparse(ast.ImportFrom(full, aliases, 0))))
     for node, new in sorted(edits, key=lambda edit: start(edit[0]), reverse=True):
         last = (node.end_lineno or node.lineno) - 1
@@ -54,19 +52,34 @@ def plain_module(text: str) -> str:
     except SourceError:
         return text
     names: set[str] = set()
+    files: set[str] = set()
     left_out = []
     for one in body:
+        made = {*bound_names(one)}
         if any(_of_couler(one)) or not names.isdisjoint(_names_read(one)):
             left_out.append(one)
-            names.update(set(bound_names(one)) - {"File", "Directory"})
+            files |= made & _FILES
+            names |= made - _FILES - {imported_name(alias) for alias in _others(one)}
+        else:
+            names -= made
     if not left_out:
         return text
     lines = without_couler(text, frozenset(names)).split("\n")
     for one in left_out:
         _clear(lines, one)
-    if re.search(r"\b(File|Directory)\b", "\n".join(lines)):
-        lines[left_out[0].lineno - 1] = _FILE
+        others = _others(one)
+        if others:
+            lines[one.lineno - 1] = ast.unparse(ast.Import(others))
+    if files or re.search(rf"\b({'|'.join(names)})\.(File|Directory)\b", text):
+        first = left_out[0].lineno - 1
+        lines[first] = "; ".join(filter(None, (_FILE, lines[first])))
     return "\n".join(lines)
+
+
+def _others(node: ast.stmt) -> list[ast.alias]:
+    """Return what else the import of Couler imports."""
+    names = node.names if isinstance(node, ast.Import) else []
+    return [one for one in names if one.name.partition(".")[0] != "couler"]
 
 
 def _of_couler(node: ast.stmt) -> Iterator[bool]:
@@ -82,7 +95,11 @@ def _names_read(node: ast.stmt) -> set[str]:
     """Return the names that a statement reads where it runs, if it defines no function or class."""
     if isinstance(node, Definitions):
         return set()
-    return {one.id for one in executed(node) if isinstance(one, ast.Name)}
+    return {
+        one.id
+        for one in executed(node)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+    }
 
 
 def _clear(lines: list[str], node: ast.expr | ast.stmt) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from couler.dsl.plain import plain_module
 from couler.dsl.sources import ANNOTATIONS, SourceError, first_line, lines_of, parsed
 from couler.dsl.statements import (
     DECORATOR,
     Definitions,
     Statements,
     annotated,
+    bindings,
     executed,
     has_future,
     imported_name,
@@ -20,6 +21,7 @@ from couler.dsl.statements import (
     names_of,
     statements_of,
 )
+from couler.ir.imports import absolute_name
 
 
 class _Module:
@@ -28,31 +30,36 @@ class _Module:
     def __init__(self, name: str, file: Path) -> None:
         self.name = name
         self.package = name if file.stem == "__init__" else name.rpartition(".")[0]
-        self.text = file.read_bytes().decode(errors="replace")
+        whole = file.read_bytes().decode(errors="replace")
+        self.text = plain_module(whole)
         tree = parsed(self.text)
         self.flags = ANNOTATIONS if has_future(tree) else 0
         self.scope: Statements = statements_of(self.text, 0, 0)
+        self.left_out = bindings(whole).keys() - self.scope.bindings.keys()
         self.taken: dict[int, str] = {}
 
 
-def reached(source: str, own: Mapping[str, Path]) -> str:
+def reached(source: str, own: Mapping[str, Path], missing: list[str]) -> str:
     """Return the text of all that a source uses of modules, by their names and in their order.
+
+    Names that it uses and that only the building of workflows makes are added to `missing`.
 
     Of a module that is used as a value all counts, and of every module the statements that do
     something when it is imported: calls, loops, decorators and bases from other modules.
     """
-    return _Reach(own).text(source)
+    return _Reach(own, missing).text(source)
 
 
 class _Reach:
-    def __init__(self, own: Mapping[str, Path]) -> None:
+    def __init__(self, own: Mapping[str, Path], missing: list[str]) -> None:
+        self._missing = missing
         self._modules: dict[str, _Module] = {}
         self._texts: dict[str, str] = {}
         for name, file in own.items():
             try:
                 self._modules[name] = _Module(name, file)
-            except SourceError:
-                self._texts[name] = repr(file.read_bytes())
+            except SourceError as error:
+                raise SourceError(f"{name}: {error}") from error
         self._own = own
         self._waiting: list[tuple[str, str]] = []
         self._seen: set[tuple[str, str]] = set()
@@ -87,6 +94,8 @@ class _Reach:
         if not bound and self._is_module(f"{module.name}.{name}"):
             self._whole(f"{module.name}.{name}")
         if not bound:
+            if name in module.left_out - {"File", "Directory"}:
+                self._missing.append(f"{module.name}.{name}")
             if name != "__getattr__":
                 self._waiting.append((module.name, "__getattr__"))
             for one in scope.stars:
@@ -163,10 +172,7 @@ class _Reach:
     def _base(self, node: ast.ImportFrom, module: _Module | None) -> str:
         package = "" if module is None else module.package
         name = "." * node.level + (node.module or "")
-        try:
-            return importlib.util.resolve_name(name, package)
-        except ImportError:  # beyond the outermost package
-            return name
+        return absolute_name(name, package)
 
     def _follow(self, node: ast.AST, aliases: Mapping[str, str]) -> None:
         """Note what is read of modules by their names."""

@@ -89,9 +89,11 @@ def typed_script(
 
 
 def _file_name(function: AnyFunction) -> str:
-    """Return the name of the file of a function, for tracebacks."""
-    name = os.path.basename(inspect.unwrap(function).__code__.co_filename)
-    return name if name.endswith(".py") else "notebook"
+    """Return the file of a function, from where it is imported, for tracebacks."""
+    plain = inspect.unwrap(function)
+    name = os.path.basename(plain.__code__.co_filename)
+    around = plain.__module__.replace(".", "/").rpartition("/")
+    return "".join(around[:2]) + name if name.endswith(".py") else "notebook"
 
 
 def _slice(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import math
 import re
@@ -38,6 +39,7 @@ from couler.dsl.statements import (
     statements_of,
     uses_of,
 )
+from couler.ir.imports import reads_of
 
 _MISSING = object()
 Place: t.TypeAlias = tuple[int, int, int, int]
@@ -58,6 +60,8 @@ def is_of_couler(value: object) -> bool:
     """Return whether a value is one that exists only where workflows are built."""
     if value is File or value is Directory:
         return False
+    if type(value) is functools.partial:
+        return is_of_couler(value.func)
     # By type(), as values can say anything of themselves.
     is_module = issubclass(type(value), ModuleType)
     has_own = issubclass(type(value), FunctionType | type)
@@ -305,6 +309,10 @@ class Slice:
             text = ast.unparse(statement) + "\n"
         else:
             text = unindented(self._text, statement, first)
+        files = set() if isinstance(statement, Definitions) else reads_of(text)[0]
+        for file in sorted(one for one in files if not re.match(r"/|\w+:", one)):
+            reason = f'which reads "{file}", and a step has no such file; make it an argument'
+            self._refuse(name, "CLR122", f"{reason}, or read it in a module of a package with it")
         self._put((*place, 0), text, statement)
 
     def _take_variable(self, name: str, value: t.Any) -> None:

@@ -86,7 +86,7 @@ def test_what_is_used_counts_and_other_functions_do_not(count: int, tmp_path: Pa
 
     def key(changed: str) -> str:
         file.write_text(changed)
-        return reached("from helper import work\nwork(3)\n", {"helper": file})
+        return reached("from helper import work\nwork(3)\n", {"helper": file}, [])
 
     for _ in range(count):
         text = ProjectModule(draw).text()
@@ -156,7 +156,7 @@ class Leaf(Mid):
         own[module] = tmp_path / f"{module}.py"
         own[module].write_text(text)
     own["pk"] = own["pk"].rename(tmp_path / "__init__.py")
-    before = reached(f"{line}\n{use}\n", own)
+    before = reached(f"{line}\n{use}\n", own, [])
     definition = re.compile(rf"(?s)((?:def|class) {name}\b.*?return )\w+")
     changed = 0
     for file in own.values():
@@ -164,7 +164,7 @@ class Leaf(Mid):
         file.write_text(text)
         changed += count
     assert changed
-    assert reached(f"{line}\n{use}\n", own) != before
+    assert reached(f"{line}\n{use}\n", own, []) != before
 
 
 class _Reads(dict[str, t.Any]):

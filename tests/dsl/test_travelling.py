@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,7 +39,9 @@ FILES = {
     "shop/data/c.txt": "c",
     "shop/cache/d.txt": "d",
     "shop/.env": "TOKEN=1\n",
-    "shop/deploy": KEY,
+    "shop/deploy": f"Subject: deploy\n{KEY}",
+    "shop/prod.env": "TOKEN=1\n",
+    "shop/app-secrets.yaml": "token: 1\n",
     "shop/keys/server.pem": "x",
     "shop/.aws/credentials": "x",
     "shop/venv/pyvenv.cfg": "",
@@ -50,11 +54,12 @@ FILES = {
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path) -> Iterator[Path]:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    return tmp_path
+    yield tmp_path
+    sys.modules.pop("shop", None)
 
 
 def loaded(project: Path, code_paths: str = "[]") -> Loaded:
@@ -77,7 +82,51 @@ def test_data_of_packages_travels_and_secrets_do_not(
     [(code, message)] = told(program)
     assert code == "CLR147"
     named = {name.strip() for name in message.partition(":")[0].split(",")}
-    assert named == {"shop/.env", "shop/deploy", "shop/keys/server.pem", "shop/.aws"}
+    assert named == {
+        "shop/.env",
+        "shop/deploy",
+        "shop/keys/server.pem",
+        "shop/.aws",
+        "shop/prod.env",
+        "shop/app-secrets.yaml",
+    }
+
+
+def test_linked_folders_travel(project: Path) -> None:
+    (project / "tables").mkdir()
+    (project / "tables" / "t.csv").write_text("1")
+    (project / "shop" / "tables").symlink_to(project / "tables")
+    (project / "shop" / "again").symlink_to(project / "shop")
+    paths = [one.path for one in loaded(project).workflow.code]
+    assert paths == ["shop/__init__.py", "shop/data/a.txt", "shop/tables/t.csv"]
+
+
+WRONG = {
+    "a module of secrets": ("aws_credentials", "KEY = 1\n", "CLR147", "aws_credentials.py"),
+    "a module that is no Python": ("broken", "def f(:\n", "CLR146", "broken: "),
+    "data beside a module": ("words", "import os\nos.path.dirname(__file__)\n", "CLR149", "words"),
+    "a name of a block that builds": (
+        "building",
+        "import couler\nwith couler.Workflow('w'):\n    SIZE = 1\ndef use(): return SIZE\n",
+        "CLR122",
+        "building.SIZE",
+    ),
+}
+
+
+@pytest.mark.parametrize(("module", "text", "code", "word"), WRONG.values(), ids=list(WRONG))
+def test_what_a_module_cannot_bring_is_named(
+    project: Path, module: str, text: str, code: str, word: str
+) -> None:
+    (project / f"{module}.py").write_text(text)
+    (project / "flow.py").write_text(
+        FLOW.replace("import shop\n", "").replace(
+            "return shop.SIZE", f"import {module}\n    return {module}.use()"
+        )
+    )
+    program = load(Source(str(project / "flow.py")))
+    [message] = [one.message for one in diagnose(program, ["argo"]) if one.code == code]
+    assert word in message
 
 
 def test_folders_travel_whole(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
