@@ -37,7 +37,7 @@ def is_installed(file: Path) -> bool:
     return is_library or not {"site-packages", "dist-packages"}.isdisjoint(file.parts)
 
 
-def own_modules(source: str | bytes, package: str = "") -> dict[str, Path]:
+def project_modules(source: str | bytes, package: str = "") -> dict[str, Path]:
     """Return the files of modules that are not installed: what a source imports, and these import.
 
     They are the project's own, by their full names, also where it is installed as editable. Of a
@@ -108,7 +108,7 @@ def packages_of(own: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
             yield name, folder
 
 
-def travelling(folder: Path, root: Path, private: list[Path]) -> Iterator[Path]:
+def shippable_files(folder: Path, root: Path, private: list[Path]) -> Iterator[Path]:
     """Yield the files below a folder that may travel; add those that hold secrets to `private`.
 
     Files that a `.gitignore` of the project names are left out, and virtual environments.

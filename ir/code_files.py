@@ -18,12 +18,12 @@ CODE_DIR = "/couler/code"
 UNPACKED_DIR = "/tmp/couler-code"
 """Where a process that unpacks an archive by itself can write."""
 CODE_VOLUME = "couler-code"
-MOST_BYTES = 131_072
+MAX_BYTES = 131_072
 """Most bytes of the files of a workflow; Kubernetes keeps twice as many in all annotations."""
 
 _LONGEST_NAME = 63
 
-_WAYS = ("inline", "archive", "image")
+_MODES = ("inline", "archive", "image")
 
 
 def place_code(workflow: Workflow, options: Mapping[str, t.Any], storages: Storages) -> Workflow:
@@ -37,8 +37,8 @@ def place_code(workflow: Workflow, options: Mapping[str, t.Any], storages: Stora
         There is no such way, or no storage for an archive.
     """
     way = options.get("code")
-    if way not in (None, *_WAYS):
-        raise EngineOptionError(f"code is one of {', '.join(_WAYS)}, not {way!r}")
+    if way not in (None, *_MODES):
+        raise EngineOptionError(f"code is one of {', '.join(_MODES)}, not {way!r}")
     if not workflow.code or way == "inline" or (way is None and _not_inline(workflow) is None):
         return workflow
     if way == "image":
@@ -147,8 +147,8 @@ def _not_inline(workflow: Workflow) -> str | None:
     size = sum(len(one.text.encode()) for one in workflow.code)
     if binary:
         return f"{', '.join(binary)}: what travels inline is text"
-    if size > MOST_BYTES:
-        return f"the files of the project take {size:,} bytes, and {MOST_BYTES:,} travel inline"
+    if size > MAX_BYTES:
+        return f"the files of the project take {size:,} bytes, and {MAX_BYTES:,} travel inline"
     return None
 
 

@@ -19,10 +19,10 @@ from couler.modules import (
     imported_outside,
     is_private,
     module_path,
-    own_modules,
     packages_of,
+    project_modules,
     project_root,
-    travelling,
+    shippable_files,
 )
 
 if t.TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Code:
         `written` is what its author wrote of it, empty if that is all of it; `origin` is the file.
         """
         text = script.source if script.is_python else ""
-        found = own_modules(text)
+        found = project_modules(text)
         own = {name: file for name, file in found.items() if file.suffix == ".py"}
         root, paths = self._project(os.path.abspath(origin))
         inside = {
@@ -89,7 +89,7 @@ class Code:
         whole = paths if inside or _BY_NAME.search(text) else ()
         if not own and not whole:
             return script.model_copy(update={"code": text_digest(written)}) if written else script
-        from couler.dsl.reached import reached
+        from couler.dsl.used_code import used_code
 
         modules = {module_path(name, file): file for name, file in inside.items()}
         others = self._others(inside, whole, root)
@@ -97,7 +97,7 @@ class Code:
         self._files |= files
         missing: list[str] = []
         try:
-            used = reached(written or text, own, missing)
+            used = used_code(written or text, own, missing)
         except SourceError as error:
             self._builder.report("CLR146", f'step "{step}": {error}', step=step, source=source)
             return script
@@ -168,7 +168,7 @@ class Code:
             private: list[Path] = []
             self._folders[folder] = {
                 file.relative_to(folder).as_posix(): file
-                for file in travelling(folder, root, private)
+                for file in shippable_files(folder, root, private)
             }
             self._private |= dict.fromkeys(shown_file(str(one)) for one in private)
         return self._folders[folder]
@@ -195,13 +195,13 @@ class Code:
                 source=self._builder.source,
             )
             return ()
-        from couler.dsl.plain import plain_module
+        from couler.dsl.plain import strip_couler
 
         found = []
         for path, file in sorted(self._files.items()):
             one = code_file(path, file.read_bytes())
             if path.endswith(".py"):
-                one = one.model_copy(update={"text": plain_module(one.text)})
+                one = one.model_copy(update={"text": strip_couler(one.text)})
             found.append(one)
         return tuple(found)
 

@@ -8,7 +8,14 @@ import re
 from collections.abc import Iterator
 
 from couler.dsl.sources import SourceError, first_line, parsed
-from couler.dsl.statements import Definitions, bound_names, executed, imported_name, root, start
+from couler.dsl.statements import (
+    Definitions,
+    base_name,
+    bound_names,
+    executed,
+    imported_name,
+    start,
+)
 from couler.ir.imports import absolute_name
 
 _FILE = 'File = Directory = type("File", (str,), {"path": property(str)})'
@@ -28,7 +35,7 @@ def without_couler(text: str, names: frozenset[str], package: str = "") -> str:
         match node:
             case ast.FunctionDef(decorator_list=given) | ast.ClassDef(decorator_list=given):
                 for one in given:
-                    if not names.isdisjoint(root(one)):
+                    if not names.isdisjoint(base_name(one)):
                         _clear(lines, one)
             case ast.Attribute(ast.Name(name), "File" | "Directory" as attribute) if name in names:
                 edits.append((node, attribute))
@@ -45,7 +52,7 @@ def without_couler(text: str, names: frozenset[str], package: str = "") -> str:
     return "\n".join(lines)
 
 
-def plain_module(text: str) -> str:
+def strip_couler(text: str) -> str:
     """Return the text of a module as steps import it: without what makes steps and workflows."""
     try:
         body = parsed(text).body if "couler" in text else []

@@ -129,7 +129,7 @@ class Statements:
                     (each, f".{node.attr}")
                     for node in nodes
                     if isinstance(node, ast.Attribute)
-                    for each in root(node)
+                    for each in base_name(node)
                 }
                 called |= {node.id for node in nodes if isinstance(node, ast.Name)}
         return changed, called
@@ -140,12 +140,12 @@ class Statements:
             return
         waiting = [node]
         for cls in waiting:  # which grows
-            metaclasses = [one for keyword in cls.keywords for one in root(keyword.value)]
+            metaclasses = [one for keyword in cls.keywords for one in base_name(keyword.value)]
             yield from metaclasses
             made = [each for statement in cls.body for each in bound_names(statement)]
             if cls is not node and (metaclasses or "__init_subclass__" in made):
                 yield cls.name
-            for name in (one for base in cls.bases for one in root(base)):
+            for name in (one for base in cls.bases for one in base_name(base)):
                 bound = self.bindings.get(name, ())
                 waiting += [
                     one for one in bound if isinstance(one, ast.ClassDef) and one not in waiting
@@ -171,7 +171,7 @@ def names_called(node: ast.AST) -> Iterator[str]:
         case ast.Call(function):
             called = [function]
     for one in called:
-        yield from root(one)
+        yield from base_name(one)
 
 
 def _changed(nodes: Iterable[ast.AST]) -> Iterator[Effect]:
@@ -182,7 +182,7 @@ def _changed(nodes: Iterable[ast.AST]) -> Iterator[Effect]:
                 ast.Attribute(ctx=ast.Store() | ast.Del())
                 | ast.Subscript(ctx=ast.Store() | ast.Del())
             ):
-                yield from ((name, None) for name in root(node))
+                yield from ((name, None) for name in base_name(node))
             case ast.AugAssign(ast.Name(name)):
                 yield name, ALIAS
             case (
@@ -193,21 +193,21 @@ def _changed(nodes: Iterable[ast.AST]) -> Iterator[Effect]:
                 for one in given:
                     inner = one.func if isinstance(one, ast.Call) else one
                     if isinstance(inner, ast.Attribute):
-                        yield from ((name, DECORATOR) for name in root(inner))
+                        yield from ((name, DECORATOR) for name in base_name(inner))
             case ast.Expr(ast.Call() as call):
-                called = root(call.func)
+                called = base_name(call.func)
                 if isinstance(call.func, ast.Attribute):
                     yield from ((name, None) for name in called)
                 if not BUILTINS.issuperset(called) or called in (["setattr"], ["delattr"]):
                     yield from ((name, None) for name in _given(call))
             case ast.Call(ast.Attribute() | ast.Name() as function):
                 if isinstance(function, ast.Attribute):
-                    yield from ((name, function.attr) for name in root(function))
+                    yield from ((name, function.attr) for name in base_name(function))
                 if ast.unparse(function).rpartition(".")[2] in _ADVANCING:
                     yield from ((name, ALIAS) for name in _given(node))
                 for one in node.args:
                     if isinstance(one, ast.Attribute):
-                        yield from ((name, f".{one.attr}") for name in root(one))
+                        yield from ((name, f".{one.attr}") for name in base_name(one))
 
 
 _ADVANCING = frozenset(("next", "heappop", "heappushpop", "heapreplace"))
@@ -320,7 +320,7 @@ def executed(node: ast.AST) -> Iterator[ast.AST]:
         yield from executed(child)
 
 
-def root(node: ast.AST) -> list[str]:
+def base_name(node: ast.AST) -> list[str]:
     """Return the name that an expression, or what `vars` is called with, begins with, if any."""
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         if isinstance(node, ast.Call):

@@ -15,7 +15,7 @@ import pytest
 from couler.ir.cachekey import definition_digest
 from couler.ir.imports import reads_of
 from couler.ir.workflow import Script
-from couler.modules import own_modules
+from couler.modules import project_modules
 from couler.packages import default_image
 from couler.stages import compile, diagnose
 from couler.stages.programs import Loaded, load_program
@@ -121,8 +121,8 @@ def test_what_is_installed_leaves_a_script_as_it_is(write: Write) -> None:
     body = "import json\nimport pytest\nimport nowhere_at_all\nreturn x"
     script = script_of(program(write, body, 'image="own"'))
     assert script.files == ()
-    assert own_modules(script.source) == {}
-    assert own_modules("from couler import File") == {}
+    assert project_modules(script.source) == {}
+    assert project_modules("from couler import File") == {}
 
 
 def test_an_installed_project_counts_where_its_folder_is_linked(
@@ -133,7 +133,7 @@ def test_an_installed_project_counts_where_its_folder_is_linked(
     write("src/area.py")
     for folder in ("venv/site-packages", "src"):
         monkeypatch.syspath_prepend(str(tmp_path / folder))
-    assert [*own_modules("import area")] == ["area"]
+    assert [*project_modules("import area")] == ["area"]
 
 
 def test_an_installed_project_counts_where_a_finder_knows_its_folder(
@@ -149,7 +149,7 @@ def test_an_installed_project_counts_where_a_finder_knows_its_folder(
             return spec_from_file_location(name, package) if name == "farm" else None
 
     monkeypatch.setattr("sys.meta_path", [*sys.meta_path, Finder])
-    assert sorted(own_modules("import farm")) == ["farm", "farm.soil"]
+    assert sorted(project_modules("import farm")) == ["farm", "farm.soil"]
 
 
 def test_scripts_are_read_as_functions_are(write: Write, visible: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_module_below_folders_without_init_is_found(write: Write, visible: Pat
     write("lib/region/north/fields.py", "from region.north import soil\n")
     write("lib/region/north/soil.py")
     write("area/south/plot.py")
-    own = own_modules("import region.north.fields\n")
+    own = project_modules("import region.north.fields\n")
     assert sorted(own) == ["region.north.fields", "region.north.soil"]
     assert problems(program(write, "import region.north.fields\nreturn x")) == []
     loaded = program(write, "from area.south import plot\nreturn x")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from couler.dsl.plain import plain_module
+from couler.dsl.plain import strip_couler
 
 MODULES = {
     "a class of its own": (
@@ -28,6 +28,6 @@ MODULES = {
 @pytest.mark.parametrize(("text", "expected"), MODULES.values(), ids=list(MODULES))
 def test_modules_give_what_they_give_here(text: str, expected: object) -> None:
     names: dict[str, object] = {}
-    exec(plain_module(text), names)
+    exec(strip_couler(text), names)
     assert names.get("R") == expected
-    assert plain_module(text).count("\n") == text.count("\n")
+    assert strip_couler(text).count("\n") == text.count("\n")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from couler.dsl.plain import plain_module
+from couler.dsl.plain import strip_couler
 from couler.dsl.sources import ANNOTATIONS, SourceError, first_line, lines_of, parsed
 from couler.dsl.statements import (
     DECORATOR,
@@ -31,7 +31,7 @@ class _Module:
         self.name = name
         self.package = name if file.stem == "__init__" else name.rpartition(".")[0]
         whole = file.read_bytes().decode(errors="replace")
-        self.text = plain_module(whole)
+        self.text = strip_couler(whole)
         tree = parsed(self.text)
         self.flags = ANNOTATIONS if has_future(tree) else 0
         self.scope: Statements = statements_of(self.text, 0, 0)
@@ -39,7 +39,7 @@ class _Module:
         self.taken: dict[int, str] = {}
 
 
-def reached(source: str, own: Mapping[str, Path], missing: list[str]) -> str:
+def used_code(source: str, own: Mapping[str, Path], missing: list[str]) -> str:
     """Return the text of all that a source uses of modules, by their names and in their order.
 
     Names that it uses and that only the building of workflows makes are added to `missing`.

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import couler
-from couler.dsl.reached import reached
 from couler.dsl.statements import bound_names
+from couler.dsl.used_code import used_code
 from couler.ir.workflow import Script, Workflow
 from tests.support.project_modules import ProjectModule
 from tests.support.step_sources import imported
@@ -86,7 +86,7 @@ def test_what_is_used_counts_and_other_functions_do_not(count: int, tmp_path: Pa
 
     def key(changed: str) -> str:
         file.write_text(changed)
-        return reached("from helper import work\nwork(3)\n", {"helper": file}, [])
+        return used_code("from helper import work\nwork(3)\n", {"helper": file}, [])
 
     for _ in range(count):
         text = ProjectModule(draw).text()
@@ -156,7 +156,7 @@ class Leaf(Mid):
         own[module] = tmp_path / f"{module}.py"
         own[module].write_text(text)
     own["pk"] = own["pk"].rename(tmp_path / "__init__.py")
-    before = reached(f"{line}\n{use}\n", own, [])
+    before = used_code(f"{line}\n{use}\n", own, [])
     definition = re.compile(rf"(?s)((?:def|class) {name}\b.*?return )\w+")
     changed = 0
     for file in own.values():
@@ -164,7 +164,7 @@ class Leaf(Mid):
         file.write_text(text)
         changed += count
     assert changed
-    assert reached(f"{line}\n{use}\n", own, []) != before
+    assert used_code(f"{line}\n{use}\n", own, []) != before
 
 
 class _Reads(dict[str, t.Any]):
