@@ -9,8 +9,9 @@ import tomllib
 import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
 from couler.errors import ConfigurationError
 from couler.ir.diagnostics import did_you_mean
@@ -74,6 +75,10 @@ class Document:
         """Return the line of a key, or of the nearest table around it."""
         return self.find_line((*self.start, *location)) or 1
 
+    def texts(self) -> list[str]:
+        """Return a list of texts; an empty one where the document has none."""
+        return [] if self.tree is None else self.read(RootModel[list[str]], self.start).root
+
     def read(self, model: type[M], within: Location = ()) -> M:
         """Return what the document states; messages name its keys after those it is within."""
         try:
@@ -92,6 +97,15 @@ class Document:
             return ConfigurationError(lines[0])
         head = f"{self.file}: {counted(len(lines), 'problem')}"
         return ConfigurationError("\n".join((head, *(f"  {line}" for line in lines))))
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a file, without a byte order mark."""
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{file}: {why}") from error
 
 
 def read_toml(text: str, file: str) -> Document:

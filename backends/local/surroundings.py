@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 
 from couler.backends.base import RunOptions
 from couler.backends.local.locations import require_reach
@@ -16,6 +15,7 @@ from couler.errors import ConfigurationError
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Script, Workflow
 from couler.locations.secrets import Entries, GivenSecrets, require_entries
+from couler.packages import applies, installed_version
 from couler.state.home import Home
 from couler.state.results import Event
 
@@ -62,17 +62,14 @@ def require_surroundings(workflow: Workflow, around: Surroundings) -> None:
     require_reach(workflow, entries)
 
 
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
-
-
-def require_packages(workflow: Workflow, version: Callable[[str], str] = metadata.version) -> None:
+def require_packages(workflow: Workflow) -> None:
     """Refuse to start a workflow whose scripts ask for packages that are not installed."""
-    missing: dict[str, str] = {}
-    for step in all_steps(workflow):
-        if isinstance(step.action, Script):
-            for requirement in step.action.packages:
-                if not _is_installed(requirement, version):
-                    missing.setdefault(requirement, step.name)
+    missing = {
+        requirement: step.name
+        for step in all_steps(workflow)
+        for requirement in (step.action.packages if isinstance(step.action, Script) else ())
+        if applies(requirement, sys_platform=sys.platform) and not installed_version(requirement)
+    }
     if missing:
         told = ", ".join(f'{package} (step "{step}")' for package, step in missing.items())
         command = " ".join(f"'{package}'" for package in missing)
@@ -80,14 +77,3 @@ def require_packages(workflow: Workflow, version: Callable[[str], str] = metadat
             f"packages that scripts ask for are not installed here: {told}. "
             f"Install them with: pip install {command}"
         )
-
-
-def _is_installed(requirement: str, version: Callable[[str], str]) -> bool:
-    name = _NAME.match(requirement.strip())
-    if name is None:
-        return False
-    try:
-        version(name[0])
-    except metadata.PackageNotFoundError:
-        return False
-    return True

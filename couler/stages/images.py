@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 import typing as t
 from collections.abc import Iterable, Mapping
-from importlib import metadata
 from pathlib import Path
 
 from couler.ir.code_files import CODE_DIR
 from couler.ir.walk import all_steps, map_steps
 from couler.ir.workflow import AUTO_IMAGE, Script, Step, Workflow
 from couler.modules import project_root
-from couler.packages import default_image, distribution_name, locked_versions, required_by
+from couler.packages import (
+    default_image,
+    distribution_name,
+    installed_version,
+    read_lock,
+    required_by,
+)
 
 _LOCKS = ("uv.lock", "pylock.toml", "poetry.lock")
 
@@ -47,12 +51,15 @@ def step_images(workflow: Workflow, *, with_code: bool) -> list[StepImage]:
     users: dict[tuple[str, ...], list[str]] = {}
     for step in all_steps(workflow):
         action = step.action
-        if not isinstance(action, Script) or not action.is_python:
-            continue
-        if action.image in (AUTO_IMAGE, default_image()):
+        if (
+            isinstance(action, Script)
+            and action.is_python
+            and action.image in (AUTO_IMAGE, default_image())
+        ):
             users.setdefault(action.packages, []).append(step.name)
     file = workflow.source.file if workflow.source is not None else ""
-    locked = _locked(project_root(Path(file).absolute().parent))
+    root = project_root(Path(file).absolute().parent)
+    locked = next((read_lock(root / one) for one in _LOCKS if (root / one).is_file()), {})
     code = {f"code/{one.path}": one.data for one in workflow.code if with_code}
     return [
         StepImage(packages, tuple(dict.fromkeys(names)), _context(packages, code, locked))
@@ -68,9 +75,8 @@ def name_images(workflow: Workflow, name: str, *, with_code: bool) -> Workflow:
         action = step.action
         if not isinstance(action, Script) or action.image != AUTO_IMAGE:
             return step
-        image = f"{name}:{tags[action.packages]}"
-        named = action.model_copy(update={"image": image, "built": True})
-        return step.model_copy(update={"action": named})
+        image = {"image": f"{name}:{tags[action.packages]}", "built": True}
+        return step.model_copy(update={"action": action.model_copy(update=image)})
 
     return map_steps(workflow, change)
 
@@ -96,25 +102,8 @@ def _context(
 def _pinned(packages: Iterable[str], locked: Mapping[str, str]) -> list[str]:
     """Return the packages and all that they need, with the versions of a lock or of this Python."""
     extras = {distribution_name(one): "".join(re.findall(r"\[.*?\]", one)) for one in packages}
-    versions = {
-        name: locked.get(name) or _installed_version(name) for name in required_by(packages)
-    }
+    versions = {name: locked.get(name) or installed_version(name) for name in required_by(packages)}
     pinned = [
         f"{one}{extras.get(one, '')}=={version}" for one, version in versions.items() if version
     ]
-    return sorted([*pinned, *(one for one in packages if not versions[distribution_name(one)])])
-
-
-def _installed_version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:  # it stays as it is written
-        return None
-
-
-def _locked(root: Path) -> dict[str, str]:
-    """Return the versions of a lock file, by the names of packages; none without one."""
-    for file in (root / name for name in _LOCKS):
-        if file.is_file():
-            return locked_versions(tomllib.loads(file.read_text()))
-    return {}
+    return sorted([*pinned, *(one for one in packages if not versions.get(distribution_name(one)))])

@@ -71,10 +71,35 @@ def test_there_is_an_image_for_each_set_of_packages(project: Path) -> None:
 
 
 def test_a_lock_pins_versions(project: Path) -> None:
-    (project / "uv.lock").write_text('[[package]]\nname = "click"\nversion = "8.1.5"\n')
+    lock = '[[package]]\nname = "{}"\nversion = "8.1.5"\n'
+    (project / "uv.lock").write_text("".join(map(lock.format, ("click", "colorama", "pywin32"))))
+    windows = "pywin32; sys_platform == 'win32'\n"
+    (project / "requirements.txt").write_text(f"click\n{windows}")
     workflow = load_program("flow.py").workflow
     _, second = step_images(workflow, with_code=False)
-    assert second.files["requirements.txt"] == b"click==8.1.5\n"
+    assert second.files["requirements.txt"].decode() == f"click==8.1.5\n{windows}"
+
+
+@pytest.mark.parametrize("lock", ["package = [", "package = 1", "[[package]]\nversion = '1'\n"])
+def test_a_broken_lock_is_named(lock: str, project: Path) -> None:
+    (project / "uv.lock").write_text(lock)
+    result = CliRunner().invoke(app, ["image", "flow.py"])
+    assert (result.exit_code, f"{project / 'uv.lock'}: " in result.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("imports", "advice"),
+    [
+        ("shop", "does not have. Name an image that does. The image must have modules of"),
+        ("shop, yaml", 'packages=["PyYAML"], or name an image that does. The image must have'),
+    ],
+)
+def test_modules_of_the_project_are_no_packages(imports: str, advice: str, project: Path) -> None:
+    step = f"@couler.step\ndef a() -> int:\n    import {imports}\n    return shop.SIZE\n"
+    flow = f'import couler\n{step}\nwith couler.Workflow("w"):\n    a()\n'
+    (project / "flow.py").write_text(flow)
+    options = ("-e", "argo", "--option", "code=image")
+    assert advice in CliRunner().invoke(app, ["validate", "flow.py", *options]).output
 
 
 @pytest.mark.parametrize("engine", ["argo", "airflow"])

@@ -225,8 +225,11 @@ def test_missing_secrets_stop_the_start_and_are_named_together(tmp_path: Path) -
     assert "COULER_SECRET_db_pass" in str(caught.value)
 
 
+PACKAGES = ("no-such-package>=1", "pydantic", 'pywin32; sys_platform == "win32"')
+
+
 def test_missing_packages_stop_the_start(tmp_path: Path) -> None:
-    script = Script(image="python", source="1", packages=("no-such-package>=1", "pydantic"))
+    script = Script(image="python", source="1", packages=PACKAGES)
     with pytest.raises(ConfigurationError, match=r"pip install 'no-such-package>=1'$"):
         run(flow("w", Step(name="a", action=script)), tmp_path)
 
