@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import AfterValidator, BeforeValidator, Strict, create_model
 from pydantic import Field as ModelField
 
-from couler.config_files import Document, Table, read_toml, shown
+from couler.config_files import Document, Table, read_text, read_toml, shown
 from couler.errors import ConfigurationError
 from couler.plugins import find_plugins
 
@@ -20,11 +20,9 @@ def _as_text(*kinds: type) -> BeforeValidator:
     """Return what takes a text, or a value of some types as a text."""
 
     def read(value: object) -> object:
-        if isinstance(value, kinds) and not isinstance(value, bool):
-            return str(value)
-        if not isinstance(value, str):
+        if isinstance(value, bool) or not isinstance(value, (str, *kinds)):
             raise ValueError(f"it must be a number, not {shown(value)}")
-        return value
+        return str(value)
 
     return BeforeValidator(read)
 
@@ -94,7 +92,7 @@ def _model() -> type[Table]:
         "targets": dict[str, dict[str, t.Any]],
         "pipelines": dict[t.Annotated[str, AfterValidator(_free_name)], list[str]],
         "prices": _table({**prices, "currency": str}),
-        "code_paths": list[str],
+        "code_paths": t.Any,  # which programs read
     }
     return _table({**_texts_of(""), **tables})
 
@@ -154,9 +152,7 @@ class Settings:
 
     def get(self, name: str, flag: str | None = None) -> str | None:
         """Return the flag if it is given, else the setting, else None."""
-        if flag is not None:
-            return flag
-        return self.values.get(name, (None, ""))[0]
+        return self.values.get(name, (None, ""))[0] if flag is None else flag
 
     def engine(self, flag: str | None = None) -> str | None:
         """Return the engine of a flag or of the settings, which must be installed."""
@@ -167,9 +163,8 @@ class Settings:
 
     def refusal(self, name: str, expected: str) -> ConfigurationError:
         """Return an error that says what the value of a setting has to be."""
-        value = self.values[name][0]
         return ConfigurationError(
-            f"{self.origin(name)}: {name} must be {expected}, not {value!r:.60}"
+            f"{self.origin(name)}: {name} must be {expected}, not {self.values[name][0]!r:.60}"
         )
 
     def origin(self, name: str) -> str:
@@ -179,10 +174,8 @@ class Settings:
 
     def choose(self, name: str, flag: str | None, known: tuple[str, ...]) -> str:
         """Return the flag, else the setting if this command knows it, else the first known."""
-        if flag is not None:
-            return flag
         value = self.get(name)
-        return value if value in known else known[0]
+        return flag or (value if value in known else known[0])
 
 
 def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
@@ -222,19 +215,25 @@ def _add(settings: Settings, origin: str, base: Path, document: Document) -> Non
     texts = {
         name: value for name in _TEXTS if (value := stated.at(*name.split(".")).tree) is not None
     }
-    for name in texts.keys() & set(_PATHS):
-        if not texts[name].startswith("~"):
-            texts[name] = str(base / texts[name])
-    _add_texts(settings, origin, texts)
-    for name in texts:
-        settings.lines[name] = functools.partial(document.line, tuple(name.split(".")))
+    paths = {name: texts[name] for name in _PATHS if texts.get(name, "~")[:1] != "~"}
+    _add_texts(settings, origin, texts | {name: str(base / path) for name, path in paths.items()})
+    settings.lines.update(
+        {name: functools.partial(document.line, tuple(name.split("."))) for name in texts}
+    )
     for kind, fields in tree.get("storage", {}).items():
         settings.storages[kind] = {**settings.storages.get(kind, {}), **fields}
-    for name in tree.get("targets", ()):
-        place = f'{origin}, target "{name}"'
-        settings.targets[name] = Stated(place, base, document.at("targets", name))
-    for name, passes in tree.get("pipelines", {}).items():
-        settings.pipelines[name] = StatedPasses(origin, tuple(passes))
+    settings.targets.update(
+        {
+            name: Stated(f'{origin}, target "{name}"', base, document.at("targets", name))
+            for name in tree.get("targets", ())
+        }
+    )
+    settings.pipelines.update(
+        {
+            name: StatedPasses(origin, tuple(passes))
+            for name, passes in tree.get("pipelines", {}).items()
+        }
+    )
     settings.prices.update(document.at("prices").tree or {})
     settings.llm_prices.update(tree.get("llm", {}).get("prices", {}))
 
@@ -243,28 +242,14 @@ def _documents(
     folder: Path, environment: Mapping[str, str]
 ) -> Iterator[tuple[str, Path, Document]]:
     """Yield the tables of settings in files, the weakest first, with the folder of the file."""
-    user = _user_file(environment)
-    if user is not None and user.is_file():
-        yield str(user), user.parent, _read(user)
+    home = environment.get("HOME") and Path(environment["HOME"], ".config")
+    base = environment.get("XDG_CONFIG_HOME") or home
+    if base and (user := Path(base, "couler", "config.toml")).is_file():
+        yield str(user), user.parent, read_toml(read_text(user), str(user))
     for candidate in (folder, *folder.parents):
         project = candidate / "pyproject.toml"
         if project.is_file():
-            document = _read(project).at("tool", "couler")
+            document = read_toml(read_text(project), str(project)).at("tool", "couler")
             if document.tree is not None:
                 yield f"[tool.couler] of {project}", candidate, document
                 break
-
-
-def _user_file(environment: Mapping[str, str]) -> Path | None:
-    base = environment.get("XDG_CONFIG_HOME")
-    if base:
-        return Path(base) / "couler" / "config.toml"
-    home = environment.get("HOME")
-    return Path(home) / ".config" / "couler" / "config.toml" if home else None
-
-
-def _read(path: Path) -> Document:
-    try:
-        return read_toml(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: {error}") from error

@@ -213,16 +213,16 @@ def _content(file: Path) -> bytes:
 
 def _project(file: str) -> tuple[Path, tuple[Path, ...]]:
     """Return the root of the project of a file, and the folders of it that travel whole."""
-    place = Path(file)
-    folder = (place.parent if place.is_file() else Path()).resolve()  # else a notebook's
-    root = project_root(folder)
+    folder = Path(file).parent if Path(file).is_file() else Path()  # of a notebook
+    root = project_root(folder.resolve())
     project = root / "pyproject.toml"
     if not project.is_file():
         return root, ()
-    from couler.config_files import read_toml
+    from couler.config_files import read_text, read_toml
 
-    stated = read_toml(project.read_text(), str(project)).at("tool", "couler", "code_paths")
-    paths = () if stated.tree is None else stated.tree
-    if isinstance(paths, str) or not all(isinstance(one, str) for one in paths):
-        raise stated.error([((), "code_paths: it must be a list of texts")])
-    return root, tuple((root / one).resolve() for one in paths)
+    stated = read_toml(read_text(project), str(project)).at("tool", "couler", "code_paths")
+    paths = [(root / one).resolve() for one in stated.texts()]
+    lacking = ", ".join(str(one) for one in paths if not one.is_dir())
+    if lacking:
+        raise stated.error([((), f"tool.couler.code_paths: there is no folder {lacking}")])
+    return root, tuple(paths)

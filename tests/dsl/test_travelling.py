@@ -12,7 +12,7 @@ import pytest
 
 from couler.cli.load import Source, load
 from couler.stages import diagnose
-from couler.stages.programs import Loaded
+from couler.stages.programs import Loaded, LoadError
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n"
 FLOW = """
@@ -135,6 +135,22 @@ def test_folders_travel_whole(project: Path, monkeypatch: pytest.MonkeyPatch) ->
     paths = [one.path for one in program.workflow.code]
     assert paths == ["first.py", "shop/__init__.py", "shop/data/a.txt", "table.csv"]
     assert "plugins/.env.local" in told(program)[0][1]
+
+
+@pytest.mark.parametrize(
+    ("code_paths", "reason"),
+    [
+        ("3", "tool.couler.code_paths is 3; it must be a list"),
+        ('"plugins"', 'tool.couler.code_paths is "plugins"; it must be a list'),
+        ("['plugins', 1]", "tool.couler.code_paths[1] is 1; it must be a text"),
+        ("['plugins', 'nope']", "tool.couler.code_paths: there is no folder {}/nope"),
+        ("['flow.py']", "tool.couler.code_paths: there is no folder {}/flow.py"),
+    ],
+)
+def test_folders_that_travel_must_be_there(project: Path, code_paths: str, reason: str) -> None:
+    with pytest.raises(LoadError) as caught:
+        loaded(project, code_paths)
+    assert f"error  {project}/pyproject.toml:2: {reason.format(project)}" in str(caught.value)
 
 
 def test_large_data_is_refused_by_name_within_two_seconds(
