@@ -11,6 +11,7 @@ from pathlib import Path
 
 from couler.dsl._context import shown_file
 from couler.dsl.sources import SourceError
+from couler.errors import ConfigurationError
 from couler.ir.cachekey import text_digest
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import CodeFile, Script
@@ -59,7 +60,11 @@ class Code:
         text = script.source if script.is_python else ""
         found = project_modules(text)
         own = {name: file for name, file in found.items() if file.suffix == ".py"}
-        root, paths = self._project(os.path.abspath(origin))
+        try:
+            root, paths = self._project(os.path.abspath(origin))
+        except ConfigurationError as error:
+            self._builder.report("CLR105", str(error), source=source)
+            return script
         inside = {
             name: file
             for name, file in own.items()
