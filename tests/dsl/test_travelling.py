@@ -149,7 +149,7 @@ def test_folders_travel_whole(project: Path, monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_folders_that_travel_must_be_there(project: Path, code_paths: str, reason: str) -> None:
     told_of = dict(told(loaded(project, code_paths)))
-    assert told_of["CLR105"] == f"{project}/pyproject.toml:2: {reason.format(project)}"
+    assert f"{project}/pyproject.toml:2: {reason.format(project)}" in told_of["CLR105"]
 
 
 def test_large_data_is_refused_by_name_within_two_seconds(
