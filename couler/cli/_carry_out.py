@@ -27,10 +27,10 @@ from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from couler.show.text import shorten
 from couler.stages import RunEvent, RunResult
-from couler.stages.running import StepResult
 
 if t.TYPE_CHECKING:
     from couler.state import RunRecord
+    from couler.state.results import StepResult
 
 _LOG_END = 1 << 16
 """How many of a log's last characters may tell why a step failed."""

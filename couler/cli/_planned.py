@@ -16,13 +16,16 @@ from couler.ir.semantics.places import covers
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.walk import StepPath
 
+if t.TYPE_CHECKING:
+    from couler.ir.semantics.replay import PlannedStep
+
 Verdict: t.TypeAlias = t.Literal["runs", "cached", "reused", "omitted", "skipped"]
 
 _ORDER: t.Final[tuple[Verdict, ...]] = t.get_args(Verdict)
 """Of what is in a step, the first of these counts for the whole."""
 
 
-def say_what_runs(session: Session, run: str, planned: Sequence[stages.PlannedStep]) -> None:
+def say_what_runs(session: Session, run: str, planned: Sequence[PlannedStep]) -> None:
     """Say in a line what of a run is taken over, what the cache has and what runs."""
     session.info(f"{run}: {_counts(planned)}")
 
@@ -30,7 +33,7 @@ def say_what_runs(session: Session, run: str, planned: Sequence[stages.PlannedSt
 def say_if_not_run(
     session: Session,
     from_step: str | None,
-    planned: Sequence[stages.PlannedStep],
+    planned: Sequence[PlannedStep],
     source_map: SourceMap = NO_CHANGE,
 ) -> None:
     """Say that a step that is to run again does not."""
@@ -62,7 +65,7 @@ def _is_meant(text: str, path: StepPath) -> bool:
     return covers(asked, path) or covers(path, asked)
 
 
-def _counts(planned: Sequence[stages.PlannedStep]) -> str:
+def _counts(planned: Sequence[PlannedStep]) -> str:
     """Count as the end of a run does: all of a foreach or loop is one step."""
     whole: dict[str, Verdict] = {}
     for step in planned:
@@ -79,7 +82,7 @@ def _counts(planned: Sequence[stages.PlannedStep]) -> str:
 def show_plan(
     session: Session,
     run: str,
-    planned: Sequence[stages.PlannedStep],
+    planned: Sequence[PlannedStep],
     source_map: SourceMap,
     format_: str,
 ) -> None:

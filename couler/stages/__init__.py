@@ -8,25 +8,17 @@ if _t.TYPE_CHECKING:
     from couler.stages.checks import AnyWorkflow, Override, ProgramWorkflow, diagnose
     from couler.stages.plan_page import picture_plan
     from couler.stages.planning import SCHEMA_VERSION, Plan, plan
-    from couler.stages.running import (
-        PlannedStep,
-        RunEvent,
-        RunResult,
-        cancel,
-        plan_retry,
-        plan_run,
-        retry,
-        run,
-    )
+    from couler.stages.running import cancel, plan_retry, plan_run, retry, run
     from couler.stages.scheduling import schedule
     from couler.stages.submitting import prepare_restart, submit, submit_again
+    from couler.state.results import Event as RunEvent
+    from couler.state.results import RunResult
 
 __all__ = [
     "SCHEMA_VERSION",
     "AnyWorkflow",
     "Override",
     "Plan",
-    "PlannedStep",
     "ProgramWorkflow",
     "RunEvent",
     "RunResult",
@@ -52,7 +44,6 @@ _MODULES = {
     "AnyWorkflow": "checks",
     "Override": "checks",
     "Plan": "planning",
-    "PlannedStep": "running",
     "ProgramWorkflow": "checks",
     "RunEvent": "running",
     "RunResult": "running",

@@ -3,205 +3,27 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 
 from couler.backends import get_backend
 from couler.backends.base import RunOptions, Target
 from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
 from couler.ir.defaults import Storages
-from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Machines, Pass
 from couler.stages.checks import AnyWorkflow, secrets_of
 from couler.stages.planning import Plan, plan
+from couler.state.results import Event as RunEvent
+from couler.state.results import RunResult
 
 if t.TYPE_CHECKING:
+    from couler.ir.semantics.replay import PlannedStep
     from couler.ir.source_map import SourceMap
     from couler.stages.history import EarlierRuns
 
 RUNNER = "local"
 """The engine of this machine."""
-
-
-class RunEvent(t.Protocol):
-    """Something happened to a step's instance."""
-
-    @property
-    def kind(
-        self,
-    ) -> t.Literal["started", "finished", "reused", "retrying", "suspended", "evicted", "warned"]:
-        """What happened.
-
-        A step that is skipped, omitted or cached finishes without having started; a step that an
-        earlier session of the run has ended is `reused`.
-        """
-        ...
-
-    @property
-    def path(self) -> StepPath:
-        """Place of the instance."""
-        ...
-
-    @property
-    def run(self) -> str:
-        """Name of the run."""
-        ...
-
-    @property
-    def status(self) -> str | None:
-        """How it ended; None before."""
-        ...
-
-    @property
-    def message(self) -> str | None:
-        """Why it failed or did not run."""
-        ...
-
-    @property
-    def log(self) -> Path | None:
-        """Where its output is written, if it runs a process."""
-        ...
-
-    @property
-    def attempt(self) -> int | None:
-        """Number of the attempt that starts, waits or has ended; None for what is not tried."""
-        ...
-
-    @property
-    def elapsed_s(self) -> float | None:
-        """How long it took, where the engine tells; None before it ends."""
-        ...
-
-
-class StepResult(t.Protocol):
-    """How a step's instance ended."""
-
-    @property
-    def status(self) -> str:
-        """Its state, as in docs/semantics.md."""
-        ...
-
-    @property
-    def outputs(self) -> Mapping[str, t.Any]:
-        """Its outputs by name; files as the path where they are kept."""
-        ...
-
-    @property
-    def message(self) -> str | None:
-        """Why it failed or did not run."""
-        ...
-
-    @property
-    def log(self) -> Path | None:
-        """What its process wrote."""
-        ...
-
-    @property
-    def exit_code(self) -> int | None:
-        """Of the last attempt's process."""
-        ...
-
-    @property
-    def attempts(self) -> int:
-        """How often it was tried; 0 for what did not run, and for a whole."""
-        ...
-
-    @property
-    def reused(self) -> bool:
-        """Whether an earlier session of the run has ended it."""
-        ...
-
-
-class RunResult(t.Protocol):
-    """How a run ended."""
-
-    @property
-    def run_id(self) -> str:
-        """Name of the run."""
-        ...
-
-    @property
-    def status(self) -> t.Literal["succeeded", "failed", "cancelled"]:
-        """`cancelled` if it was interrupted."""
-        ...
-
-    @property
-    def steps(self) -> Mapping[str, StepResult]:
-        """What ended, by the text of its path, in the order in which it ended.
-
-        A step that passes have given another place is found by its own path, too.
-        """
-        ...
-
-    @property
-    def outputs(self) -> Mapping[str, t.Any]:
-        """Outputs of the workflow."""
-        ...
-
-    @property
-    def folder(self) -> Path:
-        """Folder with the run's logs and its outputs that are files."""
-        ...
-
-    @property
-    def started(self) -> datetime:
-        """When it started, in UTC."""
-        ...
-
-    @property
-    def finished(self) -> datetime:
-        """When it ended, in UTC."""
-        ...
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the engine has it no more, so that nothing of it can be retried."""
-        ...
-
-    @property
-    def message(self) -> str | None:
-        """Why the run failed, where no step tells it."""
-        ...
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What of the workflow had no effect in this run, one sentence each."""
-        ...
-
-    @property
-    def source_map(self) -> SourceMap:
-        """Where the steps of the program are that have another place in the run, or none."""
-        ...
-
-    def to_json(self) -> dict[str, t.Any]:
-        """Return the result as JSON, with its `schema_version`."""
-        ...
-
-
-class PlannedStep(t.Protocol):
-    """What a retry would do with a step that runs something."""
-
-    @property
-    def path(self) -> str:
-        """Place of the instance; of the whole where its items or rounds are not known yet."""
-        ...
-
-    @property
-    def verdict(self) -> t.Literal["reused", "cached", "runs", "skipped", "omitted"]:
-        """What would become of it.
-
-        `reused` is what an earlier session of the run has ended, `cached` what the cache has of
-        another one. What runs is taken to succeed.
-        """
-        ...
-
-    @property
-    def reason(self) -> str | None:
-        """Why, in words; None for what is reused."""
-        ...
 
 
 @t.runtime_checkable
