@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import typing as t
+from itertools import chain, product
+from math import prod
 
 from couler.ir.policies import AnyOf, Dependency
 
@@ -13,7 +16,8 @@ Clause: t.TypeAlias = tuple[Option, ...]
 
 MAX_CLAUSES = 64
 
-_TOKEN = re.compile(r"\s*(?:(&&|\|\||[()!])|([A-Za-z0-9_][-A-Za-z0-9_]*)(?:\.([A-Za-z]+))?)")
+_TOKEN = re.compile(r"([A-Za-z0-9_][-A-Za-z0-9_]*)(?:\.([A-Za-z]+))?|&&|\|\||[()!]")
+_PYTHON = {"&&": " and ", "||": " or ", "!": " not "}
 _ENDS: dict[str | None, t.Literal["success", "failure"]] = {
     None: "success",
     "Succeeded": "success",
@@ -32,82 +36,56 @@ class DependsError(ValueError):
 
 def parse_depends(text: str) -> tuple[Option | AnyOf, ...]:
     """Return the dependencies that a text stands for: all of them must be met."""
-    parser = _Parser(text)
-    clauses = _smallest([_merge(clause) for clause in parser.parse()])
+    clauses = _smallest([_merge(clause) for clause in _parse(text)])
     return tuple(clause[0] if len(clause) == 1 else AnyOf(options=clause) for clause in clauses)
 
 
-class _Parser:
-    """Reads the text from left to right; `&&` binds more tightly than `||`."""
+def _parse(text: str) -> list[Clause]:
+    """Return what must be met; Python parses the text, with its operators and a variable a name."""
+    names: list[tuple[str, str | None]] = []
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.token: tuple[str, str | None, str | None] = ("", None, None)
-        self.advance()
+    def python(token: re.Match[str]) -> str:
+        if token[1] is None:
+            return _PYTHON.get(token[0], token[0])
+        names.append((token[1], token[2]))
+        return f" _{len(names) - 1} "
 
-    def advance(self) -> None:
-        """Read the next token: an operator, or a name with how its step ends."""
-        if not self.text[self.at :].strip():
-            self.token = ("end", None, None)
-            return
-        match = _TOKEN.match(self.text, self.at)
-        if match is None:
-            raise self.error(f"{self.text[self.at :].strip()[:20]!r} is no name and no operator")
-        self.at = match.end()
-        operator, name, end = match.groups()
-        self.token = (operator or "name", name, end)
+    unknown = _TOKEN.sub(" ", text).split()
+    if unknown:
+        raise _unreadable(text, f"{unknown[0]!r} is no name and no operator")
+    try:
+        tree = ast.parse(" ".join(_TOKEN.sub(python, text).split()), mode="eval")
+    except SyntaxError:
+        raise _unreadable(text) from None
+    return _clauses(tree.body, names, text)
 
-    def parse(self) -> list[Clause]:
-        clauses = self.either()
-        if self.token[0] != "end":
-            raise self.error(f"{self.token[1] or self.token[0]!r} is not expected here")
-        return clauses
 
-    def either(self) -> list[Clause]:
-        clauses = self.all()
-        while self.token[0] == "||":
-            self.advance()
-            other = self.all()
-            if len(clauses) * len(other) > MAX_CLAUSES:
-                raise DependsError("CLR132", f"{self.text!r} is too long; name fewer alternatives")
-            clauses = [tuple(dict.fromkeys((*one, *two))) for one in clauses for two in other]
-        return clauses
+def _clauses(node: ast.expr, names: list[tuple[str, str | None]], text: str) -> list[Clause]:
+    match node:
+        case ast.Name():
+            name, end = names[int(node.id[1:])]
+            if end not in _ENDS:
+                message = "a step can wait for .Succeeded, .Failed or .Errored of another"
+                raise DependsError("CLR132", f"{name}.{end} in {text!r}: {message}")
+            outcome = _ENDS[end]
+            return [(name if outcome == "success" else Dependency(step=name, on=outcome),)]
+        case ast.BoolOp():
+            parts = [_clauses(value, names, text) for value in node.values]
+            if isinstance(node.op, ast.And):
+                return [*chain(*parts)]
+            if prod(map(len, parts)) > MAX_CLAUSES:
+                raise DependsError("CLR132", f"{text!r} is too long; name fewer alternatives")
+            return [tuple(dict.fromkeys(chain(*options))) for options in product(*parts)]
+        case ast.UnaryOp():
+            message = "says what must not have happened; say what must have"
+            raise DependsError("CLR132", f"{text!r} {message}")
+    raise _unreadable(text)
 
-    def all(self) -> list[Clause]:
-        clauses = self.one()
-        while self.token[0] == "&&":
-            self.advance()
-            clauses = [*clauses, *self.one()]
-        return clauses
 
-    def one(self) -> list[Clause]:
-        kind, name, end = self.token
-        if kind == "!":
-            raise DependsError(
-                "CLR132", f"{self.text!r} says what must not have happened; say what must have"
-            )
-        if kind == "(":
-            self.advance()
-            clauses = self.either()
-            if self.token[0] != ")":
-                raise self.error("a parenthesis is not closed")
-            self.advance()
-            return clauses
-        if kind != "name" or name is None:
-            raise self.error("a name of a step is missing")
-        if end not in _ENDS:
-            raise DependsError(
-                "CLR132",
-                f"{name}.{end} in {self.text!r}: a step can wait for .Succeeded, .Failed or "
-                ".Errored of another",
-            )
-        self.advance()
-        outcome = _ENDS[end]
-        return [(name if outcome == "success" else Dependency(step=name, on=outcome),)]
-
-    def error(self, message: str) -> DependsError:
-        return DependsError("CLR131", f"{self.text!r} cannot be read: {message}")
+def _unreadable(
+    text: str, why: str = "names of steps are joined by && and ||, and grouped by ( and )"
+) -> DependsError:
+    return DependsError("CLR131", f"{text!r} cannot be read: {why}")
 
 
 def _merge(clause: Clause) -> Clause:
