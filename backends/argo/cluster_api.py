@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -365,10 +364,3 @@ def _supplied(parameter: Json, entered: Mapping[str, str]) -> Json:
     value = entered.get(parameter["name"], parameter.get("value", source.get("default")))
     kept = {key: each for key, each in parameter.items() if key != "valueFrom"}
     return parameter if value is None else {**kept, "value": value}
-
-
-if t.TYPE_CHECKING:
-    from couler.backends.argo.workflow_api import WorkflowApi
-
-    def _is_one(api: ClusterApi) -> WorkflowApi:
-        return api

@@ -16,55 +16,20 @@ from couler.ir.values import StepRef, Value
 from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Step
 
+if t.TYPE_CHECKING:
+    from couler.backends.argo.template_view import TemplateView
+
 _PATH = re.compile(r"[\w.-]+")
 _TASK = re.compile(r"([a-zA-Z][-a-zA-Z0-9]*)(?:\.[a-zA-Z]+)?")
 
 Edge: t.TypeAlias = t.Literal["success", "failure"]
 
 
-class Surroundings(t.Protocol):
-    """What a template knows of the steps of its scope that are not among its tasks."""
-
-    @property
-    def asks_for_failure(self) -> AbstractSet[str]:
-        """The steps of the scope that Argo calls omitted when they are skipped."""
-        ...
-
-    def is_here(self, name: str) -> bool:
-        """Whether a step is a task of the template."""
-        ...
-
-    def code(self, name: str) -> str:
-        """An expression for the letter of a step's end."""
-        ...
-
-    def value(self, reference: StepRef) -> str:
-        """An expression for what Argo keeps of an output, with braces encoded; empty if nothing."""
-        ...
-
-    def gate(self, name: str, edge: Edge) -> str:
-        """The task that is skipped if a step's end fulfils an edge, and ends well if not."""
-        ...
-
-    @property
-    def has_joint_gates(self) -> bool:
-        """Whether one gate for all that a step needs makes fewer gates than one for each."""
-        ...
-
-    def joint_gate(self, names: Sequence[str]) -> str:
-        """The task that is skipped if several steps ended well, and ends well if not."""
-        ...
-
-    def part_of(self, name: str) -> str | None:
-        """The task of the template that a step runs in; None if that has ended before."""
-        ...
-
-
 class PartRenderer(Renderer):
     """Writes the values of the steps of one template of a divided scope."""
 
     def __init__(
-        self, view: ScopeView, names: Mapping[str, str], location: str, around: Surroundings
+        self, view: ScopeView, names: Mapping[str, str], location: str, around: TemplateView
     ) -> None:
         super().__init__(view, names, location)
         self._around = around
@@ -125,7 +90,7 @@ class PartRules(StartRules):
     """Writes the `depends` of the steps of one template of a divided scope."""
 
     def __init__(
-        self, steps: Mapping[str, Step], task_names: Mapping[str, str], around: Surroundings
+        self, steps: Mapping[str, Step], task_names: Mapping[str, str], around: TemplateView
     ) -> None:
         self._around = around
         super().__init__(steps, task_names)

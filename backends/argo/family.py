@@ -17,26 +17,10 @@ from couler.rest.client import RestError
 _NO_WATCH = 405
 
 
-class Source(t.Protocol):
-    """What a family is read from; see `couler.backends.argo.workflow_api.WorkflowApi`."""
-
-    def get(self, name: str) -> Json:
-        """Return a Workflow."""
-        ...
-
-    def snapshot(self, name: str) -> tuple[Json, str]:
-        """Return a Workflow, and the version after which its changes can be asked for."""
-        ...
-
-    def children(self, uid: str) -> Sequence[Json]:
-        """Return the Workflows that one has made of its parts."""
-        ...
-
-
 class Family:
     """Workflows with their children, from Argo."""
 
-    def __init__(self, api: Source) -> None:
+    def __init__(self, api: WorkflowApi) -> None:
         self._api = api
 
     def get(self, name: str) -> Json:
@@ -57,7 +41,7 @@ class Family:
         return with_children(found, children_of(self._api, found))
 
 
-def children_of(api: Source, found: Json) -> Sequence[Json]:
+def children_of(api: WorkflowApi, found: Json) -> Sequence[Json]:
     """Return the Workflows that one has made of its parts."""
     uid = found["metadata"].get("uid")
     return api.children(uid) if uid else ()

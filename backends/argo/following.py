@@ -7,8 +7,9 @@ import time
 import typing as t
 from collections.abc import Callable, Iterator
 
+from couler.backends.argo.family import Family
 from couler.backends.argo.status_nodes import is_over
-from couler.backends.argo.workflow_api import Change
+from couler.backends.argo.workflow_api import WorkflowApi
 from couler.backends.remote import Json
 from couler.rest.client import RestError
 from couler.rest.patience import Patience, Waits
@@ -30,24 +31,8 @@ _BUSY = (429, 500, 502, 503, 504)
 Begin: t.TypeAlias = Callable[[Patience], Waits]
 
 
-class Watched(t.Protocol):
-    """Workflows that are looked at; see `couler.backends.argo.workflow_api.WorkflowApi`."""
-
-    def get(self, name: str) -> Json:
-        """Return a Workflow."""
-        ...
-
-    def snapshot(self, name: str) -> tuple[Json, str]:
-        """Return a Workflow, and the version after which its changes can be asked for."""
-        ...
-
-    def watch(self, name: str, since: str) -> Iterator[Change]:
-        """Yield a Workflow whenever it has changed."""
-        ...
-
-
 def changes(
-    api: Watched,
+    api: WorkflowApi | Family,
     name: str,
     *,
     away: Patience = AWAY,
@@ -62,7 +47,7 @@ def changes(
 class _Following:
     def __init__(
         self,
-        api: Watched,
+        api: WorkflowApi | Family,
         name: str,
         away: Patience,
         polling: Patience,

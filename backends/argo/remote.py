@@ -12,7 +12,7 @@ from datetime import datetime
 from couler.backends.argo.argo_retry import PROCESSES, deleted_by_retry
 from couler.backends.argo.family import Family, home_of, stop_children
 from couler.backends.argo.family_restart import FamilyRestart
-from couler.backends.argo.following import AWAY, POLLING, Watched, changes
+from couler.backends.argo.following import AWAY, POLLING, changes
 from couler.backends.argo.observe import Look, Observer
 from couler.backends.argo.parts import has_runs
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
@@ -180,7 +180,7 @@ class ArgoRemote:
     def _ask(self, run: RemoteRun) -> Seen:
         return Seen(self._source(run).get(_name(run)), self._observer(run.workflow))
 
-    def _source(self, run: RemoteRun) -> Watched:
+    def _source(self, run: RemoteRun) -> WorkflowApi | Family:
         """Return what tells of a run as a whole: of one whose parts have runs, of these as well."""
         return Family(self.api) if has_runs(run.workflow) else self.api
 

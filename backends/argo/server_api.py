@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
@@ -415,10 +414,3 @@ def _error(client: RestClient, path: str, code: int | None, reason: str) -> Rest
         code=code,
         reason=reason,
     )
-
-
-if t.TYPE_CHECKING:
-    from couler.backends.argo.workflow_api import WorkflowApi
-
-    def _is_one(api: ServerApi) -> WorkflowApi:
-        return api

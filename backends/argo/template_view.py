@@ -17,30 +17,17 @@ from couler.backends.argo.tags import encoding, member, tag
 from couler.ir.values import StepRef
 from couler.ir.workflow import Step
 
-
-class PartBelow(t.Protocol):
-    """A part that a template has a task for."""
-
-    task: str
-    outputs: str
-    """Its output parameters, as an expression."""
-
-    def place_of(self, name: str) -> int:
-        """Return the place of a step's letter in the output `s`."""
-        ...
-
-    def output_of(self, reference: StepRef) -> str:
-        """Return the output that an output of a step inside is given out by."""
-        ...
+if t.TYPE_CHECKING:
+    from couler.backends.argo.part_dags import Part
 
 
 class TemplateView:
-    """The steps of a scope as one template sees them, as `elsewhere.Surroundings` has it."""
+    """The steps of a scope as one template sees them."""
 
     def __init__(self, scope: DividedScope, here: Sequence[Step]) -> None:
         self._scope = scope
         self._here = {step.name: step for step in here}
-        self._part_of: Mapping[str, PartBelow] = {}
+        self._part_of: Mapping[str, Part] = {}
         """The parts below, by the names of the steps in them."""
         self._gates = Gates(self, scope.take_gate)
         self._lets: dict[str, tuple[str, str]] | None = None
@@ -145,26 +132,10 @@ _MOST_REPEATS = 1000
 _Key: t.TypeAlias = tuple[str | frozenset[str], Edge]
 
 
-class Ends(t.Protocol):
-    """Knows how steps in other templates ended."""
-
-    def end(self, name: str) -> tuple[str, int]:
-        """Return an expression for a text with the letter of a step's end, and its place there."""
-        ...
-
-    def code(self, name: str) -> str:
-        """An expression for the letter of a step's end."""
-        ...
-
-    def part_of(self, name: str) -> str | None:
-        """The task of the template that a step runs in; None if that has ended before."""
-        ...
-
-
 class Gates:
     """The gates of one template."""
 
-    def __init__(self, ends: Ends, take_name: Callable[[], str]) -> None:
+    def __init__(self, ends: TemplateView, take_name: Callable[[], str]) -> None:
         self._ends = ends
         self._take_name = take_name
         self._gates: dict[_Key, Tree] = {}
