@@ -9,53 +9,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
-
-class Artifact(t.Protocol):
-    """What a cache keeps of one instance of a step."""
-
-    @property
-    def key(self) -> str:
-        """Stands for what the step ran on."""
-
-    @property
-    def workflow(self) -> str:
-        """Name of the workflow that the step is of."""
-
-    @property
-    def path(self) -> str:
-        """Of the instance in its run."""
-
-    @property
-    def place(self) -> str:
-        """The path without items and rounds."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Size of the artifact."""
-
-    @property
-    def cost_s(self) -> float:
-        """What it took to make it."""
-
-    @property
-    def hits(self) -> int:
-        """How often it stood for a step."""
-
-    @property
-    def admitted(self) -> int:
-        """Which use of the cache admitted it."""
-
-    @property
-    def used(self) -> int:
-        """Which use of the cache was its last."""
-
-    @property
-    def superseded(self) -> int:
-        """How many others of its path were used since."""
-
-    @property
-    def credit(self) -> float:
-        """What the policy told of it at its last use."""
+if t.TYPE_CHECKING:
+    from couler.state.ledger import Kept
 
 
 class Lookups(t.Protocol):
@@ -107,8 +62,8 @@ class LaterRuns:
     def __init__(
         self,
         capacity_bytes: int,
-        offered: Artifact | None,
-        kept: Callable[[], Sequence[Artifact]],
+        offered: Kept | None,
+        kept: Callable[[], Sequence[Kept]],
         lookups: Callable[[], Mapping[tuple[str, str], Lookups]],
         *,
         clock: int,
@@ -135,7 +90,7 @@ class LaterRuns:
         """The worth of what was evicted last, the greatest so far."""
         return self._age
 
-    def offering(self, offered: Artifact) -> LaterRuns:
+    def offering(self, offered: Kept) -> LaterRuns:
         """Return the same, where what was offered has another credit."""
         made = copy(self)  # with what was worked out of the others
         made._known = self._known | {offered.key: offered}
@@ -192,33 +147,33 @@ class LaterRuns:
         """Return the value of Eq. 4 with the expected readers at their distance, as one."""
         return self.readers_left(key) / self.distance(key)
 
-    def _of(self, key: str) -> Artifact:
+    def _of(self, key: str) -> Kept:
         # Asked for some ten thousand artifacts a decision.
         try:
             return self._known[key]
         except KeyError:
             return self._load()[key]
 
-    def _load(self) -> Mapping[str, Artifact]:
+    def _load(self) -> Mapping[str, Kept]:
         """Return what is kept, and what is offered, which takes the place of what has its key."""
         if not self._is_loaded:
             self._known = {one.key: one for one in self._read_kept()} | self._known
             self._is_loaded = True
         return self._known
 
-    def _cost_s(self, artifact: Artifact) -> float:
+    def _cost_s(self, artifact: Kept) -> float:
         if not self._is_single(artifact):
             return artifact.cost_s
         return artifact.cost_s + self._demand.before_s(artifact.place)
 
-    def _expected(self, artifact: Artifact) -> float:
+    def _expected(self, artifact: Kept) -> float:
         """Return the chance that the next run of its workflow needs an artifact."""
         chance = self._chance(artifact)
         if artifact.superseded or not self._is_single(artifact):
             return chance
         return chance * self._demand.need(artifact.place)
 
-    def _is_single(self, artifact: Artifact) -> bool:
+    def _is_single(self, artifact: Kept) -> bool:
         """Return whether it is of the workflow that runs now, where that has no items or rounds."""
         course = self._course
         return (
@@ -230,7 +185,7 @@ class LaterRuns:
     @cached_property
     def _demand(self) -> Demand:
         course = self._course
-        newest: dict[str, Artifact] = {}
+        newest: dict[str, Kept] = {}
         for artifact in self._load().values():
             if self._is_single(artifact) and not artifact.superseded:
                 before = newest.get(artifact.place)
@@ -239,14 +194,14 @@ class LaterRuns:
         standings = {place: self._standing(place, newest.get(place)) for place in course.ranks}
         return Demand(course.readers, standings, sorted(course.ranks, key=course.ranks.__getitem__))
 
-    def _standing(self, place: str, kept: Artifact | None) -> Standing:
+    def _standing(self, place: str, kept: Kept | None) -> Standing:
         uses = self._lookups.get((self._course.workflow, place))
         latest, seconds = (0, 0.0) if uses is None else (uses.latest, uses.seconds)
         if kept is None:
             return Standing(latest, seconds)
         return Standing(latest, seconds, kept.admitted, kept.used)
 
-    def _chance(self, artifact: Artifact) -> float:
+    def _chance(self, artifact: Kept) -> float:
         place = artifact.workflow, artifact.place, artifact.superseded
         chance = self._chances.get(place)
         if chance is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import typing as t
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,27 +17,10 @@ from couler.control.sync_choice import Measured, Removal, choose, divide, held_b
 from couler.errors import EngineError, FilesLeftError
 from couler.ir.cachekey import repository_mark
 from couler.ir.wording import counted
-from couler.store.run_files import told_places
+from couler.store.run_files import RunFiles, told_places
 
 GRACE = timedelta(minutes=10)
 """What was used so recently stays: the run that did so may not tell yet."""
-
-
-class Files(t.Protocol):
-    """The repository of the files, such as `couler.store.run_files.RunFiles`."""
-
-    @property
-    def url(self) -> str:
-        """Address of the repository."""
-        ...
-
-    def sizes(self, locations: Collection[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return the bytes of each object of files or folders, by location and place."""
-        ...
-
-    def remove(self, places: Iterable[str]) -> int:
-        """Remove objects, and return how many there were."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +45,7 @@ class SyncReport:
 
 def sync_entries(
     shared: SharedEntries,
-    files: Files,
+    files: RunFiles,
     policy: CachePolicy,
     *,
     budget_bytes: int,
@@ -117,7 +100,7 @@ class _Went:
 
 def _remove(
     shared: SharedEntries,
-    files: Files,
+    files: RunFiles,
     wanted: Sequence[Removal],
     measured: Sequence[Measured],
 ) -> _Went:

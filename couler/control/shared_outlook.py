@@ -18,6 +18,7 @@ from couler.ir.walk import StepPath, without_places
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.history import End, list_ends
+from couler.state.ledger import Kept
 from couler.state.records import Json
 
 _RUNS = 500
@@ -102,51 +103,40 @@ def know(
     by_use = sorted(entries, key=lambda one: (one.used_at, one.key))
     made = {one.key: number for number, one in enumerate(by_age, 1)}
     kept = [_kept(one, made[one.key], used, outlook) for used, one in enumerate(by_use, 1)]
-    known = LaterRuns(
-        capacity_bytes,
-        None,
-        lambda: kept,
-        lambda: outlook.lookups,
-        clock=len(kept) + 1,
-        course=outlook.course,
-    )
-    for one in kept:
-        one.credit = ask_credit(policy, one.key, known)
-    return known
+
+    def known() -> LaterRuns:
+        return LaterRuns(
+            capacity_bytes,
+            None,
+            lambda: kept,
+            lambda: outlook.lookups,
+            clock=len(kept) + 1,
+            course=outlook.course,
+        )
+
+    asked = known()
+    kept = [one._replace(credit=ask_credit(policy, one.key, asked)) for one in kept]
+    return known()
 
 
-@dataclass(slots=True)
-class _Kept:
-    """An entry as `couler.caching.later_runs.Artifact`."""
-
-    key: str
-    workflow: str
-    path: str
-    place: str
-    size_bytes: int
-    cost_s: float
-    hits: int
-    admitted: int
-    used: int
-    superseded: int
-    credit: float = 0.0
-
-
-def _kept(one: Found, made: int, used: int, outlook: SharedOutlook) -> _Kept:
+def _kept(one: Found, made: int, used: int, outlook: SharedOutlook) -> Kept:
     told = next((outlook.served[at] for at in one.locations if at in outlook.served), None)
     recorded = Served("", one.key, one.key) if told is None else told
     known_s = recorded.seconds if one.seconds is None else one.seconds
-    return _Kept(
+    return Kept(
         key=one.key,
         workflow=recorded.workflow,
         path=recorded.path,
         place=recorded.place,
+        run_id="",
         size_bytes=one.size_bytes,
         cost_s=_UNKNOWN_S if known_s is None else known_s,
         hits=max(recorded.hits, int(one.used_at > one.made_at)),
+        pinned=False,
         admitted=made,
         used=used,
         superseded=recorded.superseded,
+        credit=0.0,
     )
 
 

@@ -15,43 +15,14 @@ from couler.state.holds import needed_objects, strike_off
 from couler.state.records import Json
 from couler.state.tables import cache_entries, cache_objects, runs, steps
 
+if t.TYPE_CHECKING:
+    from couler.store import ObjectStore
+
 GRACE = timedelta(hours=1)
 """A step's outputs are stored before they are recorded; in between nothing refers to them."""
 
 STALE = timedelta(days=1)
 """When the temporary file of a writer is taken to be left behind."""
-
-
-class Stored(t.Protocol):
-    """An object as a store lists it."""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the content, hexadecimal."""
-
-    @property
-    def size(self) -> int:
-        """Size in bytes."""
-
-    @property
-    def modified(self) -> float:
-        """When it was written or touched, in seconds of the Unix epoch."""
-
-
-class Store(t.Protocol):
-    """What is asked of an artifact store (`couler.store.ObjectStore`)."""
-
-    def objects(self) -> Iterator[Stored]:
-        """Yield all objects."""
-
-    def digests(self, text: str) -> tuple[str, ...]:
-        """Return the objects that a reference stands for."""
-
-    def delete(self, digest: str, *, before: float | None = None) -> bool:
-        """Delete an object that was last touched before a time."""
-
-    def sweep(self, before: float) -> int:
-        """Delete what interrupted writers left before a time."""
 
 
 class Collected(t.NamedTuple):
@@ -69,7 +40,7 @@ class Collected(t.NamedTuple):
 
 def collect_garbage(
     database: Database,
-    store: Store,
+    store: ObjectStore,
     *,
     unused_for: timedelta | None = None,
     grace: timedelta = GRACE,
@@ -131,7 +102,7 @@ def _needs_of_entries(database: Database) -> dict[str, tuple[bool, set[str]]]:
     return needs
 
 
-def _live(database: Database, store: Store, *, leave_out: set[str]) -> set[str]:
+def _live(database: Database, store: ObjectStore, *, leave_out: set[str]) -> set[str]:
     """Return the digests that entries, but for some, and runs need or refer to."""
     references: set[str] = set()
     with database.read() as connection:
@@ -147,7 +118,7 @@ def _live(database: Database, store: Store, *, leave_out: set[str]) -> set[str]:
     return live
 
 
-def _digests(store: Store, text: str) -> Iterable[str]:
+def _digests(store: ObjectStore, text: str) -> Iterable[str]:
     try:
         return store.digests(text)
     except StoreError:

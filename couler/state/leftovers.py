@@ -13,25 +13,14 @@ from couler.state.holds import is_needed, lock_cache, strike_needed
 from couler.state.ownership import owner_of
 from couler.state.tables import cache_garbage, runs, sessions
 
+if t.TYPE_CHECKING:
+    from couler.store import ObjectStore
+
 SILENCE = timedelta(hours=1)
 """When an engine of another machine that gave no sign of life for so long is taken to be dead."""
 
 _AT_ONCE = 100
 """How many objects are deleted in one transaction, which others wait for."""
-
-
-class Objects(t.Protocol):
-    """What is asked of an artifact store (`couler.store.ObjectStore`)."""
-
-    @property
-    def lag_s(self) -> float:
-        """How much older than its last writer an object may look, in seconds."""
-
-    def delete(self, digest: str, *, before: float | None = None) -> bool:
-        """Delete an object that was last touched before a time; tell whether it did."""
-
-    def size_of(self, digest: str) -> int | None:
-        """Return what an object takes in bytes, None if it is not there."""
 
 
 class Swept(t.NamedTuple):
@@ -43,7 +32,7 @@ class Swept(t.NamedTuple):
     """How many objects could not be deleted yet, for the sake of sessions under way."""
 
 
-def sweep_garbage(database: Database, store: Objects, *, host: str) -> Swept:
+def sweep_garbage(database: Database, store: ObjectStore, *, host: str) -> Swept:
     """Delete what the cache has given up and nobody needs."""
     objects = size_bytes = waiting = 0
     last = ""
@@ -79,7 +68,7 @@ class Garbage(t.NamedTuple):
     """When an object must have been written last, in seconds of the Unix epoch; None if ever."""
 
 
-def list_garbage(connection: sa.Connection, store: Objects, *, host: str) -> Garbage:
+def list_garbage(connection: sa.Connection, store: ObjectStore, *, host: str) -> Garbage:
     """Return what is noted and nobody needs; the arguments are those of `sweep_garbage`."""
     noted = connection.execute(sa.select(cache_garbage.c.digest).where(~is_needed())).scalars()
     return Garbage(frozenset(noted), _deletable_before(connection, store, host))
@@ -97,7 +86,7 @@ def _noted(
     return list(connection.execute(query.order_by(cache_garbage.c.digest).limit(limit)).scalars())
 
 
-def _deletable_before(connection: sa.Connection, store: Objects, host: str) -> float | None:
+def _deletable_before(connection: sa.Connection, store: ObjectStore, host: str) -> float | None:
     first = _first_session(connection, host)
     return None if first is None else first.timestamp() - store.lag_s
 
