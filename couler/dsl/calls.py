@@ -7,14 +7,13 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from couler.dsl import objects, units
-from couler.dsl.builder import current_scope
-from couler.dsl.checks import attempt, checked_mapping, name_step
+from couler.dsl.checks import attempt, checked_mapping
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.environment import env_of, text_of
 from couler.dsl.handles import StepHandle, Value, as_value, literal
 from couler.dsl.options import step_fields
-from couler.dsl.processes import PRINTS
-from couler.dsl.scope import Draft, Returns, free_among, make_input
+from couler.dsl.processes import begin_step
+from couler.dsl.scope import Returns, free_among, make_input
 from couler.dsl.step_options import TaskOptions
 from couler.dsl.types import STR, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
 from couler.ir import values as ir
@@ -91,12 +90,8 @@ def http(
     ['GET', 'POST']
     """
     given = {**options, "timeout": timeout, "retry": retry, "cache": cache}
-    scope = current_scope()
+    scope, base, draft = begin_step("http", step_name, name)
     builder = scope.builder
-    own_name, source = builder.locate("http")
-    base = name_step(builder, own_name, step_name, name)
-    draft = Draft(scope, None, PRINTS, source)
-
     inputs: list[Input] = []
 
     def operand(value: Value) -> ir.Value:
@@ -181,12 +176,10 @@ def suspend(
     <couler step publish>
     """
     given = {**options, "timeout": timeout}
-    scope = current_scope()
+    scope, base, draft = begin_step("suspend", step_name, name)
     builder = scope.builder
-    own_name, source = builder.locate("suspend")
-    base = name_step(builder, own_name, step_name, name)
-    pause = _pause(builder, seconds, message, base)
-    draft = Draft(scope, pause, _entered(builder, outputs, base), source)
+    draft.action = _pause(builder, seconds, message, base)
+    draft.give(_entered(builder, outputs, base))
     draft.options = step_fields(builder, given, base)
     return StepHandle(scope.add(draft, base))
 

@@ -6,12 +6,11 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from couler.dsl import pods
-from couler.dsl.builder import current_scope
-from couler.dsl.checks import attempt, checked_mapping, name_step
+from couler.dsl.checks import attempt, checked_mapping
 from couler.dsl.handles import ProcessHandle, Value, literal
 from couler.dsl.objects import Duration
 from couler.dsl.options import read_containers
-from couler.dsl.processes import PRINTS, finish
+from couler.dsl.processes import begin_step, finish
 from couler.dsl.scope import Draft, Returns, Scope, free_among, make_input
 from couler.dsl.step_options import StepOptions
 from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
@@ -66,11 +65,8 @@ def run_container_set(
     >>> [one.name for one in wf.to_ir().steps[0].action.containers]
     ['fetch', 'main']
     """
-    scope = current_scope()
+    scope, base, draft = begin_step("set", step_name, name)
     builder = scope.builder
-    own_name, source = builder.locate("set")
-    base = name_step(builder, own_name, step_name, name)
-    draft = Draft(scope, None, PRINTS, source)
     if input is not None:
         add_files(scope, draft, input, base)
     made = read_containers(builder, "containers", containers, base)
@@ -134,10 +130,8 @@ def call_template(
     >>> wf.to_ir().steps[0].action.template
     'count'
     """
-    scope = current_scope()
-    own_name, source = scope.builder.locate(template)
-    base = name_step(scope.builder, own_name, step_name, name)
-    draft = Draft(scope, None, _returns(scope, outputs, base), source)
+    scope, base, draft = begin_step(template, step_name, name)
+    draft.give(_returns(scope, outputs, base))
     _add_inputs(scope, draft, arguments, base)
 
     def action() -> TemplateCall:
@@ -188,10 +182,8 @@ def run_plugin(
     >>> wf.to_ir().steps[0].action.name
     'slack'
     """
-    scope = current_scope()
-    own_name, source = scope.builder.locate(plugin)
-    base = name_step(scope.builder, own_name, step_name, name)
-    draft = Draft(scope, None, _returns(scope, outputs, base), source)
+    scope, base, draft = begin_step(plugin, step_name, name)
+    draft.give(_returns(scope, outputs, base))
     _add_inputs(scope, draft, arguments, base)
     draft.action = attempt(
         scope.builder,

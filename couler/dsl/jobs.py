@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from couler.dsl import objects
 from couler.dsl._context import ProgramError
 from couler.dsl.artifacts import read_outputs
-from couler.dsl.builder import Builder, current_scope
+from couler.dsl.builder import Builder
 from couler.dsl.checks import (
     attempt,
     checked_mapping,
     checked_text,
     checked_texts,
-    name_step,
     shown,
 )
 from couler.dsl.control import text
 from couler.dsl.environment import text_of, without_quotes
 from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.options import step_fields
-from couler.dsl.processes import PRINTS, finish, make_script
+from couler.dsl.processes import PRINTS, begin_step, finish, make_script
 from couler.dsl.scope import Draft, Returns
 from couler.dsl.shipping import makes_steps
 from couler.dsl.step_options import PodOptions
@@ -120,11 +119,9 @@ def run_job(
     if isinstance(flags, str):
         flags = (flags,)
     given = {**options, "timeout": timeout, "retry": retry, "pool": pool, "cache": cache}
-    scope = current_scope()
+    scope, base, draft = begin_step("job", step_name, name)
     builder = scope.builder
-    own_name, place = builder.locate("job")
-    base = name_step(builder, own_name, step_name, name)
-    draft = Draft(scope, None, _returns(builder, outputs, base), place)
+    draft.give(_returns(builder, outputs, base))
     source = None
     tree: dict[str, t.Any] = {}
     values: tuple[ManifestValue, ...] = ()

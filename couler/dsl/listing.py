@@ -5,13 +5,13 @@ from __future__ import annotations
 import typing as t
 
 from couler.dsl import objects
-from couler.dsl.builder import current_scope
-from couler.dsl.checks import OptionError, attempt, name_step
+from couler.dsl.checks import OptionError, attempt
 from couler.dsl.handles import StepHandle
 from couler.dsl.located import location_of
 from couler.dsl.locations import LocatedFile
 from couler.dsl.options import step_fields
-from couler.dsl.scope import Draft, Returns
+from couler.dsl.processes import begin_step
+from couler.dsl.scope import Returns
 from couler.dsl.types import STR, list_of
 from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.workflow import STDOUT, Output
@@ -67,11 +67,8 @@ def list_files(
     ['list_files', 'container']
     """
     options.update(timeout=timeout, retry=retry)
-    scope = current_scope()
-    builder = scope.builder
-    own_name, source = builder.locate("list-files")
-    base = name_step(builder, own_name, step_name, name)
-    draft = Draft(scope, None, _KEYS, source)
+    scope, base, draft = begin_step("list-files", step_name, name)
+    draft.give(_KEYS)
 
     def action() -> ListFiles:
         if not isinstance(location, LocatedFile):
@@ -81,6 +78,6 @@ def list_files(
             raise OptionError("files that are listed are not fetched; name only where they are")
         return ListFiles(at=location_of(scope, location), pattern=pattern)
 
-    draft.action = attempt(builder, "list_files", action, base) or _UNKNOWN
-    draft.options = step_fields(builder, options, base)
+    draft.action = attempt(scope.builder, "list_files", action, base) or _UNKNOWN
+    draft.options = step_fields(scope.builder, options, base)
     return StepHandle(scope.add(draft, base))

@@ -131,17 +131,13 @@ def run_container(
             pool=pool,
             daemon=daemon or None,
         )
-    scope = current_scope()
-    builder = scope.builder
     if image is None:
-        image = builder.default_image or ""
-    own_name, source = builder.locate(image)
-    base = name_step(builder, own_name, step_name, name)
-    draft = Draft(scope, None, PRINTS, source)
+        image = current_scope().builder.default_image or ""
+    scope, base, draft = begin_step(image, step_name, name)
     if input is not None:
         add_files(scope, draft, input, base, working_dir)
     draft.action = make_container(
-        checked_text(builder, "image", image, base),
+        checked_text(scope.builder, "image", image, base),
         command_of(scope, draft, command, base),
         words_of(scope, draft, args),
     )
@@ -234,23 +230,28 @@ def run_script(
         node_selector=node_selector,
         cache=cache,
     )
-    scope = current_scope()
-    builder = scope.builder
     if image is None:
-        image = builder.default_image or default_image()
+        image = current_scope().builder.default_image or default_image()
     function = getattr(source, "fn", source)
-    own_name, place = builder.locate(
-        image, getattr(getattr(function, "func", function), "__name__", None)
-    )
-    base = name_step(builder, own_name, step_name, name)
-    draft = Draft(scope, None, PRINTS, place)
+    function_name = getattr(getattr(function, "func", function), "__name__", None)
+    scope, base, draft = begin_step(image, step_name, name, function=function_name)
     if input is not None:
         add_files(scope, draft, input, base, working_dir)
-    words = checked_texts(builder, "command", command, base) or ("python",)
+    words = checked_texts(scope.builder, "command", command, base) or ("python",)
     draft.action = make_script(
         draft, base, source, image=image, command=words, args=args, packages=packages
     )
     return finish(scope, draft, base, output, given)
+
+
+def begin_step(
+    default: object, *names: object, function: str | None = None
+) -> tuple[Scope, str, Draft]:
+    """Return the scope of the program's call, the step's name, and a draft without an action."""
+    scope = current_scope()
+    own_name, source = scope.builder.locate(default, function)
+    base = name_step(scope.builder, own_name, *names)
+    return scope, base, Draft(scope, None, PRINTS, source)
 
 
 def make_script(
@@ -290,8 +291,7 @@ def finish(
     if output is not None:
         from couler.dsl.artifacts import read_outputs
 
-        draft.returns = read_outputs(scope, output, base)
-        draft.outputs = draft.returns.outputs
+        draft.give(read_outputs(scope, output, base))
     cache = scope.builder.default_cache
     if cache is not None and options.get("cache") is None and not options.get("daemon"):
         options = {**options, "cache": cache}

@@ -362,8 +362,12 @@ class Draft:
     ) -> None:
         self.scope = scope
         self.action = action
-        self.returns = returns
         self.source = source
+        self.give(returns)
+
+    def give(self, returns: Returns) -> None:
+        """Say what the step gives out."""
+        self.returns = returns
         if returns.outputs:
             self.outputs = returns.outputs
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 
 from couler.dsl._nodes import make_plain_input
-from couler.dsl.builder import Builder, current_scope
-from couler.dsl.checks import checked_text, checked_texts, name_step
+from couler.dsl.builder import Builder
+from couler.dsl.checks import checked_text, checked_texts
 from couler.dsl.handles import ProcessHandle, Value, literal
 from couler.dsl.objects import Duration
-from couler.dsl.processes import finish
-from couler.dsl.scope import Draft, Returns, Scope, make_input
+from couler.dsl.processes import begin_step, finish
+from couler.dsl.scope import Returns, Scope, make_input
 from couler.dsl.types import DICT, FILE, FLOAT, is_json
 from couler.ir.workflow import Input, Output, Script
 from couler.packages import default_image
@@ -62,11 +62,9 @@ def fit(
     options: FitOptions,
 ) -> ProcessHandle:
     """Make a step that trains."""
-    scope = current_scope()
+    scope, name, draft = begin_step(kind, options.get("step_name"))
     builder = scope.builder
-    own_name, place = builder.locate(kind)
-    name = name_step(builder, own_name, options.get("step_name"))
-    draft = Draft(scope, None, _returns(builder, name, model_path, dataset), place)
+    draft.give(_returns(builder, name, model_path, dataset))
     told = {"save_as": model_path, **({} if scoring is None else {"scoring": scoring})}
     if scoring is not None and not dataset.test_fraction:
         message = f'step "{name}": scoring has no effect: the Dataset holds out no rows'
