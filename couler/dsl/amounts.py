@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 
 from couler.dsl import objects, units
-from couler.dsl.checks import OptionError, attempt
+from couler.dsl.checks import OptionError, attempt, attempt_each
 from couler.ir import policies
 
 if t.TYPE_CHECKING:
@@ -26,9 +26,7 @@ def read_resources(
         values: dict[str, t.Any] = {name: getattr(base, name) for name in base.model_fields_set}
     else:
         values = _ancestor_resources(builder, {} if base is None else base, step)
-    for name, read in _AMOUNTS.items():
-        if name in given:
-            values[name] = attempt(builder, name, functools.partial(read, given[name]), step)
+    values.update(attempt_each(builder, _AMOUNTS, given, step))
     present = {name: value for name, value in values.items() if value is not None}
     return attempt(builder, "resources", lambda: policies.Resources(**present), step)
 

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 
 from couler.dsl._context import entered_scope
 from couler.dsl.builder import Builder
-from couler.dsl.checks import advice, attempt, checked_text, fitting, shown, warn_of_engines
+from couler.dsl.checks import (
+    advice,
+    attempt,
+    checked_mapping,
+    checked_text,
+    fitting,
+    shown,
+    warn_of_engines,
+)
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.scope import Scope
 from couler.dsl.types import (
@@ -171,17 +179,9 @@ def _schedule(given: str | objects.Schedule) -> ir.Schedule:
     )
 
 
-def mapping(builder: Builder, what: str, given: object) -> dict[str, t.Any]:
-    """Return an argument as a dict, empty for None; report one that is no mapping."""
-    if given is not None and not isinstance(given, Mapping):
-        builder.report("CLR105", f"{what}: {shown(given)} is no dict of names and values")
-        return {}
-    return dict(given or {})
-
-
 def set_defaults(builder: Builder, options: object) -> None:
     """Set options of every step that does not state its own."""
-    rest = mapping(builder, "defaults", options)
+    rest = {**checked_mapping(builder, "defaults", options)}
     image = rest.pop("image", None)
     if image is not None:
         builder.default_image = checked_text(builder, "image", image, "defaults")

@@ -55,6 +55,21 @@ def attempt(
     return None
 
 
+def attempt_each(
+    builder: Builder,
+    read: Mapping[str, Callable[[t.Any], object]],
+    given: Mapping[str, object],
+    step: str,
+) -> dict[str, t.Any]:
+    """Return what is read of the options that are given; report those that are refused."""
+    made = {
+        name: attempt(builder, name, functools.partial(convert, given[name]), step)
+        for name, convert in read.items()
+        if name in given
+    }
+    return {name: value for name, value in made.items() if value is not None}
+
+
 def fitting(
     builder: Builder, node: type[Node], fields: Mapping[str, object], **required: object
 ) -> dict[str, t.Any]:
@@ -101,15 +116,14 @@ def texts_by_name(given: object) -> dict[str, str]:
     return found
 
 
-def checked_mapping(builder: Builder, what: str, value: object, step: str) -> Mapping[str, t.Any]:
+def checked_mapping(
+    builder: Builder, what: str, value: object, step: str | None = None
+) -> Mapping[str, t.Any]:
     """Return a dict, empty for None; report anything else."""
-    if value is None or isinstance(value, Mapping):
-        return value or {}
-    builder.report(
-        "CLR105",
-        f'step "{step}": {what}: {shown(value)} is no dict of names and values',
-        step=step,
-    )
+    if isinstance(value, Mapping):
+        return value
+    if value is not None:
+        attempt(builder, what, lambda: expect(value, Mapping, "dict of names and values"), step)
     return {}
 
 
@@ -143,18 +157,8 @@ def checked_text(builder: Builder, what: str, value: object, step: str) -> str:
 
 def checked_texts(builder: Builder, what: str, value: object, step: str) -> tuple[str, ...]:
     """Return texts, of which one may stand alone; report anything else."""
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (value,)
-    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
-        return tuple(value)
-    builder.report(
-        "CLR105",
-        f'step "{step}": {what}: {value!r:.60} is neither a text nor a list of them',
-        step=step,
-    )
-    return ()
+    given = () if value is None else value
+    return attempt(builder, what, lambda: tuple(several(given, str, "text")), step) or ()
 
 
 def check_packages(builder: Builder, packages: tuple[str, ...], step: str) -> None:
@@ -169,14 +173,16 @@ def check_packages(builder: Builder, packages: tuple[str, ...], step: str) -> No
             )
 
 
+def positive(value: object) -> int:
+    """Return a number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise OptionError(f"{shown(value)} is no whole number above 0")
+    return value
+
+
 def checked_count(builder: Builder, what: str, value: object) -> int | None:
     """Return a number of at least 1, or None; report anything else."""
-    if value is None:
-        return None
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    builder.report("CLR105", f"{what}: {value!r:.60} is no whole number above 0")
-    return None
+    return None if value is None else attempt(builder, what, lambda: positive(value))
 
 
 def name_step(builder: Builder, default: str, *given: object) -> str:

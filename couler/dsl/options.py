@@ -13,7 +13,9 @@ from couler.dsl.amounts import read_resources
 from couler.dsl.checks import (
     OptionError,
     attempt,
+    attempt_each,
     expect,
+    positive,
     several,
     shown,
     texts_by_name,
@@ -36,7 +38,6 @@ if t.TYPE_CHECKING:
 
 
 _RESOURCES = ("cpu", "memory", "disk", "gpu", "resources")
-_PLACEMENT = ("node_selector", "tolerations", "affinity", "priority_class", "priority")
 _CONTAINERS = ("sidecars", "init_containers")
 _ARGUMENTS = (
     "image",
@@ -50,8 +51,6 @@ _ARGUMENTS = (
     "name",
 )
 """Arguments that only some kinds of steps have."""
-
-_TOGETHER = frozenset((*_RESOURCES, *_PLACEMENT, *_CONTAINERS))
 
 
 def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> dict[str, t.Any]:
@@ -71,8 +70,11 @@ def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> di
         if resources is not None:
             fields["resources"] = resources
     if any(name in given for name in _PLACEMENT):
-        _placement(builder, fields, given, step)
-    _containers(builder, fields, given, step)
+        placed = attempt_each(builder, _PLACEMENT, given, step)
+        fields["placement"] = policies.Placement(**placed)
+    for name in _CONTAINERS:
+        if name in given:
+            fields[name] = read_containers(builder, name, given[name], step)
     return fields
 
 
@@ -220,14 +222,6 @@ def _field(
     return put
 
 
-def _containers(
-    builder: Builder, fields: dict[str, t.Any], given: Mapping[str, t.Any], step: str
-) -> None:
-    for name in _CONTAINERS:
-        if name in given:
-            fields[name] = read_containers(builder, name, given[name], step)
-
-
 def read_containers(builder: Builder, what: str, given: object, step: str) -> t.Any:
     """Return the containers of a pod that a list is; report what is none."""
 
@@ -280,10 +274,9 @@ def _whole(value: t.Any) -> int:
     return value
 
 
-def _count(value: t.Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise OptionError(f"{shown(value)} is no whole number above 0")
-    return value
+def _tolerations(value: object) -> tuple[policies.Toleration, ...]:
+    given = several(value, objects.Toleration, pod_options.TOLERATION)
+    return tuple(map(pod_options.toleration_of, given))
 
 
 def _profile(value: t.Any) -> policies.Profile:
@@ -318,9 +311,8 @@ def _mutex(value: object) -> str:
     return _text(value)
 
 
-def _json_map(value: object) -> t.Any:
-    if not isinstance(value, Mapping):
-        raise OptionError(f"{shown(value)} is no dict")
+def _json_map(value: t.Any, wanted: str = "dict") -> t.Any:
+    expect(value, Mapping, wanted)
     return freeze_json(dict(value))
 
 
@@ -346,7 +338,7 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "locks": _field("locks", read_locks),
     "metrics": _in_scope("metrics", read_metrics),
     "hooks": _in_scope("hooks", read_hooks),
-    "max_parallel": _field("max_parallel", _count),
+    "max_parallel": _field("max_parallel", positive),
     "parallelism": _ignore("parallelism", "; max_parallel bounds a map, a group or a workflow"),
     "profile": _field("profile", _profile),
     "engine": _add_engine,
@@ -355,33 +347,11 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
 }
 
 
-def _placement(
-    builder: Builder, fields: dict[str, t.Any], given: Mapping[str, t.Any], step: str
-) -> None:
-    values: dict[str, t.Any] = {}
-    for name in _PLACEMENT:
-        if name in given:
-            read = functools.partial(_placement_field, name, given[name])
-            values[name] = attempt(builder, name, read, step)
-    present = {name: value for name, value in values.items() if value is not None}
-    fields["placement"] = policies.Placement(**present)
-
-
-def _placement_field(name: str, value: t.Any) -> t.Any:
-    if name == "tolerations":
-        value = tuple(
-            map(
-                pod_options.toleration_of,
-                several(value, objects.Toleration, pod_options.TOLERATION),
-            )
-        )
-    elif name == "node_selector":
-        value = texts_by_name(value)
-    elif name == "priority_class":
-        value = _text(value)
-    elif name == "priority":
-        value = _whole(value)
-    else:
-        expect(value, Mapping, "dict, as Kubernetes writes an affinity")
-        value = dict(value)
-    return getattr(policies.Placement(**{name: value}), name)
+_PLACEMENT: dict[str, Callable[[t.Any], object]] = {
+    "node_selector": texts_by_name,
+    "tolerations": _tolerations,
+    "affinity": lambda value: _json_map(value, "dict, as Kubernetes writes an affinity"),
+    "priority_class": _text,
+    "priority": _whole,
+}
+_TOGETHER = frozenset((*_RESOURCES, *_PLACEMENT, *_CONTAINERS))

@@ -12,6 +12,7 @@ from types import ModuleType, TracebackType
 from couler.dsl import assembly
 from couler.dsl._context import ProgramError, caller_frame, current, entered_scope
 from couler.dsl.builder import Builder
+from couler.dsl.checks import checked_mapping
 from couler.dsl.handles import Expression
 from couler.dsl.scope import Scope
 from couler.dsl.types import JSON, STR, TypeSpec
@@ -208,7 +209,7 @@ class Workflow:
         if schedule is not None:
             assembly.set_schedule(builder, schedule)
         assembly.set_defaults(builder, getattr(defaults, "options", defaults))
-        for key, value in {**assembly.mapping(builder, "params", params), **parameters}.items():
+        for key, value in {**checked_mapping(builder, "params", params), **parameters}.items():
             assembly.add_parameter(builder, key, value)
         root = builder.root
         if metrics is not None:
