@@ -30,6 +30,7 @@ from couler.ir.verify.names import (
     check_value_names,
     check_word,
     check_words,
+    repeated,
 )
 from couler.ir.verify.scope import Order, Report, ScopeView
 from couler.ir.verify.settings import (
@@ -201,22 +202,20 @@ def _check_number(reader: Reader, value: Value, field: str) -> None:
 
 
 def _check_labels(reader: Reader, metric: Metric, field: str) -> None:
-    seen: set[str] = set()
     for label in metric.labels:
         if _NAME.fullmatch(label.name) is None:
             reader.add(
                 "CLR431",
                 f'{field} has a label "{label.name}": a name has letters, digits and "_" only.',
             )
-        if label.name in seen:
-            reader.add("CLR151", f'{field} has the label "{label.name}" twice. Remove one.')
-        seen.add(label.name)
         if not isinstance(label.value, str):
             place = f"{field}.{label.name}"
             kind = reader.kind(label.value, place)
             if is_file(kind.type):
                 reader.not_a_file(kind, place)
             _check_shape(reader, label.value, place)
+    for name in repeated(label.name for label in metric.labels):
+        reader.add("CLR151", f'{field} has the label "{name}" twice. Remove one.')
 
 
 def _check_shape(reader: Reader, value: Value, field: str) -> None:

@@ -11,13 +11,13 @@ from couler.ir.artifacts import LISTED, ListFiles, pattern_expression
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.semantics import Kind
 from couler.ir.semantics.wire import matches
-from couler.ir.storage import EnvVar
 from couler.ir.values import OwnRef, Path, children, is_file, is_hole, place_text, walk
 from couler.ir.verify.flow import check_typed
 from couler.ir.verify.names import (
     check_script,
     command_problem,
     image_problem,
+    repeated,
 )
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
@@ -325,7 +325,8 @@ def _check_http(reader: Reader, step: Step, action: Http) -> None:
         if not _HEADER.fullmatch(header.name):
             view.add("CLR423", step, f'"{header.name}" is no name of an HTTP header.')
         check_one_source(header, f"headers.{header.name}", reader.add)
-    _report_repeated(view, step, action.headers)
+    for header in repeated(action.headers, key=lambda one: one.name.lower()):
+        view.add("CLR151", step, f'the header "{header.name}" is given twice. Remove one.')
     if action.body_base64 is not None:
         _check_base64(view, step, action)
     compared = children(action.success_condition) if action.success_condition else ()
@@ -350,14 +351,6 @@ def _check_base64(view: ScopeView, step: Step, action: Http) -> None:
         base64.b64decode(action.body_base64 or "", validate=True)
     except ValueError:
         view.add("CLR423", step, "body_base64 is no base64, as base64.b64encode writes it.")
-
-
-def _report_repeated(view: ScopeView, step: Step, headers: tuple[EnvVar, ...]) -> None:
-    seen: set[str] = set()
-    for header in headers:
-        if header.name.lower() in seen:
-            view.add("CLR151", step, f'the header "{header.name}" is given twice. Remove one.')
-        seen.add(header.name.lower())
 
 
 def check_inputs(reader: Reader, step: Step) -> None:

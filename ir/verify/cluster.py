@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.graph import Graph
 from couler.ir.semantics import has_main
 from couler.ir.verify.names import check_object_name
 from couler.ir.verify.scope import ScopeView
@@ -45,20 +46,10 @@ def check_container_set(view: ScopeView, step: Step, action: ContainerSet) -> No
                 f"mirror_mounts of {what} has no effect in a container set, whose containers share "
                 "what the step sees. Remove it.",
             )
-    _check_cycle(view, step, action)
-
-
-def _check_cycle(view: ScopeView, step: Step, action: ContainerSet) -> None:
-    waiting = {container.name: set(container.depends_on) for container in action.containers}
-    known = set(waiting)
-    while waiting:
-        ready = [name for name, needs in waiting.items() if not needs & known & set(waiting)]
-        if not ready:
-            names = ", ".join(sorted(waiting))
-            view.add("CLR434", step, f"its containers wait for each other: {names}.")
-            return
-        for name in ready:
-            del waiting[name]
+    circle = Graph({one.name: one.depends_on for one in action.containers}).find_cycle()
+    if circle:
+        told = ", ".join(sorted({*circle}))
+        view.add("CLR434", step, f"its containers wait for each other: {told}.")
 
 
 def check_template_call(view: ScopeView, step: Step, action: TemplateCall) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.pods import PodContainer
@@ -32,7 +32,7 @@ from couler.ir.verify.names import (
     Add,
     check_label_name,
     check_object_name,
-    is_subdomain,
+    repeated,
 )
 from couler.ir.verify.objects import check_object, fields_of
 from couler.ir.verify.quantities import check_quantity
@@ -67,9 +67,8 @@ def check_container_environment(reader: Reader, container: PodContainer) -> None
         _check_env_from(view, step, source)
 
 
-def check_variable_names(variables: Iterable[EnvVar], add: Add) -> None:
+def check_variable_names(variables: Sequence[EnvVar], add: Add) -> None:
     """Check the names of environment variables."""
-    seen: set[str] = set()
     for variable in variables:
         name = variable.name
         if _VARIABLE.fullmatch(name) is None:
@@ -84,9 +83,8 @@ def check_variable_names(variables: Iterable[EnvVar], add: Add) -> None:
                 f'"{name}" is kept for Couler: choose a name that does not begin with '
                 f'"{RESERVED_VARIABLES}".',
             )
-        if name in seen:
-            add("CLR151", f'the environment variable "{name}" is given twice. Remove one.')
-        seen.add(name)
+    for name in repeated(variable.name for variable in variables):
+        add("CLR151", f'the environment variable "{name}" is given twice. Remove one.')
 
 
 def check_one_source(variable: EnvVar, field: str, add: Add) -> None:
@@ -127,10 +125,8 @@ def _check_env_from(view: ScopeView, step: Step, source: EnvFrom) -> None:
     if (source.secret is None) == (source.config_map is None):
         has = "has both" if source.secret is not None else "has neither"
         add("CLR414", f"env_from {has}. Give either a secret or a config map.")
-    if source.secret is not None:
-        check_object_name(source.secret, "secret", add)
-    if source.config_map is not None:
-        check_object_name(source.config_map, "config map", add)
+    check_object_name(source.secret, "secret", add)
+    check_object_name(source.config_map, "config map", add)
     if source.prefix and _VARIABLE.fullmatch(source.prefix) is None:
         add("CLR413", f'"{source.prefix}" cannot begin the name of an environment variable.')
 
@@ -199,8 +195,7 @@ def check_volume(volume: Volume, add: Add) -> None:
                     add("CLR421", f'"{mode}" is no access mode of the volume {volume.name}.{hint}')
             if not volume.access_modes:
                 add("CLR421", f"the volume {volume.name} has no access mode. Name one.")
-            if volume.storage_class is not None and not is_subdomain(volume.storage_class):
-                check_object_name(volume.storage_class, "storage class", add)
+            check_object_name(volume.storage_class, "storage class", add)
         case EmptyVolume():
             if volume.size is not None:
                 check_quantity(volume.size, f"size of the volume {volume.name}", add, bytes_=True)
@@ -220,8 +215,7 @@ def check_volume(volume: Volume, add: Add) -> None:
                 add("CLR421", f"the volume {volume.name} names no server.")
         case CsiVolume():
             check_object_name(volume.driver, "driver", add)
-            if volume.secret is not None:
-                check_object_name(volume.secret, "secret", add)
+            check_object_name(volume.secret, "secret", add)
         case ProjectedVolume():
             for source in volume.sources:
                 _check_source(volume.name, source, "VolumeProjection", add)

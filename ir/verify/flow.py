@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.semantics import Kind
 from couler.ir.values import ItemRef, Literal, Value, ValueType, is_file
+from couler.ir.verify.names import repeated
 from couler.ir.verify.scope import ScopeView, is_certainly_not, is_readable
 from couler.ir.verify.values import Reader, show
 from couler.ir.walk import Outcome, predecessors
@@ -108,12 +109,9 @@ def _named(option: str | Dependency) -> tuple[str, Outcome]:
 
 
 def _report_repeated(view: ScopeView, step: Step) -> None:
-    seen: set[object] = set()
-    for entry in step.depends_on:
-        if entry in seen:
-            what = f'on "{entry}"' if isinstance(entry, str) else "in the same way on one step"
-            view.add("CLR204", step, f"it depends {what} twice. Remove one.", "warning")
-        seen.add(entry)
+    for entry in repeated(step.depends_on):
+        what = f'on "{entry}"' if isinstance(entry, str) else "in the same way on one step"
+        view.add("CLR204", step, f"it depends {what} twice. Remove one.", "warning")
 
 
 def check_cycles(view: ScopeView) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import typing as t
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.pods import Dns, PodSettings
@@ -36,6 +36,17 @@ _DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 Add: t.TypeAlias = Callable[[str, str], None]
 """Reports a problem: code and message."""
 
+T = t.TypeVar("T")
+
+
+def repeated(items: Iterable[T], key: Callable[[T], object] = lambda one: one) -> Iterator[T]:
+    """Yield each item whose key an earlier one has."""
+    seen: set[object] = set()
+    for one in items:
+        if key(one) in seen:
+            yield one
+        seen.add(key(one))
+
 
 def check_step_names(view: ScopeView) -> None:
     """Check the names of the steps of a scope."""
@@ -57,18 +68,15 @@ def check_step_names(view: ScopeView) -> None:
 
 
 def _report_repeated_steps(view: ScopeView) -> None:
-    seen: set[str] = set()
-    for position, step in enumerate(view.all_steps):
-        if step.name in seen:
-            first = view.steps[step.name].source
-            place = f" ({first})" if first is not None else ""
-            view.add(
-                "CLR151",
-                step,
-                f"another step {view.where} has this name{place}. Give one of them another.",
-                position=position,
-            )
-        seen.add(step.name)
+    for position, step in repeated(enumerate(view.all_steps), key=lambda one: one[1].name):
+        first = view.steps[step.name].source
+        place = f" ({first})" if first is not None else ""
+        view.add(
+            "CLR151",
+            step,
+            f"another step {view.where} has this name{place}. Give one of them another.",
+            position=position,
+        )
 
 
 def _check_alike(view: ScopeView) -> None:
@@ -303,9 +311,9 @@ def is_subdomain(name: str) -> bool:
     return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
 
 
-def check_object_name(name: str, what: str, add: Add) -> None:
-    """Check the name of an object in the cluster."""
-    if is_subdomain(name):
+def check_object_name(name: str | None, what: str, add: Add) -> None:
+    """Check the name of an object in the cluster, if there is one."""
+    if name is None or is_subdomain(name):
         return
     fixed = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")
     hint = f' Did you mean "{fixed}"?' if fixed and fixed != name and is_subdomain(fixed) else ""
@@ -360,8 +368,7 @@ def check_placement(placement: Placement | PodSettings, add: Add) -> None:
     for toleration in placement.tolerations:
         check_toleration(toleration, add)
     check_object(placement.affinity, "Affinity", "affinity", add)
-    if placement.priority_class is not None:
-        check_object_name(placement.priority_class, "priority class", add)
+    check_object_name(placement.priority_class, "priority class", add)
 
 
 def check_toleration(toleration: Toleration, add: Add) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from couler.ir.pods import (
     ContainerSettings,
@@ -37,6 +37,7 @@ from couler.ir.verify.names import (
     check_object_name,
     check_placement,
     is_subdomain,
+    repeated,
 )
 from couler.ir.verify.objects import check_lifecycle, check_object, check_patch, check_probe
 from couler.ir.verify.quantities import check_resources
@@ -68,12 +69,11 @@ def check_step_pod(reader: Reader, step: Step) -> None:
     if step.pod is not None:
         outer = reader.view.workflow.pod
         _check_options(step.pod, outer, add)
-    seen: set[str] = set()
-    for container in pod_containers(step):
-        if container.name in seen:
-            add("CLR151", f'another container has the name "{container.name}". Rename one.')
-        seen.add(container.name)
+    containers = pod_containers(step)
+    for container in containers:
         _check_container(reader, step, container)
+    for name in repeated(container.name for container in containers):
+        add("CLR151", f'another container has the name "{name}". Rename one.')
     for container in (*step.init_containers, *step.sidecars):
         if container.depends_on:
             add(
@@ -135,25 +135,19 @@ def _check_container_settings(view: ScopeView, settings: ContainerSettings, add:
             add("CLR415", f'a device must be at an absolute path, not "{device.path}".')
 
 
-def _check_ports(ports: Iterable[Port], add: Add) -> None:
-    seen: set[str] = set()
-    numbers: set[tuple[int, str]] = set()
-    for port in ports:
-        number = (port.number, port.protocol)
-        if number in numbers:
-            add("CLR440", f"the port {port.number} ({port.protocol}) is given twice. Remove one.")
-        numbers.add(number)
-        if port.name is None:
-            continue
-        if len(port.name) > 15 or _PORT_NAME.fullmatch(port.name) is None:
+def _check_ports(ports: Sequence[Port], add: Add) -> None:
+    for number, protocol in repeated((port.number, port.protocol) for port in ports):
+        add("CLR440", f"the port {number} ({protocol}) is given twice. Remove one.")
+    names = [port.name for port in ports if port.name is not None]
+    for name in names:
+        if len(name) > 15 or _PORT_NAME.fullmatch(name) is None:
             add(
                 "CLR440",
-                f'"{port.name}" is no name of a port: at most 15 lower-case letters, digits and '
+                f'"{name}" is no name of a port: at most 15 lower-case letters, digits and '
                 '"-" between them, with a letter.',
             )
-        if port.name in seen:
-            add("CLR440", f'two ports have the name "{port.name}". Rename one.')
-        seen.add(port.name)
+    for name in repeated(names):
+        add("CLR440", f'two ports have the name "{name}". Rename one.')
 
 
 def check_pod_settings(pod: PodSettings, add: Callable[..., None]) -> None:
@@ -170,8 +164,7 @@ def check_pod_settings(pod: PodSettings, add: Callable[..., None]) -> None:
 
 def _check_options(pod: PodOptions, outer: PodOptions | None, add: Callable[..., None]) -> None:
     for account in (pod.service_account, pod.executor_service_account):
-        if account is not None:
-            check_object_name(account, "service account", add)
+        check_object_name(account, "service account", add)
     executor = pod.executor_service_account or (outer and outer.executor_service_account)
     if pod.automount_service_account_token is False and executor is None:
         add(
@@ -181,8 +174,7 @@ def _check_options(pod: PodOptions, outer: PodOptions | None, add: Callable[...,
         )
     for alias in pod.host_aliases:
         _check_alias(alias, add)
-    if pod.scheduler is not None:
-        check_object_name(pod.scheduler, "scheduler", add)
+    check_object_name(pod.scheduler, "scheduler", add)
     check_object(pod.security_context, "PodSecurityContext", "security_context", add)
     if pod.resources is not None:
         check_resources(pod.resources, add)
@@ -209,13 +201,11 @@ def check_runs(runs: RunSettings, add: Add) -> None:
     check_annotations(runs.annotations, add)
     if runs.disruption_budget is not None:
         _check_budget(runs.disruption_budget, add)
-    seen: set[str] = set()
     for plugin in runs.plugins:
         check_object_name(plugin.name, "plugin", add)
-        if plugin.name in seen:
-            add("CLR151", f'two plugins have the name "{plugin.name}". Rename one.')
-        seen.add(plugin.name)
         _check_plugin(plugin, add)
+    for name in repeated(plugin.name for plugin in runs.plugins):
+        add("CLR151", f'two plugins have the name "{name}". Rename one.')
     if runs.pod_cleanup is not None:
         check_labels(runs.pod_cleanup.labels, "labels", add)
 

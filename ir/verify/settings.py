@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from couler.ir.diagnostics import Severity, did_you_mean
@@ -34,6 +34,7 @@ from couler.ir.verify.names import (
     check_placement,
     check_value_names,
     check_workflow_name,
+    repeated,
 )
 from couler.ir.verify.scope import Order, Report, ScopeView
 from couler.ir.verify.values import Reader, show
@@ -218,16 +219,11 @@ def retry_problems(retry: Retry) -> Iterator[tuple[str, str]]:
 _NAME = re.compile(r"[a-zA-Z0-9](?:[-._a-zA-Z0-9]{0,251}[a-zA-Z0-9])?")
 
 
-def check_locks(locks: Iterable[Lock], add: Add) -> None:
+def check_locks(locks: Sequence[Lock], add: Add) -> None:
     """Check the locks of a step or of a workflow."""
-    seen: set[tuple[str, ...]] = set()
     for lock in locks:
         from couler.ir.verify.environment import check_config_key
 
-        identity = lock_identity(lock)
-        if identity in seen:
-            add("CLR151", f"{show_lock(lock)} is named twice. Remove one.")
-        seen.add(identity)
         match lock:
             case Mutex():
                 check_lock_name(lock.name, "mutex", add)
@@ -239,6 +235,8 @@ def check_locks(locks: Iterable[Lock], add: Add) -> None:
                 t.assert_never(lock)
         if lock.namespace is not None:
             check_label_name(lock.namespace, "namespace", add)
+    for lock in repeated(locks, key=lock_identity):
+        add("CLR151", f"{show_lock(lock)} is named twice. Remove one.")
 
 
 def check_lock_name(name: str, what: str, add: Add) -> None:
@@ -322,14 +320,12 @@ def check_settings(workflow: Workflow, report: Report) -> None:
                 )
     if workflow.defaults is not None:
         _check_defaults(workflow.defaults, add)
-    seen: set[str] = set()
     for volume in workflow.volumes:
         from couler.ir.verify.environment import check_volume
 
         check_volume(volume, add)
-        if volume.name in seen:
-            add("CLR151", f'the volume "{volume.name}" is declared twice. Remove one.')
-        seen.add(volume.name)
+    for name in repeated(volume.name for volume in workflow.volumes):
+        add("CLR151", f'the volume "{name}" is declared twice. Remove one.')
     if workflow.files is not None:
         check_file_settings(workflow.files, add)
     if workflow.pod is not None:
