@@ -8,8 +8,9 @@ import os
 import sys
 import typing as t
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 
 from couler.errors import DefinitionError
 from couler.ir.diagnostics import Diagnostic
@@ -68,6 +69,26 @@ def entered_scope(scope: Scope) -> Iterator[None]:
     """Run a block whose steps go into a scope."""
     with entered(_CURRENT.get()._replace(scope=scope)):
         yield
+
+
+class Block:
+    """What a `with` block opens, and closes at its end."""
+
+    _block: AbstractContextManager[None] | None = None
+
+    def _open(self, block: AbstractContextManager[None]) -> None:
+        self._block = block
+        block.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        block, self._block = self._block, None
+        if block is not None:
+            block.__exit__(kind, error, trace)
 
 
 @contextlib.contextmanager

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
-from types import TracebackType
 
 from couler.dsl._callbacks import call_program
-from couler.dsl._context import ProgramError, current, entered_scope
+from couler.dsl._context import Block, ProgramError, current, entered_scope
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import name_step
 from couler.dsl.conditions import Condition, as_test
@@ -31,7 +29,7 @@ from couler.ir import values
 R = t.TypeVar("R")
 
 
-class When(t.Generic[R]):
+class When(Block, t.Generic[R]):
     """A branch: the steps made in its `with` block run where its condition holds.
 
     Attributes
@@ -43,7 +41,6 @@ class When(t.Generic[R]):
     def __init__(self, condition: Condition, result: R) -> None:
         self.result = result
         self._condition = condition
-        self._block: ExitStack | None = None
 
     @t.overload
     def otherwise(self) -> When[None]: ...
@@ -62,22 +59,11 @@ class When(t.Generic[R]):
         scope = current_scope()
         scope.builder.unopened.pop(id(self), None)
         known = self._condition._known()
-        self._block = ExitStack()
         if known is not True:
             key = _position(self._condition)
             condition = self._condition._build(scope.resolve)
-            self._block.enter_context(scope.under(condition, key))
+            self._open(scope.under(condition, key))
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        block, self._block = self._block, None
-        if block is not None:
-            block.__exit__(kind, error, trace)
 
 
 def _forget(branch: When[t.Any]) -> None:
@@ -241,30 +227,16 @@ def or_else(value: R, default: R) -> R:
     return t.cast(R, value.or_else(default)) if isinstance(value, Value) else value
 
 
-class GroupBlock(StepHandle):
+class GroupBlock(Block, StepHandle):
     """A group while its block is open, and its step afterwards."""
-
-    __slots__ = ("_inner", "_stack")
 
     def __init__(self, draft: Draft, inner: Scope) -> None:
         super().__init__(draft)
         self._inner = inner
-        self._stack: AbstractContextManager[None] | None = None
 
     def __enter__(self) -> GroupBlock:
-        self._stack = entered_scope(self._inner)
-        self._stack.__enter__()
+        self._open(entered_scope(self._inner))
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._stack is not None:
-            self._stack.__exit__(kind, error, trace)
-            self._stack = None
 
 
 def group(name: str, **options: t.Unpack[StepOptions]) -> GroupBlock:

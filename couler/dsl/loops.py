@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from types import TracebackType
 
 from couler.dsl._callbacks import call_program
-from couler.dsl._context import ProgramError, entered_scope
+from couler.dsl._context import Block, ProgramError, entered_scope
 from couler.dsl.bodies import is_inside, lift, only_step, outside
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_count, shown
@@ -77,7 +76,7 @@ def exec_while(
     return t.cast(R, block.result)
 
 
-class LoopBlock:
+class LoopBlock(Block):
     """A loop while its block is open.
 
     Attributes
@@ -101,7 +100,6 @@ class LoopBlock:
         self._max_iterations = bound or MAX_ITERATIONS
         self._name = name
         self._carried: dict[str, tuple[values.Value, Value | None]] = {}
-        self._stack: AbstractContextManager[None] | None = None
         self._result: object = None
         self.result: t.Any = None
 
@@ -160,8 +158,7 @@ class LoopBlock:
 
     def __enter__(self) -> LoopBlock:
         self._scope.builder.unopened.pop(id(self), None)
-        self._stack = entered_scope(self._inner)
-        self._stack.__enter__()
+        self._open(entered_scope(self._inner))
         return self
 
     def __exit__(
@@ -170,15 +167,14 @@ class LoopBlock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        stack, self._stack = self._stack, None
-        if stack is None:
+        if self._block is None:
             return
         test: Condition | None = None
         try:
             if kind is None and self._while is not None:
                 test = as_test(call_program(f'loop "{self._name}": while_', self._while))
         finally:
-            stack.__exit__(kind, error, trace)
+            super().__exit__(kind, error, trace)
         if kind is None:
             self._finish(test)
 

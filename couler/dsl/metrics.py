@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from couler.dsl.conditions import Condition, as_test
-from couler.dsl.handles import Value, literal
+from couler.dsl.handles import resolve_in
 from couler.ir import policies as ir
 
 if t.TYPE_CHECKING:
@@ -102,9 +102,11 @@ def _metric(scope: Scope, given: object) -> ir.Metric:
     common: dict[str, t.Any] = {
         "name": given.name,
         "help": given.help,
-        "value": _value(scope, given.value),
+        "value": resolve_in(scope, given.value),
         "labels": tuple(
-            ir.MetricLabel(name=name, value=text if isinstance(text, str) else _value(scope, text))
+            ir.MetricLabel(
+                name=name, value=text if isinstance(text, str) else resolve_in(scope, text)
+            )
             for name, text in given.labels.items()
         ),
         "when": None if given.when is None else as_test(given.when)._build(scope.resolve),
@@ -117,7 +119,3 @@ def _metric(scope: Scope, given: object) -> ir.Metric:
         case Histogram():
             return ir.Histogram(**common, buckets=tuple(map(float, given.buckets)))
     t.assert_never(given)
-
-
-def _value(scope: Scope, given: object) -> t.Any:
-    return scope.resolve(given) if isinstance(given, Value) else literal(given)

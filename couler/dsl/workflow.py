@@ -6,11 +6,10 @@ import functools
 import inspect
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from types import ModuleType, TracebackType
 
 from couler.dsl import assembly
-from couler.dsl._context import ProgramError, caller_frame, current, entered_scope
+from couler.dsl._context import Block, ProgramError, caller_frame, current, entered_scope
 from couler.dsl.builder import Builder
 from couler.dsl.checks import checked_mapping
 from couler.dsl.handles import Expression
@@ -98,7 +97,7 @@ class RunFacts:
         return Expression(None, values.RunRef(field="status"), STR, "status")
 
 
-class Workflow:
+class Workflow(Block):
     """A workflow; the steps made in its `with` block are its steps.
 
     In the block only data, `>>` and conditions order the steps.
@@ -182,7 +181,6 @@ class Workflow:
         context = current()
         outer = None if context.scope is None else context.scope.builder
         self._builder = builder = Builder(ordered=False, outer=outer)
-        self._block: AbstractContextManager[None] | None = None
         builder.workflow = self
         builder.options = _OPTIONS
         builder.source = builder.here()
@@ -264,7 +262,6 @@ class Workflow:
         """Return the workflow that a program is which opens none."""
         workflow = cls.__new__(cls)
         workflow._builder = Builder(ordered=True)
-        workflow._block = None
         workflow._builder.name = name
         workflow._builder.workflow = workflow
         workflow._builder.source = workflow._builder.here()
@@ -298,8 +295,7 @@ class Workflow:
             raise ProgramError(
                 "CLR140", f'the workflow "{self.name}" is open already; its blocks cannot be nested'
             )
-        self._block = entered_scope(self._builder.root)
-        self._block.__enter__()
+        self._open(entered_scope(self._builder.root))
         self._builder.block = caller_frame().f_code
         return self
 
@@ -309,10 +305,8 @@ class Workflow:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        block, self._block = self._block, None
         self._builder.block = None
-        if block is not None:
-            block.__exit__(kind, error, trace)
+        super().__exit__(kind, error, trace)
 
     def on_exit(
         self,

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 
 from couler.backends.remote import Connection, Scheduled
 from couler.cluster.model import Cluster
 from couler.errors import DefinitionError
-from couler.ir.diagnostics import Diagnostic
 from couler.ir.parameters import parameter_texts, with_values
-from couler.ir.workflow import Workflow
 from couler.optimizers.base import Machines, Pass
 from couler.stages.artifacts import compile
 from couler.stages.checks import AnyWorkflow, as_ir
 from couler.stages.planning import plan
+from couler.stages.programs import Loaded
 from couler.stages.submitting import put_secrets
-
-
-@dataclass(frozen=True)
-class _Given:
-    """A workflow whose parameters have other defaults."""
-
-    ir: Workflow
-    diagnostics: Sequence[Diagnostic]
-
-    @property
-    def name(self) -> str:
-        return self.ir.name
-
-    def to_ir(self) -> Workflow:
-        return self.ir
 
 
 def schedule(
@@ -116,8 +99,8 @@ def schedule(
     return put(remote, planned.workflow, artifact)
 
 
-def _with_parameters(workflow: AnyWorkflow, given: Mapping[str, object]) -> _Given:
+def _with_parameters(workflow: AnyWorkflow, given: Mapping[str, object]) -> Loaded:
     """Return a workflow that has values for the defaults of its parameters."""
     ir, diagnostics = as_ir(workflow)
     own = with_values(ir.parameters, parameter_texts(ir.parameters, given))
-    return _Given(ir.model_copy(update={"parameters": own}), diagnostics)
+    return Loaded(ir.model_copy(update={"parameters": own}), diagnostics)

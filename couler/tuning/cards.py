@@ -16,6 +16,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from couler.config_files import Table
 from couler.ir.base import FrozenDict, JsonMap
+from couler.ir.values import thawed
 from couler.ir.yaml_writer import dump
 from couler.tuning.metrics import KNOWN, Metric
 from couler.tuning.reading import parse_sheet, read_text
@@ -168,12 +169,4 @@ def write_card(card: DataCard | ModelCard) -> str:
         known = KNOWN.get(card.metric.name)
         if known is not None and Metric.model_validate(dict(known)) == card.metric:
             tree["metric"] = card.metric.name
-    return dump(_plain(tree))
-
-
-def _plain(value: t.Any) -> t.Any:
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value
+    return dump(thawed(tree))
