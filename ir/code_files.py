@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from couler.errors import EngineOptionError
 from couler.ir.artifacts import Location, Tar, is_in_repository
@@ -76,13 +76,7 @@ def take_archive(workflow: Workflow) -> Workflow:
     given = Input(
         name="couler_code", type="directory", path=UNPACKED_DIR, at=workflow.code_at, archive=Tar()
     )
-
-    def change(step: Step) -> Step:
-        if not uses_code(step):
-            return step
-        return step.model_copy(update={"inputs": (*step.inputs, given)})
-
-    return map_steps(workflow, change)
+    return _change_users(workflow, lambda one: {"inputs": (*one.inputs, given)})
 
 
 def own_inputs(step: Step) -> tuple[Input, ...]:
@@ -92,13 +86,18 @@ def own_inputs(step: Step) -> tuple[Input, ...]:
 
 def _in_image(workflow: Workflow) -> Workflow:
     """Return a workflow whose images have the code: no file travels."""
+    changed = _change_users(
+        workflow, lambda one: {"action": one.action.model_copy(update={"files": ()})}
+    )
+    return changed.model_copy(update={"code": ()})
 
-    def change(step: Step) -> Step:
-        if not uses_code(step):
-            return step
-        return step.model_copy(update={"action": step.action.model_copy(update={"files": ()})})
 
-    return map_steps(workflow, change).model_copy(update={"code": ()})
+def _change_users(workflow: Workflow, update: Callable[[Step], dict[str, object]]) -> Workflow:
+    """Return a workflow with other fields of the steps that import its files."""
+    return map_steps(
+        workflow,
+        lambda step: step.model_copy(update=update(step)) if uses_code(step) else step,
+    )
 
 
 def uses_code(step: Step) -> bool:

@@ -5,18 +5,13 @@ from __future__ import annotations
 from couler.ir.code_files import take_archive
 from couler.ir.defaults import leave_out_local_forms
 from couler.ir.pods import PodContainer
-from couler.ir.workflow import MAIN, Container, ContainerSet, Group, Step, Workflow
+from couler.ir.walk import map_steps
+from couler.ir.workflow import MAIN, Container, ContainerSet, Step, Workflow
 
 
 def lowered(workflow: Workflow) -> Workflow:
     """Return the workflow as Airflow runs it, with steps of the same names in the same places."""
-    workflow = take_archive(leave_out_local_forms(workflow))
-    handlers = tuple(
-        one.model_copy(update={"steps": _steps(one.steps)}) for one in workflow.exit_handlers
-    )
-    return workflow.model_copy(
-        update={"steps": _steps(workflow.steps), "exit_handlers": handlers},
-    )
+    return map_steps(take_archive(leave_out_local_forms(workflow)), _lowered)
 
 
 def order(containers: ContainerSet) -> tuple[list[PodContainer], PodContainer] | None:
@@ -58,15 +53,6 @@ def _as_pod(step: Step, before: list[PodContainer], last: PodContainer) -> Step:
     )
 
 
-def _steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    return tuple(map(_step, steps))
-
-
-def _step(step: Step) -> Step:
-    if isinstance(step.action, ContainerSet):
-        ordered = order(step.action)
-        return step if ordered is None else _as_pod(step, *ordered)
-    if isinstance(step.action, Group):
-        inner = step.action.model_copy(update={"steps": _steps(step.action.steps)})
-        return step.model_copy(update={"action": inner})
-    return step
+def _lowered(step: Step) -> Step:
+    ordered = order(step.action) if isinstance(step.action, ContainerSet) else None
+    return step if ordered is None else _as_pod(step, *ordered)
