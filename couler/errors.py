@@ -208,7 +208,15 @@ class BudgetError(CoulerError, ValueError):
         super().__init__(message)
 
 
-class EstimateError(CoulerError, ValueError):
+class _SeveralProblemsError(CoulerError, ValueError):
+    """Has a line for each of its problems, below what they have in common."""
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        self.problems = tuple(problems) or (message,)
+        super().__init__("\n".join([message, *(f"  {one}" for one in problems)]))
+
+
+class EstimateError(_SeveralProblemsError):
     """What work takes cannot be told from what is said of it, such as a data card.
 
     Attributes
@@ -216,10 +224,6 @@ class EstimateError(CoulerError, ValueError):
     problems
         Each by itself, in words.
     """
-
-    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
-        self.problems = tuple(problems) or (message,)
-        super().__init__("\n".join([message, *(f"  {one}" for one in problems)]))
 
 
 class GroupingError(CoulerError, ValueError):
@@ -238,7 +242,7 @@ class GroupingError(CoulerError, ValueError):
         )
 
 
-class PlacementError(CoulerError, ValueError):
+class PlacementError(_SeveralProblemsError):
     """Tasks cannot be placed, or what describes them is wrong.
 
     Attributes
@@ -246,10 +250,6 @@ class PlacementError(CoulerError, ValueError):
     problems
         All of them, each in a sentence.
     """
-
-    def __init__(self, message: str, problems: Sequence[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join([message, *(f"  {one}" for one in self.problems)]))
 
 
 class UnplaceableError(PlacementError):
@@ -269,7 +269,7 @@ class UnplaceableError(PlacementError):
         )
 
 
-class TuningError(CoulerError, ValueError):
+class TuningError(_SeveralProblemsError):
     """A card or a search space is wrong, or hyperparameters cannot be chosen by them.
 
     Attributes
@@ -277,10 +277,6 @@ class TuningError(CoulerError, ValueError):
     problems
         Each by itself, in words.
     """
-
-    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
-        self.problems = tuple(problems) or (message,)
-        super().__init__("\n".join([message, *(f"  {one}" for one in problems)]))
 
 
 class ConfigurationError(CoulerError):

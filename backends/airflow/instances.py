@@ -92,9 +92,10 @@ class Found:
     def is_shown(self) -> bool:
         """Whether it is of the user's workflow; a group that a pass made need not be."""
         step = self.spot.step
-        if not (isinstance(step.action, Group) and step.action.transparent):
-            return True
-        return not (step.foreach is None and step.loop is None and step.retry is None)
+        is_hidden = isinstance(step.action, Group) and step.action.transparent
+        return not is_hidden or any(
+            one is not None for one in (step.foreach, step.loop, step.retry)
+        )
 
 
 class RunSteps:

@@ -163,6 +163,7 @@ class _Builder:
         parameters: list[Tree] = []
         artifacts: list[Tree] = []
         for output in self._step.outputs:
+            source: Tree | None = None
             if is_file(output.type):
                 artifacts.append(self._artifact(output))
                 if self._step.cache is not None and output.at is None:
@@ -170,20 +171,15 @@ class _Builder:
                     parameters.append({"name": output.name, "value": _place(output)})
             elif output.json_path is not None or output.jq is not None:
                 field = "jsonPath" if output.jq is None else "jqFilter"
-                source: Tree = {field: output.json_path or output.jq}
-                if output.default is not None:
-                    source["default"] = wire_text(output.default, output.type)
-                parameters.append({"name": output.name, "valueFrom": source})
+                source = {field: output.json_path or output.jq}
             elif not is_stdout(self._step, output) and output.path is not None:
                 path = work_path(output.path)
                 if self._gathers and writes_gather_files(self._step):
                     path += ".gather"
                 source = {"path": path}
-                if output.default is not None:
-                    source["default"] = wire_text(output.default, output.type)
-                parameters.append({"name": output.name, "valueFrom": source})
             elif isinstance(self._step.action, Suspend | Plugin):
                 source = {"supplied": {}}
+            if source is not None:
                 if output.default is not None:
                     source["default"] = wire_text(output.default, output.type)
                 parameters.append({"name": output.name, "valueFrom": source})

@@ -15,7 +15,6 @@ from pathlib import Path
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
 from couler.backends.local.limits import Limits
-from couler.backends.local.locations.exchange import Exchange
 from couler.backends.local.masking import streams_to
 from couler.backends.local.place import CODE, Place, entry_texts
 from couler.backends.local.pods import CompanionError, Pod
@@ -31,14 +30,13 @@ from couler.backends.local.runtimes.host import explain_size, explain_start
 from couler.backends.local.runtimes.paths import mounted
 from couler.backends.local.threads import in_thread
 from couler.errors import ArtifactError, EngineError, EvaluationError
-from couler.ir.artifacts import Archive, Location
 from couler.ir.grouped import GROUPED
 from couler.ir.semantics.outputs import KEEP_BYTES, default_of, read_output
 from couler.ir.semantics.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.ir.values import is_file
 from couler.ir.wording import counted
 from couler.ir.workflow import STDOUT, Output, Script
-from couler.locations.stop import CutOffError, Stop
+from couler.locations.stop import CutOffError
 from couler.locations.transfer import OUTSIDE_ERRORS
 
 
@@ -179,9 +177,11 @@ async def _attempt(
     if runtime.name == "process" and (end.reason is not None or end.exit_code != 0):
         # What left its session would be in the way of another attempt.
         await place.sweeper.end(works_of(bound, job.work))
-    told = None
-    if end.reason is None:
-        told = await runtime_call(runtime, runtime.reason, job, end.exit_code)
+    told = (
+        await runtime_call(runtime, runtime.reason, job, end.exit_code)
+        if end.reason is None
+        else None
+    )
     if told is not None:
         return Attempt(False, {}, told, None, "error", end.usage)
     failed = _failure(end)
@@ -261,22 +261,11 @@ async def _put_outside(bound: Bound, place: Place, job: Job, limits: Limits) -> 
         if target is None or source is None or not source.exists():
             continue
         root = _root_of(output, source, job)
-        put = partial(_put, place.exchange, source, root, target, output.archive)
+        put = partial(place.exchange.put, source, root, target, output.archive)
         try:
             await in_thread(put, limits)
         except OUTSIDE_ERRORS as error:
             raise _OutsideError(f'the output "{output.name}": {error}') from error
-
-
-def _put(
-    exchange: Exchange,
-    source: Path,
-    root: Path,
-    target: Location,
-    archive: Archive | None,
-    stop: Stop,
-) -> None:
-    exchange.put(source, root, target, archive, stop)
 
 
 async def _keep_outputs(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:

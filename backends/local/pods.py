@@ -123,9 +123,11 @@ class Pod:
                 on_start=on_start,
                 inherits=self.locks(),
             )
-            told = None
-            if end.reason is None:
-                told = await runtime_call(runtime, runtime.reason, job, end.exit_code)
+            told = (
+                await runtime_call(runtime, runtime.reason, job, end.exit_code)
+                if end.reason is None
+                else None
+            )
             if told is not None:
                 raise _error(what, told)
             return end

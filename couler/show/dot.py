@@ -62,12 +62,7 @@ def _is_leaf(box: Box) -> bool:
 
 
 def _arrow(edge: Edge, source: Box, target: Box) -> str:
-    words = [] if edge.on == "success" else [f"on {edge.on}"]
-    if edge.one_of:
-        words.append("one of")
-    if edge.condition is not None:
-        words.append(shorten(edge.condition, 60))
-    options = [f"label={_quote(', '.join(words))}"] if words else []
+    options = [f"label={_quote(', '.join(edge.words))}"] if edge.words else []
     if edge.condition is not None:
         options.append("style=dashed")
     # Graphviz draws arrows between nodes only; ltail and lhead cut them at a cluster's border.

@@ -65,13 +65,8 @@ def _label_lines(box: Box) -> list[str]:
 
 
 def _arrow(edge: Edge) -> str:
-    words = [] if edge.on == "success" else [f"on {edge.on}"]
-    if edge.one_of:
-        words.append("one of")
-    if edge.condition is not None:
-        words.append(shorten(edge.condition, 60))
     line = "-.->" if edge.condition is not None else "-->"
-    return f"{line}|{_quote(', '.join(words))}|" if words else line
+    return f"{line}|{_quote(', '.join(edge.words))}|" if edge.words else line
 
 
 def _quote(*lines: str) -> str:

@@ -27,7 +27,7 @@ from couler.ir.workflow import (
     TemplateCall,
     Workflow,
 )
-from couler.show.text import condition_text, value_text
+from couler.show.text import condition_text, shorten, value_text
 
 SCHEMA_VERSION = 1
 """Version of the JSON of a picture."""
@@ -45,6 +45,12 @@ class Edge:
     """It is an alternative: one of the target's arrows of this kind must hold."""
     condition: str | None = None
     """The target's condition, if it reads this source."""
+
+    @property
+    def words(self) -> list[str]:
+        """What stands beside the arrow."""
+        on = "" if self.on == "success" else f"on {self.on}"
+        return [*filter(None, (on, "one of" * self.one_of, shorten(self.condition or "", 60)))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,9 +145,10 @@ class Instance:
     def is_shown(self) -> bool:
         """Whether results show it; those that a pass made as a group are not shown."""
         step = self.step
-        if not (isinstance(step.action, Group) and step.action.transparent):
-            return True
-        return not (step.foreach is None and step.loop is None and step.retry is None)
+        is_hidden = isinstance(step.action, Group) and step.action.transparent
+        return not is_hidden or any(
+            one is not None for one in (step.foreach, step.loop, step.retry)
+        )
 
     @property
     def is_whole_list(self) -> bool:
