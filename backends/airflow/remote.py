@@ -122,7 +122,7 @@ class AirflowRemote:
 
     def observe(self, run: RemoteRun) -> Observation:
         """Return how a run stands; see `couler.backends.remote.Remote.observe`."""
-        asked = self._asked(run)
+        asked = Asked(_run_api(self._api, run), run.workflow)
         self._latest.note(_key(run), asked)
         return asked.observation()
 
@@ -187,9 +187,6 @@ class AirflowRemote:
             was_cut=was_cut,
             between_s=self._access.poll_s,
         )
-
-    def _asked(self, run: RemoteRun) -> Asked:
-        return Asked(_run_api(self._api, run), run.workflow)
 
     def _find(self, asked: Look, path: StepPath) -> Found:
         """Return an instance that runs something."""

@@ -91,7 +91,7 @@ def check_memoized(step: Step, path: str, siblings: Mapping[str, Step]) -> Itera
             )
     if step.cache is None:
         return
-    if step.cache.name is not None and not _is_kubernetes_name(step.cache.name):
+    if step.cache.name is not None and _KUBERNETES_NAME.fullmatch(step.cache.name) is None:
         yield Diagnostic(
             "CLR411",
             f'argo: the cache of step "{path}" is a config map of the name "{step.cache.name}"; '
@@ -214,10 +214,6 @@ def _spread(config_map: str) -> tuple[str, int]:
         return config_map, 1
     digits = int(rest.rpartition("[0:")[2].partition("]")[0])
     return base, next(count for count, length in MAPS.items() if length == digits)
-
-
-def _is_kubernetes_name(name: str) -> bool:
-    return _KUBERNETES_NAME.fullmatch(name) is not None
 
 
 def _as_kubernetes_name(name: str) -> str:

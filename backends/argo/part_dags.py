@@ -164,7 +164,7 @@ class Body(TemplateView):
 
     def finish_parts(self, parallelism: int | None) -> None:
         """Make the templates of the parts."""
-        nodes = {name: self.part_of(name) or name for name in self._names()}
+        nodes = {step.name: self.part_of(step.name) or step.name for step in self._division.steps}
         before: dict[str, list[str]] = {node: [] for node in nodes.values()}
         for name, node in nodes.items():
             waits = (nodes.get(one) for one in self._scope.before[name])
@@ -173,9 +173,6 @@ class Body(TemplateView):
         place = {node: index for index, node in enumerate(sorted(before, key=passes.__getitem__))}
         for part in sorted(self.parts, key=lambda part: -place[part.task]):
             part.finish(parallelism)
-
-    def _names(self) -> list[str]:
-        return [step.name for step in self._division.steps]
 
     def templates(self) -> Iterator[Tree]:
         """Yield the templates of the parts, outer before inner."""

@@ -80,11 +80,7 @@ def _inner(step: Step) -> _Key | None:
     return None if part is None or part.group is None else ("group", part.group)
 
 
-def _none(step: Step) -> None:
-    return None
-
-
-_BELOW: Mapping[Kind, t.Callable[[Step], _Key | None]] = {"run": _inner, "group": _none}
+_BELOW: Mapping[Kind, t.Callable[[Step], _Key | None]] = {"run": _inner, "group": lambda step: None}
 
 
 def _divide(

@@ -67,16 +67,15 @@ class Ahead:
         """Decide on a remembered step that has come up, if it need not run."""
         async with self._lock:
             while name not in self.known and sighting.key not in self._needed:
-                verdict = await asyncio.to_thread(self._foresee, self._now(), look)
+                verdict = await asyncio.to_thread(
+                    self._foresee, (self.progress(frozenset(self.runs)), dict(self.known)), look
+                )
                 if any(self._is_decided_otherwise(*end) for end in verdict.ends.items()):
                     continue
                 self._needed.update(one.key for one in verdict.needed.values())
                 if name in verdict.ends:
                     self.known.update(verdict.ends)
                 return
-
-    def _now(self) -> tuple[Progress, dict[str, Sighting]]:
-        return self.progress(frozenset(self.runs)), dict(self.known)
 
     def _foresee(
         self, now: tuple[Progress, dict[str, Sighting]], look: Look[Sighting]

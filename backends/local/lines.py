@@ -277,8 +277,4 @@ class Lines:
 def first_line(places: Iterable[Branch | Queue]) -> Line | None:
     """Return the first of the lines in some places whose lanes all have room."""
     lines = (line for place in places if (line := place.first()) is not None)
-    return min(lines, key=_rank, default=None)
-
-
-def _rank(line: Line) -> Rank:
-    return line.rank
+    return min(lines, key=lambda line: line.rank, default=None)

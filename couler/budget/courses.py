@@ -51,11 +51,11 @@ def _over(database: Database) -> Latest | None:
         course = course_of(read_json(workflow_of(database, run.id)), run.workflow)
     except (RunNotFoundError, SerializationError):
         return None  # deleted just now, or recorded by another version: cleaning goes on without it
-    return Latest(run.id, replace(course, here=_last(course)), False)
-
-
-def _last(course: Course) -> str:
-    return max(course.ranks, key=course.ranks.__getitem__, default="")
+    return Latest(
+        run.id,
+        replace(course, here=max(course.ranks, key=course.ranks.__getitem__, default="")),
+        False,
+    )
 
 
 _MET = ("hit", "miss", "stored", "rejected")

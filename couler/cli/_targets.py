@@ -147,7 +147,11 @@ def choose_target(
     engine = settings.engine(engine)
     if engine is None:
         raise click.UsageError(_nothing_chosen(settings, argument))
-    fitting = [one for one, stated in settings.targets.items() if _is_of(stated, engine)]
+    fitting = [
+        one
+        for one, stated in settings.targets.items()
+        if stated.document.at("engine").tree == engine
+    ]
     if len(fitting) > 1:
         raise click.UsageError(
             f"several targets are of {engine}: {', '.join(fitting)}. Give "
@@ -213,10 +217,6 @@ def _named(settings: Settings, name: str, origin: str) -> NamedTarget:
             f"{did_you_mean(name, settings.targets)}"
         )
     return read_target(name, stated)
-
-
-def _is_of(stated: Stated, engine: str) -> bool:
-    return bool(stated.document.at("engine").tree == engine)
 
 
 def _plain_secrets(table: Mapping[str, t.Any], inside: str = "") -> Iterator[str]:

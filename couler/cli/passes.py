@@ -36,7 +36,9 @@ def command(session: Session, names: tuple[str, ...], format_: str | None) -> No
     With names, only these, and what each option means. A pass that runs unless it is left out is
     marked with a star.
     """
-    found, broken = _describe(names) if names else _describe_all()
+    found, broken = (
+        ([describe_pass(name) for name in dict.fromkeys(names)], []) if names else _describe_all()
+    )
     usual = default_names()
     if session.settings.choose("format", format_, FORMATS) == "json":
         listed = [{**one.to_json(), "is_default": one.name in usual} for one in found]
@@ -53,10 +55,6 @@ def command(session: Session, names: tuple[str, ...], format_: str | None) -> No
             click.echo(line)
     if broken:
         raise ConfigurationError("\n".join(broken))
-
-
-def _describe(names: tuple[str, ...]) -> tuple[list[PassDescription], list[str]]:
-    return [describe_pass(name) for name in dict.fromkeys(names)], []
 
 
 def _describe_all() -> tuple[list[PassDescription], list[str]]:

@@ -81,7 +81,7 @@ def _stated(model: type[Table], given: object, *always: str) -> dict[str, Json]:
     for name, field in model.model_fields.items():
         value = getattr(given, name, None)
         if name in always or (value != field.default and value not in (None, ())):
-            found[field.alias or name] = _WRITE.get(name, _same)(value)
+            found[field.alias or name] = _WRITE[name](value) if name in _WRITE else value
     return found
 
 
@@ -95,10 +95,6 @@ def memory_text(size_bytes: int) -> str | int:
 
 def _cpu(cpu: float) -> float | int:
     return int(cpu) if cpu < 2**53 and cpu == int(cpu) else cpu
-
-
-def _same(value: Json) -> Json:
-    return value
 
 
 _WRITE: Mapping[str, Callable[[t.Any], Json]] = {

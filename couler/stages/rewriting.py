@@ -134,7 +134,9 @@ def rewrite(
     chosen = default_pipeline() if passes is None else passes
     engine = None if backend is None else backend.name
     name = chosen.name if isinstance(chosen, Pipeline) else None
-    return Pipeline(tuple(map(_as_pass, chosen)), callbacks, name).run(
+    return Pipeline(
+        tuple(read_pass(one) if isinstance(one, str) else one for one in chosen), callbacks, name
+    ).run(
         workflow,
         engine=engine,
         profile=target.profile,
@@ -154,10 +156,6 @@ def _tuned(file: str) -> TunedParameters:
     from couler.tuning.outcome import read_outcome  # who fills no hyperparameters needs none
 
     return read_outcome(Path(file)).as_tuned()
-
-
-def _as_pass(one: Pass | str) -> Pass:
-    return read_pass(one) if isinstance(one, str) else one
 
 
 Retell = Callable[[Iterable[Diagnostic]], tuple[Diagnostic, ...]]

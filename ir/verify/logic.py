@@ -76,7 +76,7 @@ class Logic:
     def decide(self, condition: Compare, equal: bool) -> None:
         """State whether the two sides of an `==` or `!=` are equal."""
         formula = self._compare(condition)
-        self._known[_only_fact(formula)] = equal
+        self._known[next(_facts(formula))] = equal
 
     def results(self, formula: Formula) -> frozenset[bool]:
         """Return the results that a formula can have; both where there are too many facts."""
@@ -127,10 +127,6 @@ def _facts(formula: Formula) -> Iterator[str]:
         yield formula.key
     for part in formula.parts:
         yield from _facts(part)
-
-
-def _only_fact(formula: Formula) -> str:
-    return next(_facts(formula))
 
 
 def _value(formula: Formula, facts: Mapping[str, bool]) -> bool:

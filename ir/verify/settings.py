@@ -340,15 +340,11 @@ def check_settings(workflow: Workflow, report: Report) -> None:
         from couler.ir.verify.environment import check_secret_key
 
         check_secret_key(key, add)
-    for path in {one.path for one in workflow.code if not _is_inside(one.path)}:
+    for path in {one.path for one in workflow.code if {"", ".", ".."} & {*one.path.split("/")}}:
         add("CLR415", f'code: the path "{path}" is none below a folder, such as "shop/area.py".')
     check_locks(workflow.locks, add)
     check_labels(workflow.labels, "labels", add)
     check_annotations(workflow.annotations, add)
-
-
-def _is_inside(path: str) -> bool:
-    return {"", ".", ".."}.isdisjoint(path.split("/"))
 
 
 def _check_parameter(parameter: Parameter, add: Add) -> None:

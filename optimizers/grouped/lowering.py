@@ -352,12 +352,11 @@ def _text(text: str) -> str:
 @functools.cache
 def _runner() -> str:
     """Return what the modules of the runner define, their imports first."""
-    imports = sorted({line for module in _MODULES for line in _imports(module)}, key=_import_order)
+    imports = sorted(
+        {line for module in _MODULES for line in _imports(module)},
+        key=lambda line: (line.startswith("from "), line),
+    )
     return "\n".join([*imports, "", "", "\n\n\n".join([_ERRORS, *map(_definitions, _MODULES)])])
-
-
-def _import_order(line: str) -> tuple[bool, str]:
-    return line.startswith("from "), line
 
 
 def _imports(module: ModuleType) -> Iterator[str]:

@@ -173,7 +173,7 @@ def _roll(steps: Sequence[Step], name: str) -> Step | None:
     over: dict[str, Value] = {}
     items: dict[_TextPlace, ItemRef] = {}
     for place, values in _differing(steps):
-        if len(set(map(type, values))) > 1 or _size(values) > MAX_VALUE_BYTES:
+        if len(set(map(type, values))) > 1 or len(encode(values).encode()) > MAX_VALUE_BYTES:
             return None
         key = _item_name(first, place)
         over[key] = Literal(value=values)
@@ -192,10 +192,6 @@ def _differing(steps: Sequence[Step]) -> Iterator[tuple[_TextPlace, list[object]
         values: list[object] = [one.value for one in literals if one is not None]
         if len(values) == len(steps) and len({json.dumps(value) for value in values}) > 1:
             yield column[0][0], values
-
-
-def _size(values: Sequence[object]) -> int:
-    return len(encode(values).encode())
 
 
 def _item_name(step: Step, place: _TextPlace) -> str:

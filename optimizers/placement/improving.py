@@ -394,7 +394,7 @@ class _Room:
             return -1
         best: list[tuple[float, int]] | None = None
         if not self._holders.get(node):  # that it can run there at all was found before
-            best = min(queues.values(), key=_first)
+            best = min(queues.values(), key=lambda queue: queue[0])
         else:
             used, most = self._used[node], self._most[node]
             for queue in queues.values():
@@ -415,10 +415,6 @@ class _Room:
             del queues[self._shapes[task]]
         self.hold(node, self._asked[task])
         return task
-
-
-def _first(queue: list[tuple[float, int]]) -> tuple[float, int]:
-    return queue[0]
 
 
 def _ready(model: Compiled, task: int, now: float) -> float:

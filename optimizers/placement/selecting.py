@@ -68,7 +68,11 @@ class Selectors:
                 own[key] = own.get(key, True) and value == name
         self._hosts = Counter(map(self._hostname, self._nodes))
         groups = {group_label, GROUP_LABEL}
-        identities = {key for key in own if key not in groups and (own[key] or _is_identity(key))}
+        identities = {
+            key
+            for key in own
+            if key not in groups and (own[key] or _IDENTITY.fullmatch(key.lower()))
+        }
 
         def rank(key: str) -> tuple[bool, bool, bool, str]:
             return key in identities, key != group_label, key != GROUP_LABEL, key
@@ -244,10 +248,6 @@ def tolerations_for(
 def _labels_of(node: ClusterNode, group_label: str) -> dict[str, str]:
     named = {group_label: node.group} if group_label and node.group else {}
     return {ARCHITECTURE_LABEL: node.architecture, **named, **node.labels}
-
-
-def _is_identity(key: str) -> bool:
-    return _IDENTITY.fullmatch(key.lower()) is not None
 
 
 def _required(terms: Sequence[_Term]) -> Affinity:

@@ -218,7 +218,7 @@ class _Run:
         elif self._is_ready_placed:
             self._place_ready()
         else:
-            self._start_tasks()
+            self._ready.start(self._begun)
 
     def _start_pipelines(self) -> None:
         waiting: dict[int, list[int]] = {}
@@ -242,9 +242,6 @@ class _Run:
             self._order = [
                 task for task in self._order if self._model.pipeline_of[task] not in started
             ]
-
-    def _start_tasks(self) -> None:
-        self._ready.start(self._begun)
 
     def _begun(self, task: int, node: int) -> bool:
         """Start a task if there is room; whether there was."""
