@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from couler import stages
+from couler import stages, state
 from couler.backends.base import RunOptions, RuntimeName, Target
 from couler.backends.remote import Connection, Scheduled, Scheduling
 from couler.ir.defaults import Storages
@@ -124,11 +124,10 @@ class SubmittedRun:
         """
         from couler.control.log_reading import read_log
         from couler.ir.semantics.places import find_place
-        from couler.state import source_map_of, workflow_of
 
         with self._open() as (database, run):
-            if source_map := source_map_of(database, run.id):
-                step = find_place(read_json(workflow_of(database, run.id)), step, source_map)
+            if source_map := state.source_map_of(database, run.id):
+                step = find_place(read_json(state.workflow_of(database, run.id)), step, source_map)
             path = StepPath.parse(step)
             return "\n".join(read_log(run, path, database, os.environ, attempt=attempt))
 
@@ -141,10 +140,8 @@ class SubmittedRun:
 
     @contextmanager
     def _open(self) -> Iterator[tuple[Database, RunRecord]]:
-        from couler.state import find_run, open_database
-
-        with open_database(self._home.database_url) as database:
-            yield database, find_run(database, self.run_id)
+        with state.open_database(self._home.database_url) as database:
+            yield database, state.find_run(database, self.run_id)
 
 
 class SubmittedSchedule:
@@ -388,10 +385,8 @@ def submit_to(
     home: Path | str | None = None,
 ) -> SubmittedRun:
     """Begin a run on an engine elsewhere and record it; see `couler.stages.submit`."""
-    from couler.state import open_database
-
     found = _find_home(home)
-    with open_database(found.database_url) as database:
+    with state.open_database(found.database_url) as database:
         run = stages.submit(
             workflow,
             connection,
@@ -410,7 +405,5 @@ def absolute(path: str) -> str:
 
 
 def _find_home(home: Path | str | None) -> Home:
-    from couler.state import Home
-
     named = {} if home is None else {"COULER_HOME": os.path.abspath(home)}
-    return Home.find({**os.environ, **named})
+    return state.Home.find({**os.environ, **named})

@@ -12,6 +12,7 @@ from functools import partial
 
 import click
 
+from couler import state
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
 from couler.cli._progress import Tell, is_live, show_progress
@@ -82,9 +83,8 @@ def watch(
 ) -> t.NoReturn:
     """Follow a run until it is over, show how it goes, and end as `couler run` does."""
     from couler.failures import MAX_RETRIES
-    from couler.state import source_map_of, workflow_of
 
-    workflow = read_json(workflow_of(database, run.id))
+    workflow = read_json(state.workflow_of(database, run.id))
 
     def start(tell: Tell) -> RunResult:
         from couler.cli._cache_sync import keeper_of
@@ -103,7 +103,7 @@ def watch(
     with heeding_requests_to_end():
         carry_out(
             *(session, workflow, start),
-            source_map=source_map_of(database, run.id),
+            source_map=state.source_map_of(database, run.id),
             again=again,
             events=events,
             format_=format_,
@@ -115,10 +115,8 @@ def follow_shown(
     session: Session, run: RunRecord, database: Database, home: Home, again: Again
 ) -> Unreached | None:
     """Follow a run until it is over, show how it goes, and return why that broke off if it did."""
-    from couler.state import source_map_of, workflow_of
-
-    workflow = read_json(workflow_of(database, run.id))
-    names = source_map_of(database, run.id)
+    workflow = read_json(state.workflow_of(database, run.id))
+    names = state.source_map_of(database, run.id)
     with heeding_requests_to_end(), show_progress(session, workflow, again, names) as tell:
         try:
             follow(session, run, database, home, tell)
@@ -150,7 +148,6 @@ def follow(
     from couler.control.results import result_of
     from couler.control.watching import Watch
     from couler.control.watching import watch as watch_run
-    from couler.state import find_run
 
     reused: set[str] = set()
 
@@ -179,7 +176,7 @@ def follow(
                     session.info(str(error))
                     has_said = True
                 time.sleep(_POLL_S)
-                run = find_run(database, run.id)
+                run = state.find_run(database, run.id)
     told = None if keep is None else keep(is_over=True)
     if told is not None:
         tell_note(told)

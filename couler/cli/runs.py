@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from couler import state
 from couler.cli.session import Session
 from couler.errors import CoulerError
 
@@ -46,14 +47,12 @@ class RunType(click.ParamType):  # type: ignore[type-arg]  # not generic before 
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return the latest runs that begin so; nothing where none can be read."""
-        from couler.state import list_runs, open_database
-
         try:
             home = find_home(ctx.ensure_object(Session), ctx.params.get("home"))
             if not _has_database(home):
                 return []
-            with open_database(home.database_url) as database:
-                runs = list_runs(database, limit=_COMPLETED)
+            with state.open_database(home.database_url) as database:
+                runs = state.list_runs(database, limit=_COMPLETED)
         except (CoulerError, OSError):  # a shell that completes has no place for a message
             return []
         return [
@@ -74,20 +73,16 @@ def chosen_home(session: Session, flag: Path | None) -> Path | None:
 
 def find_home(session: Session, flag: Path | None) -> Home:
     """Return where runs are kept."""
-    from couler.state import Home
-
     chosen = chosen_home(session, flag)
     named = {} if chosen is None else {"COULER_HOME": os.path.abspath(chosen)}
-    return Home.find({**session.environment, **named})
+    return state.Home.find({**session.environment, **named})
 
 
 @contextmanager
 def open_home(session: Session, flag: Path | None) -> Iterator[tuple[Database, Home]]:
     """Open the database in which runs are kept."""
-    from couler.state import open_database
-
     home = find_home(session, flag)
-    with open_database(home.database_url) as database:
+    with state.open_database(home.database_url) as database:
         yield database, home
 
 
