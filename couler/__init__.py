@@ -143,7 +143,7 @@ if _t.TYPE_CHECKING:
         create_local_artifact,
         create_parameter_artifact,
     )
-    from couler.dsl.calls import http, suspend
+    from couler.dsl.calls import http, list_files, suspend
     from couler.dsl.cluster import call_template, run_container_set, run_plugin
     from couler.dsl.conditions import (
         Condition,
@@ -161,7 +161,6 @@ if _t.TYPE_CHECKING:
     from couler.dsl.hooks import OnState
     from couler.dsl.iteration import map
     from couler.dsl.jobs import Jq, run_job
-    from couler.dsl.listing import list_files
     from couler.dsl.locations import (
         ArtifactoryArtifact,
         AzureArtifact,
@@ -347,7 +346,7 @@ _EXPORTS: dict[str, str] = {
     "get_step_output": "couler.dsl.settings",
     "group": "couler.dsl.control",
     "http": "couler.dsl.calls",
-    "list_files": "couler.dsl.listing",
+    "list_files": "couler.dsl.calls",
     "loop": "couler.dsl.loops",
     "map": "couler.dsl.iteration",
     "not_equal": "couler.dsl.conditions",

@@ -1,4 +1,4 @@
-"""Steps without a process of their own: HTTP requests and pauses."""
+"""Steps without a process of their own: HTTP requests, pauses and lists of files."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from couler.dsl import objects, units
-from couler.dsl.checks import attempt, checked_mapping
+from couler.dsl.checks import OptionError, attempt, checked_mapping
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.environment import env_of, text_of
 from couler.dsl.handles import StepHandle, Value, as_value, literal
+from couler.dsl.located import location_of
+from couler.dsl.locations import LocatedFile
 from couler.dsl.options import step_fields
 from couler.dsl.processes import begin_step
 from couler.dsl.scope import Returns, free_among, make_input
 from couler.dsl.step_options import TaskOptions
-from couler.dsl.types import STR, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
+from couler.dsl.types import STR, TypeSpec, UnsupportedTypeError, list_of, spec_of, spec_of_value
 from couler.ir import values as ir
+from couler.ir.artifacts import ListFiles, S3Location
 from couler.ir.policies import is_own
-from couler.ir.workflow import Http, Input, Output, Suspend
+from couler.ir.workflow import STDOUT, Http, Input, Output, Suspend
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
@@ -217,3 +220,70 @@ def _entered(builder: Builder, outputs: Mapping[str, object] | None, step: str) 
         specs[name] = spec
         made.append(Output(name=name, type=spec.wire, default=default))
     return Returns(tuple(made), specs, main=next(iter(specs), None))
+
+
+_KEYS = Returns((Output(name=STDOUT, type="list"),), {STDOUT: list_of(STR)}, main=STDOUT)
+_UNKNOWN = ListFiles(at=S3Location(key="unknown"))
+"""Stands for a list that was reported as wrong."""
+
+
+def list_files(
+    location: object,
+    pattern: str | None = None,
+    timeout: objects.Duration | None = None,
+    retry: int | objects.Retry | None = None,
+    step_name: str | None = None,
+    *,
+    name: str | None = None,
+    **options: t.Any,
+) -> StepHandle:
+    """List the files below a location, without fetching them.
+
+    Parameters
+    ----------
+    location
+        Such as `couler.S3Artifact(bucket="data", key="in")`; texts may be values of the workflow.
+    pattern
+        Which files: their paths below the location. `*` stands for any text without `/`, `?` for
+        one character, `[0-9]` for one of these, `**/` for any folders. None for all of them.
+    timeout, retry
+        As for `couler.run_container`.
+    step_name, name
+        Name of the step; by default that of the calling function, or `list-files`.
+    options
+        The other options of `StepOptions` that need no process, such as `labels`.
+
+    Returns
+    -------
+    StepHandle
+        The step; its value is the sorted list of their keys, from the root of the bucket, which
+        `couler.map` takes.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("tables") as wf:
+    ...     keys = couler.list_files(couler.S3Artifact(bucket="data", key="in"), "**/*.csv")
+    ...     rows = couler.map(
+    ...         lambda key: couler.run_container(
+    ...             "busybox", ["wc", "-l", "table.csv"], step_name="count",
+    ...             input=couler.S3Artifact("table.csv", bucket="data", key=key)),
+    ...         keys)
+    >>> [step.action.kind for step in wf.to_ir().steps]
+    ['list_files', 'container']
+    """
+    options.update(timeout=timeout, retry=retry)
+    scope, base, draft = begin_step("list-files", step_name, name)
+    draft.give(_KEYS)
+
+    def action() -> ListFiles:
+        if not isinstance(location, LocatedFile):
+            told = f"{location!r:.60} is no location, such as couler.S3Artifact"
+            raise OptionError(told)
+        if location.archive or location.optional or location.mode or location.removal:
+            raise OptionError("files that are listed are not fetched; name only where they are")
+        return ListFiles(at=location_of(scope, location), pattern=pattern)
+
+    draft.action = attempt(scope.builder, "list_files", action, base) or _UNKNOWN
+    draft.options = step_fields(scope.builder, options, base)
+    return StepHandle(scope.add(draft, base))

@@ -9,8 +9,7 @@ if _t.TYPE_CHECKING:
     from couler.stages.plan_page import picture_plan
     from couler.stages.planning import SCHEMA_VERSION, Plan, plan
     from couler.stages.running import cancel, plan_retry, plan_run, retry, run
-    from couler.stages.scheduling import schedule
-    from couler.stages.submitting import prepare_restart, submit, submit_again
+    from couler.stages.submitting import prepare_restart, schedule, submit, submit_again
     from couler.state.results import Event as RunEvent
     from couler.state.results import RunResult
 
@@ -58,7 +57,7 @@ _MODULES = {
     "prepare_restart": "submitting",
     "retry": "running",
     "run": "running",
-    "schedule": "scheduling",
+    "schedule": "submitting",
     "show": "artifacts",
     "submit": "submitting",
     "submit_again": "submitting",
