@@ -168,18 +168,8 @@ class WatchedModel:
         self._model = model
         self._is_interrupted = is_interrupted or threading.Event()
         self._lock = threading.Lock()
-        self._usage = Usage(cost=None if model.usage.cost is None else 0.0)
-        self._name = ""
-
-    @property
-    def usage(self) -> Usage:
-        """What the calls of the sample took so far."""
-        return self._usage
-
-    @property
-    def name(self) -> str:
-        """What the endpoint calls the model that answered."""
-        return self._name
+        self.usage = Usage(cost=None if model.usage.cost is None else 0.0)
+        self.name = ""
 
     def ask(
         self, prompt: Prompt, *, temperature: float | None = None, seed: int | None = None
@@ -217,8 +207,8 @@ class WatchedModel:
 
     def _count(self, answer: Answer) -> None:
         with self._lock:
-            self._usage += answer.usage
-            self._name = writable(answer.model)
+            self.usage += answer.usage
+            self.name = writable(answer.model)
 
 
 def spent(samples: Sequence[Sample]) -> Usage:

@@ -70,25 +70,15 @@ class LaterRuns:
         age: float = 0.0,
         course: Course | None = None,
     ) -> None:
-        self._capacity_bytes = capacity_bytes
+        self.capacity_bytes = capacity_bytes
         self._known = {} if offered is None else {offered.key: offered}
         self._is_loaded = False
         self._chances: dict[tuple[str, str, int], float] = {}
         self._read_kept = kept
         self._read_lookups = lookups
         self._clock = clock
-        self._age = age
+        self.age = age
         self._course = course or Course()
-
-    @property
-    def capacity_bytes(self) -> int:
-        """What the cache may hold."""
-        return self._capacity_bytes
-
-    @property
-    def age(self) -> float:
-        """The worth of what was evicted last, the greatest so far."""
-        return self._age
 
     def offering(self, offered: Kept) -> LaterRuns:
         """Return the same, where what was offered has another credit."""

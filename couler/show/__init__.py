@@ -1,6 +1,5 @@
 """Pictures of a workflow as text: tree, mermaid, dot, svg, json. None needs another program."""
 
-from couler.show.render import FORMATS as FORMATS
-from couler.show.render import render as render
+from couler.show.render import FORMATS, render
 
 __all__ = ["FORMATS", "render"]

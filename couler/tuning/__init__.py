@@ -19,9 +19,7 @@ __all__ = [
 ]
 
 if _t.TYPE_CHECKING:
-    from couler.tuning.algorithm4 import TuneOptions as TuneOptions
-    from couler.tuning.algorithm4 import TuningInterrupted as TuningInterrupted
-    from couler.tuning.algorithm4 import tune as tune
+    from couler.tuning.algorithm4 import TuneOptions, TuningInterrupted, tune
     from couler.tuning.cards import DataCard, ModelCard, read_data_card, read_model_card
     from couler.tuning.outcome import Outcome, read_outcome
     from couler.tuning.space import SearchSpace, read_space
