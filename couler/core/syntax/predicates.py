@@ -1,8 +1,5 @@
 """The ancestor's import path; the names are in `couler`."""
 
-from couler.dsl.conditions import bigger as bigger
-from couler.dsl.conditions import bigger_equal as bigger_equal
-from couler.dsl.conditions import equal as equal
-from couler.dsl.conditions import not_equal as not_equal
-from couler.dsl.conditions import smaller as smaller
-from couler.dsl.conditions import smaller_equal as smaller_equal
+from couler import bigger, bigger_equal, equal, not_equal, smaller, smaller_equal
+
+__all__ = ["bigger", "bigger_equal", "equal", "not_equal", "smaller", "smaller_equal"]
