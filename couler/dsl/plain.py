@@ -7,12 +7,13 @@ import functools
 import re
 from collections.abc import Iterator
 
+import couler
 from couler.dsl.sources import SourceError, first_line, parsed
 from couler.dsl.statements import (
-    Definitions,
     base_name,
     bound_names,
     executed,
+    has_future,
     imported_name,
     start,
 )
@@ -58,15 +59,17 @@ def strip_couler(text: str) -> str:
         body = parsed(text).body if "couler" in text else []
     except SourceError:
         return text
+    is_lazy = has_future(ast.Module(body, []))
     names: set[str] = set()
     files: set[str] = set()
     left_out = []
     for one in body:
         made = {*bound_names(one)}
-        if any(_of_couler(one)) or not names.isdisjoint(_names_read(one)):
+        if any(_of_couler(one)) or not names.isdisjoint(_names_read(one, is_lazy=is_lazy)):
             left_out.append(one)
             files |= made & _FILES
-            names |= made - _FILES - {imported_name(alias) for alias in _others(one)}
+            names |= made - _FILES - {imported_name(alias) for alias in _others(one)} - {"*"}
+            names |= {*couler.__all__} - _FILES if "*" in made else set()
         else:
             names -= made
     if not left_out:
@@ -98,15 +101,28 @@ def _of_couler(node: ast.stmt) -> Iterator[bool]:
             yield not one.level and str(one.module).partition(".")[0] == "couler"
 
 
-def _names_read(node: ast.stmt) -> set[str]:
-    """Return the names that a statement reads where it runs, if it defines no function or class."""
-    if isinstance(node, Definitions):
-        return set()
-    return {
-        one.id
-        for one in executed(node)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
-    }
+def _names_read(node: ast.stmt, *, is_lazy: bool) -> set[str]:
+    """Return the names that a statement reads where it runs, but in decorators and for files.
+
+    `is_lazy`: annotations of functions are texts.
+    """
+    found = set()
+    waiting: list[ast.AST] = [node]
+    for one in waiting:  # which grows
+        left_out: list[ast.AST | None] = [*getattr(one, "decorator_list", ())]
+        match one:
+            case ast.Name(name, ast.Load()):
+                found.add(name)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                left_out += [*one.body, one.returns if is_lazy else None]
+            case ast.Lambda():
+                left_out.append(one.body)
+            case ast.arg():
+                left_out.append(one.annotation if is_lazy else None)
+            case ast.Attribute(value, "File" | "Directory"):
+                left_out.append(value)
+        waiting += [each for each in ast.iter_child_nodes(one) if each not in left_out]
+    return found
 
 
 def _clear(lines: list[str], node: ast.expr | ast.stmt) -> None:

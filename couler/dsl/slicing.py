@@ -8,9 +8,10 @@ import functools
 import inspect
 import math
 import re
+import sys
 import typing as t
 from collections.abc import Iterable, Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import CellType, FunctionType, ModuleType
 
 from couler.dsl._prelude import Directory, File
@@ -23,6 +24,7 @@ from couler.dsl.sources import (
     unindented,
 )
 from couler.dsl.statements import (
+    BASE,
     BUILTINS,
     DECORATOR,
     Change,
@@ -40,6 +42,7 @@ from couler.dsl.statements import (
     uses_of,
 )
 from couler.ir.imports import reads_of
+from couler.modules import is_installed
 
 _MISSING = object()
 Place: t.TypeAlias = tuple[int, int, int, int]
@@ -99,7 +102,7 @@ class Slice:
         self._of_couler = frozenset(name for name, one in self.values.items() if is_of_couler(one))
         self._building = _that_use(self._of_couler, self.values)
         package = str(namespace.get("__package__") or "")
-        self._text = without_couler(text, self._of_couler, package)
+        self._text = without_couler(text, self._building, package)
         tree = parsed(self._text)
         around = node_path(function, text, self._text)
         self._node = around.pop()
@@ -132,13 +135,15 @@ class Slice:
             messages = "; ".join(message for _, message in problems)
             raise ShippingError(problems[0][0], f"it uses {messages}")
         whole = ""
-        was_block = False
+        was_block, moved = False, None
         for place in sorted(self._taken):
             text = self._taken[place]
             is_block = re.match(r"@|(def|class|if|try|for|while|with|match)\b", text) is not None
             whole += "\n\n" if whole and (is_block or was_block) else ""
-            if place in self._firsts:
-                self.lines[whole.count("\n")] = self._firsts[place]
+            line = whole.count("\n")
+            if place in self._firsts and self._firsts[place] - line != moved:
+                self.lines[line] = self._firsts[place]
+                moved = self._firsts[place] - line
             whole += text
             was_block = is_block
         return whole
@@ -260,7 +265,8 @@ class Slice:
         elif not statements:
             changes = scope.changes.get(name, ()) if name in self._globals else ()
             self._take_changes(number, name, changes, self._building)
-            if not changes and not is_builtin(name, self._globals):
+            is_made = any(one.method is None for one in changes)
+            if not is_made and not is_builtin(name, self._globals):
                 self._take_unbound(name)
         elif number and not all(
             isinstance(one, Definitions | ast.Import | ast.ImportFrom) for one in statements
@@ -281,7 +287,13 @@ class Slice:
         for statement, method in changes:
             nodes = [*executed(statement)]
             read = {node.id for node in nodes if isinstance(node, ast.Name)}
-            if left_out.isdisjoint(read) and (method is None or _can_change(value, method)):
+            way = (method or "")[:1]
+            named = self.values.get((method or "")[1:], value)
+            if way in (DECORATOR, BASE):
+                is_changed = _registers(value if method == way else named, way)
+            else:
+                is_changed = method is None or _can_change(value, method)
+            if left_out.isdisjoint(read) and is_changed:
                 self._take_statement(number, statement, name)
                 # What it makes can be a part of the value, and change it in turn.
                 self._waiting += [(one, number) for one in bound_names(statement)]
@@ -302,7 +314,8 @@ class Slice:
                     one: ast.stmt = ast.Import([alias])
                     if isinstance(statement, ast.ImportFrom):
                         one = ast.ImportFrom(statement.module, [alias], statement.level)
-                    self._put((*place, number), ast.unparse(one) + "\n")
+                    text = ast.unparse(one) + "\n"
+                    self._put((*place, number), text, ast.copy_location(one, statement))
             return
         first = first_line(statement)
         if shares_lines(self._text, statement):
@@ -386,10 +399,25 @@ _FIXED = (
 )
 
 
+def _registers(value: object, way: str) -> bool:
+    """Return whether a decorator or a base can keep what it is used for."""
+    if way == BASE:
+        classes = getattr(value, "__mro__", (object,))[:-1]
+        has_hook = type(value) is not type or any("__init_subclass__" in vars(c) for c in classes)
+        return has_hook and _is_of_project(value)
+    is_known = issubclass(type(value), ModuleType | FunctionType | type)
+    return _is_of_project(value) if is_known else True
+
+
+def _is_of_project(value: object) -> bool:
+    """Return whether a module, a class or a function is of a module that is not installed."""
+    name = getattr(value, "__name__" if issubclass(type(value), ModuleType) else "__module__", "")
+    file = getattr(sys.modules.get(str(name)), "__file__", None)
+    return file is not None and not is_installed(Path(file))
+
+
 def _can_change(value: object, method: str) -> bool:
     """Return whether a method that is called for its result can change the value it is of."""
-    if method == DECORATOR:
-        return not issubclass(type(value), ModuleType)
     if value is None or issubclass(type(value), _FIXED):
         return False
     if method[0] == ".":
@@ -407,6 +435,10 @@ def _that_use(names: frozenset[str], values: Mapping[str, t.Any]) -> frozenset[s
         if type(value) is FunctionType
     }
     found, count = set(names), 0
+    for name, value in values.items():
+        of_others = type(value) is FunctionType and value.__globals__ is not values
+        if of_others and any(is_of_couler(value.__globals__.get(one)) for one in functions[name]):
+            found.add(name)
     while count != len(found):
         count = len(found)
         found |= {name for name, used in functions.items() if not found.isdisjoint(used)}

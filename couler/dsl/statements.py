@@ -22,6 +22,8 @@ BUILTINS = frozenset(dir(builtins)) | {
 
 DECORATOR = "@"
 """In place of the name of a method that is used as a decorator."""
+BASE = "<"
+"""In place of the name of a method of a class that another is derived from."""
 ALIAS = "="
 """In place of the name of a method, where another name of the value, or of its part, is used."""
 _ARGUMENTS = "*"
@@ -29,7 +31,8 @@ _ARGUMENTS = "*"
 
 Effect: t.TypeAlias = tuple[str, str | None]
 """A name whose value can be changed in place, and the method on which that depends: `.append` where
-it is passed on, `append` where it is called for its result, None if nothing else says so."""
+it is passed on, `append` where it is called for its result, None if nothing else says so. `@name`
+and `<name` are of what is imported from one package with a decorator or a base of that name."""
 
 
 class Change(t.NamedTuple):
@@ -59,11 +62,14 @@ class Statements:
         same = _aliases(node for nodes in whole for node in nodes)
         siblings = self._siblings()
         for statement, nodes in zip(self.statements, whole, strict=True):
-            changed = [*_changed(nodes), *(one for node in nodes for one in self._by_calls(node))]
+            changed = [
+                *self._changed(nodes),
+                *(one for node in nodes for one in self._by_calls(node)),
+            ]
             changed += [
-                (other, None)
+                (other, method and method + name)
                 for name, method in changed
-                if method is None
+                if method in (None, DECORATOR, BASE)
                 for other in siblings.get(name, ())
             ]
             for name, method in _with_aliases(changed, same):
@@ -82,14 +88,19 @@ class Statements:
                 found[names[-1]] = names
         return found
 
+    @functools.cached_property
+    def _asks_subclasses(self) -> bool:
+        nodes = (node for one in self.statements for node in ast.walk(one))
+        return any(getattr(node, "attr", "") == "__subclasses__" for node in nodes)
+
     def _by_calls(self, node: ast.AST) -> Iterator[Effect]:
         """Yield what the functions and classes that a node calls change."""
         for effect in (one for name in names_called(node) for one in self._of(name)):
             if effect[0] != _ARGUMENTS:
                 yield effect
             elif isinstance(node, ast.Call):
-                yield from ((one, ALIAS) for one in _given(node))
-        yield from ((name, None) for name in self._hooked(node))
+                yield from ((one, effect[1] or ALIAS) for one in _given(node))
+        yield from self._hooked(node)
 
     def _of(self, name: str) -> frozenset[Effect]:
         """Return what of the global names a function, class or variable changes where called."""
@@ -111,17 +122,21 @@ class Statements:
         for one in self.bindings.get(name, ()):
             if isinstance(one, Definitions):
                 nodes = [*_run_by_calls(one)]
-                own = {arg.arg for arg in nodes if isinstance(arg, ast.arg)}
-                effects = _with_aliases(_changed(nodes[1:]), _aliases(nodes))
-                names = {name for name, method in effects if method in (None, ALIAS)}
-                changed |= {(each, None) for each in names - own}
-                changed |= {(_ARGUMENTS, ALIAS) for _ in names & own - {"self", "cls"}}
-                changed |= {
-                    (each, None)
-                    for node in nodes
-                    if isinstance(node, ast.Global)
-                    for each in node.names
+                given = {arg.arg for arg in nodes if isinstance(arg, ast.arg)}
+                shared = {
+                    each for one in nodes if isinstance(one, ast.Global) for each in one.names
                 }
+                own = given.union(
+                    each.id
+                    for each in nodes
+                    if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+                )
+                changed |= {(each, None) for each in shared}
+                for each, method in _with_aliases(self._changed(nodes[1:]), _aliases(nodes)):
+                    if each in given - {"self", "cls"}:
+                        changed.add((_ARGUMENTS, method))
+                    elif each not in own - shared:
+                        changed.add((each, method))
                 called |= {each for node in nodes for each in names_called(node)} - own
             elif isinstance(one, ast.Assign):  # of a method, or what a call gives
                 nodes = [*executed(one.value)]
@@ -134,22 +149,69 @@ class Statements:
                 called |= {node.id for node in nodes if isinstance(node, ast.Name)}
         return changed, called
 
-    def _hooked(self, node: ast.AST) -> Iterator[str]:
-        """Yield the classes of the file that do something where a class is derived from them."""
+    def _hooked(self, node: ast.AST) -> Iterator[Effect]:
+        """Yield what classes of the file change where a class is derived from them."""
         if not isinstance(node, ast.ClassDef):
             return
         waiting = [node]
         for cls in waiting:  # which grows
             metaclasses = [one for keyword in cls.keywords for one in base_name(keyword.value)]
-            yield from metaclasses
-            made = [each for statement in cls.body for each in bound_names(statement)]
-            if cls is not node and (metaclasses or "__init_subclass__" in made):
-                yield cls.name
+            yield from ((name, None) for name in metaclasses)
+            hooks = [one for one in cls.body if "__init_subclass__" in bound_names(one)]
+            if cls is not node and (metaclasses or hooks or self._asks_subclasses):
+                yield cls.name, None
+            if cls is not node:
+                yield from self._changed(each for one in hooks for each in ast.walk(one))
             for name in (one for base in cls.bases for one in base_name(base)):
                 bound = self.bindings.get(name, ())
                 waiting += [
                     one for one in bound if isinstance(one, ast.ClassDef) and one not in waiting
                 ]
+
+    def _changed(self, nodes: Iterable[ast.AST]) -> Iterator[Effect]:
+        """Yield what nodes can change by themselves."""
+        for node in nodes:
+            match node:
+                case (
+                    ast.Attribute(ctx=ast.Store() | ast.Del())
+                    | ast.Subscript(ctx=ast.Store() | ast.Del())
+                ):
+                    yield from ((name, None) for name in base_name(node))
+                case ast.AugAssign(ast.Name(name)):
+                    yield name, ALIAS
+                case (
+                    ast.FunctionDef(decorator_list=given)
+                    | ast.AsyncFunctionDef(decorator_list=given)
+                    | ast.ClassDef(decorator_list=given)
+                ):
+                    names = [name for one in given for name in base_name(one)]
+                    yield from ((name, DECORATOR) for name in names)
+                    bases = [name for one in getattr(node, "bases", ()) for name in base_name(one)]
+                    yield from ((name, BASE) for name in bases if self._is_imported(name))
+                case ast.Call(ast.Attribute(_, way)) if way in _QUIET:
+                    continue
+                case ast.Expr(ast.Call() as call) if getattr(call.func, "attr", "") not in _QUIET:
+                    called = base_name(call.func)
+                    is_own = any(isinstance(one, Definitions) for one in self._bound(called))
+                    if isinstance(call.func, ast.Attribute) or any(map(self._is_imported, called)):
+                        yield from ((name, None) for name in called)
+                    is_builtin = BUILTINS.issuperset(called) and called not in _SETTERS
+                    if isinstance(call.func, ast.Attribute) or not (is_own or is_builtin):
+                        yield from ((name, None) for name in _given(call))
+                case ast.Call(ast.Attribute() | ast.Name() as function):
+                    if isinstance(function, ast.Attribute):
+                        yield from ((name, function.attr) for name in base_name(function))
+                    if ast.unparse(function).rpartition(".")[2] in _ADVANCING:
+                        yield from ((name, ALIAS) for name in _given(node))
+                    for one in node.args:
+                        if isinstance(one, ast.Attribute):
+                            yield from ((name, f".{one.attr}") for name in base_name(one))
+
+    def _bound(self, names: Iterable[str]) -> list[ast.stmt]:
+        return [one for name in names for one in self.bindings.get(name, ())]
+
+    def _is_imported(self, name: str) -> bool:
+        return any(isinstance(one, ast.Import | ast.ImportFrom) for one in self._bound([name]))
 
 
 def _run_by_calls(node: ast.AST) -> Iterator[ast.AST]:
@@ -174,42 +236,23 @@ def names_called(node: ast.AST) -> Iterator[str]:
         yield from base_name(one)
 
 
-def _changed(nodes: Iterable[ast.AST]) -> Iterator[Effect]:
-    """Yield what nodes can change by themselves."""
-    for node in nodes:
-        match node:
-            case (
-                ast.Attribute(ctx=ast.Store() | ast.Del())
-                | ast.Subscript(ctx=ast.Store() | ast.Del())
-            ):
-                yield from ((name, None) for name in base_name(node))
-            case ast.AugAssign(ast.Name(name)):
-                yield name, ALIAS
-            case (
-                ast.FunctionDef(decorator_list=given)
-                | ast.AsyncFunctionDef(decorator_list=given)
-                | ast.ClassDef(decorator_list=given)
-            ):
-                for one in given:
-                    inner = one.func if isinstance(one, ast.Call) else one
-                    if isinstance(inner, ast.Attribute):
-                        yield from ((name, DECORATOR) for name in base_name(inner))
-            case ast.Expr(ast.Call() as call):
-                called = base_name(call.func)
-                if isinstance(call.func, ast.Attribute):
-                    yield from ((name, None) for name in called)
-                if not BUILTINS.issuperset(called) or called in (["setattr"], ["delattr"]):
-                    yield from ((name, None) for name in _given(call))
-            case ast.Call(ast.Attribute() | ast.Name() as function):
-                if isinstance(function, ast.Attribute):
-                    yield from ((name, function.attr) for name in base_name(function))
-                if ast.unparse(function).rpartition(".")[2] in _ADVANCING:
-                    yield from ((name, ALIAS) for name in _given(node))
-                for one in node.args:
-                    if isinstance(one, ast.Attribute):
-                        yield from ((name, f".{one.attr}") for name in base_name(one))
-
-
+_SETTERS = (["setattr"], ["delattr"])
+_QUIET = frozenset(
+    [
+        "debug",
+        "info",
+        "warning",
+        "error",
+        "exception",
+        "critical",
+        "log",
+        "print",
+        "show",
+        "savefig",
+        "cache_info",
+    ]
+)
+"""Methods that tell or draw, and change nothing."""
 _ADVANCING = frozenset(("next", "heappop", "heappushpop", "heapreplace"))
 """Functions, not of the file, that are called for a result and change their argument."""
 
@@ -246,7 +289,8 @@ def _aliases(nodes: Iterable[ast.AST]) -> dict[str, set[str]]:
 def _outside_calls(node: ast.AST) -> list[str]:
     """Return the names in an expression, but those of calls."""
     if isinstance(node, ast.Call):
-        return []
+        is_part = getattr(node.func, "attr", "") in ("get", "setdefault")
+        return base_name(node) if is_part else []
     own = [node.id] if isinstance(node, ast.Name) else []
     return own + [name for one in ast.iter_child_nodes(node) for name in _outside_calls(one)]
 

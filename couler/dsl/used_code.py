@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from couler.dsl.plain import strip_couler
 from couler.dsl.sources import ANNOTATIONS, SourceError, first_line, lines_of, parsed
 from couler.dsl.statements import (
-    DECORATOR,
     Definitions,
     Statements,
     annotated,
@@ -22,6 +22,11 @@ from couler.dsl.statements import (
     statements_of,
 )
 from couler.ir.imports import absolute_name
+
+_ANY_NAME = re.compile(
+    r"\bglobals\(\)|\b__subclasses__\b|\bsys\.modules\[__name__\]|\bgetmembers\("
+)
+"""What finds definitions of a module by other ways than their names."""
 
 
 class _Module:
@@ -63,6 +68,7 @@ class _Reach:
         self._own = own
         self._waiting: list[tuple[str, str]] = []
         self._seen: set[tuple[str, str]] = set()
+        self._wholes: set[str] = set()
 
     def text(self, source: str) -> str:
         self._read(parsed(source), None)
@@ -80,16 +86,19 @@ class _Reach:
 
     def _take_name(self, module: _Module, name: str) -> None:
         scope = module.scope
+        if _ANY_NAME.search(module.text):
+            self._whole(module.name)
         bound = scope.bindings.get(name, ())
         for one in bound:
             if isinstance(one, ast.Import | ast.ImportFrom):
                 wanted = [each for each in one.names if imported_name(each) == name]
-                self._import(one, wanted, module)
+                for target in self._import(one, wanted, module).values():
+                    self._whole(target)
             else:
                 self._take(module, one)
                 for statement, method in scope.changes.get(name, ()):
                     # A method of a class, called for its result, changes no class.
-                    if method in (None, DECORATOR) or not isinstance(one, Definitions):
+                    if method is None or method[0] in "@<" or not isinstance(one, Definitions):
                         self._take(module, statement)
         if not bound and self._is_module(f"{module.name}.{name}"):
             self._whole(f"{module.name}.{name}")
@@ -110,10 +119,14 @@ class _Reach:
             self._read(node, module)
 
     def _whole(self, name: str) -> None:
-        if name in self._modules:
+        if name in self._modules and name not in self._wholes:
+            self._wholes.add(name)
             module = self._modules[name]
             for one in module.scope.statements:
                 self._take(module, one)
+                if isinstance(one, ast.Import | ast.ImportFrom):
+                    for target in self._import(one, one.names, module).values():
+                        self._whole(target)
 
     def _read(self, node: ast.AST, module: _Module | None) -> None:
         """Note what a statement of a module uses, or a whole source."""
@@ -127,11 +140,11 @@ class _Reach:
         if module is not None:
             text = ast.unparse(node)
             read = {*names_of(text, module.flags), *annotated(node)}
-            self._waiting += [(module.name, name) for name in sorted(read)]
             for name in read - aliases.keys():
                 for one in module.scope.bindings.get(name, ()):
                     if isinstance(one, ast.Import | ast.ImportFrom):
                         aliases.update(self._aliases(one, one.names, module))
+            self._waiting += [(module.name, name) for name in sorted(read - aliases.keys())]
         self._follow(node, aliases)
 
     def _import(
@@ -146,7 +159,9 @@ class _Reach:
                 if one.name != "*"
                 and (not self._is_module(f"{base}.{one.name}") or self._binds(base, one.name))
             ]
-            if any(one.name == "*" for one in names) and module is None:
+            if any(one.name == "*" for one in names) and (
+                module is None or module.name in self._wholes
+            ):
                 self._whole(base)
         return self._aliases(node, names, module)
 

@@ -20,7 +20,13 @@ MODULES = {
         "from couler import File, step\n@step\ndef f(): return File('a').path\nR = f()\n",
         "a",
     ),
-    "files of the module": ("import couler\nR = couler.File('a').path\n", None),
+    "files of the module": ("import couler\nR = couler.File('a').path\n", "a"),
+    "all names": ("from couler import *\nR = 1\n@step\ndef f(): pass\n", 1),
+    "annotations": (
+        "from couler import File, Workflow\ndef build() -> Workflow: pass\nclass C(Workflow): pass\n"
+        + "def f(x: File = File('b')) -> File: return x\nR = f()\n",
+        "b",
+    ),
     "a comment": ("import couler  # a File\nR = 'File' in globals()\n", False),
 }
 

@@ -344,6 +344,40 @@ def one(n): return n
 @couler.step
 def work(n: int) -> list: return [REG, router.seen]
 """,
+    "decorators that call a method of the registry": """
+import couler
+class Registry:
+    def __init__(self): self.found = {}
+    def register(self, name):
+        def keep(f): self.found[name] = f(1); return f
+        return keep
+REG, BY = Registry(), {}
+def register(name): return REG.register(name)
+def on(event): return lambda f: BY[event].append(f(2)) or f
+def first(event):
+    found = BY.setdefault(event, [])
+    found.append(0)
+first("x")
+@register("a")
+def a(n): return n
+@on("x")
+def b(n): return n
+@couler.step
+def work(n: int) -> list: return [REG.found, BY]
+""",
+    "subclasses that are asked for, or fill a dict": """
+import couler
+class Base:
+    pass
+class Leaf(Base): name = "leaf"
+KNOWN = {}
+class Plugin:
+    def __init_subclass__(cls): KNOWN[cls.__name__] = cls.value
+class Mine(Plugin): value = 3
+@couler.step
+def work(n: int) -> list:
+    return [[one.name for one in Base.__subclasses__()], KNOWN]
+""",
     "classes kept by their metaclass": """
 import couler
 class Meta(type):
@@ -377,6 +411,51 @@ def test_what_changes_a_value_travels_with_it(text: str, tmp_path: Path) -> None
     names = Traced()
     names["File"] = names["Directory"] = str
     assert result_of(source, names) == flow.work.fn(3)
+
+
+OTHERS = {
+    "kept.py": "R = {}\ndef register(f): R[f.__name__] = f; return f\ndef run(n): return R[n]()\n",
+    "base.py": """
+KNOWN = []
+class Base:
+    def __init_subclass__(cls): KNOWN.append(cls.__name__)
+def known(): return KNOWN
+""",
+    "settings.py": "DEBUG = [0]\ndef configure(n): DEBUG[0] = n\ndef get(): return DEBUG[0]\n",
+    "flow.py": """
+import couler, logging
+from pathlib import Path
+from kept import register, run
+from base import Base, known
+from settings import configure, get
+log = logging.getLogger("flow")
+rows = Path("rows.csv").read_text()
+log.info("rows %d", len(rows))
+configure(4)
+@register
+def a(): return 1
+class Leaf(Base): pass
+@couler.step
+def work(n: int) -> list:
+    log.warning("x")
+    return [run("a"), known(), get()]
+""",
+}
+
+
+def test_what_changes_other_modules_travels_and_what_only_tells_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "rows.csv").write_text("1")
+    for name, text in OTHERS.items():
+        (tmp_path / name).write_text(text)
+    source = str(source_of(imported(tmp_path / "flow.py")))
+    for name in ("kept", "base", "settings"):
+        sys.modules.pop(name)
+    assert result_of(source, Traced()) == [1, ["Leaf"], 4]
+    assert "rows" not in source
 
 
 def test_settings_of_a_package_travel_with_each_of_its_names(tmp_path: Path) -> None:

@@ -119,6 +119,10 @@ class Base:
     def __init_subclass__(cls): SEEN[cls.__name__] = cls.value()
 """
 USED = {
+    "a module under another name": ("from pk import other_name as m", "m.one()", "one"),
+    "a module that another one has": ("import pk", "pk.other_name.one()", "one"),
+    "a star of a star": ("from pk.stars import *", "one()", "one"),
+    "names that are looked up": ("from pk.finds import find", "find('found')", "found"),
     "a function with the name of a module": ("from pk import count", "count()", "count"),
     "what a module makes when it is asked": ("from pk import lazy", "lazy()", "__getattr__"),
     "a registration that is assigned": ("import pk.plug", "pk.SEEN", "one"),
@@ -131,7 +135,11 @@ USED = {
 @pytest.mark.parametrize(("line", "use", "name"), USED.values(), ids=list(USED))
 def test_a_change_of_what_is_used_is_seen(line: str, use: str, name: str, tmp_path: Path) -> None:
     files = {
-        "pk": f"def count(): return 1\n{REGISTRY}\ndef __getattr__(name): return print\n",
+        "pk": f"def count(): return 1\n{REGISTRY}\ndef __getattr__(name): return print\n"
+        "from .plug import one\nfrom . import plug as other_name\n",
+        "pk.stars": "from .inner import *\n",
+        "pk.inner": "from .plug import *\n",
+        "pk.finds": "def find(n): return globals()[n]()\ndef found(): return 1\n",
         "pk.count": "other = 1\n",
         "pk.plug": """
 from pk import Base, register
