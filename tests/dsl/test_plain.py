@@ -6,6 +6,12 @@ import pytest
 
 from couler.dsl.plain import strip_couler
 
+ANNOTATED = """from couler import File, Workflow
+def build() -> Workflow: pass
+class C(Workflow): pass
+def f(x: File = File('b')) -> File: return x
+R = f()
+"""
 MODULES = {
     "a class of its own": (
         "import couler\nclass File: size = 1\n@couler.step\ndef f(): return File.size\nR = f()\n",
@@ -22,11 +28,7 @@ MODULES = {
     ),
     "files of the module": ("import couler\nR = couler.File('a').path\n", "a"),
     "all names": ("from couler import *\nR = 1\n@step\ndef f(): pass\n", 1),
-    "annotations": (
-        "from couler import File, Workflow\ndef build() -> Workflow: pass\nclass C(Workflow): pass\n"
-        + "def f(x: File = File('b')) -> File: return x\nR = f()\n",
-        "b",
-    ),
+    "annotations": (ANNOTATED, "b"),
     "a comment": ("import couler  # a File\nR = 'File' in globals()\n", False),
 }
 
