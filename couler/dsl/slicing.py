@@ -42,7 +42,6 @@ from couler.dsl.statements import (
     uses_of,
 )
 from couler.ir.imports import reads_of
-from couler.modules import is_installed
 
 _MISSING = object()
 Place: t.TypeAlias = tuple[int, int, int, int]
@@ -411,6 +410,8 @@ def _registers(value: object, way: str) -> bool:
 
 def _is_of_project(value: object) -> bool:
     """Return whether a module, a class or a function is of a module that is not installed."""
+    from couler.modules import is_installed
+
     name = getattr(value, "__name__" if issubclass(type(value), ModuleType) else "__module__", "")
     file = getattr(sys.modules.get(str(name)), "__file__", None)
     return file is not None and not is_installed(Path(file))
