@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from couler.errors import ConfigurationError
 from couler.ir.diagnostics import did_you_mean
@@ -77,6 +77,8 @@ class Document:
 
     def texts(self) -> list[str]:
         """Return a list of texts; an empty one where the document has none."""
+        from pydantic import RootModel  # which no command else needs
+
         return [] if self.tree is None else self.read(RootModel[list[str]], self.start).root
 
     def read(self, model: type[M], within: Location = ()) -> M:
