@@ -9,6 +9,7 @@ import sys
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
+from itertools import accumulate
 from pathlib import Path
 
 from couler.ir.imports import absolute_name, imports_of
@@ -53,7 +54,8 @@ def project_modules(source: str | bytes, package: str = "") -> dict[str, Path]:
         if file and not is_installed(file):
             found[name] = file
             inside = name if file.stem == "__init__" else around
-            waiting += [*_resolved(file.read_bytes(), inside), around]
+            parents = accumulate(around.split("."), "{}.{}".format)
+            waiting += [*_resolved(file.read_bytes(), inside), *parents]
     return found
 
 

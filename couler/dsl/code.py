@@ -104,7 +104,9 @@ class Code:
         try:
             used = used_code(written or text, own, missing)
         except SourceError as error:
-            self._builder.report("CLR146", f'step "{step}": {error}', step=step, source=source)
+            file = own.get(str(error).partition(":")[0], Path(origin))
+            reason = str(error).replace("<unknown>, line ", f"{shown_file(str(file))}:")
+            self._builder.report("CLR146", f'step "{step}": {reason}', step=step, source=source)
             return script
         if missing:
             self._builder.report(

@@ -92,6 +92,16 @@ def test_data_of_packages_travels_and_secrets_do_not(
     }
 
 
+def test_a_package_around_folders_without_init_travels(project: Path) -> None:
+    (project / "shop" / "sub").mkdir()
+    (project / "shop" / "sub" / "far.py").write_text("SIZE = 1\n")
+    (project / "flow.py").write_text(
+        FLOW.replace("import shop", "from shop.sub import far as shop")
+    )
+    paths = [one.path for one in loaded(project).workflow.code]
+    assert paths == ["shop/__init__.py", "shop/data/a.txt", "shop/sub/far.py"]
+
+
 def test_linked_folders_travel(project: Path) -> None:
     (project / "tables").mkdir()
     (project / "tables" / "t.csv").write_text("1")
@@ -103,7 +113,7 @@ def test_linked_folders_travel(project: Path) -> None:
 
 WRONG = {
     "a module of secrets": ("aws_credentials", "KEY = 1\n", "CLR147", "aws_credentials.py"),
-    "a module that is no Python": ("broken", "def f(:\n", "CLR146", "broken: "),
+    "a module that is no Python": ("broken", "\ndef f(:\n", "CLR146", "broken.py:2)"),
     "data beside a module": ("words", "import os\nos.path.dirname(__file__)\n", "CLR149", "words"),
     "a name of a block that builds": (
         "building",
