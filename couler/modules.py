@@ -21,15 +21,21 @@ if t.TYPE_CHECKING:
 _LIBRARY = Path(os.__file__).parent
 _ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _PRIVATE = re.compile(
-    r".*\.env(\..*)?|\.netrc|\.pypirc|\.npmrc|\.htpasswd|\.git-credentials|id_(rsa|dsa|ecdsa|ed25519)"
-    r"|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)|(.*[-_.])?credentials?(\..*)?"
-    r"|(.*[-_.])?service[-_]?account(\..*)?|kubeconfig|(.*[-_.])?secrets?\.(ya?ml|json|toml|ini|txt)",
+    r".*\.env(\..*)?|[._]netrc|\.pypirc|\.npmrc|\.htpasswd|\.git-credentials"
+    r"|id_(rsa|dsa|ecdsa|ed25519)(?!\.(pub|py)$)(\..*)?|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)"
+    r"|(.*[-_.])?credentials?(\..*)?|(.*[-_.])?service[-_]?account(\..*)?|kube[-_.]?config"
+    r"|(.*[-_.])?secrets?\.txt|.*\.(tfvars|tfstate)(\..*)?|(.*[-_.])?vault\.ya?ml|rclone\.conf"
+    r"|(.*[-_.])?(credentials?|secrets?)([-_.].*)?\.(ya?ml|json|toml|ini|cfg|conf)"
+    r"|(.*[-_.])?(passwords?|api[-_.]?keys?)\.(ya?ml|json|toml|ini|cfg|conf|csv|txt)"
+    r"|env\.(prod|production|dev|development|stage|staging|test|local)",
     re.IGNORECASE,
 )
 """Names of files that hold secrets."""
-_PRIVATE_FOLDERS = frozenset((".git", ".ssh", ".aws", ".kube", ".gnupg", ".docker", ".azure"))
-_NO_CODE = frozenset(("__pycache__", "node_modules", ".hg", ".svn", ".ipynb_checkpoints"))
-_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_PRIVATE_FOLDERS = frozenset(
+    (".git", ".ssh", ".aws", ".kube", ".gnupg", ".docker", ".azure", "secrets")
+)
+_NO_CODE = frozenset(("__pycache__", "node_modules", ".git"))
+_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----")
 
 
 def is_installed(file: Path) -> bool:
@@ -110,11 +116,13 @@ def packages_of(own: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
             yield name, folder
 
 
-def shippable_files(folder: Path, root: Path, private: list[Path]) -> Iterator[Path]:
-    """Yield the files below a folder that may travel; add those that hold secrets to `private`.
+def shippable_files(folder: Path, root: Path, left_out: list[Path]) -> Iterator[Path]:
+    """Yield the files below a folder that may travel; add those that must not to `left_out`.
 
-    Files that a `.gitignore` of the project names are left out, and virtual environments.
+    These may hold secrets, or are links out of the project. Hidden files, virtual environments and
+    what a `.gitignore` of the project names do not travel either.
     """
+    roots = (folder.resolve(), root.resolve())
     around = [one for one in (root, *_between(root, folder)) if one != folder]
     ignoring = [(one, spec) for one in around if (spec := _ignored_in(one))]
     for path, folders, names in os.walk(folder, followlinks=True):
@@ -123,23 +131,30 @@ def shippable_files(folder: Path, root: Path, private: list[Path]) -> Iterator[P
         ignoring = [one for one in ignoring if here.is_relative_to(one[0])]
         if ".gitignore" in names and (spec := _ignored_in(here)):
             ignoring.append((here, spec))
-        private += [here / name for name in folders if name in _PRIVATE_FOLDERS - {".git"}]
-        folders[:] = sorted(
-            name
-            for name in folders
-            if name not in _PRIVATE_FOLDERS | _NO_CODE
-            and not (here / name / "pyvenv.cfg").exists()
-            and (here / name).resolve() not in around_here  # a link to a folder around it
-            and not _is_ignored(here / name, ignoring, "/")
-        )
-        for name in sorted(names):
-            file = here / name
-            if not file.is_file():
+        ends = dict.fromkeys(names, "") | dict.fromkeys(folders, "/")
+        folders.clear()
+        for name, end in sorted(ends.items()):
+            one = here / name
+            target = one.resolve()
+            if (
+                name in _NO_CODE
+                or not (end or one.is_file())
+                or target in around_here  # a link to a folder around it
+                or (one / "pyvenv.cfg").exists()
+            ):
                 continue
-            if is_private(file):
-                private.append(file)
-            elif name[0] != "." and not _is_ignored(file, ignoring):
-                yield file
+            inside = [target.relative_to(top) for top in roots if target.is_relative_to(top)]
+            places = {name, *(inside[0] if inside else target).parts}
+            if places & _PRIVATE_FOLDERS or (not end and is_private(one)):
+                left_out.append(one)
+            elif name[0] == "." or _is_ignored(one, ignoring, end):
+                continue
+            elif not inside:
+                left_out.append(one)
+            elif end:
+                folders.append(name)
+            else:
+                yield one
 
 
 def _between(root: Path, folder: Path) -> list[Path]:
@@ -162,9 +177,10 @@ def _is_ignored(path: Path, ignoring: Iterable[tuple[Path, GitIgnoreSpec]], end:
 
 
 def is_private(file: Path) -> bool:
-    """Return whether a file may hold secrets, by its name or by its beginning."""
+    """Return whether a file may hold secrets: by its name, that of its target, its beginning."""
     with file.open("rb") as opened:
-        return bool(_PRIVATE.fullmatch(file.name) or _KEY.search(opened.read(4096)))
+        names = (file.name, file.resolve().name)
+        return any(map(_PRIVATE.fullmatch, names)) or bool(_KEY.search(opened.read(4096)))
 
 
 def code_file(path: str, data: bytes) -> CodeFile:

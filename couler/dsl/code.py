@@ -41,7 +41,7 @@ class Code:
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
         self._files: dict[str, Path] = {}
-        self._private: dict[str, None] = {}
+        self._left_out: dict[str, None] = {}
         self._project = functools.cache(_project)
         self._folders: dict[Path, dict[str, Path]] = {}
 
@@ -172,21 +172,22 @@ class Code:
     def _below(self, folder: Path, root: Path) -> dict[str, Path]:
         """Return the files below a folder that travel, by their paths in it; found once."""
         if folder not in self._folders:
-            private: list[Path] = []
+            left_out: list[Path] = []
             self._folders[folder] = {
                 file.relative_to(folder).as_posix(): file
-                for file in shippable_files(folder, root, private)
+                for file in shippable_files(folder, root, left_out)
             }
-            self._private |= dict.fromkeys(shown_file(str(one)) for one in private)
+            self._left_out |= dict.fromkeys(shown_file(str(one)) for one in left_out)
         return self._folders[folder]
 
     def files(self) -> tuple[CodeFile, ...]:
         """Return the files, by their paths; report what is wrong with them."""
-        if self._private:
+        if self._left_out:
             self._builder.report(
                 "CLR147",
-                f"{', '.join(self._private)}: it may hold secrets, so it does not travel with the "
-                "code. Hand it to the steps that need it as a secret (couler.create_secret)",
+                f"{', '.join(self._left_out)}: it may hold secrets, or a link leads out of the "
+                "project, so it does not travel with the code. Hand secrets to the steps that need "
+                "them by couler.create_secret, and put copies in place of links",
                 source=self._builder.source,
                 severity="warning",
             )

@@ -111,6 +111,67 @@ def test_linked_folders_travel(project: Path) -> None:
     assert paths == ["shop/__init__.py", "shop/data/a.txt", "shop/tables/t.csv"]
 
 
+def test_links_out_of_the_project_or_to_secrets_do_not_travel(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "a.txt").write_text("a")
+    (project / ".kube").mkdir()
+    for name in (".kube/config", "plugins/prod.tfvars"):
+        (project / name).write_text("x")
+    for name, target in (
+        ("far.txt", outside / "a.txt"),
+        ("far", outside),
+        ("far.tmp", outside / "a.txt"),  # .gitignore names it
+        ("conf", project / ".kube" / "config"),
+        ("kube", project / ".kube"),
+        ("vars", project / "plugins" / "prod.tfvars"),
+    ):
+        (project / "shop" / name).symlink_to(target)
+    program = loaded(project)
+    assert [one.path for one in program.workflow.code] == ["shop/__init__.py", "shop/data/a.txt"]
+    [(_, message)] = told(program)
+    named = {name.strip() for name in message.partition(":")[0].split(",")}
+    assert {one for one in named if Path(one).is_symlink()} == {
+        f"shop/{one}" for one in ("far.txt", "far", "conf", "kube", "vars")
+    }
+    assert "a link leads out of the project" in message
+
+
+PRIVATE = (
+    "oauth_client_secret_123.json aws_credentials_prod.json credentials_prod.json passwords.csv "
+    "secrets_prod.yaml secrets.local.yaml prod.tfvars terraform.tfstate vault.yml _netrc "
+    "id_rsa.bak env.prod kube.config rclone.conf apikey.txt api_key.json secrets/a.txt my.gpg.asc"
+)
+PLAIN = (
+    "id_rsa.pub id_rsa.py secretary.json passwords.py vault.py env.yaml environment.yml rclone.py "
+    "keys.csv secrets.py tokens.txt secret_garden.txt"
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "is_private"), [(PRIVATE, True), (PLAIN, False)], ids=["private", "plain"]
+)
+def test_private_files_are_known_by_name_or_content(
+    names: str, is_private: bool, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    for name in [*names.split(), ".idea/a.txt", ".terraform/a.txt"]:
+        (project / "plugins" / name).parent.mkdir(exist_ok=True)
+        (project / "plugins" / name).write_text(
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\n" * name.endswith(".asc")
+        )
+    program = loaded(project, '["plugins"]')
+    paths = {one.path for one in program.workflow.code} & {*names.split()}
+    message = told(program)[0][1]
+    named = {one for one in names.split() if f"plugins/{one.partition('/')[0]}" in message}
+    private = {*names.split()} if is_private else set()
+    assert (paths, named) == ({*names.split()} - private, private)
+    assert ".idea" not in message
+    assert not [one.path for one in program.workflow.code if one.path[0] == "."]
+
+
 WRONG = {
     "a module of secrets": ("aws_credentials", "KEY = 1\n", "CLR147", "aws_credentials.py"),
     "a module that is no Python": ("broken", "\ndef f(:\n", "CLR146", "broken.py:2)"),
