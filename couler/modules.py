@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import base64
+import functools
 import os
 import re
 import sys
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from itertools import accumulate
 from pathlib import Path
@@ -35,6 +38,7 @@ _PRIVATE_FOLDERS = frozenset(
     (".git", ".ssh", ".aws", ".kube", ".gnupg", ".docker", ".azure", "secrets")
 )
 _NO_CODE = frozenset(("__pycache__", "node_modules", ".git"))
+_IMPORTERS = frozenset(("import_module", "__import__", "iter_modules", "walk_packages"))
 _KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----")
 
 
@@ -70,6 +74,20 @@ def imported_outside(source: str) -> list[str]:
     needed = {name for name, is_needed in imports_of(source) if is_needed}
     packages = {name for name in needed if name.startswith(".") and name.strip(".")}
     return sorted(packages - {name for name in packages if name.rpartition(".")[0] in packages})
+
+
+@functools.lru_cache(maxsize=256)
+def imports_by_name(source: str | bytes) -> bool:
+    """Return whether a source imports modules by names that are known only at run time."""
+    with suppress(SyntaxError, ValueError, RecursionError):  # it is no Python
+        return any(
+            getattr(one.func, "attr", getattr(one.func, "id", "")) in _IMPORTERS
+            and not isinstance(name, ast.Constant)
+            for one in ast.walk(ast.parse(source))
+            if isinstance(one, ast.Call)
+            for name in one.args[:1]
+        )
+    return False
 
 
 def _file(name: str) -> Path | None:
@@ -123,8 +141,7 @@ def shippable_files(folder: Path, root: Path, left_out: list[Path]) -> Iterator[
     what a `.gitignore` of the project names do not travel either.
     """
     roots = (folder.resolve(), root.resolve())
-    around = [one for one in (root, *_between(root, folder)) if one != folder]
-    ignoring = [(one, spec) for one in around if (spec := _ignored_in(one))]
+    ignoring = _ignored_around(folder, root)
     for path, folders, names in os.walk(folder, followlinks=True):
         here = Path(path)
         around_here = {one.resolve() for one in (here, *here.parents)}
@@ -157,8 +174,15 @@ def shippable_files(folder: Path, root: Path, left_out: list[Path]) -> Iterator[
                 yield one
 
 
-def _between(root: Path, folder: Path) -> list[Path]:
-    return [one for one in reversed(folder.parents) if one != root and one.is_relative_to(root)]
+def is_ignored(file: Path, root: Path) -> bool:
+    """Return whether a `.gitignore` of a project names a file."""
+    return _is_ignored(file, _ignored_around(file, root))
+
+
+def _ignored_around(path: Path, root: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+    """Return what is ignored in the folders around a path, from the root of its project on."""
+    around = [one for one in path.parents if one.is_relative_to(root)]
+    return [(one, spec) for one in around if (spec := _ignored_in(one))]
 
 
 def _ignored_in(folder: Path) -> GitIgnoreSpec | None:

@@ -18,6 +18,8 @@ from couler.ir.workflow import CodeFile, Script
 from couler.modules import (
     code_file,
     imported_outside,
+    imports_by_name,
+    is_ignored,
     is_private,
     module_path,
     packages_of,
@@ -31,6 +33,7 @@ if t.TYPE_CHECKING:
 
 _BY_NAME = re.compile(r"\b(import_module|__import__|pkgutil|runpy)\b")
 """What imports modules by names that only the run knows."""
+_GENERATED = re.compile(r"_?version\.py")
 _MOST_BYTES = 64 * 1024 * 1024
 """Most bytes of all files that travel with a workflow."""
 
@@ -42,6 +45,8 @@ class Code:
         self._builder = builder
         self._files: dict[str, Path] = {}
         self._left_out: dict[str, None] = {}
+        self._ignored: dict[str, None] = {}
+        self._is_ignored = functools.cache(is_ignored)
         self._project = functools.cache(_project)
         self._folders: dict[Path, dict[str, Path]] = {}
 
@@ -91,6 +96,22 @@ class Code:
                 severity="warning",
             )
         self._check_files(inside, paths, step, source)
+        self._ignored |= {
+            shown_file(str(file)): None
+            for file in inside.values()
+            if not _GENERATED.fullmatch(file.name) and self._is_ignored(file.resolve(), root)
+        }
+        by_name = [name for name, file in inside.items() if imports_by_name(file.read_bytes())]
+        by_name += ["it"] * imports_by_name(written or text)
+        if by_name and not paths:
+            self._builder.report(
+                "CLR149",
+                f'step "{step}": {", ".join(by_name)} imports modules by names that only the run '
+                "knows; these do not travel. Name their folder in code_paths of [tool.couler]",
+                step=step,
+                source=source,
+                severity="warning",
+            )
         whole = paths if inside or _BY_NAME.search(text) else ()
         if not own and not whole:
             return script.model_copy(update={"code": text_digest(written)}) if written else script
@@ -188,6 +209,15 @@ class Code:
                 f"{', '.join(self._left_out)}: it may hold secrets, or a link leads out of the "
                 "project, so it does not travel with the code. Hand secrets to the steps that need "
                 "them by couler.create_secret, and put copies in place of links",
+                source=self._builder.source,
+                severity="warning",
+            )
+        if self._ignored:
+            self._builder.report(
+                "CLR147",
+                f"{', '.join(self._ignored)}: .gitignore names it, but it travels with the code, "
+                "as a step imports it. If it holds secrets, hand them to steps by "
+                "couler.create_secret",
                 source=self._builder.source,
                 severity="warning",
             )

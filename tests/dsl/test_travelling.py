@@ -172,6 +172,48 @@ def test_private_files_are_known_by_name_or_content(
     assert not [one.path for one in program.workflow.code if one.path[0] == "."]
 
 
+@pytest.mark.parametrize(
+    ("name", "is_named"), [("local_settings", True), ("_version", False), ("other", False)]
+)
+def test_a_module_that_gitignore_names_travels_and_is_named(
+    name: str, is_named: bool, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    (project / "shop" / ".gitignore").write_text("local_*.py\n_version.py\n")
+    (project / "shop" / f"{name}.py").write_text("SIZE = 1\n")
+    (project / "flow.py").write_text(FLOW.replace("import shop", f"import shop.{name}"))
+    program = loaded(project)
+    assert f"shop/{name}.py" in [one.path for one in program.workflow.code]
+    messages = [message for code, message in told(program) if ".gitignore names" in message]
+    assert [one.startswith("shop/local_settings.py") for one in messages] == [True] * is_named
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known"),
+    [
+        ("import importlib\ndef get(n): return importlib.import_module(f'plugs.{n}')\n", False),
+        ("def get(n): return __import__(n)\n", False),
+        ("import pkgutil\ndef get(n): return [*pkgutil.iter_modules(n)]\n", False),
+        ("from pkgutil import walk_packages\ndef get(n): return [*walk_packages(n)]\n", False),
+        ("import importlib\ndef get(n): return importlib.import_module('json')\n", True),
+    ],
+)
+@pytest.mark.parametrize("code_paths", ["[]", '["plugins"]'])
+@pytest.mark.parametrize("is_module", [True, False])
+def test_modules_whose_names_only_the_run_knows_are_warned_about(
+    text: str, is_known: bool, code_paths: str, is_module: bool, project: Path
+) -> None:
+    if is_module:
+        (project / "shop" / "__init__.py").write_text(text)
+        flow = FLOW.replace("shop.SIZE", "shop.get(1)")
+    else:
+        flow = FLOW.replace("import shop\n", text).replace("shop.SIZE", "get(1)")
+    (project / "flow.py").write_text(flow)
+    messages = [message for code, message in told(loaded(project, code_paths)) if code == "CLR149"]
+    assert len(messages) == (not is_known and code_paths == "[]")
+    assert all("code_paths" in one for one in messages)
+
+
 WRONG = {
     "a module of secrets": ("aws_credentials", "KEY = 1\n", "CLR147", "aws_credentials.py"),
     "a module that is no Python": ("broken", "\ndef f(:\n", "CLR146", "broken.py:2)"),
