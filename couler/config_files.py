@@ -104,7 +104,7 @@ class Document:
 def read_text(file: Path) -> str:
     """Return the text of a file, without a byte order mark."""
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return file.read_text("utf-8").removeprefix("\ufeff")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"{file}: {why}") from error
