@@ -38,7 +38,6 @@ _PRIVATE_FOLDERS = frozenset(
     (".git", ".ssh", ".aws", ".kube", ".gnupg", ".docker", ".azure", "secrets")
 )
 _NO_CODE = frozenset(("__pycache__", "node_modules", ".git"))
-_IMPORTERS = frozenset(("import_module", "__import__", "iter_modules", "walk_packages"))
 _KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----")
 
 
@@ -64,8 +63,10 @@ def project_modules(source: str | bytes, package: str = "") -> dict[str, Path]:
         if file and not is_installed(file):
             found[name] = file
             inside = name if file.stem == "__init__" else around
-            parents = accumulate(around.split("."), "{}.{}".format)
-            waiting += [*_resolved(file.read_bytes(), inside), *parents]
+            waiting += [
+                *_resolved(file.read_bytes(), inside),
+                *accumulate(around.split("."), "{}.{}".format),
+            ]
     return found
 
 
@@ -81,7 +82,8 @@ def imports_by_name(source: str | bytes) -> bool:
     """Return whether a source imports modules by names that are known only at run time."""
     with suppress(SyntaxError, ValueError, RecursionError):  # it is no Python
         return any(
-            getattr(one.func, "attr", getattr(one.func, "id", "")) in _IMPORTERS
+            getattr(one.func, "attr", getattr(one.func, "id", ""))
+            in ("import_module", "__import__", "iter_modules", "walk_packages")
             and not isinstance(name, ast.Constant)
             for one in ast.walk(ast.parse(source))
             if isinstance(one, ast.Call)
@@ -174,15 +176,20 @@ def shippable_files(folder: Path, root: Path, left_out: list[Path]) -> Iterator[
                 yield one
 
 
-def is_ignored(file: Path, root: Path) -> bool:
-    """Return whether a `.gitignore` of a project names a file."""
-    return _is_ignored(file, _ignored_around(file, root))
+def is_ignored(module: Path) -> bool:
+    """Return whether a `.gitignore` of its project names a module that a person wrote."""
+    return not re.fullmatch(r"_?version\.py", module.name) and _is_ignored(
+        module, _ignored_around(module, project_root(module.parent))
+    )
 
 
 def _ignored_around(path: Path, root: Path) -> list[tuple[Path, GitIgnoreSpec]]:
     """Return what is ignored in the folders around a path, from the root of its project on."""
-    around = [one for one in path.parents if one.is_relative_to(root)]
-    return [(one, spec) for one in around if (spec := _ignored_in(one))]
+    return [
+        (one, spec)
+        for one in path.parents
+        if one.is_relative_to(root) and (spec := _ignored_in(one))
+    ]
 
 
 def _ignored_in(folder: Path) -> GitIgnoreSpec | None:
@@ -203,8 +210,9 @@ def _is_ignored(path: Path, ignoring: Iterable[tuple[Path, GitIgnoreSpec]], end:
 def is_private(file: Path) -> bool:
     """Return whether a file may hold secrets: by its name, that of its target, its beginning."""
     with file.open("rb") as opened:
-        names = (file.name, file.resolve().name)
-        return any(map(_PRIVATE.fullmatch, names)) or bool(_KEY.search(opened.read(4096)))
+        return any(_PRIVATE.fullmatch(one.name) for one in (file, file.resolve())) or bool(
+            _KEY.search(opened.read(4096))
+        )
 
 
 def code_file(path: str, data: bytes) -> CodeFile:

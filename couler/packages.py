@@ -55,6 +55,9 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[t.Any, t.Any], bool]] = {
 }
 
 
+_SOURCES = {"git": " @ git+", "url": " @ ", "registry": "--extra-index-url "}
+
+
 def default_image() -> str:
     """Return the image of typed steps that name none: the Python that runs this program."""
     return f"python:{_LINUX['python_version']}-slim"
@@ -150,6 +153,18 @@ def read_lock(file: Path) -> dict[str, str]:
     return versions
 
 
+def lock_sources(file: Path) -> dict[str, str]:
+    """Return where packages of a uv.lock are from, as pip is told: ` @ URL` or an option."""
+    tree = read_toml(read_text(file), str(file)).tree
+    return {
+        distribution_name(one["name"]): _SOURCES[kind]
+        + re.sub(r"(?:\?(?:[^#]*?(subdirectory=[^&#]+))?[^#]*)?#(\w+)$", r"@\2#\1", url).rstrip("#")
+        for one in _locked(tree.get("package", ()))
+        for kind, url in one.get("source", {}).items()
+        if kind in _SOURCES and "://" in url and "//pypi.org/" not in url
+    }
+
+
 def _locked(listed: Iterable[Mapping[str, t.Any]]) -> Iterator[Mapping[str, t.Any]]:
     """Yield the packages of a lock that are installed on Linux, but for local projects."""
     needs = [
@@ -206,6 +221,21 @@ def _value(node: ast.expr, known: Mapping[str, str]) -> t.Any:
             return _COMPARED[type(op)](_value(left, known), _value(right, known))
     text = known.get(node.id, "") if isinstance(node, ast.Name) else str(ast.literal_eval(node))
     return re.sub(r"\d+", lambda number: number[0].zfill(4), text)
+
+
+def fits(version: str, requirement: str) -> bool:
+    """Return whether the release of a version is within what a requirement states."""
+    stated = re.sub(r"~=\s*(([\d.]+)\.\d+)", r">=\1,==\2.*", requirement.partition(";")[0])
+    for sign, bound in re.findall(r"([=!<>]=*)\s*([\w.*]+)", stated):
+        left, right = (
+            [*map(int, re.findall(r"\d+", re.split(r"[^\d.]", one)[0])), *[0] * 9][
+                : bound.count(".") if "*" in bound else 9
+            ]
+            for one in (version, bound)
+        )
+        if ("<=>"[(left > right) - (left < right) + 1] in sign) == (sign == "!="):
+            return False
+    return "@" not in stated  # the address of a file
 
 
 def installed_version(requirement: str) -> str | None:

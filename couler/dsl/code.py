@@ -33,7 +33,6 @@ if t.TYPE_CHECKING:
 
 _BY_NAME = re.compile(r"\b(import_module|__import__|pkgutil|runpy)\b")
 """What imports modules by names that only the run knows."""
-_GENERATED = re.compile(r"_?version\.py")
 _MOST_BYTES = 64 * 1024 * 1024
 """Most bytes of all files that travel with a workflow."""
 
@@ -45,8 +44,6 @@ class Code:
         self._builder = builder
         self._files: dict[str, Path] = {}
         self._left_out: dict[str, None] = {}
-        self._ignored: dict[str, None] = {}
-        self._is_ignored = functools.cache(is_ignored)
         self._project = functools.cache(_project)
         self._folders: dict[Path, dict[str, Path]] = {}
 
@@ -96,13 +93,9 @@ class Code:
                 severity="warning",
             )
         self._check_files(inside, paths, step, source)
-        self._ignored |= {
-            shown_file(str(file)): None
-            for file in inside.values()
-            if not _GENERATED.fullmatch(file.name) and self._is_ignored(file.resolve(), root)
-        }
-        by_name = [name for name, file in inside.items() if imports_by_name(file.read_bytes())]
-        by_name += ["it"] * imports_by_name(written or text)
+        by_name = ["it"] * imports_by_name(written or text) + [
+            name for name, file in inside.items() if imports_by_name(file.read_bytes())
+        ]
         if by_name and not paths:
             self._builder.report(
                 "CLR149",
@@ -212,10 +205,15 @@ class Code:
                 source=self._builder.source,
                 severity="warning",
             )
-        if self._ignored:
+        ignored = [
+            shown_file(str(file))
+            for file in self._files.values()
+            if file.suffix == ".py" and is_ignored(file.resolve())
+        ]
+        if ignored:
             self._builder.report(
                 "CLR147",
-                f"{', '.join(self._ignored)}: .gitignore names it, but it travels with the code, "
+                f"{', '.join(ignored)}: .gitignore names it, but it travels with the code, "
                 "as a step imports it. If it holds secrets, hand them to steps by "
                 "couler.create_secret",
                 source=self._builder.source,

@@ -13,9 +13,12 @@ from couler.ir.walk import all_steps, map_steps
 from couler.ir.workflow import AUTO_IMAGE, Script, Step, Workflow
 from couler.modules import project_root
 from couler.packages import (
+    applies,
     default_image,
     distribution_name,
+    fits,
     installed_version,
+    lock_sources,
     read_lock,
     required_by,
 )
@@ -60,9 +63,10 @@ def step_images(workflow: Workflow, *, with_code: bool) -> list[StepImage]:
     file = workflow.source.file if workflow.source is not None else ""
     root = project_root(Path(file).absolute().parent)
     locked = next((read_lock(root / one) for one in _LOCKS if (root / one).is_file()), {})
+    sources = lock_sources(root / "uv.lock") if (root / "uv.lock").is_file() else {}
     code = {f"code/{one.path}": one.data for one in workflow.code if with_code}
     return [
-        StepImage(packages, tuple(dict.fromkeys(names)), _context(packages, code, locked))
+        StepImage(packages, tuple(dict.fromkeys(names)), _context(packages, code, locked, sources))
         for packages, names in users.items()
     ]
 
@@ -82,15 +86,20 @@ def name_images(workflow: Workflow, name: str, *, with_code: bool) -> Workflow:
 
 
 def _context(
-    packages: tuple[str, ...], code: Mapping[str, bytes], locked: Mapping[str, str]
+    packages: tuple[str, ...],
+    code: Mapping[str, bytes],
+    locked: Mapping[str, str],
+    sources: Mapping[str, str],
 ) -> dict[str, bytes]:
     lines = [f"FROM {default_image()}"]
     files = dict(code)
     if packages:
         files["requirements.txt"] = "".join(
-            f"{one}\n" for one in _pinned(packages, locked)
+            f"{one}\n" for one in _pinned(packages, locked, sources)
         ).encode()
         lines += [
+            *["RUN apt-get update && apt-get install -y --no-install-recommends git"]
+            * (b"git+" in files["requirements.txt"]),
             "COPY requirements.txt /tmp/requirements.txt",
             "RUN python -m pip install --no-cache-dir -r /tmp/requirements.txt",
         ]
@@ -99,11 +108,38 @@ def _context(
     return {"Dockerfile": "\n".join([*lines, ""]).encode(), **files}
 
 
-def _pinned(packages: Iterable[str], locked: Mapping[str, str]) -> list[str]:
-    """Return the packages and all that they need, with the versions of a lock or of this Python."""
+def _pinned(
+    packages: Iterable[str], locked: Mapping[str, str], sources: Mapping[str, str]
+) -> list[str]:
+    """Return the packages and all that they need, with the versions of a lock or of this Python.
+
+    A requirement that this version does not meet stays as it is.
+    """
     extras = {distribution_name(one): "".join(re.findall(r"\[.*?\]", one)) for one in packages}
     versions = {name: locked.get(name) or installed_version(name) for name in required_by(packages)}
+    unmet = {
+        name: f"  # not {version}, which is locked or installed"
+        for one in packages
+        if applies(one)
+        and (version := versions.get(name := distribution_name(one)))
+        and not fits(version, one)
+    }
+    from_url = {name: text for name, text in sources.items() if text.startswith(" @ ")}
     pinned = [
-        f"{one}{extras.get(one, '')}=={version}" for one, version in versions.items() if version
+        f"{name}{extras.get(name, '')}{from_url.get(name, f'=={version}')}"
+        for name, version in versions.items()
+        if version and name not in unmet
     ]
-    return sorted([*pinned, *(one for one in packages if not versions.get(distribution_name(one)))])
+    return [
+        *sorted({sources[name] for name in versions.keys() & sources.keys() - from_url.keys()}),
+        *sorted(
+            [
+                *pinned,
+                *(
+                    one + unmet.get(name, "")
+                    for one in packages
+                    if (name := distribution_name(one)) in unmet or not versions.get(name)
+                ),
+            ]
+        ),
+    ]

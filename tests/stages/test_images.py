@@ -11,7 +11,7 @@ from couler.backends.base import Target
 from couler.cli import app
 from couler.ir.cachekey import definition_digest
 from couler.ir.workflow import Script, Workflow
-from couler.packages import default_image
+from couler.packages import default_image, fits
 from couler.stages import compile, plan
 from couler.stages.images import step_images
 from couler.stages.programs import load_program
@@ -78,6 +78,75 @@ def test_a_lock_pins_versions(project: Path) -> None:
     workflow = load_program("flow.py").workflow
     _, second = step_images(workflow, with_code=False)
     assert second.files["requirements.txt"].decode() == f"click==8.1.5\n{windows}"
+
+
+LOCK = """
+[[package]]
+name = "click"
+version = "8.1.5"
+source = { registry = "https://pypi.org/simple" }
+[[package]]
+name = "kit"
+version = "1.0"
+source = { git = "https://git.example.com/kit?subdirectory=py&rev=main#0a1b" }
+[[package]]
+name = "tool"
+version = "1.0"
+source = { git = "https://git.example.com/tool?rev=main#0a1b" }
+[[package]]
+name = "wheel-kit"
+version = "1.0"
+source = { url = "https://example.com/wheel_kit-1.0.whl" }
+[[package]]
+name = "inner"
+version = "2.0+cpu"
+source = { registry = "https://pypi.example.com/simple" }
+[[package]]
+name = "unused"
+version = "1"
+source = { registry = "https://unused.example.com/simple" }
+"""
+
+
+def test_locked_packages_come_from_where_the_lock_says(project: Path) -> None:
+    (project / "uv.lock").write_text(LOCK)
+    (project / "requirements.txt").write_text(
+        "click<8\ninner<1; os_name == 'nt'\nkit[x]\ntool==1.0\nwheel_kit\ninner\n"
+    )
+    _, second = step_images(load_program("flow.py").workflow, with_code=False)
+    assert second.files["requirements.txt"].decode().splitlines() == [
+        "--extra-index-url https://pypi.example.com/simple",
+        "click<8  # not 8.1.5, which is locked or installed",
+        "inner==2.0+cpu",
+        "kit[x] @ git+https://git.example.com/kit@0a1b#subdirectory=py",
+        "tool @ git+https://git.example.com/tool@0a1b",
+        "wheel-kit @ https://example.com/wheel_kit-1.0.whl",
+    ]
+    dockerfile = second.files["Dockerfile"].decode()
+    assert dockerfile.index("install -y --no-install-recommends git") < dockerfile.index("pip")
+
+
+@pytest.mark.parametrize(
+    ("requirement", "fitting", "unfitting"),
+    [
+        ("a", "1 2rc1", ""),
+        ("a<2", "1.26.4 1", "2 2.0 2.4.6 2.0rc1"),
+        ("a>=1.10,<=2", "1.10 1.10.1 2.0.0", "1.9 2.0.1"),
+        ("a>1", "1.1", "1.0 0.9"),
+        ("a==1.4.*", "1.4 1.4.9", "1.40 1.5 1"),
+        ("a != 1.4.*", "1.5 1", "1.4.0"),
+        ("a[x]~=1.4.2", "1.4.2 1.4.10+cpu", "1.5 1.4.1"),
+        ("a (~=1.4)", "1.4 1.9", "1.3 2"),
+        ("a!=1.4; python_version < '4'", "1.4.1", "1.4 1.4.0"),
+        ("a===1.4", "1.4", "1.5"),
+        ("a @ https://example.com/a-1.0.whl", "", "1.0"),
+    ],
+)
+def test_versions_are_compared_with_requirements(
+    requirement: str, fitting: str, unfitting: str
+) -> None:
+    versions = [*fitting.split(), *unfitting.split()]
+    assert [one for one in versions if fits(one, requirement)] == fitting.split()
 
 
 @pytest.mark.parametrize("lock", ["package = [", "package = 1", "[[package]]\nversion = '1'\n"])
