@@ -135,7 +135,6 @@ __all__ = [
 
 if _t.TYPE_CHECKING:
     from couler.argo_submitter import ArgoSubmitter
-    from couler.dsl._prelude import Directory, File
     from couler.dsl.ancestor import workflow, workflow_yaml
     from couler.dsl.artifacts import (
         Artifact,
@@ -157,6 +156,7 @@ if _t.TYPE_CHECKING:
     from couler.dsl.control import concurrent, first_of, group, or_else, text, when
     from couler.dsl.dag import dag, set_dependencies
     from couler.dsl.edges import any_of, chain, completion, failure
+    from couler.dsl.files import Directory, File
     from couler.dsl.handles import Value
     from couler.dsl.hooks import OnState
     from couler.dsl.iteration import map
@@ -262,11 +262,11 @@ _EXPORTS: dict[str, str] = {
     "CsiVolume": "couler.dsl.volumes",
     "Dataset": "couler.steps.dataset",
     "DefinitionError": "couler.errors",
-    "Directory": "couler.dsl._prelude",
+    "Directory": "couler.dsl.files",
     "DnsConfig": "couler.dsl.objects",
     "DnsConfigOption": "couler.dsl.objects",
     "EphemeralVolume": "couler.dsl.volumes",
-    "File": "couler.dsl._prelude",
+    "File": "couler.dsl.files",
     "Gauge": "couler.dsl.metrics",
     "FileRemoval": "couler.dsl.locations",
     "FileSettings": "couler.dsl.locations",

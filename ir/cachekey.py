@@ -38,7 +38,7 @@ def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
     """Return the digest of a step's definition without its texts, in hexadecimal."""
     fixed = step.model_copy(update=fixed_fields(step, _UNCOUNTED))
     if isinstance(fixed.action, Script) and fixed.action.code:
-        changed: dict[str, t.Any] = {"source": "", "files": ()}
+        changed: dict[str, t.Any] = {"source": "", "files": (), "call": None}
         if fixed.action.built:  # its tag is a digest of all code
             changed |= {"image": AUTO_IMAGE, "built": False}
         action = fixed.action.model_copy(update=changed)

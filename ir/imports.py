@@ -104,6 +104,38 @@ def reads_of(source: str) -> tuple[set[str], set[str]]:
     )
 
 
+def bound_names(node: ast.AST) -> list[str]:
+    """Return the names that a statement binds in its scope; `*` for those of another module."""
+    found: list[str] = []
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Lambda() | ast.comprehension():
+            return []
+        case ast.Import(names) | ast.ImportFrom(_, names):
+            return [imported_name(alias) for alias in names]
+        case ast.Name(name, ast.Store() | ast.Del()):
+            found = [name]
+        case ast.ExceptHandler(_, str(name)) | ast.MatchAs(_, str(name)) | ast.MatchStar(str(name)):
+            found = [name]
+        case ast.MatchMapping(rest=str(name)):
+            found = [name]
+    return found + [name for child in ast.iter_child_nodes(node) for name in bound_names(child)]
+
+
+def imported_name(alias: ast.alias) -> str:
+    """Return the name that an import binds."""
+    return alias.asname or alias.name.partition(".")[0]
+
+
+def bindings(source: str) -> dict[str, ast.stmt]:
+    """Return the names that a source binds, each with its last statement; none if no Python."""
+    try:
+        return {name: one for one in ast.parse(source).body for name in bound_names(one)}
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+
+
 def _nodes(source: str | bytes) -> list[ast.AST]:
     """Return all that a source is made of; nothing if it is no Python."""
     try:

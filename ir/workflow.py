@@ -52,6 +52,61 @@ class Container(Variant):
     args: tuple[Text, ...] = ()
 
 
+class DataType(Node):
+    """A type of Python values."""
+
+    kind: t.Literal[
+        "str",
+        "int",
+        "float",
+        "bool",
+        "json",
+        "file",
+        "path",
+        "directory",
+        "list",
+        "tuple",
+        "dict",
+        "record",
+        "enum",
+    ]
+    name: str = ""
+    """Name of the class of a record or an enumeration, in the script."""
+    item: DataType | None = None
+    """Type of the items of a list, of the values of a dict or of an enumeration: there None stands
+    for numbers and the like, `json` for values that have another form."""
+    fields: tuple[NamedType, ...] = ()
+    """Fields of a record, or items of a tuple."""
+    optional: bool = False
+    """None fits as well."""
+
+
+class NamedType(Node):
+    """A parameter, a field or an output."""
+
+    name: str
+    type: DataType
+    has_default: bool = False
+    """It is a field that a value can lack."""
+
+
+class FunctionCall(Node):
+    """A call of the step's function with its inputs, whose result gives its outputs."""
+
+    arguments: tuple[NamedType, ...] = ()
+    outputs: tuple[NamedType, ...] = ()
+    """The fields of a record that is returned, or the result itself."""
+    is_record: bool = False
+    whole: bool = False
+    """The record is an output `result` besides its fields."""
+    stay: bool = False
+    """The function runs in the folder that the process is in."""
+    file: str = ""
+    """The project's file that the function is of, for tracebacks."""
+    lines: tuple[tuple[int, int], ...] = ()
+    """Lines of the source at which statements of the file begin, with their lines in the file."""
+
+
 class Script(Variant):
     """Run a source text with an interpreter: the command's last argument is the script's file."""
 
@@ -69,6 +124,8 @@ class Script(Variant):
     it in place of the source."""
     function: str | None = None
     """Name of the typed function that the source ships, where it ships one."""
+    call: FunctionCall | None = None
+    """How the function is called, where the source has no lines for that yet."""
 
     @property
     def to_install(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from couler.ir.code_files import take_archive
 from couler.ir.defaults import leave_out_local_forms
+from couler.ir.glue import with_scripts
 from couler.ir.pods import PodContainer
 from couler.ir.walk import map_steps
 from couler.ir.workflow import MAIN, Container, ContainerSet, Step, Workflow
@@ -11,7 +12,7 @@ from couler.ir.workflow import MAIN, Container, ContainerSet, Step, Workflow
 
 def lowered(workflow: Workflow) -> Workflow:
     """Return the workflow as Airflow runs it, with steps of the same names in the same places."""
-    return map_steps(take_archive(leave_out_local_forms(workflow)), _lowered)
+    return map_steps(with_scripts(take_archive(leave_out_local_forms(workflow))), _lowered)
 
 
 def order(containers: ContainerSet) -> tuple[list[PodContainer], PodContainer] | None:

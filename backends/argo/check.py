@@ -38,6 +38,7 @@ from couler.ir.artifacts import ListFiles, Zip, is_in_repository
 from couler.ir.code_files import check_code
 from couler.ir.defaults import leave_out_local_forms
 from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
+from couler.ir.glue import with_scripts
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.pods import PodContainer
 from couler.ir.semantics.wire import dump_json
@@ -59,7 +60,7 @@ from couler.ir.workflow import (
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
-    workflow = leave_out_local_forms(workflow)
+    workflow = with_scripts(leave_out_local_forms(workflow), gathers=True)
     yield from _check_overrides(workflow.engine, OF_WORKFLOW, "the workflow", None, workflow)
     if any(isinstance(step.action, Script) for step in all_steps(workflow)):
         from couler.packages import check_imports

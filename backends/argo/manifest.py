@@ -35,6 +35,7 @@ from couler.errors import EngineOptionError
 from couler.ir.cachekey import repository_mark
 from couler.ir.code_files import code_annotations, code_volume
 from couler.ir.defaults import leave_out_local_forms
+from couler.ir.glue import with_scripts
 from couler.ir.kubernetes_pods import claim_template, volume
 from couler.ir.storage import NewClaimVolume
 from couler.ir.values import StepRef, Value
@@ -307,6 +308,7 @@ _NO_BODY = _Body([], 1, {}, {})
 
 def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
     workflow = lower(read_where_kept(leave_out_local_forms(workflow)))
+    workflow = with_scripts(workflow, gathers=True)
     kept = frozenset(steps_read_at_exit(workflow))
     names = TemplateNames()
     entrypoint = names.take(ENTRYPOINT)

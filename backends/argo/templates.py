@@ -7,7 +7,6 @@ import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo import files, pods
-from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.memoization import REPOSITORY_MARK, memo_key, memo_map
 from couler.backends.argo.names import input_place
 from couler.backends.argo.pods import Tree
@@ -174,8 +173,6 @@ class _Builder:
                 source = {field: output.json_path or output.jq}
             elif not is_stdout(self._step, output) and output.path is not None:
                 path = work_path(output.path)
-                if self._gathers and writes_gather_files(self._step):
-                    path += ".gather"
                 source = {"path": path}
             elif isinstance(self._step.action, Suspend | Plugin):
                 source = {"supplied": {}}

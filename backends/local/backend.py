@@ -29,6 +29,7 @@ from couler.errors import (
 )
 from couler.ir.defaults import local_form, resolve_defaults, use_local_forms
 from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.glue import with_scripts
 from couler.ir.serialize import read_json, write_json, write_yaml
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.walk import steps_by_path
@@ -198,7 +199,7 @@ class LocalBackend:
         found = tuple(self.check(workflow, target))
         if any(problem.severity == "error" for problem in found):
             raise InvalidWorkflowError(f'local cannot run "{workflow.name}"', found)
-        return use_local_forms(workflow)
+        return with_scripts(use_local_forms(workflow))
 
     def _with_notes(self, result: RunResult, workflow: Workflow, options: RunOptions) -> RunResult:
         ignored = ignored_features(workflow, self, Target(options=options.as_json()))

@@ -7,7 +7,6 @@ import typing as t
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from couler.dsl.shipping import own_text
 from couler.ir.values import ParamRef, StepRef, Value
 from couler.ir.walk import predecessors, steps_by_path
 from couler.ir.workflow import Container, Script, Step, Workflow
@@ -99,7 +98,7 @@ def _reviewed(path: str, step: Step) -> ReviewedStep:
         command = tuple(map(_word, (*action.command, *action.args)))
     elif isinstance(action, Script):
         command, packages = action.command, action.packages
-        source = own_text(action.source)
+        source = action.source
     return ReviewedStep(
         path=path,
         kind=action.kind,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from couler.dsl._context import ProgramError
-from couler.dsl._prelude import Directory, File
+from couler.dsl.files import Directory, File
 from couler.dsl.located import NAMELESS, located_output
 from couler.dsl.locations import LocatedFile
 from couler.dsl.scope import Draft, Returns, free_among

@@ -403,8 +403,8 @@ class StepHandle(OutputHandle):
     def _whole(self) -> OutputHandle | None:
         """Return all that a record has, as an object; None if this is none, or has files."""
         draft, specs = self._draft, self._draft.returns.specs
-        is_script = isinstance(draft.action, Script) and draft.action.source.endswith(")\n")
-        if not (is_script and draft.returns.is_record) or STDOUT in specs:
+        call = draft.action.call if isinstance(draft.action, Script) else None
+        if call is None or not draft.returns.is_record or STDOUT in specs:
             return None
         if any(spec.is_file for spec in specs.values()):
             return None
@@ -412,8 +412,8 @@ class StepHandle(OutputHandle):
         if output not in draft.outputs:
             draft.outputs = (*draft.outputs, output)
             script = t.cast("Script", draft.action)
-            source = f"{script.source[:-2]}, whole=True)\n"
-            draft.action = script.model_copy(update={"source": source})
+            call = call.model_copy(update={"whole": True})
+            draft.action = script.model_copy(update={"call": call})
         return RecordHandle(draft, STDOUT)
 
     def _items(self) -> list[t.Any] | None:

@@ -11,13 +11,11 @@ import couler
 from couler.dsl.sources import SourceError, first_line, parsed
 from couler.dsl.statements import (
     base_name,
-    bound_names,
     executed,
     has_future,
-    imported_name,
     start,
 )
-from couler.ir.imports import absolute_name
+from couler.ir.imports import absolute_name, bound_names, imported_name
 
 _FILE = 'File = Directory = type("File", (str,), {"path": property(str)})'
 """What modules of steps have in place of Couler's classes, on one line."""

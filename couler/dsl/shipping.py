@@ -12,22 +12,23 @@ import os
 import re
 import sys
 import typing as t
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, ModuleType
 
-from couler.dsl import _prelude
 from couler.dsl.checks import shown
 from couler.dsl.slicing import ShippingError, Slice
 from couler.dsl.sources import SourceError, parsed, read_source
-from couler.dsl.statements import BUILTINS, bindings, names_of
+from couler.dsl.statements import BUILTINS, names_of
 from couler.dsl.types import class_name, is_json
+from couler.ir.glue import FUTURE, glue_of
+from couler.ir.imports import bindings
+from couler.ir.workflow import FunctionCall, NamedType, Script
 
 if t.TYPE_CHECKING:
     from couler.dsl.signature import Signature
 
 AnyFunction: t.TypeAlias = Callable[..., t.Any]
 
-_FUTURE = "from __future__ import annotations\n"
 
 METHOD = (
     "it is a method, and its object does not travel to where the step runs; "
@@ -53,39 +54,31 @@ def typed_script(
     local_names: Mapping[str, t.Any] | None,
     *,
     stay: bool,
-) -> tuple[str, str]:
-    """Return the script of a typed step, whose file had this text when it was defined.
-
-    The second text is what its author wrote of it.
-    """
+) -> Script:
+    """Return the script of a typed step, whose file had this text when it was defined."""
     piece, name = _slice(function, text, local_names)
     for cls in signature.classes:
         _take_class(piece, cls)
     _refuse_two_of_a_name(signature.classes)
     source = piece.text()
-    readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
-    arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
-    call = f"_run({', '.join(arguments)})"
-    own = bindings(source)
-    head = _prelude_for(
-        names_of(call, 0) | {"_name_places"} | names_of(source, piece.flags) - own.keys()
+    returns = signature.returns
+    call = FunctionCall(
+        arguments=tuple(
+            NamedType(name=one.name, type=one.spec.data) for one in signature.arguments.values()
+        ),
+        outputs=tuple(NamedType(name=key, type=of.data) for key, of in returns.specs.items()),
+        is_record=returns.is_record,
+        stay=stay,
+        file=_file_name(function),
+        lines=tuple(piece.lines.items()),
     )
-    used = {one.defines for one in head if not one.is_same(own.get(one.defines))}
-    used |= {name for one in head for name in one.uses} & BUILTINS
-    for taken in sorted(used & own.keys()):
+    script = Script(
+        image="", source=(FUTURE if piece.flags else "") + source, function=name, call=call
+    )
+    used = names_of(glue_of(script), 0) & BUILTINS & bindings(source).keys()
+    for taken in sorted(used):
         raise ShippingError("CLR125", f"{taken} is a name that the script uses itself; rename it")
-    imports = "\n".join(part.text for part in head if part.is_import)
-    prelude = [imports, *(part.text for part in head if not part.is_import)]
-    parts = [
-        f"# The function {name} as a step.\n{_FUTURE if piece.flags else ''}\n{prelude[0]}",
-        *prelude[1:],
-    ]
-    head_text = "".join(part.strip("\n") + "\n\n\n" for part in parts)
-    before = head_text.count("\n") + 4
-    lines = {before + at: first for at, first in piece.lines.items()}
-    head_text += f"_name_places({_file_name(function)!r}, {lines})\n\n\n"
-    main = f'if __name__ == "__main__":\n    {call}'
-    return f"{head_text}{source.strip(chr(10))}\n\n\n{main}\n", source
+    return script
 
 
 def _file_name(function: AnyFunction) -> str:
@@ -230,7 +223,7 @@ def plain_script(function: AnyFunction) -> str:
         raise ShippingError(
             "CLR122", f"it uses {' and '.join(files)} of couler; make it a @couler.step"
         )
-    return f"{_FUTURE if piece.flags else ''}{source}\n\n{name}({bound})\n"
+    return f"{FUTURE if piece.flags else ''}{source}\n\n{name}({bound})\n"
 
 
 def _bound_arguments(function: functools.partial[t.Any]) -> str:
@@ -296,53 +289,3 @@ def makes_steps(function: object) -> bool:
     if names & {"File", "Directory"}:
         return False
     return any(getattr(given.__globals__.get(name), "__name__", "") == "couler" for name in names)
-
-
-class _Part(t.NamedTuple):
-    """A top-level statement of the prelude."""
-
-    text: str
-    defines: str
-    uses: Collection[str]
-    is_import: bool
-
-    def is_same(self, statement: ast.stmt | None) -> bool:
-        """Return whether a statement binds the name of this import to the same module."""
-        return (
-            self.is_import and isinstance(statement, ast.Import) and not statement.names[0].asname
-        )
-
-
-@functools.cache
-def _prelude_parts() -> tuple[_Part, ...]:
-    """Return the statements of the prelude after its docstring."""
-    source = inspect.getsource(_prelude)
-    lines = source.splitlines()
-    parts = []
-    for node in ast.parse(source).body[1:]:
-        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        if isinstance(node, ast.Import):
-            parts.append(_Part(ast.unparse(node), node.names[0].name, set(), True))
-        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
-            parts.append(_Part(text, node.name, names_of(text, 0), False))
-    return tuple(parts)
-
-
-def own_text(script: str) -> str:
-    """Return a script without the parts of the prelude in it: what the program's author wrote."""
-    for part in _prelude_parts():
-        if not part.is_import:
-            script = script.replace(f"\n\n\n{part.text}", "")
-    return script
-
-
-def _prelude_for(names: Iterable[str]) -> list[_Part]:
-    """Return the parts of the prelude that some names need, in their order."""
-    parts = {part.defines: part for part in _prelude_parts()}
-    needed: set[str] = set()
-    waiting = [*names]
-    for name in waiting:  # which grows
-        if name in parts and name not in needed:
-            needed.add(name)
-            waiting += parts[name].uses
-    return [part for part in parts.values() if part.defines in needed]

@@ -46,8 +46,6 @@ class Signature:
 
     arguments: dict[str, Argument] = field(default_factory=dict)
     returns: Returns = field(default_factory=Returns)
-    kinds: str = "{}"
-    """Expression for the writers of the outputs, in the shipped script."""
     classes: tuple[type, ...] = ()
     problems: list[tuple[str, str]] = field(default_factory=list)
     required: frozenset[str] = frozenset()
@@ -154,11 +152,8 @@ def _read_returns(found: Signature, annotation: object, classes: dict[type, None
     )
     if is_record(annotation):
         found.returns = Returns(outputs, specs, is_record=True)
-        entries = ", ".join(f'"{name}": {spec.kind}' for name, spec in specs.items())
-        found.kinds = f"{{{entries}}}"
     else:
         found.returns = Returns(outputs, specs, main=STDOUT)
-        found.kinds = specs[STDOUT].kind
 
 
 def _name_files(returns: Returns, function: Callable[..., t.Any], text: str) -> None:

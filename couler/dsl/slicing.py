@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from types import CellType, FunctionType, ModuleType
 
-from couler.dsl._prelude import Directory, File
+from couler.dsl.files import Directory, File
 from couler.dsl.plain import without_couler
 from couler.dsl.sources import (
     ANNOTATIONS,
@@ -31,17 +31,15 @@ from couler.dsl.statements import (
     Definitions,
     Functions,
     annotated,
-    bound_names,
     executed,
     has_future,
-    imported_name,
     names_of,
     shares_lines,
     start,
     statements_of,
     uses_of,
 )
-from couler.ir.imports import reads_of
+from couler.ir.imports import bound_names, imported_name, reads_of
 
 _MISSING = object()
 Place: t.TypeAlias = tuple[int, int, int, int]

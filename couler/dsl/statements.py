@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType
 
 from couler.dsl.sources import lines_of, parsed
+from couler.ir.imports import bound_names, imported_name
 
 Functions: t.TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Definitions: t.TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -329,30 +330,6 @@ def _run_on_import(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield one
 
 
-def bound_names(node: ast.AST) -> list[str]:
-    """Return the names that a statement binds in its scope; `*` for those of another module."""
-    found: list[str] = []
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return [name]
-        case ast.Lambda() | ast.comprehension():
-            return []
-        case ast.Import(names) | ast.ImportFrom(_, names):
-            return [imported_name(alias) for alias in names]
-        case ast.Name(name, ast.Store() | ast.Del()):
-            found = [name]
-        case ast.ExceptHandler(_, str(name)) | ast.MatchAs(_, str(name)) | ast.MatchStar(str(name)):
-            found = [name]
-        case ast.MatchMapping(rest=str(name)):
-            found = [name]
-    return found + [name for child in ast.iter_child_nodes(node) for name in bound_names(child)]
-
-
-def imported_name(alias: ast.alias) -> str:
-    """Return the name that an import binds."""
-    return alias.asname or alias.name.partition(".")[0]
-
-
 def executed(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes that run where a statement runs: all but the bodies of functions."""
     yield node
@@ -399,11 +376,6 @@ def has_future(tree: ast.Module) -> bool:
         and any(alias.name == "annotations" for alias in one.names)
         for one in tree.body
     )
-
-
-def bindings(source: str) -> dict[str, ast.stmt]:
-    """Return the names that a source binds, each with its last statement."""
-    return {name: one for one in ast.parse(source).body for name in bound_names(one)}
 
 
 def start(node: ast.AST) -> tuple[int, int]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 
 from couler.dsl._context import ProgramError, caller_frame, current
-from couler.dsl._prelude import File
 from couler.dsl.arguments import holds_value, make_inputs
 from couler.dsl.checks import checked_text, checked_texts, shown
+from couler.dsl.files import File
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.located import keep_outputs
 from couler.dsl.locations import LocatedFile
@@ -152,7 +152,7 @@ class TypedStep(t.Generic[P, R]):
         return read_signature(self.fn, self._source, self._names, returns)
 
     @functools.cached_property
-    def _text(self) -> tuple[str, str] | ShippingError:
+    def _text(self) -> Script | ShippingError:
         try:
             stay = self._options.get("working_dir") is not None
             return typed_script(self.fn, self._signature, self._source, self._names, stay=stay)
@@ -262,14 +262,20 @@ class TypedStep(t.Generic[P, R]):
         packages = builder.default_packages
         if self._options.get("packages") is not None:
             packages = packages_of(builder, self._options["packages"], self._name)
-        script = Script(
-            image=checked_text(builder, "image", image, self._name),
-            source="pass\n" if isinstance(text, ShippingError) else text[0],
-            command=command or ("python",),
-            packages=packages,
-            function=getattr(self.fn, "__name__", None),
+        name = getattr(self.fn, "__name__", None)
+        made = (
+            Script(image="", source="pass\n", function=name)
+            if isinstance(text, ShippingError)
+            else text
         )
-        written = "" if isinstance(text, ShippingError) else text[1]
+        script = made.model_copy(
+            update={
+                "image": checked_text(builder, "image", image, self._name),
+                "command": command or ("python",),
+                "packages": packages,
+            }
+        )
+        written = "" if isinstance(text, ShippingError) else text.source
         action = builder.code.take(
             script, written, self._name, code.co_filename if code else "", place
         )

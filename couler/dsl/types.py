@@ -6,6 +6,7 @@ import collections.abc
 import dataclasses
 import datetime
 import enum
+import inspect
 import os
 import pathlib
 import sys
@@ -13,10 +14,11 @@ import types
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
-from couler.dsl._prelude import Directory, File
+from couler.dsl.files import Directory, File
 from couler.ir.base import freeze_json
 from couler.ir.semantics.wire import matches
 from couler.ir.values import ValueType, literal_type
+from couler.ir.workflow import DataType, NamedType
 
 Check: t.TypeAlias = Callable[[t.Any], bool]
 
@@ -31,8 +33,8 @@ class TypeSpec:
         The type that the IR declares.
     label
         The type as a program writes it, for messages.
-    kind
-        The expression that makes its reader and writer in the shipped script.
+    data
+        The type as scripts read and write it.
     accepts
         Whether a Python value fits.
     item
@@ -55,7 +57,7 @@ class TypeSpec:
 
     wire: ValueType
     label: str
-    kind: str
+    data: DataType
     accepts: Check
     item: TypeSpec | None = None
     fields: Mapping[str, TypeSpec] | None = None
@@ -90,24 +92,37 @@ def is_json(value: object) -> bool:
     return True
 
 
-STR = TypeSpec("str", "str", "_Text(str)", lambda v: isinstance(v, str) and not isinstance(v, File))
-INT = TypeSpec("int", "int", "_Json(int)", lambda v: matches(v, "int"))
+STR = TypeSpec(
+    "str", "str", DataType(kind="str"), lambda v: isinstance(v, str) and not isinstance(v, File)
+)
+INT = TypeSpec("int", "int", DataType(kind="int"), lambda v: matches(v, "int"))
 FLOAT = TypeSpec(
     "float",
     "float",
-    "_Json(int, float, make=float)",
+    DataType(kind="float"),
     lambda v: matches(v, "float") and abs(v) <= sys.float_info.max,
 )
-BOOL = TypeSpec("bool", "bool", "_Json(bool)", lambda v: matches(v, "bool"))
-FILE = TypeSpec("file", "File", "_Path(make=File)", lambda v: isinstance(v, str | os.PathLike))
-PATH = TypeSpec("file", "pathlib.Path", "_Path(make=pathlib.Path)", FILE.accepts)
-DIRECTORY = TypeSpec("directory", "Directory", "_Directory(make=Directory)", FILE.accepts)
-PRINTED = TypeSpec("str", "text", "_Text(str)", STR.accepts, is_untyped=True)
-JSON = TypeSpec("json", "any", "_Json()", is_json)
-UNKNOWN = TypeSpec("json", "any", "_Json()", lambda value: True)
+BOOL = TypeSpec("bool", "bool", DataType(kind="bool"), lambda v: matches(v, "bool"))
+FILE = TypeSpec("file", "File", DataType(kind="file"), lambda v: isinstance(v, str | os.PathLike))
+PATH = TypeSpec("file", "pathlib.Path", DataType(kind="path"), FILE.accepts)
+DIRECTORY = TypeSpec("directory", "Directory", DataType(kind="directory"), FILE.accepts)
+PRINTED = TypeSpec("str", "text", DataType(kind="str"), STR.accepts, is_untyped=True)
+JSON = TypeSpec("json", "any", DataType(kind="json"), is_json)
+UNKNOWN = TypeSpec("json", "any", JSON.data, lambda value: True)
 """The type of what was reported as wrong: it fits everything, so that nothing is said twice."""
-LIST = TypeSpec("list", "list", "_List(_Json())", lambda v: isinstance(v, list | tuple), item=JSON)
-DICT = TypeSpec("dict", "dict", "_Dict(_Json())", lambda v: isinstance(v, dict) and is_json(v))
+LIST = TypeSpec(
+    "list",
+    "list",
+    DataType(kind="list", item=JSON.data),
+    lambda v: isinstance(v, list | tuple),
+    item=JSON,
+)
+DICT = TypeSpec(
+    "dict",
+    "dict",
+    DataType(kind="dict", item=JSON.data),
+    lambda v: isinstance(v, dict) and is_json(v),
+)
 
 _SIMPLE: dict[object, TypeSpec] = {
     str: STR,
@@ -179,20 +194,12 @@ def list_of(item: TypeSpec, *, gathered: bool = False) -> TypeSpec:
     return TypeSpec(
         "list",
         f"list[{item.label}]",
-        _list_kind(item),
+        DataType(kind="list", item=item.data),
         lambda value: isinstance(value, list | tuple) and all(map(accepts, value)),
         item=item,
         classes=item.classes,
         gathered=gathered,
     )
-
-
-def _list_kind(item: TypeSpec) -> str:
-    if item.fields is not None and item.wire == "dict":
-        columns = "".join(f", {name}={_list_kind(of)}" for name, of in item.fields.items())
-        return f"_Records({item.kind}{columns})"
-    kinds = {"file": "_Files", "directory": "_Directories"}
-    return f"{kinds.get(item.wire, '_List')}({item.kind})"
 
 
 def spec_of(annotation: object) -> TypeSpec:
@@ -298,12 +305,20 @@ def record_fields(cls: type) -> dict[str, TypeSpec]:
 
 def _record(cls: type) -> TypeSpec:
     fields = record_fields(cls)
-    arguments = "".join(f", {name}={spec.kind}" for name, spec in fields.items())
+    defaults = {
+        name
+        for name, one in inspect.signature(cls).parameters.items()
+        if one.default is not one.empty
+    }
+    parts = tuple(
+        NamedType(name=name, type=spec.data, has_default=name in defaults)
+        for name, spec in fields.items()
+    )
     inner = dict.fromkeys(one for spec in fields.values() for one in spec.classes)
     return TypeSpec(
         "dict",
         cls.__name__,
-        f"_Record({class_name(cls)}{arguments})",
+        DataType(kind="record", name=class_name(cls), fields=parts),
         lambda value: isinstance(value, cls),
         fields=fields,
         classes=(*inner, cls),
@@ -313,11 +328,11 @@ def _record(cls: type) -> TypeSpec:
 def _enumeration(cls: type[enum.Enum]) -> TypeSpec:
     is_text = all(isinstance(member.value, str) for member in cls)
     has_form = all(json_form(member.value) is member.value for member in cls)
-    name = class_name(cls)
+    values = STR.data if is_text else None if has_form else JSON.data
     return TypeSpec(
         "str" if is_text else "json",
         cls.__name__,
-        f"{'_Text' if is_text else '_Json'}(make={name if has_form else f'_member({name})'})",
+        DataType(kind="enum", name=class_name(cls), item=values),
         lambda value: isinstance(value, cls),
         classes=(cls,),
     )
@@ -346,7 +361,10 @@ def _tuple_of(items: list[TypeSpec]) -> TypeSpec:
     return TypeSpec(
         "list",
         f"tuple[{', '.join(spec.label for spec in items)}]",
-        f"_Tuple({', '.join(spec.kind for spec in items)})",
+        DataType(
+            kind="tuple",
+            fields=tuple(NamedType(name=str(at), type=of.data) for at, of in enumerate(items)),
+        ),
         accepts,
         item=JSON,
         classes=tuple(dict.fromkeys(one for spec in items for one in spec.classes)),
@@ -363,7 +381,7 @@ def _dict_of(value_spec: TypeSpec) -> TypeSpec:
     return TypeSpec(
         "dict",
         f"dict[str, {value_spec.label}]",
-        f"_Dict({value_spec.kind})",
+        DataType(kind="dict", item=value_spec.data),
         accepts,
         item=value_spec,
         classes=value_spec.classes,
@@ -384,7 +402,7 @@ def _union(members: tuple[object, ...]) -> TypeSpec:
     return TypeSpec(
         "json",
         label,
-        "_Json()",
+        JSON.data,
         lambda value: (optional and value is None) or any(check(value) for check in checks),
         optional=optional,
     )
@@ -392,17 +410,15 @@ def _union(members: tuple[object, ...]) -> TypeSpec:
 
 def optional_of(spec: TypeSpec) -> TypeSpec:
     """Return the type of the values of a type, or None."""
+    data = spec.data.model_copy(update={"optional": True})
     if spec.is_files:  # files have no null; what is not there is left out
-        kind = spec.kind
-        if spec.is_file:
-            made = f"lambda path: {spec.label}(path) if os.path.lexists(path) else None"
-            kind = kind.replace(f"={spec.label}", f"={made}")
-        return dataclasses.replace(spec, label=f"{spec.label} | None", kind=kind, optional=True)
+        data = data if spec.is_file else spec.data
+        return dataclasses.replace(spec, label=f"{spec.label} | None", data=data, optional=True)
     return dataclasses.replace(
         spec,
         wire="json",
         label=f"{spec.label} | None",
-        kind=f"_Optional({spec.kind})",
+        data=data,
         accepts=lambda value: value is None or spec.accepts(value),
         optional=True,
     )

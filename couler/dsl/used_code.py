@@ -13,15 +13,13 @@ from couler.dsl.statements import (
     Definitions,
     Statements,
     annotated,
-    bindings,
     executed,
     has_future,
-    imported_name,
     names_called,
     names_of,
     statements_of,
 )
-from couler.ir.imports import absolute_name
+from couler.ir.imports import absolute_name, bindings, imported_name
 
 _ANY_NAME = re.compile(
     r"\bglobals\(\)|\b__subclasses__\b|\bsys\.modules\[__name__\]|\bgetmembers\("

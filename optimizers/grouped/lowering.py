@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from couler.ir.cachekey import text_digest
+from couler.ir.glue import script_text
 from couler.ir.grouped import DEFINITION, GROUPED
 from couler.ir.policies import Retry, retry_policy
 from couler.ir.semantics import retries, wire
@@ -143,7 +144,8 @@ def _definition(
     found: dict[str, t.Any] = {"name": step.name, "after": list(after)}
     if isinstance(action, Script):
         found["words"] = list(action.command)
-        found["script"] = action.source
+        names = tuple(one.name for one in step.inputs)
+        found["script"] = script_text(action, names, gathers=False)
     elif isinstance(action, Container):
         found["words"] = [reading.text(word) for word in (*action.command, *action.args)]
     if program_of(step) in (python, None):

@@ -19,8 +19,10 @@ import pytest
 import couler
 from couler import Directory, File
 from couler import File as Paper
+from couler.ir.glue import script_text
 from couler.ir.workflow import Script
 from tests.dsl.look import steps
+from tests.support.step_sources import imported
 
 LIMIT = 3
 
@@ -45,23 +47,25 @@ class Color(enum.Enum):
     BLUE = "blue"
 
 
-def script_of(function: t.Any) -> str:
+def script_of(function: t.Any, given: tuple[str, ...] = (), *, gathers: bool = False) -> str:
     with couler.Workflow("w") as wf:
         scope_step = function._make_alone() if hasattr(function, "_make_alone") else function()
         assert scope_step is not None
     assert [p for p in wf.diagnostics if p.code not in ("CLR101",)] == []
     action = wf.to_ir().steps[0].action
     assert isinstance(action, Script)
-    return action.source
+    return script_text(action, given, gathers=gathers)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run the script of a typed step with inputs, in a folder of its own."""
 
-    def start(function: t.Any, **inputs: str) -> subprocess.CompletedProcess[str]:
+    def start(
+        function: t.Any, *, gathers: bool = False, **inputs: str
+    ) -> subprocess.CompletedProcess[str]:
         path = tmp_path / "script.py"
-        path.write_text(script_of(function), encoding="utf-8")
+        path.write_text(script_of(function, (*inputs,), gathers=gathers), encoding="utf-8")
         environ = {f"COULER_INPUT_{name}": text for name, text in inputs.items()}
         return subprocess.run(
             [sys.executable, "-I", str(path)],
@@ -118,11 +122,11 @@ def give(kind: str) -> dict[str, object]:
 def test_json_outputs_are_compact(run, tmp_path: Path) -> None:
     assert run(give, kind="plain").stderr == ""
     text = written(tmp_path)
-    assert text == '{"a":{"b":[{}]},"é":1.0,"none":null,"list":[1]}\n'
-    assert json.loads(json.loads(written(tmp_path, "result.gather"))) == json.loads(text)
+    assert text == '{"a":{"b":[{}]},"é":1.0,"none":null,"list":[1]}'
     assert run(give, kind="braces").stderr == ""
-    assert written(tmp_path) == '{"x":"{{item}}"}\n'
-    assert json.loads(json.loads(written(tmp_path, "result.gather"))) == {"x": "{{item}}"}
+    assert written(tmp_path) == '{"x":"{{item}}"}'
+    assert run(give, kind="braces", gathers=True).stderr == ""
+    assert json.loads(json.loads(written(tmp_path))) == {"x": "{{item}}"}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +156,8 @@ def echo(text: str) -> str:
 def test_text_travels_as_it_is_less_the_newline_that_readers_take(run, tmp_path, text) -> None:
     assert run(echo, text=text).stderr == ""
     assert written(tmp_path) == text + "\n"
-    assert json.loads(json.loads(written(tmp_path, "result.gather"))) == text
+    assert run(echo, text=text, gathers=True).stderr == ""
+    assert json.loads(json.loads(written(tmp_path))) == text
 
 
 @couler.step
@@ -199,7 +204,7 @@ def test_files_come_as_paths_and_are_kept(run, tmp_path: Path) -> None:
     assert done.stderr == ""
     assert written(tmp_path, "one") == written(tmp_path, "same") == "data0-2-------10"
     assert (tmp_path / "work/outputs/folder/x").is_file()
-    assert written(tmp_path, "size") == "3\n"
+    assert written(tmp_path, "size") == "3"
 
 
 @couler.step
@@ -267,11 +272,6 @@ def yields() -> t.Any:
     yield 1
 
 
-@couler.step
-def _run() -> int:
-    return 1
-
-
 @pytest.mark.parametrize(
     ("function", "code", "message"),
     [
@@ -285,7 +285,6 @@ def _run() -> int:
         (waits, "CLR110", "asynchronous"),
         (yields, "CLR110", "a generator"),
         (couler.step(lambda: (yield)), "CLR110", "a generator"),
-        (_run, "CLR125", "the script uses itself"),
         (couler.step(eval("lambda: 1")), "CLR110", "source cannot be found"),
         (couler.step(print), "CLR110", "no function written in Python"),  # type: ignore[arg-type]
     ],
@@ -313,7 +312,7 @@ def test_what_cannot_travel_is_reported_at_the_function(function, code, message)
 def test_names_of_the_file_travel(function, expected: str | None, run, tmp_path: Path) -> None:
     done = run(function)
     assert done.returncode == 0, done.stderr
-    assert written(tmp_path) == f"{expected or tmp_path / 'work'}\n"
+    assert written(tmp_path).removesuffix("\n") == str(expected or tmp_path / "work")
 
 
 def test_names_that_are_defined_inside_are_fine() -> None:
@@ -351,6 +350,23 @@ def test_cells_of_a_notebook_can_be_shipped() -> None:
     with couler.Workflow("w") as wf:
         exec(compile("work()", name, "exec"), namespace)
     assert steps(wf)["work"].source.file == "<notebook>"
+
+
+NAMES = """
+import couler
+os = 5
+def dump(x): return x
+def name_places(): return os
+@couler.step
+def json(to_json: int) -> dict:
+    return {"a": dump(to_json) + name_places()}
+"""
+
+
+def test_names_of_the_program_are_not_those_of_the_script(run, tmp_path: Path) -> None:
+    (tmp_path / "names.py").write_text(NAMES)
+    assert run(imported(tmp_path / "names.py").json, to_json="2").stderr == ""
+    assert written(tmp_path) == '{"a":7}'
 
 
 def test_script_of_a_plain_function_runs_it() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import couler
 from couler.dsl.shipping import plain_script, python_preamble
+from couler.ir.glue import script_text
 from couler.ir.workflow import Script
 from tests.support.step_sources import imported, step_module
 
@@ -26,7 +27,8 @@ def shipped(step: t.Any, *given: object) -> t.Callable[..., object] | str:
     assert isinstance(action, Script)
     if flow.diagnostics:
         return flow.diagnostics[0].message
-    return t.cast("t.Callable[..., object]", run_as_module(action.source)[action.function])
+    source = script_text(action, ())
+    return t.cast("t.Callable[..., object]", run_as_module(source)[action.function])
 
 
 def run_as_module(source: str) -> dict[str, t.Any]:
@@ -159,7 +161,7 @@ def test_the_class_that_is_there_is_shipped(new: bool, tmp_path: Path) -> None:
     assert flow.diagnostics == ()
     step = flow.to_ir().steps[0]
     script = tmp_path / "script.py"
-    script.write_text(step.action.source)
+    script.write_text(script_text(step.action, tuple(one.name for one in step.inputs)))
     texts = {f"COULER_INPUT_{one.name}": json.dumps(one.value.value) for one in step.inputs}
     environment = {**texts, "COULER_WORK": str(tmp_path / "work")}
     subprocess.run([sys.executable, "-I", str(script)], env=environment, check=True)

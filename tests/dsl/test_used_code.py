@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import couler
-from couler.dsl.statements import bound_names
 from couler.dsl.used_code import used_code
+from couler.ir.imports import bound_names
 from couler.ir.workflow import Script, Workflow
 from tests.support.project_modules import ProjectModule
 from tests.support.step_sources import imported

@@ -16,7 +16,19 @@ from couler.ir.policies import Counter, DatabaseSemaphore, Gpu, MetricLabel, Pro
 from couler.ir.serialize import from_tree, to_tree
 from couler.ir.storage import ConfigVolume, EphemeralVolume, Mount, NewClaimVolume
 from couler.ir.values import Literal
-from couler.ir.workflow import CodeFile, Container, Input, Job, LocalForm, Script, Step, Workflow
+from couler.ir.workflow import (
+    CodeFile,
+    Container,
+    DataType,
+    FunctionCall,
+    Input,
+    Job,
+    LocalForm,
+    NamedType,
+    Script,
+    Step,
+    Workflow,
+)
 from tests.corpus import cases
 from tests.support.argo_samples import ARGO_SAMPLES
 from tests.support.feature_samples import FEATURE_SAMPLES
@@ -85,7 +97,16 @@ _REST = flow(
     Step(
         name="b",
         action=Script(
-            image="python:3.12-slim", source="pass", code="d", files=("d.py",), function="fit"
+            image="python:3.12-slim",
+            source="pass",
+            code="d",
+            files=("d.py",),
+            function="fit",
+            call=FunctionCall(
+                arguments=(NamedType(name="x", type=DataType(kind="enum", name="Color")),),
+                file="d.py",
+                lines=((0, 1),),
+            ),
         ),
         depends_on=("a",),
         program_order=("a",),

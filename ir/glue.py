@@ -1,0 +1,439 @@
+"""The script of a typed step: what its author wrote, and the lines that call its function.
+
+The lines are written for the signature: they read the inputs that the step has, call the function,
+check what it returns and write the outputs.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from couler.ir.imports import bindings, imports_of
+from couler.ir.walk import map_steps
+from couler.ir.workflow import STDOUT, WORK_DIR, DataType, FunctionCall, Script, Step, Workflow
+
+FUTURE = "from __future__ import annotations\n"
+_TYPES = {
+    "str": "str",
+    "int": "int",
+    "float": "(int, float)",
+    "bool": "bool",
+    "list": "(list, tuple)",
+    "tuple": "(list, tuple)",
+    "dict": "dict",
+}
+_NUMBERS = frozenset(("int", "float", "bool"))
+_MODULES = "dataclasses|enum|itertools|json|os|pathlib|re|shutil|sys|tempfile|traceback|warnings"
+_OWN = "own__"
+"""Before names of the source, until those of the glue are known not to be the same."""
+_WIDEST = 96
+"""Most characters of a line in the block of the call."""
+
+
+def with_scripts(workflow: Workflow, *, gathers: bool = False) -> Workflow:
+    """Return a workflow whose scripts have all lines that run their functions.
+
+    `gathers`: items of a foreach write their outputs as Argo gathers them: JSON texts of JSON.
+    """
+
+    def change(step: Step) -> Step:
+        action = step.action
+        if not isinstance(action, Script) or action.call is None:
+            return step
+        names = tuple(given.name for given in step.inputs)
+        whole = _with_text(action, names, gathers=gathers and step.foreach is not None)
+        return step.model_copy(update={"action": whole})
+
+    return map_steps(workflow, change)
+
+
+@functools.lru_cache(maxsize=256)
+def _with_text(script: Script, names: tuple[str, ...], *, gathers: bool) -> Script:
+    source = script_text(script, names, gathers=gathers)
+    return script.model_copy(update={"source": source, "call": None})
+
+
+def script_text(script: Script, names: tuple[str, ...], *, gathers: bool = False) -> str:
+    """Return the whole script of a function that is given inputs of some names."""
+    if script.call is None:
+        return script.source
+    return _Glue(script, script.call, frozenset(names), gathers=gathers).text()
+
+
+def glue_of(script: Script) -> str:
+    """Return the lines around a function that is given all its inputs."""
+    call = script.call or FunctionCall()
+    names = frozenset(one.name for one in call.arguments)
+    return "".join(_Glue(script, call, names, gathers=False).parts()).replace(_OWN, "")
+
+
+class _Glue:
+    def __init__(
+        self, script: Script, call: FunctionCall, names: frozenset[str], *, gathers: bool
+    ) -> None:
+        self._source = script.source.removeprefix(FUTURE)
+        self._has_future = self._source != script.source
+        self._function = script.function or ""
+        self._call = call
+        self._names = names
+        self._gathers = gathers
+        imported = {name.partition(".")[0] for name, _ in imports_of(script.source)}
+        self._has_numpy = bool(script.files) or not imported <= sys.stdlib_module_names
+        self._helpers: dict[str, None] = {}
+
+    def parts(self) -> tuple[str, str]:
+        """Return the functions that the glue has, and the block that calls the step's function."""
+        body = [*self._body()]
+        if self._call.file:
+            self._helper("name_places")
+        helpers = "".join(f"{_helper_texts()[name]}\n\n\n" for name in self._helpers)
+        return helpers, 'if __name__ == "__main__":\n' + "".join(f"    {one}\n" for one in body)
+
+    def text(self) -> str:
+        """Return the script."""
+        helpers, main = self.parts()
+        bound = bindings(self._source)
+        same = {name for name, one in bound.items() if _is_plain_import(one, name)}
+        modules = _modules_in(helpers + main)
+        # What names the places is called before the imports of the source.
+        early = _modules_in(_helper_texts()["name_places"]) if self._call.file else set()
+        head = "".join(f"import {one}\n" for one in sorted(modules - same | early))
+        head += f"\n\n{helpers}" if head else helpers
+        taken = (modules | self._helpers.keys()) & bound.keys() - same
+        if taken:
+            head, main = _renamed(head, taken), _renamed(main, taken)
+        main = main.replace(_OWN, "")
+        head = f"{FUTURE * self._has_future}\n{head}{_files_text(self._source)}"
+        head = f"# The function {self._function} as a step.\n{head}"
+        own = self._source.strip("\n")
+        if self._call.file:
+            before = head.count("\n") + 4
+            lines = {before + at: first for at, first in self._call.lines}
+            hook = f"{'_' * ('name_places' in taken)}name_places"
+            end = before + own.count("\n") + 3
+            head += f"{hook}({self._call.file!r}, {lines}, {end})\n\n\n"
+        return f"{head}{own}\n\n\n{main}"
+
+    def _helper(self, name: str) -> str:
+        """Return the name of a helper, which the script gets with those that it calls."""
+        for one in _helpers_of(name):
+            self._helpers.setdefault(one)
+        return name
+
+    def _body(self) -> Iterator[str]:
+        call = self._call
+        yield f'os.environ.setdefault("COULER_WORK", "{WORK_DIR}")'
+        yield 'os.makedirs(os.environ["COULER_WORK"], exist_ok=True)'
+        if not call.stay:
+            yield 'os.chdir(os.environ["COULER_WORK"])'
+        given = [(one.name, self._given(one.name, one.type)) for one in call.arguments]
+        arguments = [f"{name}={read}" for name, read in given if read is not None]
+        result = "result = " if call.outputs or call.whole else ""
+        yield from _wrapped(f"{result}{_OWN}{self._function}(", arguments, ")")
+        if not result:
+            return
+        yield 'out = pathlib.Path(os.environ["COULER_WORK"], "outputs")'
+        yield "out.mkdir(exist_ok=True)"
+        outputs = [
+            (one.name, f"result.{one.name}" if call.is_record else "result", one.type)
+            for one in call.outputs
+        ]
+        if call.whole:
+            outputs.append((STDOUT, "result", DataType(kind="record", fields=call.outputs)))
+        for lines, found in itertools.groupby(outputs, lambda one: self._written("value", one[2])):
+            group = [*found]
+            if len(group) == 1 or len(lines) == 1:
+                for name, value, data in group:
+                    for line in self._written(value, data):
+                        yield line.replace("{name}", name).replace("out / name", f'out / "{name}"')
+                continue
+            pairs = [f'("{name}", {value})' for name, value, _ in group]
+            yield from _wrapped("for name, value in (", pairs, "):")
+            yield from (f"    {line}" for line in lines)
+        if self._gathers:
+            yield "for path in out.iterdir():  # Argo gathers JSON texts"
+            yield '    path.write_text(json.dumps(path.read_text("utf-8")))'
+
+    # Inputs
+
+    def _given(self, name: str, data: DataType) -> str | None:
+        """Return what reads an input that is there as a whole or in parts; None without one."""
+        if name in self._names:
+            return self._read(f'os.environ["COULER_INPUT_{name}"]', data)
+        if data.kind == "list" and data.item is not None:
+            item = data.item
+            indexes = itertools.takewhile(
+                lambda one: self._given(f"{name}_{one}", item) is not None, itertools.count()
+            )
+            items = [str(self._given(f"{name}_{index}", item)) for index in indexes]
+            if items:
+                return "\n".join(_wrapped("[", items, "]"))
+            return self._columns(name, item)
+        if data.kind == "record":
+            parts = {one.name: self._given(f"{name}_{one.name}", one.type) for one in data.fields}
+            fields = [f"{key}={read}" for key, read in parts.items() if read is not None]
+            return "\n".join(_wrapped(f"{_OWN}{data.name}(", fields, ")")) if fields else None
+        return None
+
+    def _columns(self, name: str, item: DataType) -> str | None:
+        """Return what reads a list of records from lists of their fields."""
+        lists = {
+            one.name: self._given(f"{name}_{one.name}", DataType(kind="list", item=one.type))
+            for one in (item.fields if item.kind == "record" else ())
+        }
+        given = {key: read for key, read in lists.items() if read is not None}
+        if not given:
+            return None
+        has_files = any(_is_file(one.type) for one in item.fields)
+        # Of files, those of failed items at the end are missing.
+        zipped = "itertools.zip_longest(" if has_files else "zip("
+        rows = "\n".join(_wrapped(zipped, given.values(), ")"))
+        fields = ", ".join(f"{key}={key}" for key in given)
+        names = ", ".join(given) + "," * (len(given) == 1)
+        return f"[{_OWN}{item.name}({fields}) for {names} in {rows}]"
+
+    def _read(self, text: str, data: DataType) -> str:
+        """Return the value for its text."""
+        if data.kind in ("file", "path", "directory"):
+            made = self._decoded(text, data)
+            return f"({made} if os.path.lexists({text}) else None)" if data.optional else made
+        if _is_text(data) and not data.optional:
+            return self._decoded(text, data)
+        if data.item is not None and data.kind == "list" and _is_file(data.item):
+            item = data.item
+            folder = "{}" if item.kind != "directory" else f"{self._helper('unpacked')}({{}})"
+            made = self._decoded(folder.format("one"), item.model_copy(update={"optional": False}))
+            files = f"{self._helper('files_in')}({text})"
+            return files if made == "one" else f"[one and {made} for one in {files}]"
+        return self._decoded(f"json.loads({text})", data)
+
+    def _decoded(self, value: str, data: DataType, depth: int = 0) -> str:
+        """Return the value for its JSON form; itself if that is the same."""
+        if self._decoding("", data) == "":
+            return value
+        if value.isidentifier():
+            return self._decoding(value, data, depth)
+        decoding = self._decoding(value, data, depth)
+        if decoding.count(value) > 1 and data.kind != "path":
+            name = _variable(depth)
+            return f"(lambda {name}: {self._decoding(name, data, depth + 1)})({value})"
+        return decoding
+
+    def _decoding(self, value: str, data: DataType, depth: int = 0) -> str:
+        if data.optional and not _is_file(data):
+            inner = self._decoding(value, data.model_copy(update={"optional": False}), depth)
+            return value if inner == value else f"None if {value} is None else {inner}"
+        name = _variable(depth)
+        match data.kind:
+            case "float":
+                return f"float({value})"
+            case "path":
+                return f"pathlib.Path({value})"
+            case "file" | "directory":
+                made = "File" if data.kind == "file" else "Directory"
+                return f"{_OWN}{made}({value})" if _has_class(self._source) else value
+            case "enum" if data.item is not None and data.item.kind != "json":
+                return f"{_OWN}{data.name}({value})"
+            case "enum":
+                test = f"{self._helper('to_json')}({name}.value) == {value}"
+                return f"next({name} for {name} in {_OWN}{data.name} if {test})"
+            case "list" if data.item is not None:
+                inner = self._decoded(name, data.item, depth + 1)
+                return value if inner == name else f"[{inner} for {name} in {value}]"
+            case "dict" if data.item is not None:
+                inner = self._decoded(name, data.item, depth + 1)
+                pairs = f"{{key: {inner} for key, {name} in {value}.items()}}"
+                return value if inner == name else pairs
+            case "tuple":
+                names = [f"{name}_{index}" for index in range(len(data.fields))]
+                parts = zip(names, data.fields, strict=True)
+                whole = ", ".join(self._decoded(one, of.type, depth + 1) for one, of in parts)
+                whole += "," * (len(names) == 1)
+                return f"(lambda {', '.join(names)}: ({whole}))(*{value})"
+            case "record":
+                return self._record(value, data, depth)
+        return value
+
+    def _record(self, value: str, data: DataType, depth: int) -> str:
+        given = []
+        is_same = True
+        for one in data.fields:
+            part = f'{value}["{one.name}"]'
+            read = self._decoded(part, one.type, depth + 1)
+            is_same = is_same and read == part
+            if one.has_default:
+                given.append(f'**({{"{one.name}": {read}}} if "{one.name}" in {value} else {{}})')
+            else:
+                given.append(f"{one.name}={read}")
+        return f"{_OWN}{data.name}({f'**{value}' if is_same else ', '.join(given)})"
+
+    # Outputs
+
+    def _written(self, value: str, data: DataType) -> tuple[str, ...]:
+        """Return what checks and writes a value; `{name}` is the name of its output."""
+        lines: list[str] = []
+        path = "out / name"
+        misfit = 'sys.exit(f"the output {name} is {%s!r:.200}, which does not fit its type")'
+        if _is_file(data):
+            what, keep = ("dir", "keep_folder") if data.kind == "directory" else ("file", "keep")
+            word = "folder" if what == "dir" else what
+            told = f"the output {{name}} is {{{value}!r:.200}}, but there is no such {word}"
+            return (
+                f"if not os.path.is{what}(str({value})):",
+                f'    sys.exit(f"{told}")',
+                f"{self._helper(keep)}({value}, {path})",
+            )
+        is_number = data.kind in _NUMBERS and not data.optional
+        if is_number and self._has_numpy:
+            lines.append(f'value = {value}.tolist() if hasattr({value}, "tolist") else {value}')
+            value = "value"
+        if is_number:
+            is_bool = "" if data.kind == "bool" else f" or isinstance({value}, bool)"
+            lines.append(f"if not isinstance({value}, {_TYPES[data.kind]}){is_bool}:")
+            lines.append(f"    {misfit % value}")
+            lines.append(f"({path}).write_text(json.dumps({value}, allow_nan=False))")
+        elif _is_text(data) and not data.optional:
+            lines.append(f"if not isinstance({value}, {_OWN + data.name if data.name else 'str'}):")
+            lines.append(f"    {misfit % value}")
+            text = f"{value}.value" if data.name else value
+            why = "holds NUL, or is more than 65536 bytes: return a File instead"
+            lines.append(f'if "\\0" in {text} or len({text}.encode()) > 65536:')
+            lines.append(f'    sys.exit(f"the output {{name}} {why}")')
+            content = f'{text}.encode() + b"\\n"'
+            if self._gathers:
+                content = f"{self._helper('dump')}({text}).encode()"
+            lines.append(f"({path}).write_bytes({content})")
+        else:
+            types = _TYPES.get(data.kind, "").strip("()")
+            types = f", {types}" if types else ""
+            types += ", type(None)" if types and data.optional else ""
+            if self._has_numpy or _has_json(data):
+                value = f"{self._helper('to_json')}({value})"
+            else:
+                value = self._encoded(value, data)
+            lines.append(f"{self._helper('write_json')}({path}, {value}{types})")
+        return tuple(lines)
+
+    def _encoded(self, value: str, data: DataType, depth: int = 0) -> str:
+        """Return the JSON form of a value; itself if that is the same."""
+        name = _variable(depth)
+        if data.optional:
+            inner = self._encoded(value, data.model_copy(update={"optional": False}), depth)
+            return value if inner == value else f"None if {value} is None else {inner}"
+        match data.kind:
+            case "enum":
+                return f"{value}.value"
+            case "list" if data.item is not None:
+                inner = self._encoded(name, data.item, depth + 1)
+                return value if inner == name else f"[{inner} for {name} in {value}]"
+            case "tuple":
+                items = [
+                    self._encoded(f"{value}[{index}]", part.type, depth)
+                    for index, part in enumerate(data.fields)
+                ]
+                return f"[{', '.join(items)}]"
+            case "record":
+                fields = (
+                    f'"{one.name}": {self._encoded(f"{value}.{one.name}", one.type, depth)}'
+                    for one in data.fields
+                )
+                return f"{{{', '.join(fields)}}}"
+        return value
+
+
+def _is_file(data: DataType) -> bool:
+    return data.kind in ("file", "path", "directory")
+
+
+def _is_text(data: DataType) -> bool:
+    """Return whether values travel as they are, and not as JSON."""
+    return "str" in (data.kind, data.item.kind if data.kind == "enum" and data.item else "")
+
+
+def _has_json(data: DataType) -> bool:
+    """Return whether a value can hold what only the run knows the form of."""
+    if data.kind in ("json", "dict") or (data.item is not None and _has_json(data.item)):
+        return True
+    return any(_has_json(one.type) for one in data.fields)
+
+
+def _variable(depth: int) -> str:
+    return ("one", "two", "three")[depth] if depth < 3 else f"value_{depth}"
+
+
+def _wrapped(before: str, items: Iterable[str], after: str) -> list[str]:
+    """Return a list of expressions on one line, or on a line each."""
+    given = [*items]
+    line = f"{before}{', '.join(given)}{after}"
+    if (len(line) <= _WIDEST and "\n" not in line) or not given:
+        return [line]
+    return [before, *(f"    {line}" for one in given for line in f"{one},".split("\n")), after]
+
+
+@functools.cache
+def _helper_texts() -> dict[str, str]:
+    """Return the functions that scripts can have in them."""
+    lines = Path(__file__).with_name("script_parts.py").read_text("utf-8").splitlines()
+    return {
+        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        for node in ast.parse("\n".join(lines)).body
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+def _helpers_of(name: str) -> list[str]:
+    """Return a helper after those that it calls."""
+    texts = _helper_texts()
+    used = {one for one in re.findall(r"\w+", texts[name]) if one in texts and one != name}
+    return [*(each for one in sorted(used) for each in _helpers_of(one)), name]
+
+
+def _modules_in(text: str) -> set[str]:
+    """Return the modules of the standard library that a text reads names of."""
+    return set(
+        re.findall(
+            r"\b(dataclasses|enum|itertools|json|os|pathlib|re|shutil|sys|tempfile|traceback|warnings)\.\w",
+            text,
+        )
+    )
+
+
+def _is_plain_import(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.Import) and any(
+        not one.asname and one.name.partition(".")[0] == name for one in node.names
+    )
+
+
+def _renamed(text: str, taken: set[str]) -> str:
+    """Return a text in which some names begin with an underscore."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in taken:
+            node.id = f"_{node.id}"
+        elif isinstance(node, ast.FunctionDef) and node.name in taken:
+            node.name = f"_{node.name}"
+        elif isinstance(node, ast.alias) and node.name in taken:
+            node.asname = f"_{node.name}"
+    return ast.unparse(tree) + "\n\n\n"
+
+
+def _has_class(source: str) -> bool:
+    """Return whether a source asks the files that it is given for more than a text has."""
+    return re.search(r"(?<!os)\.path\b|\bisinstance\(", source) is not None
+
+
+def _files_text(source: str) -> str:
+    """Return what defines File and Directory, as far as a source names them."""
+    names = [one for one in ("File", "Directory") if re.search(rf"\b{one}\b", source)]
+    names = [one for one in names if one not in bindings(source)]
+    if not names:
+        return ""
+    if _has_class(source):
+        return "class File(str):\n    path = property(str)\n\n\nDirectory = File\n\n\n"
+    return f"{' = '.join(names)} = str\n\n\n"

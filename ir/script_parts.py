@@ -1,0 +1,134 @@
+"""Functions that scripts of typed steps have in them, where they need them.
+
+They have no annotations, as their types would have to be imported there.
+"""
+
+import dataclasses
+import enum
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import traceback
+import warnings
+
+
+def dump(value):
+    """Return compact JSON; the separators of lines are escaped in it, as Go does."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    if "\\u0000" in text.replace("\\\\", ""):
+        raise ValueError("a text cannot hold NUL")
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def write_json(path, value, *types):
+    """Write an output whose value is of one of some types, if these are given."""
+    try:
+        data = dump(value).encode()
+    except (TypeError, ValueError) as error:
+        sys.exit(f"the output {path.name} cannot travel: {error}")
+    if types and not isinstance(value, types):
+        sys.exit(f"the output {path.name} is {value!r:.200}, which does not fit its type")
+    if len(data) > 65536:
+        sys.exit(
+            f"the output {path.name} is {len(data)} bytes, more than 65536: return a File instead"
+        )
+    path.write_bytes(data)
+
+
+def to_json(value):
+    """Return the JSON form of a value."""
+    if isinstance(value, enum.Enum):
+        return to_json(value.value)
+    if isinstance(value, str | int | float | None):
+        return value
+    if hasattr(value, "_asdict"):
+        return to_json(value._asdict())
+    if dataclasses.is_dataclass(value):
+        return {one.name: to_json(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        keys = [key for key in value if not isinstance(key, str)]
+        if keys:
+            raise TypeError(f"keys must be text, not {', '.join(map(repr, keys))}")
+        return {to_json(key): to_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(one) for one in value]
+    return to_json(value.tolist()) if hasattr(value, "tolist") else value  # numpy
+
+
+def files_in(folder):
+    """Return the files of a list, by their indexes; None for those that are missing."""
+    files = {int(name): os.path.join(folder, name) for name in os.listdir(folder)}
+    return [files.get(index) for index in range(max(files, default=-1) + 1)]
+
+
+def unpacked(file):
+    """Return a folder, which may be an archive."""
+    if os.path.isdir(file):
+        return file
+    folder = tempfile.mkdtemp()
+    shutil.unpack_archive(file, folder, "gztar")
+    return os.path.join(folder, *os.listdir(folder))
+
+
+def keep(source, path):
+    """Put a file where it is an output."""
+    source = os.path.realpath(source)
+    if source != os.path.realpath(path):
+        try:
+            os.link(source, path)
+        except OSError:  # another disk
+            shutil.copy2(source, path)
+
+
+def keep_folder(source, path):
+    """Put a folder where it is an output; links into it stay links, others give their targets."""
+    root = os.path.realpath(source)
+
+    def copy(source, target):
+        real = os.path.realpath(source)
+        if os.path.islink(source) and os.path.join(real, "").startswith(os.path.join(root, "")):
+            inside = os.path.join(path, os.path.relpath(real, root))
+            os.symlink(os.path.relpath(inside, os.path.dirname(target)), target)
+        elif os.path.isdir(real):
+            os.makedirs(target, exist_ok=True)
+            for name in os.listdir(real):
+                copy(os.path.join(real, name), os.path.join(target, name))
+        elif os.path.exists(real):
+            keep(real, target)
+        else:
+            sys.exit(f"{source} is a link to {os.readlink(source)}, which is not there")
+
+    try:
+        if root != os.path.realpath(path):
+            copy(root, path)
+    except (OSError, RecursionError) as error:
+        sys.exit(f"the output {path.name} cannot travel: {error}")
+
+
+def name_places(file, lines, end):
+    """Let tracebacks and warnings name the project's file and its lines, not this script."""
+    script = re.escape(name_places.__code__.co_filename)
+    folders = "|".join(map(re.escape, filter(None, sys.path[1::-1])))
+
+    def place(found):
+        line = first = int(found[3])
+        while first and first not in lines:
+            first -= 1
+        return f"{found[1]}{file}{found[2]}{lines.get(first, 0) + line - first}"
+
+    def named(text):
+        text = re.sub(rf'^( *File "|){script}(", line |:)([0-9]+)', place, text, flags=re.M)
+        path = rf'^( *File "|)(?:{folders})/(?=.*(?:", line |:)[0-9])'
+        return re.sub(path, r"\1", text, flags=re.M)
+
+    def tell(kind, error, trace):
+        is_call = trace and trace.tb_next and trace.tb_lineno >= end
+        told = traceback.format_exception(kind, error, trace.tb_next if is_call else trace)
+        sys.stderr.write(named("".join(told)))
+
+    form = warnings.formatwarning
+    warnings.formatwarning = lambda *given: named(form(*given))
+    sys.excepthook = tell
