@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import couler
 from couler.dsl.sources import SourceError, first_line, parsed
 from couler.dsl.statements import (
+    Definitions,
     base_name,
     executed,
     has_future,
@@ -51,6 +52,7 @@ def without_couler(text: str, names: frozenset[str], package: str = "") -> str:
     return "\n".join(lines)
 
 
+@functools.lru_cache(maxsize=64)
 def strip_couler(text: str) -> str:
     """Return the text of a module as steps import it: without what makes steps and workflows."""
     try:
@@ -92,7 +94,7 @@ def _others(node: ast.stmt) -> list[ast.alias]:
 
 def _of_couler(node: ast.stmt) -> Iterator[bool]:
     """Yield whether a statement imports Couler, in itself or in what it tries."""
-    for one in executed(node):
+    for one in () if isinstance(node, Definitions | ast.Assign | ast.Expr) else executed(node):
         if isinstance(one, ast.Import):
             yield any(alias.name.partition(".")[0] == "couler" for alias in one.names)
         elif isinstance(one, ast.ImportFrom):

@@ -38,7 +38,9 @@ class _Module:
         tree = parsed(self.text)
         self.flags = ANNOTATIONS if has_future(tree) else 0
         self.scope: Statements = statements_of(self.text, 0, 0)
-        self.left_out = bindings(whole).keys() - self.scope.bindings.keys()
+        all_names = self.scope.bindings if whole == self.text else bindings(whole)
+        self.left_out = all_names.keys() - self.scope.bindings.keys()
+        self.finds_names = _ANY_NAME.search(whole) is not None
         self.taken: dict[int, str] = {}
 
 
@@ -84,7 +86,7 @@ class _Reach:
 
     def _take_name(self, module: _Module, name: str) -> None:
         scope = module.scope
-        if _ANY_NAME.search(module.text):
+        if module.finds_names:
             self._whole(module.name)
         bound = scope.bindings.get(name, ())
         for one in bound:

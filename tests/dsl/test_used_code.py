@@ -78,7 +78,7 @@ def test_steps_give_what_they_give_here(
         assert shipped(workflow, tmp_path / f"code_{index}", names) == expected, path
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(2_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [20, pytest.param(400, marks=pytest.mark.nightly)])
 def test_what_is_used_counts_and_other_functions_do_not(count: int, tmp_path: Path) -> None:
     draw = random.Random(8)
     file = tmp_path / "helper.py"
