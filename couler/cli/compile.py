@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
+import hashlib
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 import click
 
+from couler import __version__
 from couler.backends.base import Artifact
 from couler.cli._options import (
     PassFlags,
@@ -34,6 +39,8 @@ from couler.ir.workflow import Workflow
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan as plan_workflow
 
+_HEADER = re.compile(r"\A# Workflow .*, compiled from .* by couler .*\n")
+
 
 @click.command()
 @file_argument
@@ -53,6 +60,12 @@ from couler.stages.planning import plan as plan_workflow
     metavar="FORMAT",
     help="Format of the files: for most engines yaml (default) or json, for airflow python.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing: compare the files of -o with what FILE gives, print the differences, "
+    "and end with exit code 1 if there are any.",
+)
 @session_options
 @pass_session
 def command(
@@ -69,11 +82,14 @@ def command(
     cluster_file: Path | None,
     format_: str | None,
     storages: tuple[str, ...],
+    check: bool,
 ) -> None:
     """Turn a workflow into files for an engine.
 
     The same workflow gives the same files, byte for byte. Needs no cluster and no server.
     """
+    if check and output in (None, "-"):
+        raise click.UsageError("--check compares files: give -o FILE or -o FOLDER")
     if target_name is None:
         engine = choose_engine(session, engine)
     engine, target = engine_and_target(
@@ -100,7 +116,17 @@ def command(
     format_ = session.settings.choose("format", format_, plan.backend.formats)
     artifact = compile(plan, engine, format=format_)
     session.detail(f"{plan.workflow.name} for {engine}: {_sizes(artifact)}")
-    _write(session, artifact, output)
+    if output is None or output == "-":
+        _print(artifact)
+    else:
+        has_comments = format_ in ("yaml", "python")
+        header = _header(plan.workflow, file, engine) if has_comments else ""
+        files = _files(artifact, output, header)
+        with writing("-o", output):
+            if check:
+                _compare(files)
+                return
+            _write(session, files, output)
     if plan.workflow.code_at is not None:
         _write_code(session, plan.workflow, output)
     for note in artifact.notes:
@@ -111,32 +137,56 @@ def _sizes(artifact: Artifact) -> str:
     return ", ".join(f"{file.name} of {len(file.text.encode()):,} bytes" for file in artifact.files)
 
 
-def _write(session: Session, artifact: Artifact, output: str | None) -> None:
-    if output is None or output == "-":
-        if len(artifact.files) > 1:
-            names = ", ".join(file.name for file in artifact.files)
-            raise click.UsageError(
-                f"{artifact.engine} needs {len(artifact.files)} files ({names}): give -o FOLDER"
-            )
-        if sys.__stdout__ is None:
-            raise ConfigurationError("standard output is closed. Give -o FILE, or /dev/null for it")
-        click.echo(artifact.to_text(), nl=not artifact.to_text().endswith("\n"))
-        return
-    with writing("-o", output):
-        _write_files(session, artifact, output)
+def _print(artifact: Artifact) -> None:
+    if len(artifact.files) > 1:
+        names = ", ".join(file.name for file in artifact.files)
+        raise click.UsageError(
+            f"{artifact.engine} needs {len(artifact.files)} files ({names}): give -o FOLDER"
+        )
+    if sys.__stdout__ is None:
+        raise ConfigurationError("standard output is closed. Give -o FILE, or /dev/null for it")
+    click.echo(artifact.to_text(), nl=not artifact.to_text().endswith("\n"))
 
 
-def _write_files(session: Session, artifact: Artifact, output: str) -> None:
+def _header(workflow: Workflow, source: Source, engine: str) -> str:
+    """Return the line that says what a file was made from."""
+    made_from = str(source)
+    if source.path != "-":
+        digest = hashlib.sha256(Path(source.path).read_bytes()).hexdigest()[:12]
+        made_from = f"{Path(source.path).name} (SHA-256 {digest})"
+    made_by = f"couler {__version__} for {engine}"
+    return f"# Workflow {workflow.name}, compiled from {made_from} by {made_by}.\n"
+
+
+def _files(artifact: Artifact, output: str, header: str) -> dict[Path, str]:
+    """Return the files to write with their texts."""
     into = Path(output)
     if len(artifact.files) == 1 and not into.is_dir() and not output.endswith("/"):
-        into.write_text(artifact.to_text(), encoding="utf-8")
-        session.detail(f"wrote {into}")
-        return
-    for file in artifact.files:
-        path = into / _inside(artifact.engine, file.name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(file.text, encoding="utf-8")
+        return {into: header + artifact.to_text()}
+    return {
+        into / _inside(artifact.engine, file.name): header + file.text for file in artifact.files
+    }
+
+
+def _write(session: Session, files: Mapping[Path, str], output: str) -> None:
+    for path, text in files.items():
+        if path != Path(output):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
         session.detail(f"wrote {path}")
+
+
+def _compare(files: Mapping[Path, str]) -> None:
+    """Print how files differ from texts, but for their headers."""
+    is_same = True
+    for path, text in files.items():
+        there = path.read_text(encoding="utf-8") if path.exists() else ""
+        old, new = (_HEADER.sub("", one).splitlines(keepends=True) for one in (there, text))
+        for line in difflib.unified_diff(old, new, str(path), "what the source gives"):
+            click.echo(line.rstrip("\n"))
+            is_same = False
+    if not is_same:
+        raise click.exceptions.Exit(1)
 
 
 def _write_code(session: Session, workflow: Workflow, output: str | None) -> None:
