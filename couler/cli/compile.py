@@ -121,8 +121,8 @@ def command(
     else:
         has_comments = format_ in ("yaml", "python")
         header = _header(plan.workflow, file, engine) if has_comments else ""
-        files = _files(artifact, output, header)
         with writing("-o", output):
+            files = _files(artifact, output, header)
             if check:
                 _compare(files)
                 return
