@@ -12,7 +12,8 @@ from collections.abc import Iterable
 JsonTree: t.TypeAlias = dict[str, t.Any] | list[t.Any] | tuple[t.Any, ...] | str | float | None
 """What JSON can hold, all the way down (an int or a bool is a float to a type checker)."""
 
-_FLOW_WIDTH = 60  # characters of a list on one line
+_FLOW_WIDTH = 90  # characters of a list or a map on one line, with its indentation
+_FLOW_DEPTH = 4  # those of the indentation of the outermost map that can be on one line
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 # Numbers and times begin with a digit, sign or point: of these only options and ./paths are plain.
@@ -91,18 +92,26 @@ class _Writer:
         """Return what stands after a key or dash; None if lines of its own are needed."""
         if isinstance(value, str):
             return self._text(value) or (_block(value, pad) if pad else quote(value))
-        if isinstance(value, dict):
-            return None if value else "{}"
-        if not isinstance(value, (list, tuple)):
+        if not isinstance(value, (dict, list, tuple)):
             return _scalar(value)
+        if not value:
+            return "{}" if isinstance(value, dict) else "[]"
+        pairs: t.Any = value.items() if isinstance(value, dict) else enumerate(value)
+        is_map = isinstance(value, dict)
+        if len(value) > _FLOW_WIDTH // 3 or (is_map and len(pad) < _FLOW_DEPTH):
+            return None
         words: list[str] = []
-        for item in value[:_FLOW_WIDTH]:  # more cannot fit
-            word = None if isinstance(item, (dict, list, tuple)) else self._line(item, "")
-            if word is None or word[0] == '"':
+        room = _FLOW_WIDTH - len(pad)
+        for key, item in pairs:
+            word = self._line(item, pad)
+            if word is None or "\n" in word or (is_map and word[0:2] == "[{"):
                 return None
-            words.append(word)
-        line = f"[{', '.join(words)}]"
-        return line if len(line) <= _FLOW_WIDTH else None
+            words.append(f"{self._key(key)} {word}" if is_map else word)
+            room -= len(words[-1]) + 2
+            if room < 0:
+                return None
+        line = ", ".join(words)
+        return f"{{{line}}}" if is_map else f"[{line}]"
 
 
 def _key(key: object) -> str:

@@ -182,7 +182,7 @@ def test_entries_of_runs_for_a_target_tell_that_they_are_of_its_repository(
     told = couler("compile", "kept.py", "--target", "prod")
     assert told.code == 0, told.err
     mark = repository_mark(RunFiles(str(folder / "files")).url)
-    assert f"name: couler_repository\n        value: {mark}\n" in told.out.replace('"', "")
+    assert f"{{name: couler_repository, value: {mark}}}" in told.out.replace('"', "")
     assert "couler_repository" not in couler("compile", "kept.py", "--target", "bare").out
     told = couler("compile", "kept.py", "--target", "prod", "--option", "repository=s3://others")
     assert str(repository_mark("s3://others")) in told.out

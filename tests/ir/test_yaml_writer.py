@@ -210,15 +210,12 @@ spec:
   hostNetwork: false
   empty: []
   command: [python, -c]
-  args:
-  - --name
-  - "{{inputs.parameters.name}}"
+  args: [--name, "{{inputs.parameters.name}}"]
   matrix:
   - [1, 2.0]
   - - a: 1
-      b:
-      - c: d
-    - - - "{}"
+      b: [{c: d}]
+    - [["{}"]]
   templates:
   - name: x
     script:
