@@ -157,7 +157,8 @@ class _Glue:
             yield from _wrapped("for name, value in (", pairs, "):")
             yield from (f"    {line}" for line in lines)
         if self._gathers:
-            yield "for path in out.iterdir():  # Argo gathers JSON texts"
+            names = ", ".join(f'"{name}"' for name, _, _ in outputs)
+            yield f"for path in map(out.joinpath, ({names},)):  # Argo gathers JSON texts"
             yield '    path.write_text(json.dumps(path.read_text("utf-8")))'
 
     # Inputs

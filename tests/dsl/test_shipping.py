@@ -352,6 +352,22 @@ def test_cells_of_a_notebook_can_be_shipped() -> None:
     assert steps(wf)["work"].source.file == "<notebook>"
 
 
+@couler.step
+def writes() -> int:
+    import os
+
+    os.makedirs("outputs/of/mine")
+    with open("outputs/model.bin", "wb") as file:
+        file.write(b"\xff")
+    return 1
+
+
+def test_files_of_the_function_among_the_outputs_stay(run, tmp_path: Path) -> None:
+    assert run(writes, gathers=True).stderr == ""
+    assert written(tmp_path) == '"1"'
+    assert (tmp_path / "work/outputs/model.bin").read_bytes() == b"\xff"
+
+
 NAMES = """
 import couler
 os = 5
