@@ -146,20 +146,28 @@ class _Glue:
         ]
         if call.whole:
             outputs.append((STDOUT, "result", DataType(kind="record", fields=call.outputs)))
-        for lines, found in itertools.groupby(outputs, lambda one: self._written("value", one[2])):
+        for lines, found in itertools.groupby(outputs, self._as_item):
             group = [*found]
             if len(group) == 1 or len(lines) == 1:
                 for name, value, data in group:
                     for line in self._written(value, data):
                         yield line.replace("{name}", name).replace("out / name", f'out / "{name}"')
                 continue
-            pairs = [f'("{name}", {value})' for name, value, _ in group]
-            yield from _wrapped("for name, value in (", pairs, "):")
+            columns = [
+                (f'"{name}"', value, _TYPES.get(data.kind, "")) for name, value, data in group
+            ]
+            variables = ["name", "value", "kind"][: 3 if "kind" in lines[0] else 2]
+            rows = [f"({', '.join(one[: len(variables)])})" for one in columns]
+            yield from _wrapped(f"for {', '.join(variables)} in (", rows, "):")
             yield from (f"    {line}" for line in lines)
         if self._gathers:
             names = ", ".join(f'"{name}"' for name, _, _ in outputs)
             yield f"for path in map(out.joinpath, ({names},)):  # Argo gathers JSON texts"
             yield '    path.write_text(json.dumps(path.read_text("utf-8")))'
+
+    def _as_item(self, output: tuple[str, str, DataType]) -> tuple[str, ...]:
+        """Return what writes an output in a loop over outputs that are alike."""
+        return self._written("value", output[2], kind="kind")
 
     # Inputs
 
@@ -276,7 +284,7 @@ class _Glue:
 
     # Outputs
 
-    def _written(self, value: str, data: DataType) -> tuple[str, ...]:
+    def _written(self, value: str, data: DataType, kind: str = "") -> tuple[str, ...]:
         """Return what checks and writes a value; `{name}` is the name of its output."""
         lines: list[str] = []
         path = "out / name"
@@ -296,7 +304,7 @@ class _Glue:
             value = "value"
         if is_number:
             is_bool = "" if data.kind == "bool" else f" or isinstance({value}, bool)"
-            lines.append(f"if not isinstance({value}, {_TYPES[data.kind]}){is_bool}:")
+            lines.append(f"if not isinstance({value}, {kind or _TYPES[data.kind]}){is_bool}:")
             lines.append(f"    {misfit % value}")
             lines.append(f"({path}).write_text(json.dumps({value}, allow_nan=False))")
         elif _is_text(data) and not data.optional:
