@@ -57,16 +57,9 @@ nodes:
   memory: "256Gi"
   pods: 58
   group: high-gpu
-  gpus:
-    type: a100
-    count: 4
-    memory: "40Gi"
-  labels:
-    zone: "yes"
-  taints:
-  - key: nvidia.com/gpu
-    value: present
-    effect: NoSchedule
+  gpus: {type: a100, count: 4, memory: "40Gi"}
+  labels: {zone: "yes"}
+  taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
   cpu_flags: 120
 """
     )

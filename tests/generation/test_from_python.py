@@ -36,7 +36,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         )
         made = couler.generate("Print 1.", options=options)
     assert made.is_verified
-    assert "- name: a" in made.compile("argo").to_text()
+    assert "name: a," in made.compile("argo").to_text()
     assert "a  container alpine:3.20" in made.show()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def test_an_archive_lies_in_each_kind_of_storage(kind: str, project: Path) -> No
     text = compile(made, "argo").to_text()
     assert "SIZE" not in text.replace("shop.SIZE", "")
     assert made.workflow.code_at is not None
-    [key] = {line.split()[-1] for line in text.splitlines() if "couler/code-" in line}
+    [key] = set(re.findall(r"[^\s\"]*couler/code-\w+\.tgz", text))
     command = upload_command(made.workflow.code_at, Path("code.tgz"))
     assert "code.tgz" in command
     assert key in command
