@@ -117,6 +117,7 @@ class Slice:
         self._seen: dict[str, int] = {}
         self._waiting: list[tuple[str, int]] = []
         self._unbound: list[str] = []
+        self._has_unread = False
 
     def text(self) -> str:
         """Return the statements, in the order of the file.
@@ -313,6 +314,8 @@ class Slice:
                         one = ast.ImportFrom(statement.module, [alias], statement.level)
                     text = ast.unparse(one) + "\n"
                     self._put((*place, number), text, ast.copy_location(one, statement))
+            if not scope and _is_of_project(self._globals.get(name)):
+                self._take_unread()
             return
         first = first_line(statement)
         if shares_lines(self._text, statement):
@@ -324,6 +327,18 @@ class Slice:
             reason = f'which reads "{file}", and a step has no such file; make it an argument'
             self._refuse(name, "CLR122", f"{reason}, or read it in a module of a package with it")
         self._put((*place, 0), text, statement)
+
+    def _take_unread(self) -> None:
+        """Take imports of the project's modules for what they do: their names are not read."""
+        if self._has_unread:
+            return
+        self._has_unread = True
+        read = {name for name, way in uses_of(self._text, self.flags) if way != "STORE_NAME"}
+        for name, statements in self._scopes[0].bindings.items():
+            for one in statements if name not in read else ():
+                is_import = isinstance(one, ast.Import | ast.ImportFrom)
+                if is_import and _is_of_project(self._globals.get(name)):
+                    self._take_statement(0, one, name)
 
     def _take_variable(self, name: str, value: t.Any) -> None:
         """Take a variable of the function around as an import or a literal."""
@@ -412,7 +427,7 @@ def _is_of_project(value: object) -> bool:
 
     name = getattr(value, "__name__" if issubclass(type(value), ModuleType) else "__module__", "")
     file = getattr(sys.modules.get(str(name)), "__file__", None)
-    return file is not None and not is_installed(Path(file))
+    return file is not None and not is_installed(Path(file)) and not is_of_couler(value)
 
 
 def _can_change(value: object, method: str) -> bool:

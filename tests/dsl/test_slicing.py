@@ -419,6 +419,8 @@ class Base:
     def __init_subclass__(cls): KNOWN.append(cls.__name__)
 def known(): return KNOWN
 """,
+    "models/__init__.py": "ALL = {}\ndef known(): return sorted(ALL)\n",
+    "models/tree.py": "from models import ALL\nALL['tree'] = 1\n",
     "settings.py": "DEBUG = [0]\ndef configure(n): DEBUG[0] = n\ndef get(): return DEBUG[0]\n",
     "flow.py": """
 import couler, logging
@@ -426,6 +428,8 @@ from pathlib import Path
 from kept import register, run
 from base import Base, known
 from settings import configure, get
+import models.tree  # for what it registers
+from models import known as models_known
 log = logging.getLogger("flow")
 rows = Path("rows.csv").read_text()
 log.info("rows %d", len(rows))
@@ -436,7 +440,7 @@ class Leaf(Base): pass
 @couler.step
 def work(n: int) -> list:
     log.warning("x")
-    return [run("a"), known(), get()]
+    return [run("a"), known(), get(), models_known()]
 """,
 }
 
@@ -447,12 +451,13 @@ def test_what_changes_other_modules_travels_and_what_only_tells_does_not(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "rows.csv").write_text("1")
+    (tmp_path / "models").mkdir()
     for name, text in OTHERS.items():
         (tmp_path / name).write_text(text)
     source = str(source_of(imported(tmp_path / "flow.py")))
-    for name in ("kept", "base", "settings"):
+    for name in ("kept", "base", "settings", "models.tree", "models"):
         sys.modules.pop(name)
-    assert result_of(source, Traced()) == [1, ["Leaf"], 4]
+    assert result_of(source, Traced()) == [1, ["Leaf"], 4, ["tree"]]
     assert "rows" not in source
 
 

@@ -10,7 +10,7 @@ from couler.ir.grouped import GROUPED
 from couler.ir.policies import Retry
 from couler.ir.rewrite import map_scopes
 from couler.ir.walk import all_steps
-from couler.ir.workflow import Container, Script, Step, Workflow
+from couler.ir.workflow import Container, DataType, FunctionCall, NamedType, Script, Step, Workflow
 from couler.optimizers.passes.group import Group
 from couler.optimizers.pipeline import PassLog, Pipeline
 from tests.corpus import Case, Expected, cases
@@ -37,15 +37,12 @@ __all__ = ["CASES", "Grouped", "grouped_in_python"]
 
 def typed(name: str, foreach: dict[str, list[int]]) -> Step:
     """Return a step that a typed function of Python makes, as the IR knows it."""
-    source = """
-    import os
-    os.makedirs(os.environ["COULER_WORK"] + "/outputs", exist_ok=True)
-    for end, text in (("", "7"), (".gather", '"7"')):
-        open(os.environ["COULER_WORK"] + "/outputs/n" + end, "w").write(text)
-    """
+    source = "def made() -> int:\n    return 7\n"
     made = py(name, source, None, foreach=foreach, outputs=[out("n", "int", "outputs/n")])
     assert isinstance(made.action, Script)
-    return made.model_copy(update={"action": made.action.model_copy(update={"function": name})})
+    call = FunctionCall(outputs=(NamedType(name="n", type=DataType(kind="int")),))
+    action = made.action.model_copy(update={"function": "made", "call": call})
+    return made.model_copy(update={"action": action})
 
 
 def _case(name: str, steps: list[Step], expected: Expected, **fields: object) -> Case:
