@@ -14,8 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pydantic import Field as ModelField
-from pydantic import Strict, StringConstraints, ValidationError
+from pydantic import Field as ModelField, Strict, StringConstraints, ValidationError
 
 from couler.backends.base import Artifact, Target
 from couler.config_files import Table, problems_of

@@ -8,8 +8,7 @@ import math
 import re
 import types
 import typing as t
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 

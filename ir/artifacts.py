@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from pydantic import Field as ModelField
-from pydantic import PositiveInt
+from pydantic import Field as ModelField, PositiveInt
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.storage import ConfigKey, SecretKey

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import Field as ModelField
-from pydantic import NonNegativeInt
+from pydantic import Field as ModelField, NonNegativeInt
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap
 from couler.ir.policies import Positive, Resources, Toleration

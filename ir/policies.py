@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import AfterValidator, PositiveInt
-from pydantic import Field as ModelField
+from pydantic import AfterValidator, Field as ModelField, PositiveInt
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.storage import ConfigKey

@@ -6,8 +6,7 @@ import re
 import typing as t
 from base64 import b64decode
 
-from pydantic import Field as ModelField
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import Field as ModelField, NonNegativeInt, PositiveInt
 
 from couler.ir.artifacts import Archive, FileRemoval, FileSettings, ListFiles, Location, LogSettings
 from couler.ir.base import EngineMap, FrozenDict, Json, JsonMap, Node, TextMap, Variant

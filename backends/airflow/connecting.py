@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, model_validator
-from pydantic import Field as ModelField
+from pydantic import AfterValidator, Field as ModelField, model_validator
 
 from couler.backends.remote import Connection, GivenText, Seconds
 from couler.config_files import Table

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 
 from couler.backends.argo import pods
 from couler.backends.argo.files import (

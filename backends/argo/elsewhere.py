@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 
 from couler.backends.argo.branches import FAILED, LISTED, NOT_WELL, RAN_WELL, is_one_of
 from couler.backends.argo.dags import StartRules

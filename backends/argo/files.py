@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
 
 from couler.backends.argo import pods
 from couler.backends.argo.pods import Tree

@@ -23,8 +23,7 @@ from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.semantics import SHORT_TYPES
 from couler.ir.semantics.wire import dump_json
 from couler.ir.values import TEXTS, Literal, Text, is_file
-from couler.ir.walk import pod_containers as containers_of_pod
-from couler.ir.walk import step_values
+from couler.ir.walk import pod_containers as containers_of_pod, step_values
 from couler.ir.workflow import MAIN, WORK_DIR, Container, ContainerSet, Input, Job, Script, Step
 from couler.ir.yaml_writer import dump as dump_yaml
 

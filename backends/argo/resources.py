@@ -13,8 +13,7 @@ from couler.backends.argo.templates import Places
 from couler.ir.kubernetes_pods import protect_dollars
 from couler.ir.values import JsonType, Value, filled
 from couler.ir.workflow import Job
-from couler.ir.yaml_writer import dump
-from couler.ir.yaml_writer import quote as quote_yaml
+from couler.ir.yaml_writer import dump, quote as quote_yaml
 
 MARK = "couler-value"
 

@@ -19,12 +19,12 @@ from couler.box.mounts import (
     NOSUID,
     PRIVATE,
     REC,
+    WallError as WallError,
     check,
     mount,
     read_only,
     show,
 )
-from couler.box.mounts import WallError as WallError
 from couler.box.seccomp import MACHINES, filter_bytes
 
 PROGRAM_FOLDER = "/program"

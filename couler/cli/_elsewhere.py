@@ -146,8 +146,7 @@ def follow(
     """Follow a run until it is over, and tell of its events."""
     from couler.control.cache_sync import SyncBeside
     from couler.control.results import result_of
-    from couler.control.watching import Watch
-    from couler.control.watching import watch as watch_run
+    from couler.control.watching import Watch, watch as watch_run
 
     reused: set[str] = set()
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import AfterValidator, BeforeValidator, Strict, create_model
-from pydantic import Field as ModelField
+from pydantic import AfterValidator, BeforeValidator, Field as ModelField, Strict, create_model
 
 from couler.config_files import Document, Table, read_text, read_toml, shown
 from couler.errors import ConfigurationError

@@ -10,8 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
-from pydantic import AfterValidator, ConfigDict
-from pydantic import Field as ModelField
+from pydantic import AfterValidator, ConfigDict, Field as ModelField
 
 from couler.backends import get_backend
 from couler.backends.base import Backend, Target

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import Field as ModelField
-from pydantic import model_validator
+from pydantic import Field as ModelField, model_validator
 
 from couler.cluster import values
 from couler.cluster.model import BANDWIDTH_BYTES_PER_S, PODS

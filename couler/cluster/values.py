@@ -6,8 +6,7 @@ import math
 import typing as t
 from decimal import Decimal
 
-from pydantic import AfterValidator, BeforeValidator, Strict, WithJsonSchema
-from pydantic import Field as ModelField
+from pydantic import AfterValidator, BeforeValidator, Field as ModelField, Strict, WithJsonSchema
 
 from couler.cluster.model import Effect as EffectName
 from couler.config_files import shown

@@ -28,8 +28,7 @@ from couler.dsl.types import (
     spec_of,
     spec_of_value,
 )
-from couler.ir import pods as ir_pods
-from couler.ir import workflow as ir
+from couler.ir import pods as ir_pods, workflow as ir
 from couler.ir.storage import SecretKey
 
 if t.TYPE_CHECKING:

@@ -15,8 +15,7 @@ from couler.dsl.checks import checked_mapping
 from couler.dsl.handles import Expression
 from couler.dsl.scope import Scope
 from couler.dsl.types import JSON, STR, TypeSpec
-from couler.ir import values
-from couler.ir import workflow as ir
+from couler.ir import values, workflow as ir
 from couler.ir.diagnostics import Diagnostic
 
 if t.TYPE_CHECKING:

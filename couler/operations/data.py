@@ -9,8 +9,7 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from pydantic import AfterValidator, Strict, ValidationError, model_validator
-from pydantic import Field as ModelField
+from pydantic import AfterValidator, Field as ModelField, Strict, ValidationError, model_validator
 
 from couler.config_files import Table, problems_of
 from couler.errors import EstimateError

@@ -10,8 +10,7 @@ if _t.TYPE_CHECKING:
     from couler.stages.planning import SCHEMA_VERSION, Plan, plan
     from couler.stages.running import cancel, plan_retry, plan_run, retry, run
     from couler.stages.submitting import prepare_restart, schedule, submit, submit_again
-    from couler.state.results import Event as RunEvent
-    from couler.state.results import RunResult
+    from couler.state.results import Event as RunEvent, RunResult
 
 __all__ = [
     "SCHEMA_VERSION",

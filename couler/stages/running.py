@@ -14,8 +14,7 @@ from couler.ir.workflow import Workflow
 from couler.optimizers.base import Machines, Pass
 from couler.stages.checks import AnyWorkflow, secrets_of
 from couler.stages.planning import Plan, plan
-from couler.state.results import Event as RunEvent
-from couler.state.results import RunResult
+from couler.state.results import Event as RunEvent, RunResult
 
 if t.TYPE_CHECKING:
     from couler.ir.semantics.replay import PlannedStep

@@ -88,8 +88,7 @@ def submit(
     EngineError
         The engine refused or cannot be reached; the record says which.
     """
-    from couler.control.submission import Order, check
-    from couler.control.submission import submit as submit_order
+    from couler.control.submission import Order, check, submit as submit_order
 
     planned = plan(
         workflow,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 
 from couler.errors import BudgetError
 from couler.optimizers.partitioning.blocks import Blocks

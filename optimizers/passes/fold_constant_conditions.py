@@ -30,9 +30,9 @@ from couler.ir.values import (
     StepRef,
     Value,
     children,
+    children as parts_of,
     walk,
 )
-from couler.ir.values import children as parts_of
 from couler.ir.walk import Scope, ScopeKey, implied_dependencies, scopes
 from couler.ir.workflow import STDOUT, Step, Workflow
 from couler.optimizers.base import PassContext

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
 from couler.ir.graph import Graph

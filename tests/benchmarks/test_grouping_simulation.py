@@ -8,8 +8,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.optimizers.grouping.methods import group_operators
 from couler.optimizers.grouping.problem import Group, Image, Limits, Operator, Problem

@@ -7,8 +7,7 @@ import json
 import typing as t
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.box.answer import ForgedError, read_answer
 from couler.hidden import clean

@@ -19,10 +19,8 @@ from tests.cli.conftest import Outcome
 from tests.fakes.argo.faults import Fault
 from tests.fakes.argo.server import ArgoServer
 from tests.fakes.kubernetes.faults import RequestFault
-from tests.rest.faulty_server import cut as cut_off
-from tests.rest.faulty_server import half, says
-from tests.support.airflow_api import FakeAirflow
-from tests.support.airflow_api import Fault as AirflowFault
+from tests.rest.faulty_server import cut as cut_off, half, says
+from tests.support.airflow_api import FakeAirflow, Fault as AirflowFault
 from tests.support.argo_cluster import EmulatedCluster, emulated_cluster
 
 _PAGE = Path(__file__).parents[2] / "docs" / "running-elsewhere.md"

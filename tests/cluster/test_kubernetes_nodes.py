@@ -6,8 +6,7 @@ import json
 import typing as t
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.cluster.earlier import INSTANCE_TYPE_LABEL, keep_earlier
 from couler.cluster.kubernetes_nodes import GROUP_LABEL, LeftOut, read_live_nodes

@@ -18,8 +18,7 @@ import pytest
 
 import couler
 from couler.dsl._context import current
-from couler.ir import storage
-from couler.ir import workflow as ir
+from couler.ir import storage, workflow as ir
 from couler.ir.verify import verify
 from tests.support import ancestor_programs
 from tests.support.ancestor_programs import FOLDER

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import pytest
 
 import couler
-from couler import Directory, File
-from couler import File as Paper
+from couler import Directory, File, File as Paper
 from couler.ir.glue import script_text
 from couler.ir.workflow import Script
 from tests.dsl.look import steps

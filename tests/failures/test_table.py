@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import asdict
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import (
+    _constants as codes,  # type: ignore[attr-defined]
+    _parser as parser,  # type: ignore[attr-defined]
+)
 from typing import Any, get_args
 
 import pytest

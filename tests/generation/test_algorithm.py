@@ -6,9 +6,14 @@ import pytest
 
 from couler.backends.base import Target
 from couler.errors import ConfigurationError
-from couler.generation import CodeLake, Generated, GenerateOptions, Snippet
-from couler.generation import generate_workflow as generate
-from couler.generation import revise_workflow as revise
+from couler.generation import (
+    CodeLake,
+    Generated,
+    GenerateOptions,
+    Snippet,
+    generate_workflow as generate,
+    revise_workflow as revise,
+)
 from couler.generation.options import Round
 from tests.generation.replies import Replies, code, critique, echo, plan, whole
 

@@ -11,9 +11,12 @@ from pydantic import ValidationError
 from couler import stages
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.generation import CodeLake, GenerateOptions
-from couler.generation import generate_workflow as generate
-from couler.generation import revise_workflow as revise
+from couler.generation import (
+    CodeLake,
+    GenerateOptions,
+    generate_workflow as generate,
+    revise_workflow as revise,
+)
 from couler.generation.sketch import Sketch, workflow_of
 from tests.generation.replies import Replies, Reply
 

@@ -6,8 +6,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.ir.quantity import parse_quantity
 from couler.ir.verify.settings import check_cron, check_timezone

@@ -7,8 +7,7 @@ import typing as t
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.errors import StepNotFoundError
 from couler.ir.semantics.places import find_place, find_places, refuse_unknown

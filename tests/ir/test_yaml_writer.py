@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import pytest
 import yaml
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from couler.ir.base import FrozenDict
 from couler.ir.yaml_writer import JsonTree, dump, dump_all, dump_as_json

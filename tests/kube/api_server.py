@@ -20,8 +20,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tests.oracle.argo.build import HERE as ORACLE
-from tests.oracle.argo.build import MODULE
+from tests.oracle.argo.build import HERE as ORACLE, MODULE
 
 BUILD = Path(__file__).parents[2] / "build" / "kube-api"
 KUBERNETES = "v1.33.1"

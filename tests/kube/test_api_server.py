@@ -12,8 +12,7 @@ from click.testing import CliRunner, Result
 
 from couler.cli import app
 from tests.backends.argo.absences import REFUSED
-from tests.backends.argo.test_ancestor_programs import KINDS
-from tests.backends.argo.test_ancestor_programs import compiled as ancestor
+from tests.backends.argo.test_ancestor_programs import KINDS, compiled as ancestor
 from tests.backends.argo.test_corpus import compiled
 from tests.corpus import cases
 from tests.kube.api_server import ApiServer

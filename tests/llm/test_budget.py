@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.errors import ConfigurationError, ModelBudgetError
 from couler.llm import LlmSettings, Price, Prompt

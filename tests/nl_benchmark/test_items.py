@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from benchmarks.nl.aspects import aspects_for
 from benchmarks.nl.comparison import differences

@@ -6,8 +6,7 @@ import random
 import typing as t
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from couler.ir.policies import Foreach, Gpu, Loop, Part, Profile, Resources
 from couler.ir.values import Compare, Literal, RoundRef, StepRef

@@ -7,8 +7,7 @@ import string
 import typing as t
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.errors import EngineOptionError
 from couler.optimizers.pipeline import read_pass

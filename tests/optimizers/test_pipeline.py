@@ -7,8 +7,7 @@ import typing as t
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from couler.errors import ConfigurationError, InvalidWorkflowError
 from couler.ir.base import FrozenDict

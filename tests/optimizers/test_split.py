@@ -6,8 +6,7 @@ import itertools
 import typing as t
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from couler.errors import EngineOptionError, InvalidWorkflowError
 from couler.ir.serialize import write_json

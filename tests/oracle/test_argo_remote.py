@@ -21,8 +21,7 @@ from couler.ir.policies import Cache, Retry
 from couler.ir.semantics.places import failure_text
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Schedule, Workflow
-from tests.corpus.build import flow, given, group, item, param, parameter, ref, sh
-from tests.corpus.build import run as run_fact
+from tests.corpus.build import flow, given, group, item, param, parameter, ref, run as run_fact, sh
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import PODS, WORKFLOWS
 from tests.support import argo_moments, argo_oracle

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.show.levels import Levels, Link, _crossings, arrange_levels, assign_columns
 from couler.show.measure import fit, text_width

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from couler.ir.workflow import Container, Group, Workflow
 from couler.show import render

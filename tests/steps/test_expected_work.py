@@ -6,8 +6,7 @@ import math
 from functools import partial
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import couler
 from couler import Dataset

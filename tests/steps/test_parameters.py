@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import couler
 from couler import steps

@@ -36,8 +36,7 @@ from tests.support.airflow_runs import (
     run_obstacle,
 )
 from tests.support.ports import free_port
-from tests.support.postgresql import PostgresqlServer
-from tests.support.postgresql import obstacle as database_obstacle
+from tests.support.postgresql import PostgresqlServer, obstacle as database_obstacle
 
 # No servers of logs: they would listen at every address, and the files lie on this machine.
 _PARTS = {

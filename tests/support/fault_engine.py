@@ -16,8 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from couler.backends.base import RunOptions
-from couler.backends.local import LocalBackend
-from couler.backends.local import run as _run  # noqa: F401  # what a run needs is loaded now
+from couler.backends.local import (
+    LocalBackend,
+    run as _run,  # noqa: F401  # what a run needs is loaded now
+)
 from couler.errors import CoulerError
 from couler.ir.serialize import read_json
 from couler.state import journal

@@ -6,8 +6,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.errors import TuningError
 from couler.tuning.choosing import best_of

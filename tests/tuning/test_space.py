@@ -7,8 +7,7 @@ import random
 import typing as t
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.errors import TuningError
 from couler.tuning.space import key_of, parse_space

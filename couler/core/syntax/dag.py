@@ -1,4 +1,3 @@
 """The ancestor's import path; the names are in `couler`."""
 
-from couler.dsl.dag import dag as dag
-from couler.dsl.dag import set_dependencies as set_dependencies
+from couler.dsl.dag import dag as dag, set_dependencies as set_dependencies

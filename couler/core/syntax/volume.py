@@ -1,4 +1,6 @@
 """The ancestor's import path; the names are in `couler`."""
 
-from couler.dsl.volumes import add_volume as add_volume
-from couler.dsl.volumes import create_workflow_volume as create_workflow_volume
+from couler.dsl.volumes import (
+    add_volume as add_volume,
+    create_workflow_volume as create_workflow_volume,
+)

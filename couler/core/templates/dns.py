@@ -1,4 +1,3 @@
 """The ancestor's import path; the names are in `couler`."""
 
-from couler.dsl.objects import DnsConfig as DnsConfig
-from couler.dsl.objects import DnsConfigOption as DnsConfigOption
+from couler.dsl.objects import DnsConfig as DnsConfig, DnsConfigOption as DnsConfigOption

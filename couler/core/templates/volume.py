@@ -1,4 +1,3 @@
 """The ancestor's import path; the names are in `couler`."""
 
-from couler.dsl.objects import Volume as Volume
-from couler.dsl.objects import VolumeMount as VolumeMount
+from couler.dsl.objects import Volume as Volume, VolumeMount as VolumeMount

@@ -6,8 +6,7 @@ import json
 import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 
 from couler.ir.artifacts import RawLocation
 from couler.ir.storage import EnvVar
@@ -16,6 +15,7 @@ from couler.ir.workflow import Input, Script, Step, Workflow
 from tests.corpus.build import (
     SHELL_IMAGE,
     flow,
+    given as input_of,
     item,
     out,
     param,
@@ -23,9 +23,6 @@ from tests.corpus.build import (
     py,
     ref,
     words,
-)
-from tests.corpus.build import (
-    given as input_of,
 )
 
 COUNT = 1000

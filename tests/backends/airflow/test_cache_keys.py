@@ -22,8 +22,7 @@ from couler.ir.policies import Cache
 from couler.ir.semantics.keys import key_texts
 from couler.ir.semantics.values import Gathered, RunFacts, Single, View
 from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.values import Literal as Constant
-from couler.ir.values import Template
+from couler.ir.values import Literal as Constant, Template
 from couler.ir.workflow import Input, Output, Script, Step, Workflow
 from tests.backends.airflow.files import Literal, operators_of
 from tests.corpus.build import (

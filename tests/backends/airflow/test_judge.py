@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.airflow import AirflowBackend
-from couler.backends.airflow import judge as module
+from couler.backends.airflow import AirflowBackend, judge as module
 from couler.backends.airflow.judge import PYTHON, judge
 from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.errors import ConfigurationError, EngineError

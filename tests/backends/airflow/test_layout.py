@@ -8,8 +8,7 @@ import typing as t
 from collections.abc import Callable
 
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 from couler.backends.airflow.python import (
     INDENT,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
@@ -15,6 +14,7 @@ from tests.backends.airflow.files import places_of
 from tests.corpus.build import (
     compare,
     flow,
+    given as input_,
     group,
     item,
     last,
@@ -27,7 +27,6 @@ from tests.corpus.build import (
     sh,
     while_,
 )
-from tests.corpus.build import given as input_
 
 BACKEND = AirflowBackend()
 CONFIG = Parameter(name="p", config=ConfigKey(config_map="site", key="k"))

@@ -6,8 +6,7 @@ import sys
 import typing as t
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target

@@ -7,8 +7,7 @@ import re
 import typing as t
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.parts import laid_out, part_ids

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import jinja2
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from couler.backends.airflow import runtime
 from couler.backends.airflow.module import FUNCTIONS, in_jinja

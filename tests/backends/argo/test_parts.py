@@ -7,8 +7,7 @@ import typing as t
 from collections import Counter
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.parts import (

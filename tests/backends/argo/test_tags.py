@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.tags import Tagged, foreign_tags, has_tag

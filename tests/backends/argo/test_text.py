@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from couler.backends.argo.tags import (
     BRACE_VARIABLE,

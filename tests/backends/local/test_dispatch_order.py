@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from couler.backends.local import lines
 from couler.backends.local.capacity import Capacity, Need

@@ -7,8 +7,7 @@ import math
 import typing as t
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from benchmarks.cache_simulation.importance import (
     Moment,

@@ -3,8 +3,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from benchmarks.nl.metrics import Tried, mean_pass_at_k, pass_at_k
 

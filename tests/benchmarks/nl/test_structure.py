@@ -1,8 +1,7 @@
 """Graphs with labels are compared exactly; networkx is the oracle."""
 
 import networkx
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from benchmarks.nl.structure import Edge, Structure, isomorphism
 

@@ -34,8 +34,7 @@ from couler.ir.workflow import (
     Suspend,
     Workflow,
 )
-from tests.support.sample_flows import AGAIN, A, echo, flow, group
-from tests.support.sample_flows import own_fact as own
+from tests.support.sample_flows import AGAIN, A, echo, flow, group, own_fact as own
 from tests.support.verification import codes, only
 
 STATUS = OwnRef(fact="status")

@@ -7,8 +7,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.semantics.values import evaluate

@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from hypothesis import given as drawn
-from hypothesis import strategies as st
+from hypothesis import given as drawn, strategies as st
 
 from couler.ir.policies import Gpu, Profile, Resources
 from couler.ir.workflow import Step, Workflow

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from couler.optimizers.grouping.contracting import Contracting
 from couler.optimizers.grouping.greedy import split_by_level

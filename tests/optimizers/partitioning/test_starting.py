@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.optimizers.partitioning.measure import makespan, start_times
 from couler.optimizers.partitioning.methods import partition

@@ -10,8 +10,11 @@ from couler.cluster.model import ClusterNode, Gpus, Taint
 from couler.errors import UnplaceableError
 from couler.ir.policies import Toleration
 from couler.optimizers.placement.problem import Pipeline, Task
-from couler.optimizers.placement.requirements import check_placeable, refusal
-from couler.optimizers.placement.requirements import tolerates as is_tolerated
+from couler.optimizers.placement.requirements import (
+    check_placeable,
+    refusal,
+    tolerates as is_tolerated,
+)
 
 GIB = 2**30
 NODE = ClusterNode(

@@ -7,8 +7,7 @@ import typing as t
 from collections import Counter
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus
 from couler.optimizers.placement.compiled import Compiled, Hold

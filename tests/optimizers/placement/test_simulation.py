@@ -9,9 +9,7 @@ import typing as t
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given as examples
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given as examples, settings, strategies as st
 
 from couler.cluster.model import Cluster, ClusterNode
 from couler.errors import PlacementError

@@ -8,8 +8,7 @@ import random
 import typing as t
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus
 from couler.errors import UnplaceableError
