@@ -101,9 +101,11 @@ class _Writer:
         if len(value) > _FLOW_WIDTH // 3 or (is_map and len(pad) < _FLOW_DEPTH):
             return None
         words: list[str] = []
+        pairs: t.Iterable[tuple[t.Any, t.Any]] = value.items() if is_map else enumerate(value)
         room = _FLOW_WIDTH - len(pad)
         for key, item in pairs:
-            word = self._line(item, pad)
+            is_deep = is_map and isinstance(item, dict) and len(item) > 2
+            word = None if is_deep else self._line(item, pad)
             if word is None or "\n" in word or (is_map and word[0:2] == "[{"):
                 return None
             words.append(f"{self._key(key)} {word}" if is_map else word)
