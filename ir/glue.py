@@ -156,7 +156,9 @@ class _Glue:
             columns = [
                 (f'"{name}"', value, _TYPES.get(data.kind, "")) for name, value, data in group
             ]
-            variables = ["name", "value", "kind"][: 3 if "kind" in lines[0] else 2]
+            variables = ["name", "value", "kind"][
+                : 3 if any(", kind)" in one for one in lines) else 2
+            ]
             rows = [f"({', '.join(one[: len(variables)])})" for one in columns]
             yield from _wrapped(f"for {', '.join(variables)} in (", rows, "):")
             yield from (f"    {line}" for line in lines)

@@ -367,6 +367,25 @@ def test_files_of_the_function_among_the_outputs_stay(run, tmp_path: Path) -> No
     assert (tmp_path / "work/outputs/model.bin").read_bytes() == b"\xff"
 
 
+class Figures(NamedTuple):
+    count: int
+    rate: float
+    name: str
+
+
+@couler.step
+def counts() -> Figures:
+    import numpy as np
+
+    return Figures(np.int64(3), np.float32(0.5), "a")  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers(run, tmp_path: Path) -> None:
+    pytest.importorskip("numpy")
+    assert run(counts).stderr == ""
+    assert [written(tmp_path, one) for one in Figures._fields] == ["3", "0.5", "a\n"]
+
+
 NAMES = """
 import couler
 os = 5
