@@ -101,7 +101,6 @@ class _Writer:
         if len(value) > _FLOW_WIDTH // 3 or (is_map and len(pad) < _FLOW_DEPTH):
             return None
         words: list[str] = []
-        pairs: t.Iterable[tuple[t.Any, t.Any]] = value.items() if is_map else enumerate(value)
         room = _FLOW_WIDTH - len(pad)
         for key, item in pairs:
             is_deep = is_map and isinstance(item, dict) and len(item) > 2
