@@ -226,15 +226,11 @@ class _Glue:
 
     def _decoded(self, value: str, data: DataType, depth: int = 0) -> str:
         """Return the value for its JSON form; itself if that is the same."""
-        if self._decoding("", data) == "":
-            return value
-        if value.isidentifier():
-            return self._decoding(value, data, depth)
         decoding = self._decoding(value, data, depth)
-        if decoding.count(value) > 1 and data.kind != "path":
-            name = _variable(depth)
-            return f"(lambda {name}: {self._decoding(name, data, depth + 1)})({value})"
-        return decoding
+        if value.isidentifier() or decoding.count(value) == 1:
+            return decoding
+        name = _variable(depth)
+        return f"(lambda {name}: {self._decoding(name, data, depth + 1)})({value})"
 
     def _decoding(self, value: str, data: DataType, depth: int = 0) -> str:
         if data.optional and not _is_file(data):

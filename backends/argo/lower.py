@@ -168,7 +168,7 @@ def _can_fan_out(step: Step, read: set[str]) -> bool:
         return False
     if any(_holds_item(value) for value in children(step)):
         return False
-    return not read or writes_gather_files(step)
+    return not read or writes_gathered(step)
 
 
 def _holds_item(value: Value) -> bool:
@@ -178,8 +178,8 @@ def _holds_item(value: Value) -> bool:
     return any(isinstance(inner, ItemRef) for inner in walk(value))
 
 
-def writes_gather_files(step: Step) -> bool:
-    """Return whether a process writes each output a second time in the form for gathering."""
+def writes_gathered(step: Step) -> bool:
+    """Return whether a process, as an item, writes its outputs as Argo gathers them."""
     return isinstance(step.action, Script) and step.action.function is not None
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import typing as t
 from collections.abc import Iterator
 
 import pytest
 import yaml
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.tags import Tagged, foreign_tags, has_tag
@@ -123,7 +124,7 @@ def check_arrives(found: t.Any, model: t.Any, text: str) -> None:
 def is_same(seen: str, model: str, text: str) -> bool:
     if seen == model.replace(MARK, text):
         return True
-    for read in (json.loads, yaml.safe_load):
+    for read in (json.loads, yaml.safe_load, shlex.split):
         try:
             values = read(seen), read(model)
         except (ValueError, yaml.YAMLError):
@@ -161,6 +162,7 @@ def test_a_tag_in_any_field_is_text_or_refused(owner: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(PLACES)), hostile)
+@example(("Step.action", "Script.packages"), "}}")
 def test_any_text_in_any_field_is_text_or_refused(key: ir_texts.Key, text: str) -> None:
     check_place(PLACES[key], text)
 
