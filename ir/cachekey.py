@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from couler.ir.base import Node
+from couler.ir.glue import is_run
 from couler.ir.pods import ContainerSettings
 from couler.ir.semantics.wire import dump_json
 from couler.ir.storage import Mount, Volume
@@ -39,6 +40,8 @@ def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
     fixed = step.model_copy(update=fixed_fields(step, _UNCOUNTED))
     if isinstance(fixed.action, Script) and fixed.action.code:
         changed: dict[str, t.Any] = {"source": "", "files": (), "call": None}
+        if is_run(fixed.action.command[-1]):
+            changed["command"] = fixed.action.command[:-2]
         if fixed.action.built:  # its tag is a digest of all code
             changed |= {"image": AUTO_IMAGE, "built": False}
         action = fixed.action.model_copy(update=changed)

@@ -29,7 +29,10 @@ _TYPES = {
     "dict": "dict",
 }
 _NUMBERS = frozenset(("int", "float", "bool"))
-_MODULES = "dataclasses|enum|itertools|json|os|pathlib|re|shutil|sys|tempfile|traceback|warnings"
+_MODULES = (
+    "__future__|dataclasses|enum|io|itertools|json|linecache|os|pathlib|re|shutil|sys|tempfile"
+    "|traceback"
+)
 _OWN = "own__"
 """Before names of the source, until those of the glue are known not to be the same."""
 _WIDEST = 96
@@ -56,7 +59,10 @@ def with_scripts(workflow: Workflow, *, gathers: bool = False) -> Workflow:
 @functools.lru_cache(maxsize=256)
 def _with_text(script: Script, names: tuple[str, ...], *, gathers: bool) -> Script:
     source = script_text(script, names, gathers=gathers)
-    return script.model_copy(update={"source": source, "call": None})
+    command = script.command
+    if script.call is not None and script.runs_function:
+        command = (*command, "-c", run_text(stay=script.call.stay))
+    return script.model_copy(update={"source": source, "command": command, "call": None})
 
 
 def script_text(script: Script, names: tuple[str, ...], *, gathers: bool = False) -> str:
@@ -64,6 +70,21 @@ def script_text(script: Script, names: tuple[str, ...], *, gathers: bool = False
     if script.call is None:
         return script.source
     return _Glue(script, script.call, frozenset(names), gathers=gathers).text()
+
+
+@functools.cache
+def run_text(*, stay: bool = False) -> str:
+    """Return what runs the script that is its argument; in the folder it is in if it is to stay."""
+    text = _helper_texts()["run"].replace("    os.chdir(work)\n" if stay else "\0", "")
+    head, told, body = re.split(r"(\n    \"\"\".*\n)", text)
+    imports = ", ".join(sorted(_modules_in(body)))
+    body = body.replace("  # noqa: B905", "")
+    return f"{head}{told}    import {imports}\n{body}\n\nrun(__import__('sys').argv[1])\n"
+
+
+def is_run(word: str) -> bool:
+    """Return whether a word of a command is what runs a script."""
+    return word in (run_text(), run_text(stay=True))
 
 
 def glue_of(script: Script) -> str:
@@ -83,6 +104,7 @@ class _Glue:
         self._call = call
         self._names = names
         self._gathers = gathers
+        self._is_alone = not script.runs_function
         imported = {name.partition(".")[0] for name, _ in imports_of(script.source)}
         self._has_numpy = bool(script.files) or not imported <= sys.stdlib_module_names
         self._helpers: dict[str, None] = {}
@@ -90,8 +112,6 @@ class _Glue:
     def parts(self) -> tuple[str, str]:
         """Return the functions that the glue has, and the block that calls the step's function."""
         body = [*self._body()]
-        if self._call.file:
-            self._helper("name_places")
         helpers = "".join(f"{_helper_texts()[name]}\n\n\n" for name in self._helpers)
         return helpers, 'if __name__ == "__main__":\n' + "".join(f"    {one}\n" for one in body)
 
@@ -101,24 +121,28 @@ class _Glue:
         bound = bindings(self._source)
         same = {name for name, one in bound.items() if _is_plain_import(one, name)}
         modules = _modules_in(helpers + main)
-        # What names the places is called before the imports of the source.
-        early = _modules_in(_helper_texts()["name_places"]) if self._call.file else set()
-        head = "".join(f"import {one}\n" for one in sorted(modules - same | early))
-        head += f"\n\n{helpers}" if head else helpers
+        imports = ", ".join(sorted(modules - same))
+        glue = (f"import {imports}\n" if imports else "") + helpers
         taken = (modules | self._helpers.keys()) & bound.keys() - same
         if taken:
-            head, main = _renamed(head, taken), _renamed(main, taken)
-        main = main.replace(_OWN, "")
-        head = f"{FUTURE * self._has_future}\n{head}{_files_text(self._source)}"
-        head = f"# The function {self._function} as a step.\n{head}"
-        own = self._source.strip("\n")
-        if self._call.file:
-            before = head.count("\n") + 4
-            lines = {before + at: first for at, first in self._call.lines}
-            hook = f"{'_' * ('name_places' in taken)}name_places"
-            end = before + own.count("\n") + 3
-            head += f"{hook}({self._call.file!r}, {lines}, {end})\n\n\n"
-        return f"{head}{own}\n\n\n{main}"
+            glue, main = _renamed(glue, taken), _renamed(main, taken)
+        glue += main.replace(_OWN, "")
+        head = FUTURE * self._has_future + _files_text(self._source)
+        own = head + self._own()
+        first = own.count("\n") + 4
+        return f"{own}\n\n# couler:{first}\n{glue}"
+
+    def _own(self) -> str:
+        """Return the source, in which comments tell where its parts are from."""
+        lines = self._source.rstrip("\n").split("\n")
+        if re.search(r"^# .+:[0-9]+$", self._source, re.M):  # which looks like such a comment
+            return "\n".join(lines)
+        for at, first in reversed(self._call.lines):
+            while at and not lines[at - 1] and at > 1 and not lines[at - 2]:
+                at -= 1
+                del lines[at]
+            lines[at:at] = [f"# {self._call.file}:{first}"]
+        return "\n".join(lines).strip("\n")
 
     def _helper(self, name: str) -> str:
         """Return the name of a helper, which the script gets with those that it calls."""
@@ -128,9 +152,10 @@ class _Glue:
 
     def _body(self) -> Iterator[str]:
         call = self._call
-        yield f'os.environ.setdefault("COULER_WORK", "{WORK_DIR}")'
-        yield 'os.makedirs(os.environ["COULER_WORK"], exist_ok=True)'
-        if not call.stay:
+        if self._is_alone:
+            yield f'os.environ.setdefault("COULER_WORK", "{WORK_DIR}")'
+            yield 'os.makedirs(os.environ["COULER_WORK"], exist_ok=True)'
+        if self._is_alone and not call.stay:
             yield 'os.chdir(os.environ["COULER_WORK"])'
         given = [(one.name, self._given(one.name, one.type)) for one in call.arguments]
         arguments = [f"{name}={read}" for name, read in given if read is not None]
@@ -403,12 +428,7 @@ def _helpers_of(name: str) -> list[str]:
 
 def _modules_in(text: str) -> set[str]:
     """Return the modules of the standard library that a text reads names of."""
-    return set(
-        re.findall(
-            r"\b(dataclasses|enum|itertools|json|os|pathlib|re|shutil|sys|tempfile|traceback|warnings)\.\w",
-            text,
-        )
-    )
+    return set(re.findall(rf"\b({_MODULES})\.\w", text))
 
 
 def _is_plain_import(node: ast.stmt, name: str) -> bool:

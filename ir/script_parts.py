@@ -3,16 +3,20 @@
 They have no annotations, as their types would have to be imported there.
 """
 
+import __future__
+
 import dataclasses
 import enum
+import io
 import json
+import linecache
 import os
+import pathlib
 import re
 import shutil
 import sys
 import tempfile
 import traceback
-import warnings
 
 
 def dump(value):
@@ -108,27 +112,26 @@ def keep_folder(source, path):
         sys.exit(f"the output {path.name} cannot travel: {error}")
 
 
-def name_places(file, lines, end):
-    """Let tracebacks and warnings name the project's file and its lines, not this script."""
-    script = re.escape(name_places.__code__.co_filename)
-    folders = "|".join(map(re.escape, filter(None, sys.path[1::-1])))
-
-    def place(found):
-        line = first = int(found[3])
-        while first and first not in lines:
-            first -= 1
-        return f"{found[1]}{file}{found[2]}{lines.get(first, 0) + line - first}"
-
-    def named(text):
-        text = re.sub(rf'^( *File "|){script}(", line |:)([0-9]+)', place, text, flags=re.M)
-        path = rf'^( *File "|)(?:{folders})/(?=.*(?:", line |:)[0-9])'
-        return re.sub(path, r"\1", text, flags=re.M)
+def run(script):
+    """Run a script; tracebacks name the files and lines that its comments tell."""
 
     def tell(kind, error, trace):
-        is_call = trace and trace.tb_next and trace.tb_lineno >= end
-        told = traceback.format_exception(kind, error, trace.tb_next if is_call else trace)
-        sys.stderr.write(named("".join(told)))
+        while trace.tb_next and trace.tb_frame.f_code.co_filename in ("<string>", "couler"):
+            trace = trace.tb_next
+        told = "".join(traceback.format_exception(kind, error, trace))
+        sys.stderr.write(told.replace(f'"{sys.path[0]}/', '"'))  # of the project's modules
 
-    form = warnings.formatwarning
-    warnings.formatwarning = lambda *given: named(form(*given))
-    sys.excepthook = tell
+    sys.excepthook, sys.path[:] = tell, filter(None, sys.path)
+    work = os.environ.setdefault("COULER_WORK", "/tmp/couler")
+    os.makedirs(work, exist_ok=True)
+    os.chdir(work)
+    globals()["__file__"], sys.argv[:] = script, [script]
+    text, lines = pathlib.Path(script).read_text("utf-8"), {0: ""}
+    flags = text.startswith("from __future__") and __future__.annotations.compiler_flag
+    _, *parts = re.split(r"^# (.+):([0-9]+)\n", "# couler:1\n" + text, flags=re.M)
+    for file, first, part in zip(parts[::3], parts[1::3], parts[2::3]):  # noqa: B905
+        lines.update(enumerate(io.StringIO(part), int(first)))
+        whole = [lines.get(at, "") for at in range(1, max(lines) + 1)]
+        linecache.cache[file] = 0, None, whole, file
+        # A part at a time, as they need not be in the order of the file.
+        exec(compile("\n" * (int(first) - 1) + part, file, "exec", flags), globals())

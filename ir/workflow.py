@@ -136,6 +136,11 @@ class Script(Variant):
         """Whether its interpreter is a Python."""
         return re.fullmatch(r"(?:.*/)?python[0-9.]*", " ".join(self.command[:1])) is not None
 
+    @property
+    def runs_function(self) -> bool:
+        """Whether a Python runs its function, and no other program that is given the script."""
+        return self.call is not None and self.is_python and not {"-m", "-c"} & {*self.command}
+
 
 class Job(Variant):
     """Create a resource of the cluster (a distributed training job) and wait for its end."""

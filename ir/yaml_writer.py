@@ -14,6 +14,7 @@ JsonTree: t.TypeAlias = dict[str, t.Any] | list[t.Any] | tuple[t.Any, ...] | str
 
 _FLOW_WIDTH = 90  # characters of a list or a map on one line, with its indentation
 _FLOW_DEPTH = 4  # those of the indentation of the outermost map that can be on one line
+_LONG = 200  # characters of a block that is written once, wherever it stands again
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 # Numbers and times begin with a digit, sign or point: of these only options and ./paths are plain.
@@ -62,6 +63,9 @@ class _Writer:
     def __init__(self) -> None:
         self._parts: list[str] = []  # each begins with its line break
         self._key, self._text = functools.cache(_key), functools.cache(_text)
+        self._blocks: dict[str, int] = {}
+        """Long texts by their values, each with the part that it stands in."""
+        self._anchors: dict[str, str] = {}
 
     def document(self, tree: JsonTree) -> str:
         if (line := self._line(tree, "")) is None:
@@ -77,7 +81,9 @@ class _Writer:
                 head = (lead or pad) + (key_of(key) if keyed else "-")
                 lead = ""
                 line = line_of(value, deeper)
-                if line is not None:
+                if line is not None and len(line) > _LONG and line[0] == "|":
+                    put(f"{head} {self._alias(value) or line}")
+                elif line is not None:
                     put(f"{head} {line}")
                 elif keyed:
                     put(head)
@@ -87,6 +93,16 @@ class _Writer:
             except _NoFormError as error:
                 error.args = (key, *error.args)
                 raise
+
+    def _alias(self, text: str) -> str | None:
+        """Return what stands for a text that is there before; None if this is the first time."""
+        first = self._blocks.setdefault(text, len(self._parts))
+        if first == len(self._parts):
+            return None
+        if text not in self._anchors:
+            self._anchors[text] = name = f"text-{len(self._anchors) + 1}"
+            self._parts[first] = self._parts[first].replace(" |", f" &{name} |", 1)
+        return f"*{self._anchors[text]}"
 
     def _line(self, value: t.Any, pad: str) -> str | None:
         """Return what stands after a key or dash; None if lines of its own are needed."""

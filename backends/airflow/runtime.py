@@ -227,8 +227,8 @@ def process(
 def with_packages(packages: list[str], command: list[str]) -> list[str]:
     """Return a command that installs packages of Python before it runs a script."""
     install = "python -m pip install -q --disable-pip-version-check --root-user-action=ignore"
-    run = f'{install} {shlex.join(packages)} >&2 && exec {shlex.join(command)} "$0"'
-    return ["/couler/busybox", "sh", "-c", run]
+    run = f'{install} {shlex.join(packages)} >&2 && exec "$@"'
+    return ["/couler/busybox", "sh", "-c", run, "sh", *command]
 
 
 def ends_with_process(container: dict[str, Any]) -> dict[str, Any]:

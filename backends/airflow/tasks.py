@@ -41,6 +41,7 @@ from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
 from couler.ir.artifacts import ListFiles, is_in_repository
 from couler.ir.code_files import CODE_DIR, UNPACKED_DIR, mounts_code, own_inputs, uses_code
+from couler.ir.glue import is_run
 from couler.ir.values import TEXTS, Literal, Template, Text, Value, ValueType, is_file
 from couler.ir.walk import all_steps
 from couler.ir.workflow import (
@@ -193,7 +194,7 @@ class Tasks:
         if isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
         beside = [one.name for one in step.sidecars] or None
-        words_ = self._installing(action) or [*command, *arguments]
+        words_ = self._installing(action, command) or [*command, *arguments]
         if has_files(step):
             wrapped = self._files.process(step, scope, words_, outputs, beside)
         elif is_wrapped(step):
@@ -216,14 +217,15 @@ class Tasks:
         operator = self._module.take(_POD, "KubernetesPodOperator")
         return Operator(operator, fields, unpacked)
 
-    def _installing(self, action: Container | Script) -> Call | None:
+    def _installing(self, action: Container | Script, command: list[Expression]) -> Call | None:
         """Return the command of a script that installs packages; None if it needs protection."""
         if isinstance(action, Container) or not action.to_install:
             return None
-        whole = _command(action)[-1]
-        if self._text(str(whole)) != value_of(whole):
+        packages = shlex.join(action.to_install)
+        if self._text(packages) != value_of(packages):
             return None
-        return call(self._module.use("with_packages"), action.to_install, action.command)
+        own = command[-len(action.command) :]
+        return call(self._module.use("with_packages"), action.to_install, own)
 
     def policies(self, step: Step, place: Place) -> dict[str, object]:
         """Return what says when a task starts, and how often."""
@@ -283,7 +285,7 @@ class Tasks:
         if not isinstance(text, str) or not _is_in_lines(text):
             return self.text(text, scope)
         given = _for_kubelet(text)
-        name = Code(self._module.constant(step.name, given))
+        name = Code(self._module.constant("run" if is_run(given) else step.name, given))
         if isinstance(self._quoted(given), Code):
             return name
         return call(self._module.take(_TEMPLATE, "literal"), name)
@@ -405,8 +407,8 @@ def _command(action: Container | Script) -> tuple[Text, ...]:
     """Return the command, which for a script installs its packages first."""
     if isinstance(action, Container) or not action.to_install:
         return action.command
-    run = f'{install_command(action.to_install)} >&2 && exec {shlex.join(action.command)} "$0"'
-    return ("/couler/busybox", "sh", "-c", run)
+    run = f'{install_command(action.to_install)} >&2 && exec "$@"'
+    return ("/couler/busybox", "sh", "-c", run, "sh", *action.command)
 
 
 def _word(output: Output) -> str:

@@ -148,7 +148,7 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     if body.hooks:
         own["hooks"] = body.hooks
     if workflow.stored is None:
-        own["templates"] = body.templates
+        own.update(_with_defaults(body.templates))
     spec = merge(own, overrides_of(workflow, "spec"))
     definitions: tuple[Tree, ...] = ()
     if body.runs:
@@ -172,6 +172,26 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
         head["spec"] = spec
     head["metadata"] = merge(head["metadata"], overrides_of(workflow, "metadata"))
     return Manifest(head, body.depth, body.owners, definitions)
+
+
+def _with_defaults(templates: list[Tree]) -> Tree:
+    """Return the templates, without what most scripts have in common, and that."""
+    scripts = [template["script"] for template in templates if "script" in template]
+    shared: Tree = {}
+    for field in ("image", "command"):
+        values = [script[field] for script in scripts]
+        common = max(values, key=values.count, default=None)
+        if values.count(common) > 1:
+            shared[field] = common
+    if not shared:
+        return {"templates": templates}
+    kept = [
+        {**template, "script": {k: v for k, v in one.items() if k not in shared or v != shared[k]}}
+        if (one := template.get("script"))
+        else template
+        for template in templates
+    ]
+    return {"templateDefaults": {"script": shared}, "templates": kept}
 
 
 def _metadata(workflow: Workflow) -> Tree:

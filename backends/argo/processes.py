@@ -77,13 +77,10 @@ class Processes:
         """Return the fields of a template that hand a script over as it is."""
         command = list(action.command)
         if action.to_install:
-            import shlex
-
             from couler.packages import install_command
 
             install = install_command(action.to_install)
-            words = " ".join(shlex.quote(word) for word in command)
-            command = ["sh", "-c", f'{install} && exec {words} "$0"']
+            command = ["sh", "-c", f'{install} && exec "$@"', "sh", *command]
         tree: Tree = {"image": action.image, "command": [protect(word) for word in command]}
         way = way_of_script(self._step, action)
         if way != "argument":
@@ -93,9 +90,7 @@ class Processes:
         # are known of an argument.
         flag = argument_flag(action.command)
         assert flag is not None, "check() refuses what has no other way"
-        if action.to_install:
-            tree["command"][-1] = tree["command"][-1].removesuffix(' "$0"') + f' {flag} "$0"'
-        else:
+        if len(action.command) == 1:  # else it has what takes a text as well
             tree["command"].append(flag)
         tree["args"] = [protect(action.source)]
         return {"container": self._with_pod_fields(tree)}
@@ -182,7 +177,8 @@ class Processes:
     def _environment(self) -> list[Tree]:
         step = self._step
         environment: list[Tree] = []
-        if self._uses_work_dir:
+        is_function = isinstance(step.action, Script) and step.action.function is not None
+        if self._uses_work_dir and not is_function:  # which sees to it itself
             environment.append({"name": "COULER_WORK", "value": WORK_DIR})
         environment += self._input_variables()
         modules = CODE_DIR if uses_code(step) else ""

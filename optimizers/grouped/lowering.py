@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from couler.ir.cachekey import text_digest
-from couler.ir.glue import script_text
+from couler.ir.glue import run_text, script_text
 from couler.ir.grouped import DEFINITION, GROUPED
 from couler.ir.policies import Retry, retry_policy
 from couler.ir.semantics import retries, wire
@@ -81,6 +81,8 @@ def lower(
         _definition(step, after[step.name], given[step.name], reading, hidden, python, needs)
         for step in steps
     ]
+    runs = sorted({one["run"] for one in group["steps"] if "run" in one})
+    group["run"] = {way: run_text(stay=way == "here") for way in runs}
     group["outputs"] = [
         {"step": step, "output": output, "path": made.path}
         for (step, output), (_, made) in zip(read_outside, outputs, strict=True)
@@ -116,7 +118,7 @@ def _code_of(group: dict[str, t.Any], scripts: Sequence[Script]) -> str:
     """Return the digest of what the authors of steps wrote: the scripts have more than that."""
     steps = [{**one, "script": ""} for one in group["steps"]]
     return text_digest(
-        repr([{**group, "steps": steps}, [one.code or one.source for one in scripts]])
+        repr([{**group, "steps": steps, "run": {}}, [one.code or one.source for one in scripts]])
     )
 
 
@@ -146,6 +148,8 @@ def _definition(
         found["words"] = list(action.command)
         names = tuple(one.name for one in step.inputs)
         found["script"] = script_text(action, names, gathers=False)
+        if action.runs_function and action.call is not None:
+            found["run"] = "here" if action.call.stay else "work"
     elif isinstance(action, Container):
         found["words"] = [reading.text(word) for word in (*action.command, *action.args)]
     if program_of(step) in (python, None):

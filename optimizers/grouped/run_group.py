@@ -252,6 +252,8 @@ def now() -> str:
 
 def run_group(group: dict[str, Any]) -> int:
     """Run a group and return its exit code."""
+    for step in group["steps"]:
+        step["words"] += ["-c", group["run"][step["run"]]] if "run" in step else []
     runner = Runner(group, Log())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, runner.stop)

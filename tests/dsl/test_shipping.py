@@ -18,7 +18,7 @@ import pytest
 
 import couler
 from couler import Directory, File, File as Paper
-from couler.ir.glue import script_text
+from couler.ir.glue import run_text, script_text
 from couler.ir.workflow import Script
 from tests.dsl.look import steps
 from tests.support.step_sources import imported
@@ -67,7 +67,7 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         path.write_text(script_of(function, (*inputs,), gathers=gathers), encoding="utf-8")
         environ = {f"COULER_INPUT_{name}": text for name, text in inputs.items()}
         return subprocess.run(
-            [sys.executable, "-I", str(path)],
+            [sys.executable, "-I", "-c", run_text(), str(path)],
             env={**environ, "COULER_WORK": str(tmp_path / "work"), "PATH": os.environ["PATH"]},
             capture_output=True,
             text=True,

@@ -14,7 +14,7 @@ import pytest
 
 import couler
 from couler.dsl.shipping import plain_script, python_preamble
-from couler.ir.glue import script_text
+from couler.ir.glue import run_text, script_text
 from couler.ir.workflow import Script
 from tests.support.step_sources import imported, step_module
 
@@ -164,7 +164,8 @@ def test_the_class_that_is_there_is_shipped(new: bool, tmp_path: Path) -> None:
     script.write_text(script_text(step.action, tuple(one.name for one in step.inputs)))
     texts = {f"COULER_INPUT_{one.name}": json.dumps(one.value.value) for one in step.inputs}
     environment = {**texts, "COULER_WORK": str(tmp_path / "work")}
-    subprocess.run([sys.executable, "-I", str(script)], env=environment, check=True)
+    command = [sys.executable, "-I", "-c", run_text(), str(script)]
+    subprocess.run(command, env=environment, check=True)
     printed = (tmp_path / "work" / "outputs" / "result").read_text()
     assert json.loads(printed) == module.work.fn(*given)
 

@@ -84,10 +84,7 @@ _ALL_SETTINGS = ContainerSettings(
 )
 _SENT = EnvVar(name="Authorization", secret=SecretKey(secret="hub", key="token"))
 
-_OF_SPEC = FrozenDict(
-    retryStrategy=FrozenDict(limit="1"),
-    templateDefaults=FrozenDict(metadata=FrozenDict(labels=FrozenDict(team="ml"))),
-)
+_OF_SPEC = FrozenDict(retryStrategy=FrozenDict(limit="1"))
 
 ARGO_SAMPLES: Mapping[str, ArgoSample] = {
     "overrides": ArgoSample(

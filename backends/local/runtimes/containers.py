@@ -358,7 +358,7 @@ def _interpreter(action: Script) -> tuple[str, ...]:
     if not action.to_install:
         return action.command
     install = install_command(action.to_install)
-    return ("sh", "-c", f'{install} && exec {shlex.join(action.command)} "$0"')
+    return ("sh", "-c", f'{install} && exec "$@"', "sh", *action.command)
 
 
 def _has_others(folder: Path, own: int) -> bool:

@@ -47,4 +47,4 @@ def test_typed_steps() -> None:
     assert len(dag) <= 2 * TYPED_LINES, "\n".join(dag)
     assert len([line for line in written if line.startswith("def ") and "ti:" in line]) <= 1
     source = "\n".join(written)
-    assert source.count("def name_places(") == 1, "what both functions need is there once"
+    assert source.count("def run(") == 1, "what runs both functions is there once"

@@ -172,8 +172,8 @@ def test_packages_are_installed_as_on_argo(make_job: Make, script: Make) -> None
     action = step.action.model_copy(update={"packages": ("numpy>=2", "a b")})
     words = launched(DOCKER, make_job(step.model_copy(update={"action": action})))
     install = install_command(["numpy>=2", "a b"])
-    line = f'{install} && exec python -u "$0"'
-    assert words[-6:] == ("--entrypoint", "sh", "busybox", "-c", line, "/tmp/.couler-script")
+    assert words[-9:-5] == ("--entrypoint", "sh", "busybox", "-c")
+    assert words[-5:] == (f'{install} && exec "$@"', "sh", "python", "-u", "/tmp/.couler-script")
 
 
 def test_a_path_that_no_option_can_hold(make_job: Make, shell: Make, tmp_path: Path) -> None:
