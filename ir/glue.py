@@ -11,7 +11,8 @@ import functools
 import itertools
 import re
 import sys
-from collections.abc import Iterable, Iterator
+import typing as t
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from couler.ir.imports import bindings, imports_of
@@ -30,80 +31,95 @@ _TYPES = {
 }
 _NUMBERS = frozenset(("int", "float", "bool"))
 _MODULES = (
-    "__future__|dataclasses|enum|io|itertools|json|linecache|os|pathlib|re|shutil|sys|tempfile"
+    "__future__|dataclasses|enum|io|itertools|json|linecache|os|pathlib|re|shutil|signal|sys|tempfile"
     "|traceback"
 )
+HandsOn: t.TypeAlias = t.Literal["files", "items", "xcom"]
+"""How outputs are handed on: as files; as JSON texts of JSON, which Argo gathers of the items of a
+foreach; as one object of texts in the file that Airflow reads."""
+_CALL = "\n\nrun(__import__('sys').argv[1])\n"
+_WRITE = """\
+    pathlib.Path(work + ".py").write_text(script, "utf-8")
+    script = work + ".py"
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # which the first process ignores
+"""
+_NAME = "name__"
+"""Stands for the name of an output."""
 _OWN = "own__"
 """Before names of the source, until those of the glue are known not to be the same."""
 _WIDEST = 96
 """Most characters of a line in the block of the call."""
 
 
-def with_scripts(workflow: Workflow, *, gathers: bool = False) -> Workflow:
-    """Return a workflow whose scripts have all lines that run their functions.
-
-    `gathers`: items of a foreach write their outputs as Argo gathers them: JSON texts of JSON.
-    """
+def with_scripts(
+    workflow: Workflow, way: Callable[[Step], HandsOn] = lambda _: "files"
+) -> Workflow:
+    """Return a workflow whose scripts have all lines that run their functions."""
 
     def change(step: Step) -> Step:
         action = step.action
         if not isinstance(action, Script) or action.call is None:
             return step
         names = tuple(given.name for given in step.inputs)
-        whole = _with_text(action, names, gathers=gathers and step.foreach is not None)
+        whole = _with_text(action, names, way(step))
         return step.model_copy(update={"action": whole})
 
     return map_steps(workflow, change)
 
 
 @functools.lru_cache(maxsize=256)
-def _with_text(script: Script, names: tuple[str, ...], *, gathers: bool) -> Script:
-    source = script_text(script, names, gathers=gathers)
+def _with_text(script: Script, names: tuple[str, ...], hands_on: HandsOn) -> Script:
+    source = script_text(script, names, hands_on=hands_on)
     command = script.command
     if script.call is not None and script.runs_function:
-        command = (*command, "-c", run_text(stay=script.call.stay))
+        command = (*command, "-c", run_text(stay=script.call.stay, is_text=hands_on == "xcom"))
     return script.model_copy(update={"source": source, "command": command, "call": None})
 
 
-def script_text(script: Script, names: tuple[str, ...], *, gathers: bool = False) -> str:
+def script_text(script: Script, names: tuple[str, ...], *, hands_on: HandsOn = "files") -> str:
     """Return the whole script of a function that is given inputs of some names."""
     if script.call is None:
         return script.source
-    return _Glue(script, script.call, frozenset(names), gathers=gathers).text()
+    return _Glue(script, script.call, frozenset(names), hands_on).text()
 
 
 @functools.cache
-def run_text(*, stay: bool = False) -> str:
-    """Return what runs the script that is its argument; in the folder it is in if it is to stay."""
+def run_text(*, stay: bool = False, is_text: bool = False) -> str:
+    """Return what runs the script that is its argument; in the folder it is in if it is to stay.
+
+    The argument is a file, or the text.
+    """
     text = _helper_texts()["run"].replace("    os.chdir(work)\n" if stay else "\0", "")
+    if is_text:
+        text = text.replace("    globals()", _WRITE + "    globals()")
     head, told, body = re.split(r"(\n    \"\"\".*\n)", text)
     imports = ", ".join(sorted(_modules_in(body)))
     body = body.replace("  # noqa: B905", "")
-    return f"{head}{told}    import {imports}\n{body}\n\nrun(__import__('sys').argv[1])\n"
+    return f"{head}{told}    import {imports}\n{body}{_CALL}"
 
 
 def is_run(word: str) -> bool:
     """Return whether a word of a command is what runs a script."""
-    return word in (run_text(), run_text(stay=True))
+    return word.startswith("def run(script):\n") and word.endswith(_CALL)
 
 
 def glue_of(script: Script) -> str:
     """Return the lines around a function that is given all its inputs."""
     call = script.call or FunctionCall()
     names = frozenset(one.name for one in call.arguments)
-    return "".join(_Glue(script, call, names, gathers=False).parts()).replace(_OWN, "")
+    return "".join(_Glue(script, call, names, "files").parts()).replace(_OWN, "")
 
 
 class _Glue:
     def __init__(
-        self, script: Script, call: FunctionCall, names: frozenset[str], *, gathers: bool
+        self, script: Script, call: FunctionCall, names: frozenset[str], hands_on: HandsOn
     ) -> None:
         self._source = script.source.removeprefix(FUTURE)
         self._has_future = self._source != script.source
         self._function = script.function or ""
         self._call = call
         self._names = names
-        self._gathers = gathers
+        self._hands_on = hands_on
         self._is_alone = not script.runs_function
         imported = {name.partition(".")[0] for name, _ in imports_of(script.source)}
         self._has_numpy = bool(script.files) or not imported <= sys.stdlib_module_names
@@ -163,8 +179,11 @@ class _Glue:
         yield from _wrapped(f"{result}{_OWN}{self._function}(", arguments, ")")
         if not result:
             return
-        yield 'out = pathlib.Path(os.environ["COULER_WORK"], "outputs")'
-        yield "out.mkdir(exist_ok=True)"
+        if self._hands_on == "xcom":
+            yield "outputs = {}"
+        else:
+            yield 'out = pathlib.Path(os.environ["COULER_WORK"], "outputs")'
+            yield "out.mkdir(exist_ok=True)"
         outputs = [
             (one.name, f"result.{one.name}" if call.is_record else "result", one.type)
             for one in call.outputs
@@ -176,7 +195,7 @@ class _Glue:
             if len(group) == 1 or len(lines) == 1:
                 for name, value, data in group:
                     for line in self._written(value, data):
-                        yield line.replace("{name}", name).replace("out / name", f'out / "{name}"')
+                        yield line.replace("{name}", name).replace(_NAME, f'"{name}"')
                 continue
             columns = [
                 (f'"{name}"', value, _TYPES.get(data.kind, "")) for name, value, data in group
@@ -186,11 +205,9 @@ class _Glue:
             ]
             rows = [f"({', '.join(one[: len(variables)])})" for one in columns]
             yield from _wrapped(f"for {', '.join(variables)} in (", rows, "):")
-            yield from (f"    {line}" for line in lines)
-        if self._gathers:
-            names = ", ".join(f'"{name}"' for name, _, _ in outputs)
-            yield f"for path in map(out.joinpath, ({names},)):  # Argo gathers JSON texts"
-            yield '    path.write_text(json.dumps(path.read_text("utf-8")))'
+            yield from (f"    {line.replace(_NAME, 'name')}" for line in lines)
+        if self._hands_on == "xcom":
+            yield 'pathlib.Path("/airflow/xcom/return.json").write_text(json.dumps(outputs))'
 
     def _as_item(self, output: tuple[str, str, DataType]) -> tuple[str, ...]:
         """Return what writes an output in a loop over outputs that are alike."""
@@ -310,7 +327,6 @@ class _Glue:
     def _written(self, value: str, data: DataType, kind: str = "") -> tuple[str, ...]:
         """Return what checks and writes a value; `{name}` is the name of its output."""
         lines: list[str] = []
-        path = "out / name"
         misfit = 'sys.exit(f"the output {name} is {%s!r:.200}, which does not fit its type")'
         if _is_file(data):
             what, keep = ("dir", "keep_folder") if data.kind == "directory" else ("file", "keep")
@@ -319,7 +335,7 @@ class _Glue:
             return (
                 f"if not os.path.is{what}(str({value})):",
                 f'    sys.exit(f"{told}")',
-                f"{self._helper(keep)}({value}, {path})",
+                f"{self._helper(keep)}({value}, out / {_NAME})",
             )
         is_number = data.kind in _NUMBERS and not data.optional
         if is_number and self._has_numpy:
@@ -329,7 +345,7 @@ class _Glue:
             is_bool = "" if data.kind == "bool" else f" or isinstance({value}, bool)"
             lines.append(f"if not isinstance({value}, {kind or _TYPES[data.kind]}){is_bool}:")
             lines.append(f"    {misfit % value}")
-            lines.append(f"({path}).write_text(json.dumps({value}, allow_nan=False))")
+            lines.append(self._stored(f"json.dumps({value}, allow_nan=False)", ""))
         elif _is_text(data) and not data.optional:
             lines.append(f"if not isinstance({value}, {_OWN + data.name if data.name else 'str'}):")
             lines.append(f"    {misfit % value}")
@@ -337,10 +353,11 @@ class _Glue:
             why = "holds NUL, or is more than 65536 bytes: return a File instead"
             lines.append(f'if "\\0" in {text} or len({text}.encode()) > 65536:')
             lines.append(f'    sys.exit(f"the output {{name}} {why}")')
-            content = f'{text}.encode() + b"\\n"'
-            if self._gathers:
-                content = f"{self._helper('dump')}({text}).encode()"
-            lines.append(f"({path}).write_bytes({content})")
+            if self._hands_on == "files":
+                text += ' + "\\n"'
+            elif self._hands_on == "items":
+                text = f"{self._helper('dump')}({text})"
+            lines.append(self._stored(text))
         else:
             types = _TYPES.get(data.kind, "").strip("()")
             types = f", {types}" if types else ""
@@ -349,8 +366,16 @@ class _Glue:
                 value = f"{self._helper('to_json')}({value})"
             else:
                 value = self._encoded(value, data)
-            lines.append(f"{self._helper('write_json')}({path}, {value}{types})")
+            lines.append(self._stored(f"{self._helper('json_text')}({_NAME}, {value}{types})"))
         return tuple(lines)
+
+    def _stored(self, text: str, encoding: str = ', "utf-8"') -> str:
+        """Return what hands a text on."""
+        if self._hands_on == "xcom":
+            return f"outputs[{_NAME}] = {text}"
+        if self._hands_on == "items":
+            return f"(out / {_NAME}).write_text(json.dumps({text}))"
+        return f"(out / {_NAME}).write_text({text}{encoding})"
 
     def _encoded(self, value: str, data: DataType, depth: int = 0) -> str:
         """Return the JSON form of a value; itself if that is the same."""

@@ -27,19 +27,18 @@ def dump(value):
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def write_json(path, value, *types):
-    """Write an output whose value is of one of some types, if these are given."""
+def json_text(name, value, *types):
+    """Return an output, whose value is of one of some types if these are given, as JSON."""
     try:
-        data = dump(value).encode()
+        text = dump(value)
+        size = len(text.encode())
     except (TypeError, ValueError) as error:
-        sys.exit(f"the output {path.name} cannot travel: {error}")
+        sys.exit(f"the output {name} cannot travel: {error}")
     if types and not isinstance(value, types):
-        sys.exit(f"the output {path.name} is {value!r:.200}, which does not fit its type")
-    if len(data) > 65536:
-        sys.exit(
-            f"the output {path.name} is {len(data)} bytes, more than 65536: return a File instead"
-        )
-    path.write_bytes(data)
+        sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
+    if size > 65536:
+        sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
+    return text
 
 
 def to_json(value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import typing as t
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 
@@ -86,7 +86,9 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     body += removal_lines(tasks.created, workflow, module, indent=indent)
     waits = wait_lines(workflow, module, has_teardowns=bool(tasks.created or objects.made))
     body += waits
-    dag = block(_dag(workflow, module, options), "dag" if tasks.created or waits else "")
+    dag = block(
+        _dag(workflow, module, options, tasks.common), "dag" if tasks.created or waits else ""
+    )
     definitions = module.definitions(
         HELPER_IMAGE=options.helper_image,
         FILES_CLAIM=options.files_claim,
@@ -111,11 +113,13 @@ def _docstring(workflow: Workflow, options: Options) -> list[str]:
     ]
 
 
-def _dag(workflow: Workflow, module: Module, options: Options) -> Call:
+def _dag(
+    workflow: Workflow, module: Module, options: Options, common: Mapping[str, object]
+) -> Call:
     shared = shared_types(workflow)
     params = {one.name: parameter(one, module, shared) for one in workflow.parameters}
     fields = {
-        **dag_settings(workflow, module, options),
+        **dag_settings(workflow, module, options, common),
         "params": params or None,
         "user_defined_macros": {name: Code(name) for name in module.macros} or None,
         "dagrun_timeout": workflow.timeout_s and seconds(workflow.timeout_s, module),

@@ -15,6 +15,7 @@ from couler.backends.airflow.python import (
     Chain,
     Choice,
     Code,
+    Expression,
     block,
     call,
     edge,
@@ -54,6 +55,8 @@ class Iterations:
     ) -> list[str]:
         """Return the lines of a process that is one mapped task, after one that makes its items."""
         lines: list[str] = []
+        if not spot.has_maker and (rows := self._tasks.variables_of_items(spot.step, place.scope)):
+            return [self._mapped_variables(rows, spot, name, place, indent)]
         if spot.has_maker:
             maker = self.makers[name] = self._module.name(f"{name}_items")
             task_id = spot.maker[len(place.scope.prefix) :]
@@ -69,6 +72,27 @@ class Iterations:
         made = Chain(task, self._tasks.expansion(spot.step.action, over))
         lines.append(f"{INDENT * indent}{_WHY_LABELS}")
         return [*lines, statement(name, made, indent=indent)]
+
+    def _mapped_variables(
+        self, rows: list[dict[str, Expression]], spot: Spot, name: str, place: Place, indent: int
+    ) -> str:
+        """Return the line of a mapped task whose items differ in variables alone."""
+        flat = [{key: one.flat() for key, one in row.items()} for row in rows]
+        own = [key for key in rows[0] if len({row[key] for row in flat}) > 1] or [*rows[0]]
+        items: list[object] = [{key: one[key] for key in own} for one in rows]
+        each = "**one"
+        if len(own) == 1:
+            items, each = [one[own[0]] for one in rows], f"{quoted(own[0])}: one"
+        where = self._module.table(f"{name}_items", items)
+        shared = {key: one for key, one in rows[0].items() if key not in own}
+        of_all = f"**{self._module.table(f'{name}_variables', shared)}, " if shared else ""
+        over = Code(f"[{{{of_all}{each}}} for one in {where}]")
+        place = replace(place, scope=self._tasks.scope_of_item(spot.step, place.scope, 0))
+        place = replace(place, is_mapped=True)
+        task = self._tasks.operator(spot.step, task_name(spot.step.name), place)
+        rest = tuple(one for one in task.keywords if one[0] != "env_vars")
+        made = Chain(replace(task, keywords=rest), call("expand", env_vars=over))
+        return statement(name, made, indent=indent)
 
     def lines(self, spot: Spot, name: str, place: Place, indent: int) -> list[str]:
         """Return the lines of a step whose items or rounds are groups of tasks, or unrolled."""

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from couler.backends.airflow.files import has_files
+from couler.backends.airflow.pods import sees_work_folder
 from couler.ir.code_files import take_archive
 from couler.ir.defaults import leave_out_local_forms
-from couler.ir.glue import with_scripts
+from couler.ir.glue import is_run, with_scripts
 from couler.ir.pods import PodContainer
 from couler.ir.walk import map_steps
-from couler.ir.workflow import MAIN, Container, ContainerSet, Step, Workflow
+from couler.ir.workflow import MAIN, Container, ContainerSet, Script, Step, Workflow
 
 
 def lowered(workflow: Workflow) -> Workflow:
     """Return the workflow as Airflow runs it, with steps of the same names in the same places."""
-    return map_steps(with_scripts(take_archive(leave_out_local_forms(workflow))), _lowered)
+    workflow = map_steps(take_archive(leave_out_local_forms(workflow)), _lowered)
+    return with_scripts(workflow, lambda step: "xcom" if is_direct(step) else "files")
+
+
+def is_direct(step: Step) -> bool:
+    """Return whether the pod of a step runs its function without the wrapper of processes."""
+    action = step.action
+    if not isinstance(action, Script) or not (action.runs_function or is_run(action.command[-1])):
+        return False
+    needs_wrapper = (step.sidecars, step.cache, step.working_dir, has_files(step))
+    path = None if step.container is None else step.container.termination_message_path
+    return not any(needs_wrapper) and path is None and not sees_work_folder(step)
 
 
 def order(containers: ContainerSet) -> tuple[list[PodContainer], PodContainer] | None:

@@ -10,6 +10,7 @@ from couler.backends.airflow.places import own_name
 from couler.backends.airflow.python import Call, Code, call, quoted, value_of
 from couler.backends.airflow.reading import Scope
 from couler.ir.code_files import own_inputs
+from couler.ir.semantics import TEXT_TYPES
 from couler.ir.values import RoundRef, StepRef, Value, children, walk
 from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
 
@@ -75,13 +76,15 @@ def run_outputs(
     codes = {one.name: scope.given(one) for one in workflow.outputs}
     if checked is not None:
         codes = {name: f"output(ti, {quoted(checked)}, {quoted(name)})" for name in codes}
-    values = {name: "{{ " + module.use_in_templates(code) + " }}" for name, code in codes.items()}
     types = {one.name: one.type for one in workflow.outputs}
+    typed = {
+        name: code if types[name] in TEXT_TYPES else f"typed({code}, {quoted(types[name])})"
+        for name, code in codes.items()
+    }
     return call(
         module.take(PYTHON, "PythonOperator"),
         task_id=own_name(RUN_OUTPUTS, workflow),
-        python_callable=Code(module.use("typed_values")),
-        op_args=[values, types],
+        python_callable=Code(module.outputs("outputs_of_run", typed)),
     )
 
 

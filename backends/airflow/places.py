@@ -10,8 +10,10 @@ from couler.backends.airflow.doubts import has_doubts
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
 from couler.ir.walk import predecessors
-from couler.ir.workflow import ExitHandler, Group, Step, Workflow
+from couler.ir.workflow import ExitHandler, Group, Script, Step, Workflow
 
+MAX_LISTS = 96 * 1024
+"""Most bytes of a list that can travel."""
 Axis: t.TypeAlias = t.Literal["mapped", "unrolled"]
 
 
@@ -234,5 +236,30 @@ def last_steps(steps: Iterable[Step]) -> list[str]:
 
 
 def makes_lists(step: Step) -> bool:
-    """Return whether there are lists of what the items of a step gave."""
-    return step.foreach is not None and bool(step.outputs)
+    """Return whether a task looks at the lists of what the items of a step gave."""
+    return step.foreach is not None and bool(step.outputs) and not gives_few_numbers(step)
+
+
+_LONGEST = {"float": 25, "bool": 6, "int": 4302}
+"""Most characters of a number and a comma: Python writes no int of more digits."""
+
+
+def gives_few_numbers(step: Step) -> bool:
+    """Return whether all that the known items of a function give are numbers, short as lists."""
+    if step.foreach is None or is_dynamic(step.foreach) or not is_checked(step):
+        return False
+    count = item_count(step.foreach)
+    is_one_task = axis(step, within_mapped=False) == "mapped" and step.loop is None
+    return (
+        is_one_task
+        and step.when is None
+        and all(
+            one.default is None and count * _LONGEST.get(one.type, MAX_LISTS) < MAX_LISTS
+            for one in step.outputs
+        )
+    )
+
+
+def is_checked(step: Step) -> bool:
+    """Return whether the outputs of a step are of their types, or it has failed."""
+    return isinstance(step.action, Script) and bool(step.action.function)

@@ -19,6 +19,8 @@ from couler.backends.airflow.places import (
     Spot,
     another_round,
     axis,
+    gives_few_numbers,
+    is_checked,
     is_dynamic,
     item_count,
     last_steps,
@@ -54,6 +56,7 @@ from couler.ir.values import (
     literal_type,
     thawed,
 )
+from couler.ir.walk import predecessors
 from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 
 MAY_FAIL = re.compile(r'\b(decode|numbers|part_of|plain|to_text)\(|, kind="')
@@ -368,7 +371,33 @@ class Scope:
             code = f"first_of({code}, {quoted(encode(declared.default, declared.type))})"
         return Read(code, declared.type, is_plain=_is_plain(declared, step))
 
+    def _is_checked(self, value: Value) -> bool:
+        """Return whether a value is there, and of its type, before what reads it can start."""
+        if self.is_unsure or not isinstance(value, StepRef) or value.step not in self.steps:
+            return False
+        step = self.steps[value.step]
+        has_default = find_output(step, value.output).default is not None
+        return is_checked(step) and step.foreach is None and not has_default
+
+    def _always_runs(self, name: str) -> bool:
+        """Return whether a step has run well before anything that reads it is looked at."""
+        if self.prefix or self.outer is not None or self.is_unsure or self.has_ended:
+            return False
+        step = self.steps[name]
+        is_some = step.foreach is None or (
+            not is_dynamic(step.foreach) and item_count(step.foreach) > 0
+        )
+        before = [entry if isinstance(entry, str) else "" for entry in step.depends_on]
+        return (
+            is_some
+            and step.when is None
+            and all(map(self._always_runs, {*before, *predecessors(step)}))
+        )
+
     def _gathered(self, spot: Spot, declared: Output) -> Read:
+        if gives_few_numbers(spot.step) and self._always_runs(spot.step.name):
+            place, name = quoted(spot.base), quoted(declared.name)
+            return Read(f"listed(ti, {place}, {name})", "list", is_plain=True)
         place, rows = self.gathered_from(spot.step)
         code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows.flat()}"
         if declared.type not in TEXT_TYPES:
@@ -450,6 +479,8 @@ class Scope:
             return read.native
         if read.json is not None:
             return f"decode({read.json})"
+        if self._is_checked(value) and read.type in ("int", "float"):
+            return f"{read.type}({read.code})"
         kind = "" if read.type == "json" else f", {quoted(read.type)}"
         return read.code if read.type in TEXT_TYPES else f"decode({read.code}{kind})"
 

@@ -16,7 +16,6 @@ from couler.ir.semantics.wire import (
     encode,
     part,
     to_text,
-    typed,
 )
 
 if TYPE_CHECKING:
@@ -76,6 +75,11 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     return labels(rows)
 
 
+def listed(ti: Any, task: str, name: str) -> str:
+    """Return the numbers that all items of a task gave as a JSON list."""
+    return f"[{','.join(one[name] for one in ti.xcom_pull([task]))}]"
+
+
 def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
     return [{"couler-item": str(index)} for index in range(len(rows))]
@@ -121,11 +125,6 @@ def joined(*parts: str | None) -> str | None:
     """Return texts joined; None if one is not there."""
     there = [part for part in parts if part is not None]
     return "".join(there) if len(there) == len(parts) else None
-
-
-def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any]:
-    """Return values by their declared types; what is not of its type stays the text that it is."""
-    return {name: typed(value, types[name]) for name, value in values.items()}
 
 
 def first_of(*values: str | None) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from couler.backends.airflow.flow_checks import task_count
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
@@ -20,15 +22,17 @@ CLEANUPS = {"pod_completion": "delete_pod", "pod_success": "delete_succeeded_pod
 """When pods are deleted, by what the operator calls it."""
 
 
-def dag_settings(workflow: Workflow, module: Module, options: Options) -> dict[str, object]:
-    """Return the arguments of the DAG of a workflow that do not depend on its tasks."""
+def dag_settings(
+    workflow: Workflow, module: Module, options: Options, common: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the arguments of the DAG of a workflow, with what its tasks have in common."""
     schedule = workflow.schedule
     fields: dict[str, object] = {
         "dag_id": workflow.name,
         "description": workflow.description,
         "schedule": Code("None") if schedule is None else _timetable(schedule, module),
         "catchup": False,
-        "default_args": value_of(_default_args(workflow, options)),
+        "default_args": value_of({**_default_args(workflow, options), **common}),
         "tags": tags(workflow) or None,
         "doc_md": _annotations(workflow),
     }

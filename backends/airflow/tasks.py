@@ -19,11 +19,12 @@ from couler.backends.airflow.files import (
 )
 from couler.backends.airflow.http import request
 from couler.backends.airflow.jobs import belongs_to_run, job, kind_of
+from couler.backends.airflow.lower import is_direct
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import Operator
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.overrides import own_arguments
-from couler.backends.airflow.places import readable
+from couler.backends.airflow.places import item_count, readable
 from couler.backends.airflow.pods import Pods, sees_work_folder
 from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import (
@@ -42,8 +43,19 @@ from couler.backends.airflow.texts import untouched
 from couler.ir.artifacts import ListFiles, is_in_repository
 from couler.ir.code_files import CODE_DIR, UNPACKED_DIR, mounts_code, own_inputs, uses_code
 from couler.ir.glue import is_run
-from couler.ir.values import TEXTS, Literal, Template, Text, Value, ValueType, is_file
-from couler.ir.walk import all_steps
+from couler.ir.ranges import known_items
+from couler.ir.values import (
+    TEXTS,
+    ItemRef,
+    Literal,
+    Template,
+    Text,
+    Value,
+    ValueType,
+    is_file,
+    walk,
+)
+from couler.ir.walk import all_steps, step_values
 from couler.ir.workflow import (
     WORK_DIR,
     Action,
@@ -140,7 +152,30 @@ class Tasks:
         runs = workflow.runs
         self._weight = 0 if runs is None else runs.priority or 0
         self._whens: dict[str, str] = {}
+        self.common = self._common_fields(workflow)
+        """Arguments that most pods have in common: the image, and the command of functions."""
         self._runs_if = ""
+
+    def _common_fields(self, workflow: Workflow) -> dict[str, object]:
+        actions = [step.action for step in all_steps(workflow)]
+        pods = [one for one in actions if isinstance(one, Container | Script)]
+        has_own = [isinstance(one, Container) and not one.command for one in pods]
+        if any(has_own) or any(isinstance(one, Job) for one in actions):
+            return {}
+        commands = [
+            step.action.command
+            for step in all_steps(workflow)
+            if isinstance(step.action, Script) and is_direct(step) and not step.action.to_install
+        ]
+        found: dict[str, object] = {}
+        images = [one.image for one in pods]
+        image = max(images, key=images.count, default="")
+        if images.count(image) > 1:
+            found["image"] = self._quoted(image)
+        command = max(commands, key=commands.count, default=())
+        if commands.count(command) > 1:
+            found["cmds"] = [self._in_lines(word, "run") or self._text(word) for word in command]
+        return found
 
     def operator(self, step: Step, task_id: str | Code, place: Place) -> Call:
         """Return the operator of a step that runs something, mapped if its place says so."""
@@ -156,6 +191,29 @@ class Tasks:
             return made.made(task_id, policies, is_mapped=False, overrides=own)
         policies["max_active_tis_per_dagrun"] = step.foreach.max_parallel
         return made.made(task_id, policies, is_mapped=True, overrides=own)
+
+    def variables_of_items(self, step: Step, scope: Scope) -> list[dict[str, Expression]]:
+        """Return the variables of each item of a function over lists, if these tell all of it."""
+        foreach = step.foreach
+        if foreach is None or not is_direct(step):
+            return []
+        if not all(isinstance(one, Literal) for one in foreach.over.values()):
+            return []
+        for field, value in step_values(step):
+            is_item = any(isinstance(one, ItemRef) for one in walk(value))
+            if is_item and not field.startswith(("inputs.", "env")):
+                return []
+        return [
+            self._environment(step, self.scope_of_item(step, scope, index))
+            for index in range(item_count(foreach))
+        ]
+
+    def scope_of_item(self, step: Step, scope: Scope, index: int) -> Scope:
+        """Return a scope in which the items of a step are those of one index."""
+        assert step.foreach is not None
+        lists = {name: known_items(one) or () for name, one in step.foreach.over.items()}
+        items = {name: scope.read(Literal(value=of[index])) for name, of in lists.items()}
+        return replace(scope, items=items)
 
     def expansion(self, action: Action, over: Code) -> Call:
         """Return what makes a task for each label, in a field that the operator has for it."""
@@ -191,7 +249,10 @@ class Tasks:
         arguments = [self._word(word, step, scope) for word in words]
         given = self._pods.arguments(step, lambda text: self._word(text, step, scope))
         wrapped: Call | None = None
-        if isinstance(action, Script):
+        if isinstance(action, Script) and is_direct(step):
+            arguments = [self._script(step, action)]
+            fields["do_xcom_push"] = bool(step.outputs) or None
+        elif isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
         beside = [one.name for one in step.sidecars] or None
         words_ = self._installing(action, command) or [*command, *arguments]
@@ -213,6 +274,9 @@ class Tasks:
         if unpacked and path is not None:
             env["COULER_MESSAGE"] = self._text(path)
         fields["env_vars"] = env or None
+        for name, shared in self.common.items():
+            if name in fields and value_of(fields[name]) == value_of(shared):
+                del fields[name]
         fields.update(self._pods.shared(given, step))
         operator = self._module.take(_POD, "KubernetesPodOperator")
         return Operator(operator, fields, unpacked)
@@ -282,11 +346,17 @@ class Tasks:
 
     def _word(self, text: Text, step: Step, scope: Scope) -> Expression:
         """Return a text for a pod; one of several lines stands before the DAG."""
-        if not isinstance(text, str) or not _is_in_lines(text):
+        if not isinstance(text, str):
             return self.text(text, scope)
+        return self._in_lines(text, "run" if is_run(text) else step.name) or self._text(text)
+
+    def _in_lines(self, text: str, wanted: str) -> Expression | None:
+        """Return a text of several lines, which stands before the DAG; None if it is short."""
+        if not _is_in_lines(text):
+            return None
         given = _for_kubelet(text)
-        name = Code(self._module.constant("run" if is_run(given) else step.name, given))
-        if isinstance(self._quoted(given), Code):
+        name = Code(self._module.constant(wanted, given))
+        if is_run(text) or isinstance(self._quoted(given), Code):  # less its last newline
             return name
         return call(self._module.take(_TEMPLATE, "literal"), name)
 
@@ -333,7 +403,7 @@ class Tasks:
 
     def _environment(self, step: Step, scope: Scope) -> dict[str, Expression]:
         env: dict[str, Expression] = {}
-        if uses_work_dir(step) or sees_work_folder(step):
+        if (uses_work_dir(step) or sees_work_folder(step)) and not is_direct(step):
             env["COULER_WORK"] = value_of(WORK_DIR)
         if step.working_dir is not None:
             env["COULER_DIR"] = self._text(work_path(step.working_dir))
@@ -357,8 +427,10 @@ class Tasks:
 
     def _script(self, step: Step, action: Script) -> Expression:
         source = _for_kubelet(action.source)
-        name = self._module.constant(action.function or step.name, source)
-        return call(self._module.take(_TEMPLATE, "literal"), Code(name))
+        name = Code(self._module.constant(action.function or step.name, source))
+        if action.function and isinstance(self._quoted(source.rstrip("\n")), Code):
+            return name
+        return call(self._module.take(_TEMPLATE, "literal"), name)
 
 
 def work_path(path: str) -> str:
@@ -380,6 +452,8 @@ def uses_work_dir(step: Step) -> bool:
 def is_wrapped(step: Step) -> bool:
     """Return whether a wrapper runs the process of a step, which must know its command."""
     needs_folder = uses_work_dir(step) or sees_work_folder(step) or step.working_dir is not None
+    if is_direct(step):
+        return False
     is_read = step.outputs or step.sidecars or isinstance(step.action, Script)
     return bool(is_read) or step.cache is not None or needs_folder or has_files(step)
 

@@ -28,6 +28,7 @@ from couler.backends.argo.processes import (
     OFFLOAD_BYTES,
     argument_flag,
     constant_text,
+    hands_on,
     way_of_arguments,
     way_of_manifest,
     way_of_script,
@@ -60,7 +61,7 @@ from couler.ir.workflow import (
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
-    workflow = with_scripts(leave_out_local_forms(workflow), gathers=True)
+    workflow = with_scripts(leave_out_local_forms(workflow), hands_on)
     yield from _check_overrides(workflow.engine, OF_WORKFLOW, "the workflow", None, workflow)
     if any(isinstance(step.action, Script) for step in all_steps(workflow)):
         from couler.packages import check_imports

@@ -21,6 +21,7 @@ from couler.backends.argo.parts import (
     ends_template,
 )
 from couler.backends.argo.pods import Tree
+from couler.backends.argo.processes import hands_on
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.runs import (
     pod_settings,
@@ -328,7 +329,7 @@ _NO_BODY = _Body([], 1, {}, {})
 
 def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
     workflow = lower(read_where_kept(leave_out_local_forms(workflow)))
-    workflow = with_scripts(workflow, gathers=True)
+    workflow = with_scripts(workflow, hands_on)
     kept = frozenset(steps_read_at_exit(workflow))
     names = TemplateNames()
     entrypoint = names.take(ENTRYPOINT)

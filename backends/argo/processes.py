@@ -19,6 +19,7 @@ from couler.backends.argo.tags import (
 )
 from couler.ir import kubernetes_pods
 from couler.ir.code_files import CODE_DIR, CODE_MOUNT, uses_code
+from couler.ir.glue import HandsOn, is_run, run_text
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.semantics import SHORT_TYPES
 from couler.ir.semantics.wire import dump_json
@@ -31,6 +32,11 @@ if t.TYPE_CHECKING:
     from couler.backends.argo.templates import Places
 
 WORK_VOLUME = "couler-work"
+
+
+def hands_on(step: Step) -> HandsOn:
+    """Return how the script of a step hands its outputs on."""
+    return "files" if step.foreach is None else "items"
 
 
 class Processes:
@@ -90,7 +96,10 @@ class Processes:
         # are known of an argument.
         flag = argument_flag(action.command)
         assert flag is not None, "check() refuses what has no other way"
-        if len(action.command) == 1:  # else it has what takes a text as well
+        if is_run(action.command[-1]):
+            stay = self._step.working_dir is not None
+            tree["command"][-1] = run_text(stay=stay, is_text=True)
+        else:
             tree["command"].append(flag)
         tree["args"] = [protect(action.source)]
         return {"container": self._with_pod_fields(tree)}

@@ -147,7 +147,7 @@ def _definition(
     if isinstance(action, Script):
         found["words"] = list(action.command)
         names = tuple(one.name for one in step.inputs)
-        found["script"] = script_text(action, names, gathers=False)
+        found["script"] = script_text(action, names)
         if action.runs_function and action.call is not None:
             found["run"] = "here" if action.call.stay else "work"
     elif isinstance(action, Container):

@@ -53,7 +53,7 @@ def script_of(function: t.Any, given: tuple[str, ...] = (), *, gathers: bool = F
     assert [p for p in wf.diagnostics if p.code not in ("CLR101",)] == []
     action = wf.to_ir().steps[0].action
     assert isinstance(action, Script)
-    return script_text(action, given, gathers=gathers)
+    return script_text(action, given, hands_on="items" if gathers else "files")
 
 
 @pytest.fixture

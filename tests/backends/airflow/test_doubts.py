@@ -95,4 +95,4 @@ def test_outputs_of_a_run_are_evaluated_before_handlers_where_they_can_be_refuse
     assert 'LEAVES = ["check-outputs"]' in handled
     assert "[a, b] >> check_outputs" in handled
     assert "check_outputs >> exit_h" in handled
-    assert """'{{ output(ti, "check-outputs", "z") }}'""" in handled
+    assert 'output(ti, "check-outputs", "z")' in handled

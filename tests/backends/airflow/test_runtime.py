@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import typing as t
 from collections.abc import Iterator
 
@@ -88,12 +87,3 @@ def test_what_is_not_there_stays_so() -> None:
 def test_lists_that_cannot_be_mapped_are_named(lists: dict[str, str], message: str) -> None:
     with pytest.raises(RefusedError, match=message):
         runtime.make_rows(None, lists)
-
-
-def test_typed_values() -> None:
-    given = {"n": "1", "x": "1", "s": "1", "l": "[1]", "other": "one"}
-    types = {"n": "int", "x": "float", "s": "str", "l": "list", "other": "int"}
-    found = runtime.typed_values(given, types)
-    assert found == {"n": 1, "x": 1.0, "s": "1", "l": [1], "other": "one"}
-    assert [type(found[name]) for name in "nx"] == [int, float]
-    assert math.isclose(found["x"], 1)

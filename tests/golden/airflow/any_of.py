@@ -2,16 +2,23 @@ LEAVES = ["one-success", "a-failure", "any-end", "after-skip"]
 
 with DAG(
     dag_id="any-of",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS},
 ) as dag: ...
 good = KubernetesPodOperator(
     task_id="good",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
 )
 bad = KubernetesPodOperator(
     task_id="bad",
-    image="busybox:1.36",
     **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
 )
 one_success_needs = PythonOperator(
@@ -22,7 +29,6 @@ one_success_needs = PythonOperator(
 )
 one_success = KubernetesPodOperator(
     task_id="one-success",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("one-success-needs"),
 )
@@ -36,7 +42,6 @@ no_success_needs = PythonOperator(
 )
 no_success = KubernetesPodOperator(
     task_id="no-success",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("no-success-needs"),
 )
@@ -50,7 +55,6 @@ a_failure_needs = PythonOperator(
 )
 a_failure = KubernetesPodOperator(
     task_id="a-failure",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("a-failure-needs"),
 )
@@ -64,7 +68,6 @@ no_failure_needs = PythonOperator(
 )
 no_failure = KubernetesPodOperator(
     task_id="no-failure",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("no-failure-needs"),
 )
@@ -78,7 +81,6 @@ any_end_needs = PythonOperator(
 )
 any_end = KubernetesPodOperator(
     task_id="any-end",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("any-end-needs"),
 )
@@ -92,7 +94,6 @@ after_skip_needs = PythonOperator(
 )
 after_skip = KubernetesPodOperator(
     task_id="after-skip",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("after-skip-needs"),
 )

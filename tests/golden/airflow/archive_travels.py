@@ -1,10 +1,18 @@
 with DAG(
     dag_id="archive-travels",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ): ...
 pack = KubernetesPodOperator(
     task_id="pack",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_WORK"; mkdir in; echo text > in/file; tar czf in.tgz in'],
         after=[["keep", "file", "packed", "in.tgz"]],
@@ -15,7 +23,6 @@ pack = KubernetesPodOperator(
 )
 unpack = KubernetesPodOperator(
     task_id="unpack",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",

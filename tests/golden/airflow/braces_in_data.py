@@ -1,5 +1,14 @@
 with DAG(
     dag_id="braces-in-data",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "python:3.12-slim",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -9,7 +18,6 @@ with DAG(
 ): ...
 args = KubernetesPodOperator(
     task_id="args",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -30,7 +38,6 @@ items_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 items = KubernetesPodOperator.partial(
     task_id="items",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -50,7 +57,6 @@ items >> items_lists
 args >> items_items
 joined_2 = KubernetesPodOperator(
     task_id="joined",
-    image="python:3.12-slim",
     **process(
         [
             "python",

@@ -2,6 +2,15 @@ EACH_ITEMS = [{"item": "a"}, {"item": "b"}]
 
 with DAG(
     dag_id="cached-steps",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "CACHE": CACHE,
@@ -16,7 +25,6 @@ with DAG(
 ): ...
 load = KubernetesPodOperator(
     task_id="load",
-    image="busybox:1.36",
     **with_cache(
         process(["sh", "-c", "echo 3"], outputs=["result=-"]),
         "cache/numbers",
@@ -32,7 +40,6 @@ load = KubernetesPodOperator(
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **with_cache(
         process(
             [
@@ -65,7 +72,6 @@ each >> each_lists
 load >> each
 make = KubernetesPodOperator(
     task_id="make",
-    image="busybox:1.36",
     **with_cache(
         process_with_files(
             [
@@ -93,7 +99,6 @@ each_lists >> make
 with TaskGroup("work") as work:
     read = KubernetesPodOperator(
         task_id="read",
-        image="busybox:1.36",
         **with_cache(
             process_with_files(
                 ["sh", "-c", 'cat "$COULER_WORK/f"'],

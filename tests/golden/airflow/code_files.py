@@ -65,11 +65,19 @@ POD_TEMPLATE = {
 
 with DAG(
     dag_id="code-files",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "python:3.12-slim",
+    },
     user_defined_macros={"PROCESS": PROCESS},
 ): ...
 whole_2 = KubernetesPodOperator(
     task_id="whole",
-    image="python:3.12-slim",
     **process(["python"], outputs=["result=-"]),
     env_vars={"PYTHONPATH": "/couler/code", "COULER_SCRIPT": literal(WHOLE)},
     annotations=CODE,
@@ -77,7 +85,6 @@ whole_2 = KubernetesPodOperator(
 )
 parts_2 = KubernetesPodOperator(
     task_id="parts",
-    image="python:3.12-slim",
     **process(["python"], outputs=["result=-"]),
     env_vars={"PYTHONPATH": "/couler/code", "COULER_SCRIPT": literal(PARTS)},
     annotations=CODE,
@@ -85,7 +92,6 @@ parts_2 = KubernetesPodOperator(
 )
 other = KubernetesPodOperator(
     task_id="other",
-    image="python:3.12-slim",
     **process(["python"], outputs=["result=-"]),
     env_vars={"COULER_SCRIPT": literal(OTHER)},
 )

@@ -7,16 +7,23 @@ def when_off(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="completion",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ) as dag: ...
 good = KubernetesPodOperator(
     task_id="good",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo good"], outputs=["result=-"]),
 )
 bad = KubernetesPodOperator(
     task_id="bad",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo bad; exit 1"], outputs=["result=-"]),
 )
 skipped_needs = PythonOperator(
@@ -27,7 +34,6 @@ skipped_needs = PythonOperator(
 )
 skipped = KubernetesPodOperator(
     task_id="skipped",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("skipped-needs"),
 )
@@ -35,7 +41,6 @@ good >> skipped_needs
 skipped_needs >> skipped
 omitted = KubernetesPodOperator(
     task_id="omitted",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
 )
 bad >> omitted
@@ -52,7 +57,6 @@ all__needs = PythonOperator(
 )
 all_ = KubernetesPodOperator(
     task_id="all",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -70,7 +74,6 @@ all_ = KubernetesPodOperator(
 all__needs >> all_
 off = KubernetesPodOperator(
     task_id="off",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_off),
 )

@@ -32,11 +32,19 @@ def when_no_number(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="condition-on-parts",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS},
 ): ...
 value = KubernetesPodOperator(
     task_id="value",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo \'{"n": 5, "v": "5", "t": "true", "z": null}\''],
         outputs=["result=-"],
@@ -44,49 +52,42 @@ value = KubernetesPodOperator(
 )
 number_text = KubernetesPodOperator(
     task_id="number-text",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_number_text),
 )
 value >> number_text
 number_part = KubernetesPodOperator(
     task_id="number-part",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_number_part),
 )
 value >> number_part
 text_true = KubernetesPodOperator(
     task_id="text-true",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_text_true),
 )
 value >> text_true
 text_text = KubernetesPodOperator(
     task_id="text-text",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_text_text),
 )
 value >> text_text
 null = KubernetesPodOperator(
     task_id="null",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_null),
 )
 value >> null
 differs = KubernetesPodOperator(
     task_id="differs",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_differs),
 )
 value >> differs
 no_number = KubernetesPodOperator(
     task_id="no-number",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_no_number),
 )

@@ -39,6 +39,15 @@ def when_short(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="condition-operators",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={
         "n": Param(10, **INTEGER),
         "flag": Param(True, type=["boolean", "string"], pattern="^(true|false)$"),
@@ -48,63 +57,53 @@ with DAG(
 ): ...
 nine = KubernetesPodOperator(
     task_id="nine",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 9"], outputs=["result=-"]),
 )
 as_number = KubernetesPodOperator(
     task_id="as-number",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_as_number),
 )
 nine >> as_number
 as_text = KubernetesPodOperator(
     task_id="as-text",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_as_text),
 )
 nine >> as_text
 equal_number = KubernetesPodOperator(
     task_id="equal-number",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_equal_number),
 )
 nine >> equal_number
 flag = KubernetesPodOperator(
     task_id="flag",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_flag),
 )
 list_ = KubernetesPodOperator(
     task_id="list",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_list),
 )
 and_ = KubernetesPodOperator(
     task_id="and",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_and),
 )
 or_ = KubernetesPodOperator(
     task_id="or",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_or),
 )
 short = KubernetesPodOperator(
     task_id="short",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_short),
 )
 word = KubernetesPodOperator(
     task_id="word",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo word"], outputs=["result=-"]),
 )
 word >> short

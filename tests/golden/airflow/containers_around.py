@@ -23,17 +23,24 @@ EACH_ITEMS = [{"item": 1}, {"item": 2}]
 
 with DAG(
     dag_id="containers-around",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"mark": Param("!", type="string")},
     user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined, "BESIDE": BESIDE},
 ): ...
 who = KubernetesPodOperator(
     task_id="who",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo you"], outputs=["result=-"]),
 )
 asks = KubernetesPodOperator(
     task_id="asks",
-    image="busybox:1.36",
     **process(["sh", "-c", literal(ASKS)], outputs=["result=-"], beside=["answers"]),
     env_vars={"COULER_WORK": "/tmp/couler"},
     pod_template_dict={
@@ -100,7 +107,6 @@ who >> asks
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **process(["sh", "-c", 'cat "$COULER_WORK/item"'], outputs=["result=-"]),
     env_vars={"COULER_WORK": "/tmp/couler"},
     pod_template_dict={

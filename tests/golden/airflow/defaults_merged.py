@@ -2,12 +2,20 @@ LEAVES = ["env", "work.inside", "attempts"]
 
 with DAG(
     dag_id="defaults-merged",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"shared": Param(type="string")},
     user_defined_macros={"PROCESS": PROCESS},
 ) as dag: ...
 inherits = KubernetesPodOperator(
     task_id="inherits",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -25,7 +33,6 @@ inherits = KubernetesPodOperator(
 )
 own = KubernetesPodOperator(
     task_id="own",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -43,7 +50,6 @@ own = KubernetesPodOperator(
 )
 env = KubernetesPodOperator(
     task_id="env",
-    image="busybox:1.36",
     **process(["sh", "-c", 'echo "$A $B"'], outputs=["result=-"]),
     env_vars={"A": "default", "B": "own"},
     retries=1,
@@ -52,7 +58,6 @@ env = KubernetesPodOperator(
 with TaskGroup("work") as work:
     inside = KubernetesPodOperator(
         task_id="inside",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -75,7 +80,6 @@ attempts_needs = PythonOperator(
 )
 attempts = KubernetesPodOperator(
     task_id="attempts",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -101,7 +105,6 @@ with TaskGroup("exit-end") as exit_end:
     )
     exit_end_env = KubernetesPodOperator(
         task_id="env",
-        image="busybox:1.36",
         **process(["sh", "-c", 'echo "$A"'], outputs=["result=-"]),
         env_vars={"A": "default", "B": "default"},
         retries=1,

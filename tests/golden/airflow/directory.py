@@ -1,10 +1,18 @@
 with DAG(
     dag_id="directory",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ): ...
 write = KubernetesPodOperator(
     task_id="write",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_WORK"; mkdir -p d/sub; echo 1 > d/one; echo 2 > d/sub/two'],
         after=[["keep", "directory", "d", "d"]],
@@ -15,7 +23,6 @@ write = KubernetesPodOperator(
 )
 read = KubernetesPodOperator(
     task_id="read",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_d/one" "$COULER_INPUT_d/sub/two"'],
         before=[["take", "directory", "given", '{{ output(ti, "write", "d") }}']],

@@ -1,15 +1,19 @@
 with DAG(
     dag_id="environment",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined},
 ): ...
-n = KubernetesPodOperator(
-    task_id="n",
-    image="busybox:1.36",
-    **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
-)
+n = KubernetesPodOperator(task_id="n", **process(["sh", "-c", "echo 4"], outputs=["result=-"]))
 shows = KubernetesPodOperator(
     task_id="shows",
-    image="busybox:1.36",
     **process(["sh", "-c", 'echo "$$PLAIN $$NUMBER $$JOINED $$(pwd)"'], outputs=["result=-"]),
     env_vars={
         "COULER_DIR": "/usr",
@@ -21,7 +25,6 @@ shows = KubernetesPodOperator(
 n >> shows
 writes = KubernetesPodOperator(
     task_id="writes",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'test -z "$$(ls "$$COULER_WORK")" && echo x > "$$COULER_WORK/x"'],
         outputs=["result=-"],
@@ -30,7 +33,6 @@ writes = KubernetesPodOperator(
 )
 again = KubernetesPodOperator(
     task_id="again",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'test -z "$$(ls "$$COULER_WORK")" && echo empty'],
         outputs=["result=-"],

@@ -1,12 +1,25 @@
 LEAVES = ["work"]
 
+
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {"work": output(ti, "work")}
+
+
 with DAG(
     dag_id="exit-handler-fails",
-    user_defined_macros={"PROCESS": PROCESS, "output": output},
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
+    user_defined_macros={"PROCESS": PROCESS},
 ): ...
 work = KubernetesPodOperator(
     task_id="work",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo done"], outputs=["result=-"]),
 )
 with TaskGroup("exit-broken") as exit_broken:
@@ -17,13 +30,11 @@ with TaskGroup("exit-broken") as exit_broken:
     )
     bad = KubernetesPodOperator(
         task_id="bad",
-        image="busybox:1.36",
         **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
     )
     exit_broken_when >> bad
     after = KubernetesPodOperator(
         task_id="after",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     bad >> after
@@ -36,7 +47,6 @@ with TaskGroup("exit-fine") as exit_fine:
     )
     say = KubernetesPodOperator(
         task_id="say",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     exit_fine_when >> say
@@ -48,9 +58,5 @@ run_status = PythonOperator(
     trigger_rule="all_done",
 )
 [work, exit_broken, exit_fine] >> run_status
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[{"work": '{{ output(ti, "work") }}'}, {"work": "str"}],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 run_status >> run_outputs

@@ -13,8 +13,21 @@ def when_exit_bad_off(ti: Any, params: Any) -> bool:
     return first_of(output(ti, "first"), "-") != "1"
 
 
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {"first": output(ti, "first")}
+
+
 with DAG(
     dag_id="exit-handlers-of-failure",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "run_failed": run_failed,
@@ -25,18 +38,15 @@ with DAG(
 ) as dag: ...
 first = KubernetesPodOperator(
     task_id="first",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 1"], outputs=["result=-"]),
 )
 work = KubernetesPodOperator(
     task_id="work",
-    image="busybox:1.36",
     **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
 )
 first >> work
 never = KubernetesPodOperator(
     task_id="never",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
 )
 work >> never
@@ -49,7 +59,6 @@ with TaskGroup("exit-good") as exit_good:
     )
     say = KubernetesPodOperator(
         task_id="say",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         trigger_rule="none_failed_min_one_success",
     )
@@ -64,7 +73,6 @@ with TaskGroup("exit-bad") as exit_bad:
     )
     exit_bad_say = KubernetesPodOperator(
         task_id="say",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -83,7 +91,6 @@ with TaskGroup("exit-bad") as exit_bad:
     exit_bad_when >> exit_bad_say
     off = KubernetesPodOperator(
         task_id="off",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         trigger_rule="none_failed_min_one_success",
         pre_execute=run_if(when_exit_bad_off),
@@ -97,10 +104,6 @@ run_status = PythonOperator(
     trigger_rule="all_done",
 )
 [never, exit_good, exit_bad] >> run_status
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[{"first": '{{ output(ti, "first") }}'}, {"first": "str"}],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 run_status >> run_outputs
 wait_for_all(dag)

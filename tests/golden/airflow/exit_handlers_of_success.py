@@ -9,8 +9,21 @@ def when_exit_bad(ti: Any, params: Any) -> bool:
     return run_failed(ti, LEAVES)
 
 
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {"work": output(ti, "work")}
+
+
 with DAG(
     dag_id="exit-handlers-of-success",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "run_failed": run_failed,
@@ -21,7 +34,6 @@ with DAG(
 ): ...
 work = KubernetesPodOperator(
     task_id="work",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo done"], outputs=["result=-"]),
 )
 with TaskGroup("exit-good") as exit_good:
@@ -33,7 +45,6 @@ with TaskGroup("exit-good") as exit_good:
     )
     first = KubernetesPodOperator(
         task_id="first",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -50,7 +61,6 @@ with TaskGroup("exit-good") as exit_good:
     exit_good_when >> first
     second = KubernetesPodOperator(
         task_id="second",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -74,7 +84,6 @@ with TaskGroup("exit-bad") as exit_bad:
     )
     say = KubernetesPodOperator(
         task_id="say",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         trigger_rule="none_failed_min_one_success",
     )
@@ -88,7 +97,6 @@ with TaskGroup("exit-always") as exit_always:
     )
     exit_always_say = KubernetesPodOperator(
         task_id="say",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -109,9 +117,5 @@ run_status = PythonOperator(
     trigger_rule="all_done",
 )
 [work, exit_good, exit_bad, exit_always] >> run_status
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[{"work": '{{ output(ti, "work") }}'}, {"work": "str"}],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 run_status >> run_outputs

@@ -2,6 +2,15 @@ LEAVES = ["work.two"]
 
 with DAG(
     dag_id="exit-handlers-own-names",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -12,12 +21,10 @@ with DAG(
 with TaskGroup("work") as work:
     one = KubernetesPodOperator(
         task_id="one",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo 1"], outputs=["result=-"]),
     )
     two = KubernetesPodOperator(
         task_id="two",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -39,12 +46,10 @@ with TaskGroup("exit-own") as exit_own:
     with TaskGroup("work") as exit_own_work:
         exit_own_work_one = KubernetesPodOperator(
             task_id="one",
-            image="busybox:1.36",
             **process(["sh", "-c", "echo own"], outputs=["result=-"]),
         )
         exit_own_work_two = KubernetesPodOperator(
             task_id="two",
-            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -60,7 +65,6 @@ with TaskGroup("exit-own") as exit_own:
     exit_own_when >> exit_own_work
     say = KubernetesPodOperator(
         task_id="say",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -82,7 +86,6 @@ with TaskGroup("exit-outside") as exit_outside:
     )
     exit_outside_say = KubernetesPodOperator(
         task_id="say",
-        image="busybox:1.36",
         **process(
             [
                 "sh",

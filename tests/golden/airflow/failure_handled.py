@@ -2,11 +2,19 @@ LEAVES = ["repair"]
 
 with DAG(
     dag_id="failure-handled",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS},
 ): ...
 fragile = KubernetesPodOperator(
     task_id="fragile",
-    image="busybox:1.36",
     **process(["sh", "-c", "exit 3"], outputs=["result=-"]),
 )
 repair_needs = PythonOperator(
@@ -17,7 +25,6 @@ repair_needs = PythonOperator(
 )
 repair = KubernetesPodOperator(
     task_id="repair",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo repaired"], outputs=["result=-"]),
     pre_execute=run_within("repair-needs"),
 )

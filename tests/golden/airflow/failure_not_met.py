@@ -2,11 +2,19 @@ LEAVES = ["report"]
 
 with DAG(
     dag_id="failure-not-met",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ) as dag: ...
 work = KubernetesPodOperator(
     task_id="work",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo fine"], outputs=["result=-"]),
 )
 repair_needs = PythonOperator(
@@ -17,7 +25,6 @@ repair_needs = PythonOperator(
 )
 repair = KubernetesPodOperator(
     task_id="repair",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo repaired"], outputs=["result=-"]),
     pre_execute=run_within("repair-needs"),
 )
@@ -25,7 +32,6 @@ work >> repair_needs
 repair_needs >> repair
 report = KubernetesPodOperator(
     task_id="report",
-    image="busybox:1.36",
     **process(
         [
             "sh",

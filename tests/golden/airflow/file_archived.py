@@ -1,10 +1,18 @@
 with DAG(
     dag_id="file-archived",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ): ...
 make = KubernetesPodOperator(
     task_id="make",
-    image="busybox:1.36",
     **with_helper(
         process_with_files(
             [
@@ -43,7 +51,6 @@ make = KubernetesPodOperator(
 )
 read = KubernetesPodOperator(
     task_id="read",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -66,7 +73,6 @@ read = KubernetesPodOperator(
 make >> read
 fetch = KubernetesPodOperator(
     task_id="fetch",
-    image="busybox:1.36",
     **with_helper(
         process_with_files(
             [

@@ -2,6 +2,15 @@ EACH_ITEMS = [{"item": "monday"}, {"item": "tuesday"}]
 
 with DAG(
     dag_id="file-from-location",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"day": Param("monday", type="string")},
     user_defined_macros={
         "FILES": FILES,
@@ -14,7 +23,6 @@ with DAG(
 ): ...
 read = KubernetesPodOperator(
     task_id="read",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -47,7 +55,6 @@ read = KubernetesPodOperator(
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_table"'],
         before=[
@@ -72,7 +79,6 @@ each >> each_lists
 with TaskGroup("inside") as inside:
     folder = KubernetesPodOperator(
         task_id="folder",
-        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_INPUT_tables" && ls'],
             before=[
@@ -93,7 +99,6 @@ with TaskGroup("inside") as inside:
     )
 place_2 = KubernetesPodOperator(
     task_id="place",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo tables"], outputs=["result=-"]),
 )
 place_2 >> inside

@@ -1,10 +1,18 @@
 with DAG(
     dag_id="file-in-words",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ): ...
 write = KubernetesPodOperator(
     task_id="write",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'echo hello > "$COULER_WORK/data"'],
         after=[["keep", "file", "data", "data"]],
@@ -15,7 +23,6 @@ write = KubernetesPodOperator(
 )
 read = KubernetesPodOperator(
     task_id="read",
-    image="busybox:1.36",
     **process_with_files(
         ["cat", "/tmp/couler/inputs/data"],
         before=[
@@ -29,7 +36,6 @@ read = KubernetesPodOperator(
 write >> read
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
         outputs=["result=-"],

@@ -1,5 +1,14 @@
 with DAG(
     dag_id="file-kept-at-location",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"name": Param("first", type="string")},
     user_defined_macros={
         "FILES": FILES,
@@ -11,7 +20,6 @@ with DAG(
 ): ...
 make = KubernetesPodOperator(
     task_id="make",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -37,7 +45,6 @@ make = KubernetesPodOperator(
 )
 read = KubernetesPodOperator(
     task_id="read",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_model"; cat "$COULER_INPUT_parts"/*'],
         before=[
@@ -56,7 +63,6 @@ read = KubernetesPodOperator(
 make >> read
 fetch = KubernetesPodOperator(
     task_id="fetch",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_model"'],
         before=[
@@ -76,7 +82,6 @@ make >> fetch
 with TaskGroup("inside") as inside:
     look = KubernetesPodOperator(
         task_id="look",
-        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_it"'],
             before=[["take", "file", "inputs/it", '{{ output(ti, "make", "model") }}']],

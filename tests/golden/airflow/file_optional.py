@@ -1,5 +1,14 @@
 with DAG(
     dag_id="file-optional",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "FILES": FILES,
         "PROCESS": PROCESS,
@@ -10,7 +19,6 @@ with DAG(
 ): ...
 absent = KubernetesPodOperator(
     task_id="absent",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -25,7 +33,6 @@ absent = KubernetesPodOperator(
 )
 present = KubernetesPodOperator(
     task_id="present",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -40,7 +47,6 @@ present = KubernetesPodOperator(
 )
 write = KubernetesPodOperator(
     task_id="write",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_WORK"; echo kept > one'],
         after=[["keep", "file?", "one", "one"], ["keep", "file?", "two", "two"]],
@@ -51,7 +57,6 @@ write = KubernetesPodOperator(
 )
 read_one = KubernetesPodOperator(
     task_id="read-one",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -69,7 +74,6 @@ read_one = KubernetesPodOperator(
 write >> read_one
 read_two = KubernetesPodOperator(
     task_id="read-two",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",

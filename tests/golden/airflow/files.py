@@ -1,10 +1,18 @@
 with DAG(
     dag_id="files",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ): ...
 write = KubernetesPodOperator(
     task_id="write",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_WORK"; mkdir data; printf "a\\nb\\n" > data/raw'],
         after=[["keep", "file", "raw", "data/raw"]],
@@ -15,7 +23,6 @@ write = KubernetesPodOperator(
 )
 change = KubernetesPodOperator(
     task_id="change",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -32,7 +39,6 @@ change = KubernetesPodOperator(
 write >> change
 read = KubernetesPodOperator(
     task_id="read",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_raw" "$COULER_INPUT_changed"'],
         before=[

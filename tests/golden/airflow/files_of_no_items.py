@@ -11,6 +11,15 @@ LEAVES = [
 
 with DAG(
     dag_id="files-of-no-items",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -24,12 +33,10 @@ with DAG(
 ) as dag: ...
 nothing = KubernetesPodOperator(
     task_id="nothing",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '[]'"], outputs=["result=-"]),
 )
 letters = KubernetesPodOperator(
     task_id="letters",
-    image="busybox:1.36",
     **process(["sh", "-c", 'echo \'["a", "b"]\''], outputs=["result=-"]),
 )
 with TaskGroup("none") as none:
@@ -52,7 +59,6 @@ none_made_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 none_made = KubernetesPodOperator.partial(
     task_id="none-made",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -82,7 +88,6 @@ some_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 some = KubernetesPodOperator.partial(
     task_id="some",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -106,7 +111,6 @@ some >> some_lists
 letters >> some_items
 of_none = KubernetesPodOperator(
     task_id="of-none",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_INPUT_files" && ls | wc -l | tr -d " "'],
         before=[
@@ -125,7 +129,6 @@ of_none = KubernetesPodOperator(
 none_lists >> of_none
 of_none_made = KubernetesPodOperator(
     task_id="of-none-made",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_INPUT_files" && ls | wc -l | tr -d " "'],
         before=[
@@ -144,7 +147,6 @@ of_none_made = KubernetesPodOperator(
 none_made_lists >> of_none_made
 of_some = KubernetesPodOperator(
     task_id="of-some",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_INPUT_files" && ls | wc -l | tr -d " "'],
         before=[
@@ -158,7 +160,6 @@ of_some = KubernetesPodOperator(
 some_lists >> of_some
 last = KubernetesPodOperator(
     task_id="last",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_INPUT_files" && ls | wc -l | tr -d " "'],
         before=[
@@ -178,7 +179,6 @@ none_made_lists >> last
 # What is expanded is a label; each task reads its item by its map index.
 often = KubernetesPodOperator.partial(
     task_id="often",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_INPUT_files" && ls | wc -l | tr -d " "'],
         before=[
@@ -203,7 +203,6 @@ often >> often_lists
 none_made_lists >> often
 all_ = KubernetesPodOperator(
     task_id="all",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -219,7 +218,6 @@ often_lists >> all_
 with TaskGroup("inside") as inside:
     inside_of_none = KubernetesPodOperator(
         task_id="of-none",
-        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_INPUT_files" && ls | wc -l | tr -d " "'],
             before=[
@@ -238,7 +236,6 @@ with TaskGroup("inside") as inside:
     with TaskGroup("deeper") as deeper:
         inside_deeper_of_some = KubernetesPodOperator(
             task_id="of-some",
-            image="busybox:1.36",
             **process_with_files(
                 ["sh", "-c", 'cd "$COULER_INPUT_files" && ls | wc -l | tr -d " "'],
                 before=[
@@ -263,7 +260,6 @@ with TaskGroup("exit-tell") as exit_tell:
     )
     say = KubernetesPodOperator(
         task_id="say",
-        image="busybox:1.36",
         **process(
             [
                 "sh",

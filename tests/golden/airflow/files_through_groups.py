@@ -1,10 +1,18 @@
 with DAG(
     dag_id="files-through-groups",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ): ...
 write = KubernetesPodOperator(
     task_id="write",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'echo 1 > "$COULER_WORK/f"'],
         after=[["keep", "file", "f", "f"]],
@@ -16,7 +24,6 @@ write = KubernetesPodOperator(
 with TaskGroup("work") as work:
     add = KubernetesPodOperator(
         task_id="add",
-        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_WORK"; cat given > more; echo 2 >> more'],
             before=[["take", "file", "given", '{{ output(ti, "write", "f") }}']],
@@ -29,7 +36,6 @@ with TaskGroup("work") as work:
 write >> work
 read = KubernetesPodOperator(
     task_id="read",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_f"'],
         before=[

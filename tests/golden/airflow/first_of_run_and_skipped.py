@@ -18,8 +18,21 @@ def when_inside_small(ti: Any, params: Any) -> bool:
     return compare(output(ti, "size"), "<=", 10)
 
 
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {"it": typed(first_of(output(ti, "large"), output(ti, "small")), "json")}
+
+
 with DAG(
     dag_id="first-of-run-and-skipped",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -31,26 +44,22 @@ with DAG(
 ): ...
 size = KubernetesPodOperator(
     task_id="size",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 20"], outputs=["result=-"]),
 )
 large = KubernetesPodOperator(
     task_id="large",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '[1]'"], outputs=["result=-"]),
     pre_execute=run_if(when_large),
 )
 size >> large
 small = KubernetesPodOperator(
     task_id="small",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '[2]'"], outputs=["result=-"]),
     pre_execute=run_if(when_small),
 )
 size >> small
 one = KubernetesPodOperator(
     task_id="one",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -65,7 +74,6 @@ one = KubernetesPodOperator(
 [large, small] >> one
 other = KubernetesPodOperator(
     task_id="other",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -80,7 +88,6 @@ other = KubernetesPodOperator(
 [small, large] >> other
 inner = KubernetesPodOperator(
     task_id="inner",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -95,7 +102,6 @@ inner = KubernetesPodOperator(
 [large, small] >> inner
 words = KubernetesPodOperator(
     task_id="words",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -110,7 +116,6 @@ words = KubernetesPodOperator(
 [large, small] >> words
 default = KubernetesPodOperator(
     task_id="default",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -125,7 +130,6 @@ default = KubernetesPodOperator(
 [small, large] >> default
 met = KubernetesPodOperator(
     task_id="met",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_met),
 )
@@ -133,20 +137,17 @@ met = KubernetesPodOperator(
 with TaskGroup("inside") as inside:
     inside_large = KubernetesPodOperator(
         task_id="large",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo l"], outputs=["result=-"]),
         pre_execute=run_if(when_inside_large),
     )
     inside_small = KubernetesPodOperator(
         task_id="small",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo s"], outputs=["result=-"]),
         pre_execute=run_if(when_inside_small),
     )
 size >> inside
 after = KubernetesPodOperator(
     task_id="after",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -159,12 +160,5 @@ after = KubernetesPodOperator(
     ),
 )
 inside >> after
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[
-        {"it": '{{ first_of(output(ti, "large"), output(ti, "small")) }}'},
-        {"it": "json"},
-    ],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 [one, other, inner, words, default, met, after] >> run_outputs

@@ -5,6 +5,15 @@ print(len(json.loads(os.environ["COULER_INPUT_all"])))
 
 with DAG(
     dag_id="foreach-empty",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -14,7 +23,6 @@ with DAG(
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '[]'"], outputs=["result=-"]),
 )
 each_items = PythonOperator(
@@ -25,7 +33,6 @@ each_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -52,7 +59,6 @@ again_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 again = KubernetesPodOperator.partial(
     task_id="again",
-    image="busybox:1.36",
     **process(
         [
             "sh",

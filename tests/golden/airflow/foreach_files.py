@@ -2,6 +2,15 @@ WRITE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
 
 with DAG(
     dag_id="foreach-files",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "WRITE_ITEMS": WRITE_ITEMS,
         "FILES": FILES,
@@ -15,7 +24,6 @@ with DAG(
 # What is expanded is a label; each task reads its item by its map index.
 write = KubernetesPodOperator.partial(
     task_id="write",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -38,7 +46,6 @@ write_lists = PythonOperator(
 write >> write_lists
 all_ = KubernetesPodOperator(
     task_id="all",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_INPUT_files" && ls && cat 0 1 2'],
         before=[["each", "file", "files", '{{ lines(gathered(ti, "write", "f", 3)) }}']],
@@ -56,7 +63,6 @@ each_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_f"'],
         before=[

@@ -2,6 +2,15 @@ MAKE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
 
 with DAG(
     dag_id="foreach-files-kept",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "MAKE_ITEMS": MAKE_ITEMS,
         "FILES": FILES,
@@ -16,7 +25,6 @@ with DAG(
 # What is expanded is a label; each task reads its item by its map index.
 make = KubernetesPodOperator.partial(
     task_id="make",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -48,7 +56,6 @@ make_lists = PythonOperator(
 make >> make_lists
 gather_2 = KubernetesPodOperator(
     task_id="gather",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_parts"/0 "$COULER_INPUT_parts"/2'],
         before=[
@@ -62,7 +69,6 @@ gather_2 = KubernetesPodOperator(
 make_lists >> gather_2
 find = KubernetesPodOperator(
     task_id="find",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_INPUT_parts" && cat a/part b/part c/part'],
         before=[["take", "directory", "inputs/parts", "parts"]],

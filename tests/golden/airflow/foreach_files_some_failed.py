@@ -3,6 +3,15 @@ LEAVES = ["all"]
 
 with DAG(
     dag_id="foreach-files-some-failed",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "WRITE_ITEMS": WRITE_ITEMS,
         "FILES": FILES,
@@ -17,7 +26,6 @@ with DAG(
 # What is expanded is a label; each task reads its item by its map index.
 write = KubernetesPodOperator.partial(
     task_id="write",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -46,7 +54,6 @@ all__needs = PythonOperator(
 )
 all_ = KubernetesPodOperator(
     task_id="all",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cd "$COULER_INPUT_files" && ls && cat *'],
         before=[

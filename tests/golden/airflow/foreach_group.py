@@ -14,6 +14,15 @@ def each_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="foreach-group",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"EACH_ITEMS": EACH_ITEMS, "PROCESS": PROCESS, "gathered": gathered},
 ): ...
 with TaskGroup("each") as each:
@@ -22,7 +31,6 @@ with TaskGroup("each") as each:
     def each_item(number: int) -> None:
         double = KubernetesPodOperator(
             task_id="double",
-            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -36,7 +44,6 @@ with TaskGroup("each") as each:
         )
         odd = KubernetesPodOperator(
             task_id="odd",
-            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -61,7 +68,6 @@ each_lists = PythonOperator(
 each >> each_lists
 sum_ = KubernetesPodOperator(
     task_id="sum",
-    image="busybox:1.36",
     **process(
         [
             "sh",

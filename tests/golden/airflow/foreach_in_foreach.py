@@ -8,6 +8,15 @@ def row_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="foreach-in-foreach",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "ROW_ITEMS": ROW_ITEMS,
         "own_number": own_number,
@@ -24,7 +33,6 @@ with TaskGroup("row") as row:
             for number_2 in range(2):
                 KubernetesPodOperator(
                     task_id=f"item_{number_2}",
-                    image="busybox:1.36",
                     **process(
                         [
                             "sh",
@@ -55,7 +63,6 @@ row_lists = PythonOperator(
 row >> row_lists
 table = KubernetesPodOperator(
     task_id="table",
-    image="busybox:1.36",
     **process(
         [
             "sh",

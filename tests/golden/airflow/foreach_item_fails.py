@@ -2,6 +2,15 @@ CHECK_ITEMS = [{"item": "one"}, {"item": "bad"}, {"item": "two"}]
 
 with DAG(
     dag_id="foreach-item-fails",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "CHECK_ITEMS": CHECK_ITEMS,
         "PROCESS": PROCESS,
@@ -12,7 +21,6 @@ with DAG(
 # What is expanded is a label; each task reads its item by its map index.
 check = KubernetesPodOperator.partial(
     task_id="check",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -32,7 +40,6 @@ check_lists_2 = PythonOperator(
 check >> check_lists_2
 after = KubernetesPodOperator(
     task_id="after",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -47,12 +54,10 @@ after = KubernetesPodOperator(
 check_lists_2 >> after
 other = KubernetesPodOperator(
     task_id="other",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo on"], outputs=["result=-"]),
 )
 other_end = KubernetesPodOperator(
     task_id="other-end",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "other") | replace("$", "$$") }}'],
         outputs=["result=-"],

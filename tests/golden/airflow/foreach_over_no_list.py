@@ -1,10 +1,18 @@
 with DAG(
     dag_id="foreach-over-no-list",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ): ...
 object_ = KubernetesPodOperator(
     task_id="object",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
 )
 each_items = PythonOperator(
@@ -15,7 +23,6 @@ each_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **process(
         [
             "sh",

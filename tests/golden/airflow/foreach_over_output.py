@@ -1,10 +1,18 @@
 with DAG(
     dag_id="foreach-over-output",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '[\"x\", 2, [3], null]'"], outputs=["result=-"]),
 )
 one_items = PythonOperator(
@@ -15,7 +23,6 @@ one_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 one = KubernetesPodOperator.partial(
     task_id="one",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -36,7 +43,6 @@ one >> one_lists
 list_ >> one_items
 text = KubernetesPodOperator(
     task_id="text",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '[10, 20]'"], outputs=["result=-"]),
 )
 from_text_items = PythonOperator(
@@ -47,7 +53,6 @@ from_text_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 from_text = KubernetesPodOperator.partial(
     task_id="from-text",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -7,6 +7,15 @@ def row_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="foreach-over-output-in-foreach",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "own_number": own_number,
         "ROW_ITEMS": ROW_ITEMS,
@@ -21,7 +30,6 @@ with TaskGroup("row") as row:
         with TaskGroup(f"item_{number}"):
             split = KubernetesPodOperator(
                 task_id="split",
-                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -41,7 +49,6 @@ with TaskGroup("row") as row:
             # What is expanded is a label; each task reads its item by its map index.
             cell = KubernetesPodOperator.partial(
                 task_id="cell",
-                image="busybox:1.36",
                 **process(
                     [
                         "sh",

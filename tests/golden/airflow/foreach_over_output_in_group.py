@@ -7,17 +7,24 @@ def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="foreach-over-output-in-group",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '[1, 2]'"], outputs=["result=-"]),
 )
 with TaskGroup("work") as work:
     more = KubernetesPodOperator(
         task_id="more",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo '[5, 6]'"], outputs=["result=-"]),
     )
     outer_items = PythonOperator(
@@ -28,7 +35,6 @@ with TaskGroup("work") as work:
     # What is expanded is a label; each task reads its item by its map index.
     outer = KubernetesPodOperator.partial(
         task_id="outer",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -54,7 +60,6 @@ with TaskGroup("work") as work:
     # What is expanded is a label; each task reads its item by its map index.
     inner = KubernetesPodOperator.partial(
         task_id="inner",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -78,7 +83,6 @@ with TaskGroup("work") as work:
 list_ >> work
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -11,6 +11,15 @@ def outer_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="foreach-range",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PLAIN_2_ITEMS": PLAIN_2_ITEMS,
         "PROCESS": PROCESS,
@@ -25,7 +34,6 @@ with DAG(
 # What is expanded is a label; each task reads its item by its map index.
 plain_2 = KubernetesPodOperator.partial(
     task_id="plain",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ PLAIN_2_ITEMS[ti.map_index]["item"] }}'],
         outputs=["result=-"],
@@ -40,7 +48,6 @@ plain_2 >> plain_2_lists
 # What is expanded is a label; each task reads its item by its map index.
 down = KubernetesPodOperator.partial(
     task_id="down",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ DOWN_ITEMS[ti.map_index]["item"] }}'],
         outputs=["result=-"],
@@ -67,7 +74,6 @@ none >> none_lists
 # What is expanded is a label; each task reads its item by its map index.
 row = KubernetesPodOperator.partial(
     task_id="row",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -94,7 +100,6 @@ with TaskGroup("outer") as outer:
             for number_2 in range(2):
                 KubernetesPodOperator(
                     task_id=f"item_{number_2}",
-                    image="busybox:1.36",
                     **process(
                         [
                             "sh",
@@ -125,7 +130,6 @@ outer_lists = PythonOperator(
 outer >> outer_lists
 all_ = KubernetesPodOperator(
     task_id="all",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -6,6 +6,15 @@ INTEGER = {
 
 with DAG(
     dag_id="foreach-range-of-outputs",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"last": Param(1, **INTEGER), "least": Param(-1, **INTEGER)},
     user_defined_macros={
         "PROCESS": PROCESS,
@@ -18,12 +27,10 @@ with DAG(
 ): ...
 first = KubernetesPodOperator(
     task_id="first",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
 )
 text = KubernetesPodOperator(
     task_id="text",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 2"], outputs=["result=-"]),
 )
 counted_items = PythonOperator(
@@ -38,7 +45,6 @@ counted_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 counted = KubernetesPodOperator.partial(
     task_id="counted",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -67,7 +73,6 @@ down_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 down = KubernetesPodOperator.partial(
     task_id="down",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -94,7 +99,6 @@ none_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 none = KubernetesPodOperator.partial(
     task_id="none",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
 ).expand(labels=none_items.output)
 none_lists = PythonOperator(
@@ -116,7 +120,6 @@ pair_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 pair = KubernetesPodOperator.partial(
     task_id="pair",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -145,7 +148,6 @@ with TaskGroup("inside") as inside:
     # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
         task_id="each",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -165,7 +167,6 @@ with TaskGroup("inside") as inside:
     each >> each_lists
     shown = KubernetesPodOperator(
         task_id="shown",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -181,7 +182,6 @@ with TaskGroup("inside") as inside:
 text >> inside
 whole_2 = KubernetesPodOperator(
     task_id="whole",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -196,7 +196,6 @@ whole_2 = KubernetesPodOperator(
 first >> whole_2
 all_ = KubernetesPodOperator(
     task_id="all",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -1,5 +1,14 @@
 with DAG(
     dag_id="foreach-range-too-long",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -9,12 +18,10 @@ with DAG(
 ): ...
 many = KubernetesPodOperator(
     task_id="many",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 1001"], outputs=["result=-"]),
 )
 word = KubernetesPodOperator(
     task_id="word",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo many"], outputs=["result=-"]),
 )
 long_items = PythonOperator(
@@ -25,7 +32,6 @@ long_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 long = KubernetesPodOperator.partial(
     task_id="long",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
 ).expand(labels=long_items.output)
 long_lists = PythonOperator(
@@ -43,7 +49,6 @@ far_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 far = KubernetesPodOperator.partial(
     task_id="far",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
 ).expand(labels=far_items.output)
 far_lists = PythonOperator(
@@ -61,7 +66,6 @@ wrong_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 wrong = KubernetesPodOperator.partial(
     task_id="wrong",
-    image="busybox:1.36",
     **process(
         [
             "sh",

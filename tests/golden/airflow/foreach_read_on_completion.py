@@ -3,6 +3,15 @@ LEAVES = ["after", "handle"]
 
 with DAG(
     dag_id="foreach-read-on-completion",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "WORK_ITEMS": WORK_ITEMS,
         "PROCESS": PROCESS,
@@ -15,7 +24,6 @@ with DAG(
 # What is expanded is a label; each task reads its item by its map index.
 work = KubernetesPodOperator.partial(
     task_id="work",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -41,7 +49,6 @@ after_needs = PythonOperator(
 )
 after = KubernetesPodOperator(
     task_id="after",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -64,7 +71,6 @@ handle_needs = PythonOperator(
 )
 handle = KubernetesPodOperator(
     task_id="handle",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -2,11 +2,19 @@ LEAVES = ["handle"]
 
 with DAG(
     dag_id="foreach-unequal-lists",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
 ) as dag: ...
 numbers_2 = KubernetesPodOperator(
     task_id="numbers",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '[1, 2]'"], outputs=["result=-"]),
 )
 pair_items = PythonOperator(
@@ -17,7 +25,6 @@ pair_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 pair = KubernetesPodOperator.partial(
     task_id="pair",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -45,7 +52,6 @@ handle_needs = PythonOperator(
 )
 handle = KubernetesPodOperator(
     task_id="handle",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("handle-needs"),
 )

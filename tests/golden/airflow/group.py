@@ -1,16 +1,23 @@
 with DAG(
     dag_id="group",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ): ...
 start = KubernetesPodOperator(
     task_id="start",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
 )
 with TaskGroup("work") as work:
     twice = KubernetesPodOperator(
         task_id="twice",
-        image="busybox:1.36",
         **process(
             ["sh", "-c", "echo $$(($$1 * 2))", "sh", '{{ output(ti, "start") }}'],
             outputs=["result=-"],
@@ -18,7 +25,6 @@ with TaskGroup("work") as work:
     )
     more = KubernetesPodOperator(
         task_id="more",
-        image="busybox:1.36",
         **process(
             ["sh", "-c", "echo $$(($$1 + 1))", "sh", '{{ output(ti, "work.twice") }}'],
             outputs=["result=-"],
@@ -28,7 +34,6 @@ with TaskGroup("work") as work:
 start >> work
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "it is $1"', "sh", '{{ output(ti, "work.more") }}'],
         outputs=["result=-"],

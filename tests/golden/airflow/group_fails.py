@@ -2,6 +2,15 @@ LEAVES = ["reads", "handles"]
 
 with DAG(
     dag_id="group-fails",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -12,17 +21,14 @@ with DAG(
 with TaskGroup("work") as work:
     good = KubernetesPodOperator(
         task_id="good",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo good"], outputs=["result=-"]),
     )
     bad = KubernetesPodOperator(
         task_id="bad",
-        image="busybox:1.36",
         **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
     )
     worse = KubernetesPodOperator(
         task_id="worse",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     bad >> worse
@@ -34,7 +40,6 @@ reads_needs = PythonOperator(
 )
 reads = KubernetesPodOperator(
     task_id="reads",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -57,7 +62,6 @@ handles_needs = PythonOperator(
 )
 handles = KubernetesPodOperator(
     task_id="handles",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("handles-needs"),
 )

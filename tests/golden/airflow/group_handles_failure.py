@@ -8,12 +8,20 @@ def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="group-handles-failure",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS},
 ): ...
 with TaskGroup("work") as work:
     bad = KubernetesPodOperator(
         task_id="bad",
-        image="busybox:1.36",
         **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
     )
     repair_needs = PythonOperator(
@@ -24,7 +32,6 @@ with TaskGroup("work") as work:
     )
     repair = KubernetesPodOperator(
         task_id="repair",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_within("work.repair-needs"),
     )
@@ -38,7 +45,6 @@ with TaskGroup("work") as work:
     repair >> work_end
 after = KubernetesPodOperator(
     task_id="after",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
 )
 work >> after

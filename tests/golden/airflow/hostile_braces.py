@@ -5,11 +5,19 @@ print(json.dumps([os.environ["A"], os.environ["COULER_INPUT_b"], "{{=1+1}}"]))
 
 with DAG(
     dag_id="hostile-braces",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "python:3.12-slim",
+    },
     user_defined_macros={"PROCESS": PROCESS},
 ): ...
 args = KubernetesPodOperator(
     task_id="args",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -26,7 +34,6 @@ args = KubernetesPodOperator(
 )
 env = KubernetesPodOperator(
     task_id="env",
-    image="python:3.12-slim",
     **process(["python"], outputs=["result=-"]),
     env_vars={
         "COULER_WORK": "/tmp/couler",

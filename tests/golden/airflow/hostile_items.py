@@ -22,6 +22,15 @@ KNOWN_ITEMS = [
 
 with DAG(
     dag_id="hostile-items",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "python:3.12-slim",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "PAIRS_ITEMS": PAIRS_ITEMS,
@@ -33,7 +42,6 @@ with DAG(
 ): ...
 texts = KubernetesPodOperator(
     task_id="texts",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -51,7 +59,6 @@ texts = KubernetesPodOperator(
 )
 values = KubernetesPodOperator(
     task_id="values",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -64,7 +71,6 @@ values = KubernetesPodOperator(
 # What is expanded is a label; each task reads its item by its map index.
 pairs = KubernetesPodOperator.partial(
     task_id="pairs",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -95,7 +101,6 @@ later_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 later = KubernetesPodOperator.partial(
     task_id="later",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -117,7 +122,6 @@ texts >> later_items
 # What is expanded is a label; each task reads its item by its map index.
 known = KubernetesPodOperator.partial(
     task_id="known",
-    image="python:3.12-slim",
     **process(["python"], outputs=["result=-"]),
     env_vars={
         "COULER_WORK": "/tmp/couler",
@@ -139,7 +143,6 @@ made_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 made = KubernetesPodOperator.partial(
     task_id="made",
-    image="python:3.12-slim",
     **process(["python"], outputs=["result=-"]),
     env_vars={
         "COULER_WORK": "/tmp/couler",

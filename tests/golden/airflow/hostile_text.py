@@ -40,8 +40,22 @@ ITEMS_ITEMS = [
     {"item": "\x01\x7f"},
 ]
 
+
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {"args": typed(output(ti, "args"), "list")}
+
+
 with DAG(
     dag_id="hostile-text",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "python:3.12-slim",
+    },
     params={"p": Param("$(HOME) $$", type="string")},
     user_defined_macros={
         "PROCESS": PROCESS,
@@ -52,7 +66,6 @@ with DAG(
 ): ...
 args = KubernetesPodOperator(
     task_id="args",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -84,7 +97,6 @@ args = KubernetesPodOperator(
 )
 env = KubernetesPodOperator(
     task_id="env",
-    image="python:3.12-slim",
     **process(["python"], outputs=["result=-"]),
     env_vars={
         "TEXT_00": "$$$$",
@@ -112,7 +124,6 @@ env = KubernetesPodOperator(
 )
 inputs = KubernetesPodOperator(
     task_id="inputs",
-    image="python:3.12-slim",
     **process(["python"], outputs=["result=-"]),
     env_vars={
         "COULER_WORK": "/tmp/couler",
@@ -141,14 +152,12 @@ inputs = KubernetesPodOperator(
 )
 script = KubernetesPodOperator(
     task_id="script",
-    image="python:3.12-slim",
     **process(["python"], outputs=["result=-"]),
     env_vars={"COULER_SCRIPT": literal(SCRIPT)},
 )
 # What is expanded is a label; each task reads its item by its map index.
 items = KubernetesPodOperator.partial(
     task_id="items",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -173,7 +182,6 @@ later_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 later = KubernetesPodOperator.partial(
     task_id="later",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -193,7 +201,6 @@ later >> later_lists
 args >> later_items
 whole_2 = KubernetesPodOperator(
     task_id="whole",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -206,9 +213,5 @@ whole_2 = KubernetesPodOperator(
     ),
 )
 args >> whole_2
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[{"args": '{{ output(ti, "args") }}'}, {"args": "list"}],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 [env, inputs, script, items_lists, later_lists, whole_2] >> run_outputs

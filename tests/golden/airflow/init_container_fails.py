@@ -2,12 +2,20 @@ LEAVES = ["after", "second"]
 
 with DAG(
     dag_id="init-container-fails",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"shared": Param(type="string")},
     user_defined_macros={"PROCESS": PROCESS},
 ): ...
 never = KubernetesPodOperator(
     task_id="never",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'touch "$1/ran"', "sh", '{{ params["shared"] | replace("$", "$$") }}'],
         outputs=["result=-"],
@@ -29,7 +37,6 @@ after_needs = PythonOperator(
 )
 after = KubernetesPodOperator(
     task_id="after",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -46,7 +53,6 @@ never >> after_needs
 after_needs >> after
 second = KubernetesPodOperator(
     task_id="second",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo ran"], outputs=["result=-"]),
     pod_template_dict={
         "spec": {

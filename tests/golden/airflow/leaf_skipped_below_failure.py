@@ -12,12 +12,20 @@ def when_off(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="leaf-skipped-below-failure",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"n": Param(1, **INTEGER)},
     user_defined_macros={"PROCESS": PROCESS},
 ) as dag: ...
 bad = KubernetesPodOperator(
     task_id="bad",
-    image="busybox:1.36",
     **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
 )
 off_needs = PythonOperator(
@@ -28,7 +36,6 @@ off_needs = PythonOperator(
 )
 off = KubernetesPodOperator(
     task_id="off",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("off-needs", condition=when_off),
 )
@@ -36,7 +43,6 @@ bad >> off_needs
 off_needs >> off
 good = KubernetesPodOperator(
     task_id="good",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
 )
 unmet_needs = PythonOperator(
@@ -47,7 +53,6 @@ unmet_needs = PythonOperator(
 )
 unmet = KubernetesPodOperator(
     task_id="unmet",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("unmet-needs"),
 )

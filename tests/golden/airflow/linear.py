@@ -1,15 +1,22 @@
 with DAG(
     dag_id="linear",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ): ...
 a = KubernetesPodOperator(
     task_id="a",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo one"], outputs=["result=-"]),
 )
 b = KubernetesPodOperator(
     task_id="b",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1 two"', "sh", '{{ output(ti, "a") | replace("$", "$$") }}'],
         outputs=["result=-"],
@@ -18,7 +25,6 @@ b = KubernetesPodOperator(
 a >> b
 c = KubernetesPodOperator(
     task_id="c",
-    image="busybox:1.36",
     **process(["sh", "-c", 'echo "$COULER_INPUT_before three"'], outputs=["result=-"]),
     env_vars={
         "COULER_WORK": "/tmp/couler",

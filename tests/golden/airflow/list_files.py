@@ -2,6 +2,15 @@ BY_ITEM_ITEMS = [{"item": "2024"}, {"item": "2024/01"}]
 
 with DAG(
     dag_id="list-files",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"folder": Param("tables", type="string")},
     user_defined_macros={
         "joined": joined,
@@ -77,7 +86,6 @@ each_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_table"'],
         before=[
@@ -124,7 +132,6 @@ by_item_lists = PythonOperator(
 by_item >> by_item_lists
 all_ = KubernetesPodOperator(
     task_id="all",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -3,6 +3,15 @@ LARGE_ITEMS = [{"item": 50000}, {"item": 50000}]
 
 with DAG(
     dag_id="list-too-large",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "python:3.12-slim",
+    },
     user_defined_macros={
         "FITS_2_ITEMS": FITS_2_ITEMS,
         "PROCESS": PROCESS,
@@ -13,7 +22,6 @@ with DAG(
 # What is expanded is a label; each task reads its item by its map index.
 fits_2 = KubernetesPodOperator.partial(
     task_id="fits",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -33,7 +41,6 @@ fits_2 >> fits_2_lists
 # What is expanded is a label; each task reads its item by its map index.
 large = KubernetesPodOperator.partial(
     task_id="large",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -52,7 +59,6 @@ large_lists = PythonOperator(
 large >> large_lists
 after = KubernetesPodOperator(
     task_id="after",
-    image="python:3.12-slim",
     **process(
         ["python", "-c", "", '{{ gathered(ti, "large", "result", 2) | replace("$", "$$") }}'],
         outputs=["result=-"],

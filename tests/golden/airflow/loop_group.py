@@ -11,6 +11,15 @@ def refine_round_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="loop-group",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"first_of": first_of, "output_near": output_near, "PROCESS": PROCESS},
 ): ...
 with TaskGroup("refine") as refine:
@@ -25,7 +34,6 @@ with TaskGroup("refine") as refine:
             )
             step = KubernetesPodOperator(
                 task_id="step",
-                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -41,7 +49,6 @@ with TaskGroup("refine") as refine:
             refine_round_when >> step
             check = KubernetesPodOperator(
                 task_id="check",
-                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -73,7 +80,6 @@ with TaskGroup("refine") as refine:
     before(rounds) >> bound_20
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ output_near(ti, "refine.round_*.end", "n") }}'],
         outputs=["result=-"],

@@ -8,6 +8,15 @@ def in_time_again(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="loop-reaches-bound",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "first_of": first_of, "output_near": output_near},
 ): ...
 with TaskGroup("again") as again:
@@ -15,7 +24,6 @@ with TaskGroup("again") as again:
     for number in range(3):
         again_round = KubernetesPodOperator(
             task_id=f"round_{number}",
-            image="busybox:1.36",
             **process(["sh", "-c", "echo yes"], outputs=["result=-"]),
             trigger_rule="all_success",
             pre_execute=run_if(again_again) if number else None,
@@ -35,7 +43,6 @@ with TaskGroup("in-time") as in_time:
     for number_2 in range(3):
         in_time_round = KubernetesPodOperator(
             task_id=f"round_{number_2}",
-            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -61,7 +68,6 @@ with TaskGroup("in-time") as in_time:
     before(in_time_rounds) >> in_time_bound
 after = KubernetesPodOperator(
     task_id="after",
-    image="busybox:1.36",
     **process(
         [
             "sh",

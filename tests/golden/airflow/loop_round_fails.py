@@ -7,6 +7,15 @@ def count_again(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="loop-round-fails",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"first_of": first_of, "output_near": output_near, "PROCESS": PROCESS},
 ): ...
 with TaskGroup("count") as count:
@@ -14,7 +23,6 @@ with TaskGroup("count") as count:
     for number in range(20):
         count_round = KubernetesPodOperator(
             task_id=f"round_{number}",
-            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -46,7 +54,6 @@ handle_needs = PythonOperator(
 )
 handle = KubernetesPodOperator(
     task_id="handle",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("handle-needs"),
 )

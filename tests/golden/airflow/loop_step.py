@@ -4,6 +4,15 @@ def count_again(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="loop-step",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"first_of": first_of, "output_near": output_near, "PROCESS": PROCESS},
 ): ...
 with TaskGroup("count") as count:
@@ -11,7 +20,6 @@ with TaskGroup("count") as count:
     for number in range(20):
         count_round = KubernetesPodOperator(
             task_id=f"round_{number}",
-            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -37,7 +45,6 @@ with TaskGroup("count") as count:
     before(rounds) >> bound_20
 after = KubernetesPodOperator(
     task_id="after",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ output_near(ti, "count.round_*") }}'],
         outputs=["result=-"],

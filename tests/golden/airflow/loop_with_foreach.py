@@ -11,6 +11,15 @@ def count_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="loop-with-foreach",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "encode": encode,
         "first_of": first_of,
@@ -28,7 +37,6 @@ with TaskGroup("count") as count:
         for number_2 in range(20):
             count_round = KubernetesPodOperator(
                 task_id=f"round_{number_2}",
-                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -65,7 +73,6 @@ count_lists = PythonOperator(
 count >> count_lists
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -2,6 +2,15 @@ FIRST_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
 
 with DAG(
     dag_id="map-of-map",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "FIRST_ITEMS": FIRST_ITEMS,
         "PROCESS": PROCESS,
@@ -12,7 +21,6 @@ with DAG(
 # What is expanded is a label; each task reads its item by its map index.
 first = KubernetesPodOperator.partial(
     task_id="first",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", "echo $$(($$1 + 1))", "sh", '{{ FIRST_ITEMS[ti.map_index]["item"] }}'],
         outputs=["result=-"],
@@ -32,7 +40,6 @@ second_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 second = KubernetesPodOperator.partial(
     task_id="second",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -64,7 +71,6 @@ third_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 third = KubernetesPodOperator.partial(
     task_id="third",
-    image="busybox:1.36",
     **process(
         [
             "sh",

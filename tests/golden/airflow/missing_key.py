@@ -2,6 +2,15 @@ LEAVES = ["handle"]
 
 with DAG(
     dag_id="missing-key",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -12,12 +21,10 @@ with DAG(
 ) as dag: ...
 make = KubernetesPodOperator(
     task_id="make",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
 )
 reads = KubernetesPodOperator(
     task_id="reads",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -32,7 +39,6 @@ reads = KubernetesPodOperator(
 make >> reads
 defaults = KubernetesPodOperator(
     task_id="defaults",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -53,7 +59,6 @@ handle_needs = PythonOperator(
 )
 handle = KubernetesPodOperator(
     task_id="handle",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("handle-needs"),
 )

@@ -1,17 +1,24 @@
 with DAG(
     dag_id="nested-groups",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ): ...
 with TaskGroup("outer") as outer:
     first = KubernetesPodOperator(
         task_id="first",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo $$(($$1 + 1))", "sh", "4"], outputs=["result=-"]),
     )
     with TaskGroup("inner") as inner:
         second = KubernetesPodOperator(
             task_id="second",
-            image="busybox:1.36",
             **process(
                 ["sh", "-c", "echo $$(($$1 * 10))", "sh", '{{ output(ti, "outer.first") }}'],
                 outputs=["result=-"],
@@ -20,7 +27,6 @@ with TaskGroup("outer") as outer:
     first >> inner
     third = KubernetesPodOperator(
         task_id="third",
-        image="busybox:1.36",
         **process(
             ["sh", "-c", "echo $$(($$1 + 3))", "sh", '{{ output(ti, "outer.inner.second") }}'],
             outputs=["result=-"],
@@ -29,7 +35,6 @@ with TaskGroup("outer") as outer:
     inner >> third
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -8,6 +8,15 @@ def when_made(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="or-else-of-file",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"wanted": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
     user_defined_macros={
         "FILES": FILES,
@@ -19,7 +28,6 @@ with DAG(
 ): ...
 skipped = KubernetesPodOperator(
     task_id="skipped",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'echo here > "$COULER_WORK/f"'],
         after=[["keep", "file", "f", "f"]],
@@ -31,7 +39,6 @@ skipped = KubernetesPodOperator(
 )
 made = KubernetesPodOperator(
     task_id="made",
-    image="busybox:1.36",
     **process_with_files(
         ["sh", "-c", 'echo here > "$COULER_WORK/f"'],
         after=[["keep", "file", "f", "f"]],
@@ -43,7 +50,6 @@ made = KubernetesPodOperator(
 )
 none = KubernetesPodOperator(
     task_id="none",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -66,7 +72,6 @@ none = KubernetesPodOperator(
 skipped >> none
 some = KubernetesPodOperator(
     task_id="some",
-    image="busybox:1.36",
     **process_with_files(
         [
             "sh",
@@ -90,7 +95,6 @@ made >> some
 with TaskGroup("inside") as inside:
     read = KubernetesPodOperator(
         task_id="read",
-        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",

@@ -4,6 +4,15 @@ def when_maybe(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="or-else-of-skipped",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"wanted": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
     user_defined_macros={
         "PROCESS": PROCESS,
@@ -16,13 +25,11 @@ with DAG(
 ): ...
 maybe = KubernetesPodOperator(
     task_id="maybe",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '{\"n\": 1}'"], outputs=["result=-"]),
     pre_execute=run_if(when_maybe),
 )
 plain_2 = KubernetesPodOperator(
     task_id="plain",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -37,7 +44,6 @@ plain_2 = KubernetesPodOperator(
 maybe >> plain_2
 inside = KubernetesPodOperator(
     task_id="inside",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -52,7 +58,6 @@ inside = KubernetesPodOperator(
 maybe >> inside
 joined_2 = KubernetesPodOperator(
     task_id="joined",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -7,6 +7,15 @@ def when_skipped(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="output-defaults",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"on": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
     user_defined_macros={
         "PROCESS": PROCESS,
@@ -18,26 +27,22 @@ with DAG(
 ) as dag: ...
 writes = KubernetesPodOperator(
     task_id="writes",
-    image="busybox:1.36",
     **process(["sh", "-c", 'echo 5 > "$COULER_WORK/n"'], outputs=["result=-", "n?=n"]),
     env_vars={"COULER_WORK": "/tmp/couler"},
 )
 forgets = KubernetesPodOperator(
     task_id="forgets",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-", "n?=n", "any?=any"]),
     env_vars={"COULER_WORK": "/tmp/couler"},
 )
 skipped = KubernetesPodOperator(
     task_id="skipped",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-", "n?=n"]),
     env_vars={"COULER_WORK": "/tmp/couler"},
     pre_execute=run_if(when_skipped),
 )
 fails = KubernetesPodOperator(
     task_id="fails",
-    image="busybox:1.36",
     **process(["sh", "-c", 'echo 7 > "$COULER_WORK/n"; exit 1'], outputs=["result=-", "n?=n"]),
     env_vars={"COULER_WORK": "/tmp/couler"},
 )
@@ -49,7 +54,6 @@ sum__needs = PythonOperator(
 )
 sum_ = KubernetesPodOperator(
     task_id="sum",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -1,5 +1,18 @@
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {"size": typed(output(ti, "run-parameters", "size"), "int"), "all": output(ti, "all")}
+
+
 with DAG(
     dag_id="parameters-from-config",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={
         "region": Param(None, type=["string", "null"]),
         "given": Param(None, type=["string", "null"]),
@@ -30,7 +43,6 @@ run_parameters = PythonOperator(
 )
 show = KubernetesPodOperator(
     task_id="show",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -54,7 +66,6 @@ each_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -83,7 +94,6 @@ count_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 count = KubernetesPodOperator.partial(
     task_id="count",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -104,7 +114,6 @@ count >> count_lists
 run_parameters >> count_items
 all_ = KubernetesPodOperator(
     task_id="all",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -118,15 +127,5 @@ all_ = KubernetesPodOperator(
     ),
 )
 [each_lists, count_lists] >> all_
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[
-        {
-            "size": '{{ output(ti, "run-parameters", "size") }}',
-            "all": '{{ output(ti, "all") }}',
-        },
-        {"size": "int", "all": "str"},
-    ],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 [show, all_] >> run_outputs

@@ -6,8 +6,25 @@ def when_large(ti: Any, params: Any) -> bool:
     return decode(output(ti, "train"), "int") > 100
 
 
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {
+        "text": output(ti, "alone"),
+        "large": first_of(output(ti, "large"), "small"),
+        "after": output(ti, "after"),
+    }
+
+
 with DAG(
     dag_id="parts",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "EACH_ITEMS": EACH_ITEMS,
@@ -19,18 +36,15 @@ with DAG(
 with TaskGroup("first", prefix_group_id=False):
     load = KubernetesPodOperator(
         task_id="load",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
     )
     check = KubernetesPodOperator(
         task_id="check",
-        image="busybox:1.36",
         **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
     )
     # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
         task_id="each",
-        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "<$1>"', "sh", '{{ EACH_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
@@ -45,13 +59,11 @@ with TaskGroup("first", prefix_group_id=False):
 with TaskGroup("second", prefix_group_id=False):
     needs_check = KubernetesPodOperator(
         task_id="needs-check",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     check >> needs_check
     train = KubernetesPodOperator(
         task_id="train",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo $$((COULER_INPUT_n * 2))"], outputs=["result=-"]),
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_n": '{{ output(ti, "load") }}'},
     )
@@ -64,7 +76,6 @@ with TaskGroup("second", prefix_group_id=False):
     )
     alarm = KubernetesPodOperator(
         task_id="alarm",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo sent"], outputs=["result=-"]),
         pre_execute=run_within("alarm-needs"),
     )
@@ -78,7 +89,6 @@ with TaskGroup("second", prefix_group_id=False):
     )
     calm = KubernetesPodOperator(
         task_id="calm",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_within("calm-needs"),
     )
@@ -92,7 +102,6 @@ with TaskGroup("second", prefix_group_id=False):
     )
     either = KubernetesPodOperator(
         task_id="either",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_within("either-needs"),
     )
@@ -101,14 +110,12 @@ with TaskGroup("second", prefix_group_id=False):
 with TaskGroup("last", prefix_group_id=False):
     large = KubernetesPodOperator(
         task_id="large",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo large"], outputs=["result=-"]),
         pre_execute=run_if(when_large),
     )
     train >> large
     list_ = KubernetesPodOperator(
         task_id="list",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -132,7 +139,6 @@ with TaskGroup("last", prefix_group_id=False):
     )
     after = KubernetesPodOperator(
         task_id="after",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -151,7 +157,6 @@ with TaskGroup("last", prefix_group_id=False):
 with TaskGroup("inside") as inside:
     a = KubernetesPodOperator(
         task_id="a",
-        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "train") }}'],
             outputs=["result=-"],
@@ -159,7 +164,6 @@ with TaskGroup("inside") as inside:
     )
     b = KubernetesPodOperator(
         task_id="b",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -175,7 +179,6 @@ with TaskGroup("inside") as inside:
 train >> inside
 alone = KubernetesPodOperator(
     task_id="alone",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "inside.b") | replace("$", "$$") }}'],
         outputs=["result=-"],
@@ -190,7 +193,6 @@ handles_needs = PythonOperator(
 )
 handles = KubernetesPodOperator(
     task_id="handles",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("handles-needs"),
 )
@@ -203,17 +205,6 @@ run_status = PythonOperator(
     trigger_rule="all_done",
 )
 [either, large, list_, after, handles] >> run_status
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[
-        {
-            "text": '{{ output(ti, "alone") }}',
-            "large": '{{ first_of(output(ti, "large"), "small") }}',
-            "after": '{{ output(ti, "after") }}',
-        },
-        {"text": "str", "large": "str", "after": "str"},
-    ],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 run_status >> run_outputs
 wait_for_all(dag)

@@ -1,8 +1,26 @@
 EACH_ITEMS = [{"item": "a"}, {"item": "b"}]
 LEAVES = ["calm", "inside.a", "after"]
 
+
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {
+        "text": output(ti, "inside.a"),
+        "after": output(ti, "after"),
+        "list": output(ti, "list"),
+    }
+
+
 with DAG(
     dag_id="parts-with-runs",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"title": Param("a title", type="string")},
     user_defined_macros={
         "FILES": FILES,
@@ -17,7 +35,6 @@ with DAG(
 with TaskGroup("first", prefix_group_id=False):
     make = KubernetesPodOperator(
         task_id="make",
-        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -37,7 +54,6 @@ with TaskGroup("first", prefix_group_id=False):
     # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
         task_id="each",
-        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "($1)"', "sh", '{{ EACH_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
@@ -51,13 +67,11 @@ with TaskGroup("first", prefix_group_id=False):
     each >> each_lists
     check = KubernetesPodOperator(
         task_id="check",
-        image="busybox:1.36",
         **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
     )
 with TaskGroup("second", prefix_group_id=False):
     read = KubernetesPodOperator(
         task_id="read",
-        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -76,7 +90,6 @@ with TaskGroup("second", prefix_group_id=False):
     make >> read
     needs_check = KubernetesPodOperator(
         task_id="needs-check",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     check >> needs_check
@@ -88,7 +101,6 @@ with TaskGroup("second", prefix_group_id=False):
     )
     alarm = KubernetesPodOperator(
         task_id="alarm",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo sent"], outputs=["result=-"]),
         pre_execute=run_within("alarm-needs"),
     )
@@ -102,7 +114,6 @@ with TaskGroup("second", prefix_group_id=False):
     )
     calm = KubernetesPodOperator(
         task_id="calm",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_within("calm-needs"),
     )
@@ -110,7 +121,6 @@ with TaskGroup("second", prefix_group_id=False):
     calm_needs >> calm
 alone = KubernetesPodOperator(
     task_id="alone",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -127,7 +137,6 @@ with TaskGroup("third", prefix_group_id=False):
     with TaskGroup("inner", prefix_group_id=False):
         list_ = KubernetesPodOperator(
             task_id="list",
-            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -144,7 +153,6 @@ with TaskGroup("third", prefix_group_id=False):
         with TaskGroup("inside") as inside:
             a = KubernetesPodOperator(
                 task_id="a",
-                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -168,7 +176,6 @@ with TaskGroup("third", prefix_group_id=False):
         )
         after = KubernetesPodOperator(
             task_id="after",
-            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -191,17 +198,6 @@ run_status = PythonOperator(
     trigger_rule="all_done",
 )
 [calm, inside, after] >> run_status
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[
-        {
-            "text": '{{ output(ti, "inside.a") }}',
-            "after": '{{ output(ti, "after") }}',
-            "list": '{{ output(ti, "list") }}',
-        },
-        {"text": "str", "after": "str", "list": "str"},
-    ],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 run_status >> run_outputs
 wait_for_all(dag)

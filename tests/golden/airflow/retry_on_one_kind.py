@@ -2,12 +2,20 @@ LEAVES = ["attempts"]
 
 with DAG(
     dag_id="retry-on-one-kind",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"shared": Param(type="string")},
     user_defined_macros={"PROCESS": PROCESS},
 ) as dag: ...
 on_errors = KubernetesPodOperator(
     task_id="on-errors",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -25,7 +33,6 @@ on_errors = KubernetesPodOperator(
 )
 on_failures = KubernetesPodOperator(
     task_id="on-failures",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -52,7 +59,6 @@ attempts_needs = PythonOperator(
 )
 attempts = KubernetesPodOperator(
     task_id="attempts",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -1,11 +1,19 @@
 with DAG(
     dag_id="retry-succeeds",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"shared": Param(type="string")},
     user_defined_macros={"PROCESS": PROCESS},
 ): ...
 flaky = KubernetesPodOperator(
     task_id="flaky",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -23,7 +31,6 @@ flaky = KubernetesPodOperator(
 )
 after = KubernetesPodOperator(
     task_id="after",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
 )
 flaky >> after

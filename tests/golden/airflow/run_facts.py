@@ -6,11 +6,19 @@ print(then.utcoffset().total_seconds() == 0, 0 <= (now - then).total_seconds() <
 
 with DAG(
     dag_id="run-facts",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "run_time": run_time},
 ): ...
 id_ = KubernetesPodOperator(
     task_id="id",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ ti.run_id | replace("$", "$$") }}'],
         outputs=["result=-"],
@@ -18,7 +26,6 @@ id_ = KubernetesPodOperator(
 )
 same = KubernetesPodOperator(
     task_id="same",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -19,12 +19,20 @@ def when_c(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="safe-read",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"n": Param(11, **INTEGER)},
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ): ...
 a = KubernetesPodOperator(
     task_id="a",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", "echo $$(($$1 * 2))", "sh", '{{ params["n"] }}'],
         outputs=["result=-"],
@@ -33,14 +41,12 @@ a = KubernetesPodOperator(
 )
 b = KubernetesPodOperator(
     task_id="b",
-    image="busybox:1.36",
     **process(["sh", "-c", 'echo "$1!"', "sh", '{{ output(ti, "a") }}'], outputs=["result=-"]),
     pre_execute=run_if(when_b),
 )
 a >> b
 c = KubernetesPodOperator(
     task_id="c",
-    image="busybox:1.36",
     **process(["sh", "-c", 'echo "$1?"', "sh", '{{ output(ti, "a") }}'], outputs=["result=-"]),
     pre_execute=run_if(when_c),
 )

@@ -1,10 +1,18 @@
 with DAG(
     dag_id="sidecar-fails",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"BESIDE": BESIDE, "PROCESS": PROCESS},
 ): ...
 broken = KubernetesPodOperator(
     task_id="broken",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", "until test -e /shared/done; do sleep 0.05; done; sleep 1"],
         outputs=["result=-"],
@@ -29,7 +37,6 @@ broken = KubernetesPodOperator(
 )
 done = KubernetesPodOperator(
     task_id="done",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", "until test -e /shared/done; do sleep 0.05; done"],
         outputs=["result=-"],
@@ -54,7 +61,6 @@ done = KubernetesPodOperator(
 )
 ended = KubernetesPodOperator(
     task_id="ended",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", "until test -e /shared/done; do sleep 0.05; done"],
         outputs=["result=-"],

@@ -11,18 +11,25 @@ def when_b(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="skip-below-skip",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"on": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ): ...
 a = KubernetesPodOperator(
     task_id="a",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo a"], outputs=["result=-"]),
     pre_execute=run_if(when_a),
 )
 b = KubernetesPodOperator(
     task_id="b",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "a") | replace("$", "$$") }}'],
         outputs=["result=-"],
@@ -32,7 +39,6 @@ b = KubernetesPodOperator(
 a >> b
 c = KubernetesPodOperator(
     task_id="c",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -53,7 +59,6 @@ unmet_needs = PythonOperator(
 )
 unmet = KubernetesPodOperator(
     task_id="unmet",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("unmet-needs"),
 )

@@ -1,30 +1,34 @@
 with DAG(
     dag_id="standard-output",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ): ...
 none = KubernetesPodOperator(
     task_id="none",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
 )
 two = KubernetesPodOperator(
     task_id="two",
-    image="busybox:1.36",
     **process(["sh", "-c", "printf 'a\\n\\n'"], outputs=["result=-"]),
 )
 blanks = KubernetesPodOperator(
     task_id="blanks",
-    image="busybox:1.36",
     **process(["sh", "-c", "printf ' a '"], outputs=["result=-"]),
 )
 errors = KubernetesPodOperator(
     task_id="errors",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo out; echo err >&2"], outputs=["result=-"]),
 )
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -1,12 +1,17 @@
 with DAG(
     dag_id="suspend-for-seconds",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS},
 ): ...
-a = KubernetesPodOperator(
-    task_id="a",
-    image="busybox:1.36",
-    **process(["sh", "-c", "true"], outputs=["result=-"]),
-)
+a = KubernetesPodOperator(task_id="a", **process(["sh", "-c", "true"], outputs=["result=-"]))
 pause = PythonOperator(
     task_id="pause",
     python_callable=wait,
@@ -16,7 +21,6 @@ pause = PythonOperator(
 a >> pause
 b = KubernetesPodOperator(
     task_id="b",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo rested"], outputs=["result=-"]),
 )
 pause >> b

@@ -1,5 +1,14 @@
 with DAG(
     dag_id="templates-and-parts",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={
         "n": Param(
             2.5,
@@ -19,7 +28,6 @@ with DAG(
 ): ...
 report = KubernetesPodOperator(
     task_id="report",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo \'{"scores": [3, {"x y": 0.5}], "name": "a b"}\''],
         outputs=["result=-"],
@@ -27,12 +35,10 @@ report = KubernetesPodOperator(
 )
 as_text = KubernetesPodOperator(
     task_id="as-text",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '[[1, 2], \"three\"]'"], outputs=["result=-"]),
 )
 parts_2 = KubernetesPodOperator(
     task_id="parts",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -50,7 +56,6 @@ parts_2 = KubernetesPodOperator(
 [report, as_text] >> parts_2
 joined_2 = KubernetesPodOperator(
     task_id="joined",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -71,7 +76,6 @@ each_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -2,12 +2,20 @@ LEAVES = ["look", "in-time"]
 
 with DAG(
     dag_id="timeout",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"shared": Param(type="string")},
     user_defined_macros={"PROCESS": PROCESS},
 ): ...
 slow = KubernetesPodOperator(
     task_id="slow",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -30,7 +38,6 @@ look_needs = PythonOperator(
 )
 look = KubernetesPodOperator(
     task_id="look",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -47,7 +54,6 @@ slow >> look_needs
 look_needs >> look
 in_time = KubernetesPodOperator(
     task_id="in-time",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo quick"], outputs=["result=-"]),
     execution_timeout=timedelta(seconds=20),
 )

@@ -28,6 +28,15 @@ def when_off(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="typed-values",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ): ...
 first = KubernetesPodOperator(
@@ -99,28 +108,24 @@ second = KubernetesPodOperator(
 first >> second
 one = KubernetesPodOperator(
     task_id="one",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_one),
 )
 second >> one
 seven = KubernetesPodOperator(
     task_id="seven",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_seven),
 )
 second >> seven
 null = KubernetesPodOperator(
     task_id="null",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_null),
 )
 second >> null
 off = KubernetesPodOperator(
     task_id="off",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_off),
 )

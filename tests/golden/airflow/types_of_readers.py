@@ -8,6 +8,15 @@ def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
 
 with DAG(
     dag_id="types-of-readers",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -17,22 +26,18 @@ with DAG(
 ): ...
 text = KubernetesPodOperator(
     task_id="text",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo word"], outputs=["result=-"]),
 )
 quoted = KubernetesPodOperator(
     task_id="quoted",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '\"word\"'"], outputs=["result=-"]),
 )
 number = KubernetesPodOperator(
     task_id="number",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
 )
 reads = KubernetesPodOperator(
     task_id="reads",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -56,7 +61,6 @@ with TaskGroup("work") as work:
     work_when = PythonOperator(task_id="when", python_callable=work_inputs, do_xcom_push=False)
     inside = KubernetesPodOperator(
         task_id="inside",
-        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -75,7 +79,6 @@ with TaskGroup("work") as work:
 [quoted, text] >> work
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         [
             "sh",

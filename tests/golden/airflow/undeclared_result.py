@@ -2,8 +2,21 @@ def loop_again(ti: Any, params: Any) -> bool:
     return compare(output_near(ti, "loop.round_#-1"), "<", 2)
 
 
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {"loop": typed(output_near(ti, "loop.round_*"), "int")}
+
+
 with DAG(
     dag_id="undeclared-result",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,
@@ -13,7 +26,6 @@ with DAG(
 ): ...
 read = KubernetesPodOperator(
     task_id="read",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo one"], outputs=["result=-"]),
 )
 unread = KubernetesPodOperator(
@@ -23,7 +35,6 @@ unread = KubernetesPodOperator(
 )
 reader = KubernetesPodOperator(
     task_id="reader",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
         outputs=["result=-"],
@@ -35,7 +46,6 @@ with TaskGroup("loop") as loop:
     for number in range(20):
         loop_round = KubernetesPodOperator(
             task_id=f"round_{number}",
-            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -62,13 +72,8 @@ with TaskGroup("loop") as loop:
 with TaskGroup("work") as work:
     inside = KubernetesPodOperator(
         task_id="inside",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo in"], outputs=["result=-"]),
     )
 unread >> work
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[{"loop": '{{ output_near(ti, "loop.round_*") }}'}, {"loop": "int"}],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 [reader, loop, work] >> run_outputs

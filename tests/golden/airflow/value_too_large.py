@@ -1,20 +1,26 @@
 with DAG(
     dag_id="value-too-large",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "python:3.12-slim",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ): ...
 fits_2 = KubernetesPodOperator(
     task_id="fits",
-    image="python:3.12-slim",
     **process(["python", "-c", "print('x' * 65_536)"], outputs=["result=-"]),
 )
 stdout = KubernetesPodOperator(
     task_id="stdout",
-    image="python:3.12-slim",
     **process(["python", "-c", "print('x' * 65_537)"], outputs=["result=-"]),
 )
 file = KubernetesPodOperator(
     task_id="file",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -27,7 +33,6 @@ file = KubernetesPodOperator(
 )
 reads = KubernetesPodOperator(
     task_id="reads",
-    image="python:3.12-slim",
     **process(
         [
             "python",
@@ -41,7 +46,6 @@ reads = KubernetesPodOperator(
 fits_2 >> reads
 after = KubernetesPodOperator(
     task_id="after",
-    image="python:3.12-slim",
     **process(
         ["python", "-c", "", '{{ output(ti, "stdout") | replace("$", "$$") }}'],
         outputs=["result=-"],

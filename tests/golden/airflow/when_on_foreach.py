@@ -15,6 +15,15 @@ def when_no(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="when-on-foreach",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"n": Param(1, **INTEGER)},
     user_defined_macros={
         "to_text": to_text,
@@ -32,7 +41,6 @@ yes_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 yes = KubernetesPodOperator.partial(
     task_id="yes",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -59,7 +67,6 @@ no_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 no = KubernetesPodOperator.partial(
     task_id="no",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -79,7 +86,6 @@ no_lists = PythonOperator(
 no >> no_lists
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -19,6 +19,15 @@ def when_no(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="when-on-group",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={"n": Param(1, **INTEGER)},
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ): ...
@@ -30,14 +39,12 @@ with TaskGroup("yes") as yes:
     )
     a = KubernetesPodOperator(
         task_id="a",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo in"], outputs=["result=-"]),
         trigger_rule="none_failed_min_one_success",
     )
     yes_when >> a
     b = KubernetesPodOperator(
         task_id="b",
-        image="busybox:1.36",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         trigger_rule="none_failed_min_one_success",
         pre_execute=run_if(when_yes_b),
@@ -51,14 +58,12 @@ with TaskGroup("no") as no:
     )
     no_a = KubernetesPodOperator(
         task_id="a",
-        image="busybox:1.36",
         **process(["sh", "-c", "echo in"], outputs=["result=-"]),
         trigger_rule="none_failed_min_one_success",
     )
     no_when >> no_a
 end = KubernetesPodOperator(
     task_id="end",
-    image="busybox:1.36",
     **process(
         [
             "sh",

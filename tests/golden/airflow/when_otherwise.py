@@ -8,30 +8,35 @@ def when_small(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="when-otherwise",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ): ...
 measure = KubernetesPodOperator(
     task_id="measure",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo 42"], outputs=["result=-"]),
 )
 large = KubernetesPodOperator(
     task_id="large",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo large"], outputs=["result=-"]),
     pre_execute=run_if(when_large),
 )
 measure >> large
 small = KubernetesPodOperator(
     task_id="small",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo small"], outputs=["result=-"]),
     pre_execute=run_if(when_small),
 )
 measure >> small
 report = KubernetesPodOperator(
     task_id="report",
-    image="busybox:1.36",
     **process(
         [
             "sh",

@@ -14,33 +14,39 @@ def when_far(ti: Any, params: Any) -> bool:
     return int(params["how-far"]) == 1
 
 
+def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
+    return {
+        "n": typed(output(ti, "n"), "int"),
+        "each": typed(gathered(ti, "each", "result", 2), "list"),
+        "off": first_of(output(ti, "off"), "was off"),
+        "off-too": first_of(output(ti, "off"), "off too"),
+        "part": typed(plain(part_of(output(ti, "tree"), "a", 0)), "float"),
+        "on": typed(encode(params["on"]), "bool"),
+        "far": typed(first_of(gathered(ti, "far", "result", "far-items"), "[]"), "list"),
+    }
+
+
 with DAG(
     dag_id="workflow-outputs",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     params={
         "on": Param(False, type=["boolean", "string"], pattern="^(true|false)$"),
         "how-far": Param(0, **INTEGER),
     },
-    user_defined_macros={
-        "PROCESS": PROCESS,
-        "EACH_ITEMS": EACH_ITEMS,
-        "to_text": to_text,
-        "output": output,
-        "gathered": gathered,
-        "first_of": first_of,
-        "part_of": part_of,
-        "plain": plain,
-        "encode": encode,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "EACH_ITEMS": EACH_ITEMS, "to_text": to_text},
 ): ...
-n = KubernetesPodOperator(
-    task_id="n",
-    image="busybox:1.36",
-    **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
-)
+n = KubernetesPodOperator(task_id="n", **process(["sh", "-c", "echo 3"], outputs=["result=-"]))
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(
     task_id="each",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ EACH_ITEMS[ti.map_index]["item"] }}'],
         outputs=["result=-"],
@@ -54,7 +60,6 @@ each_lists = PythonOperator(
 each >> each_lists
 off = KubernetesPodOperator(
     task_id="off",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo on"], outputs=["result=-"]),
     pre_execute=run_if(when_off),
 )
@@ -67,7 +72,6 @@ far_items = PythonOperator(
 # What is expanded is a label; each task reads its item by its map index.
 far = KubernetesPodOperator.partial(
     task_id="far",
-    image="busybox:1.36",
     **process(
         [
             "sh",
@@ -87,31 +91,7 @@ far_lists = PythonOperator(
 far >> far_lists
 tree = KubernetesPodOperator(
     task_id="tree",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo '{\"a\": [0.5]}'"], outputs=["result=-"]),
 )
-run_outputs = PythonOperator(
-    task_id="run-outputs",
-    python_callable=typed_values,
-    op_args=[
-        {
-            "n": '{{ output(ti, "n") }}',
-            "each": '{{ gathered(ti, "each", "result", 2) }}',
-            "off": '{{ first_of(output(ti, "off"), "was off") }}',
-            "off-too": '{{ first_of(output(ti, "off"), "off too") }}',
-            "part": '{{ plain(part_of(output(ti, "tree"), "a", 0)) }}',
-            "on": '{{ encode(params["on"]) }}',
-            "far": '{{ first_of(gathered(ti, "far", "result", "far-items"), "[]") }}',
-        },
-        {
-            "n": "int",
-            "each": "list",
-            "off": "str",
-            "off-too": "str",
-            "part": "float",
-            "on": "bool",
-            "far": "list",
-        },
-    ],
-)
+run_outputs = PythonOperator(task_id="run-outputs", python_callable=outputs_of_run)
 [n, each_lists, off, far_lists, tree] >> run_outputs

@@ -7,16 +7,23 @@ def when_decodes(ti: Any, params: Any) -> bool:
 
 with DAG(
     dag_id="wrong-type-fails-reader",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "image": "busybox:1.36",
+    },
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ) as dag: ...
 makes = KubernetesPodOperator(
     task_id="makes",
-    image="busybox:1.36",
     **process(["sh", "-c", "echo many"], outputs=["result=-"]),
 )
 passes = KubernetesPodOperator(
     task_id="passes",
-    image="busybox:1.36",
     **process(
         ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "makes") }}'],
         outputs=["result=-"],
@@ -25,7 +32,6 @@ passes = KubernetesPodOperator(
 makes >> passes
 decodes = KubernetesPodOperator(
     task_id="decodes",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_if(when_decodes),
 )
@@ -38,7 +44,6 @@ handle_needs = PythonOperator(
 )
 handle = KubernetesPodOperator(
     task_id="handle",
-    image="busybox:1.36",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
     pre_execute=run_within("handle-needs"),
 )
