@@ -55,52 +55,70 @@ def with_scripts(
     workflow: Workflow, way: Callable[[Step], HandsOn] = lambda _: "files"
 ) -> Workflow:
     """Return a workflow whose scripts have all lines that run their functions."""
+    shared: set[str] = set()
+
+    def parts(step: Step) -> tuple[str, frozenset[str]]:
+        assert isinstance(step.action, Script)
+        return script_parts(step.action, tuple(one.name for one in step.inputs), way(step))
+
+    def collect(step: Step) -> Step:
+        if isinstance(step.action, Script) and step.action.call is not None:
+            shared.update(parts(step)[1])
+        return step
 
     def change(step: Step) -> Step:
         action = step.action
         if not isinstance(action, Script) or action.call is None:
             return step
-        names = tuple(given.name for given in step.inputs)
-        whole = _with_text(action, names, way(step))
-        return step.model_copy(update={"action": whole})
+        command = action.command
+        if action.runs_function:
+            run = run_text(frozenset(shared), stay=action.call.stay)
+            command = (*command, "-c", taking_text(run) if way(step) == "xcom" else run)
+        changed = {"source": parts(step)[0], "command": command, "call": None}
+        return step.model_copy(update={"action": action.model_copy(update=changed)})
 
-    return map_steps(workflow, change)
+    return map_steps(map_steps(workflow, collect), change)
 
 
 @functools.lru_cache(maxsize=256)
-def _with_text(script: Script, names: tuple[str, ...], hands_on: HandsOn) -> Script:
-    source = script_text(script, names, hands_on=hands_on)
-    command = script.command
-    if script.call is not None and script.runs_function:
-        command = (*command, "-c", run_text(stay=script.call.stay, is_text=hands_on == "xcom"))
-    return script.model_copy(update={"source": source, "command": command, "call": None})
+def script_parts(
+    script: Script, names: tuple[str, ...], hands_on: HandsOn = "files"
+) -> tuple[str, frozenset[str]]:
+    """Return the script of a function that is given inputs of some names, and helpers it calls.
 
-
-def script_text(script: Script, names: tuple[str, ...], *, hands_on: HandsOn = "files") -> str:
-    """Return the whole script of a function that is given inputs of some names."""
+    What runs it has these; see `run_text`.
+    """
     if script.call is None:
-        return script.source
+        return script.source, frozenset()
     return _Glue(script, script.call, frozenset(names), hands_on).text()
 
 
 @functools.cache
-def run_text(*, stay: bool = False, is_text: bool = False) -> str:
-    """Return what runs the script that is its argument; in the folder it is in if it is to stay.
+def run_text(helpers: frozenset[str] = frozenset(), *, stay: bool = False) -> str:
+    """Return what runs the script that is its argument; in the folder it is in if it is to stay."""
+    texts = [
+        text.replace("    os.chdir(work)\n" if stay else "\0", "").replace("  # noqa: B905", "")
+        for name, text in _helper_texts().items()
+        if name in helpers or name == "run"
+    ]
+    return "\n\n".join(map(_with_imports, texts)) + _CALL
 
-    The argument is a file, or the text.
-    """
-    text = _helper_texts()["run"].replace("    os.chdir(work)\n" if stay else "\0", "")
-    if is_text:
-        text = text.replace("    globals()", _WRITE + "    globals()")
-    head, told, body = re.split(r"(\n    \"\"\".*\n)", text)
-    imports = ", ".join(sorted(_modules_in(body)))
-    body = body.replace("  # noqa: B905", "")
-    return f"{head}{told}    import {imports}\n{body}{_CALL}"
+
+def _with_imports(function: str) -> str:
+    """Return a function that imports the modules it uses: their names are not the script's."""
+    head, told, body = re.split(r"(\n    \"\"\".*\n)", function)
+    modules = ", ".join(sorted(_modules_in(body)))
+    return f"{head}{told}    import {modules}\n{body}" if modules else function
+
+
+def taking_text(run: str) -> str:
+    """Return what runs a script, whose argument is its text."""
+    return run.replace("    globals()", f"{_WRITE}    globals()")
 
 
 def is_run(word: str) -> bool:
     """Return whether a word of a command is what runs a script."""
-    return word.startswith("def run(script):\n") and word.endswith(_CALL)
+    return word.endswith(_CALL)
 
 
 def glue_of(script: Script) -> str:
@@ -131,11 +149,16 @@ class _Glue:
         helpers = "".join(f"{_helper_texts()[name]}\n\n\n" for name in self._helpers)
         return helpers, 'if __name__ == "__main__":\n' + "".join(f"    {one}\n" for one in body)
 
-    def text(self) -> str:
-        """Return the script."""
+    def text(self) -> tuple[str, frozenset[str]]:
+        """Return the script, and the helpers that it lacks."""
         helpers, main = self.parts()
         bound = bindings(self._source)
         same = {name for name, one in bound.items() if _is_plain_import(one, name)}
+        shared = frozenset(self._helpers)
+        if self._is_alone or shared & bound.keys():
+            shared = frozenset()
+        else:
+            helpers = ""
         modules = _modules_in(helpers + main)
         imports = ", ".join(sorted(modules - same))
         glue = (f"import {imports}\n" if imports else "") + helpers
@@ -144,9 +167,9 @@ class _Glue:
             glue, main = _renamed(glue, taken), _renamed(main, taken)
         glue += main.replace(_OWN, "")
         head = FUTURE * self._has_future + _files_text(self._source)
-        own = head + self._own()
+        own = head.rstrip("\n") + "\n\n" * bool(head) + self._own()
         first = own.count("\n") + 4
-        return f"{own}\n\n# couler:{first}\n{glue}"
+        return f"{own}\n\n# couler:{first}\n{glue}", shared
 
     def _own(self) -> str:
         """Return the source, in which comments tell where its parts are from."""
@@ -329,14 +352,8 @@ class _Glue:
         lines: list[str] = []
         misfit = 'sys.exit(f"the output {name} is {%s!r:.200}, which does not fit its type")'
         if _is_file(data):
-            what, keep = ("dir", "keep_folder") if data.kind == "directory" else ("file", "keep")
-            word = "folder" if what == "dir" else what
-            told = f"the output {{name}} is {{{value}!r:.200}}, but there is no such {word}"
-            return (
-                f"if not os.path.is{what}(str({value})):",
-                f'    sys.exit(f"{told}")',
-                f"{self._helper(keep)}({value}, out / {_NAME})",
-            )
+            keep = self._helper("keep_folder" if data.kind == "directory" else "keep")
+            return (f"{keep}({value}, out / {_NAME})",)
         is_number = data.kind in _NUMBERS and not data.optional
         if is_number and self._has_numpy:
             lines.append(f'value = {value}.tolist() if hasattr({value}, "tolist") else {value}')

@@ -78,6 +78,9 @@ def unpacked(file):
 
 def keep(source, path):
     """Put a file where it is an output."""
+    if not os.path.isfile(str(source)):
+        name = os.path.basename(path)
+        sys.exit(f"the output {name} is {source!r:.200}, but there is no such file")
     source = os.path.realpath(source)
     if source != os.path.realpath(path):
         try:
@@ -88,6 +91,8 @@ def keep(source, path):
 
 def keep_folder(source, path):
     """Put a folder where it is an output; links into it stay links, others give their targets."""
+    if not os.path.isdir(str(source)):
+        sys.exit(f"the output {path.name} is {source!r:.200}, but there is no such folder")
     root = os.path.realpath(source)
 
     def copy(source, target):

@@ -9,7 +9,7 @@ from couler.backends.argo.files import input_text, kept_holes
 from couler.backends.argo.names import Names, input_place
 from couler.backends.argo.pods import Tree, container_place
 from couler.backends.argo.processes import way_of_arguments, way_of_script
-from couler.backends.argo.scope import TAG_SAFE, ScopeView, is_folder, travels_as
+from couler.backends.argo.scope import ScopeView, is_folder, travels_as
 from couler.backends.argo.tags import Tagged, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.ir.artifacts import ListFiles
@@ -126,7 +126,7 @@ def _constant(hole: Hole) -> str | None:
 def _is_delicate(constant: str | None, hole: Hole, step: Step, view: ScopeView) -> bool:
     if constant is not None:
         return needs_dollars(constant) or "{{" in constant or not constant.isprintable()
-    return view.type_of(t.cast("Value", hole.text), step) not in TAG_SAFE
+    return not view.is_safe(t.cast("Value", hole.text), step)
 
 
 def _is_encoded(constant: str | None, hole: Hole, step: Step, view: ScopeView) -> bool:

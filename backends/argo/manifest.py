@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -186,13 +187,32 @@ def _with_defaults(templates: list[Tree]) -> Tree:
             shared[field] = common
     if not shared:
         return {"templates": templates}
+    first, *others = scripts
+    if "resources" in first and all(one.get("resources") == first["resources"] for one in others):
+        shared["resources"] = first["resources"]
+    env = [
+        one
+        for one in first.get("env", ())
+        if all(one in other.get("env", ()) for other in others)
+        and re.search(r"[{$]", one.get("value", "$")) is None
+    ]
+    if env:
+        shared["env"] = env
     kept = [
-        {**template, "script": {k: v for k, v in one.items() if k not in shared or v != shared[k]}}
-        if (one := template.get("script"))
+        {**template, "script": _without(template["script"], shared)}
+        if "script" in template
         else template
         for template in templates
     ]
     return {"templateDefaults": {"script": shared}, "templates": kept}
+
+
+def _without(script: Tree, shared: Tree) -> Tree:
+    """Return a script without what it has from the defaults."""
+    own = {key: one for key, one in script.items() if one != shared.get(key)}
+    if "env" in own and "env" in shared:
+        own["env"] = [one for one in own["env"] if one not in shared["env"]]
+    return own
 
 
 def _metadata(workflow: Workflow) -> Tree:

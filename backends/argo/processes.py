@@ -19,7 +19,7 @@ from couler.backends.argo.tags import (
 )
 from couler.ir import kubernetes_pods
 from couler.ir.code_files import CODE_DIR, CODE_MOUNT, uses_code
-from couler.ir.glue import HandsOn, is_run, run_text
+from couler.ir.glue import HandsOn, is_run, taking_text
 from couler.ir.kubernetes_pods import needs_dollars
 from couler.ir.semantics import SHORT_TYPES
 from couler.ir.semantics.wire import dump_json
@@ -97,8 +97,7 @@ class Processes:
         flag = argument_flag(action.command)
         assert flag is not None, "check() refuses what has no other way"
         if is_run(action.command[-1]):
-            stay = self._step.working_dir is not None
-            tree["command"][-1] = run_text(stay=stay, is_text=True)
+            tree["command"][-1] = taking_text(action.command[-1])
         else:
             tree["command"].append(flag)
         tree["args"] = [protect(action.source)]

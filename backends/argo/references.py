@@ -17,7 +17,6 @@ from couler.backends.argo.files import (
 from couler.backends.argo.json_text import part, plain, raw_json
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import (
-    TAG_SAFE,
     ScopeView,
     can_be_skipped,
     can_be_survived,
@@ -247,7 +246,7 @@ class Renderer:
         have = self.view.type_of(value, step)
         if isinstance(value, RunRef):
             return want != "json"
-        return have in TAG_SAFE and not (want == "json" and have in TEXT_TYPES)
+        return self.view.is_safe(value, step) and not (want == "json" and have in TEXT_TYPES)
 
     # expressions that give the text on the wire ----------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
@@ -80,9 +81,24 @@ class ScopeView(t.NamedTuple):
             ),
         )
 
+    def is_safe(self, value: Value, step: Step | None) -> bool:
+        """Return whether neither a plain tag nor the kubelet breaks on a value."""
+        if self.type_of(value, step) in TAG_SAFE:
+            return True
+        if isinstance(value, ItemRef) and step is not None and step.foreach is not None:
+            items = step.foreach.over[value.name]
+            is_text = isinstance(items, Literal) and not is_read_as_json(step, value.name)
+            return is_text and all(map(_is_safe, t.cast("Literal", items).value or ()))
+        producer = self.steps.get(value.step) if isinstance(value, StepRef) else None
+        if producer is None or producer.foreach is None or not is_function(producer):
+            return False
+        return self.output(t.cast("StepRef", value)).type in ("int", "float", "bool")
+
     def is_encoded(self, step: Step, value: Value, value_type: ValueType) -> bool:
         """Return whether a step is given a value with its braces encoded: it may have some."""
-        if value_type in TAG_SAFE or isinstance(step.action, Plugin | TemplateCall):
+        if value_type in TAG_SAFE or self.is_safe(value, step):
+            return False
+        if isinstance(step.action, Plugin | TemplateCall):
             return False  # those have templates that decode nothing
         if isinstance(value, ItemRef):
             items = step.foreach and step.foreach.over[value.name]
@@ -153,6 +169,17 @@ def is_stdout(step: Step, output: Output) -> bool:
     )
 
 
+def is_function(step: Step) -> bool:
+    """Return whether a step runs a typed function, whose outputs are of their types."""
+    return isinstance(step.action, Script) and step.action.function is not None
+
+
+def _is_safe(item: object) -> bool:
+    if isinstance(item, str):
+        return re.fullmatch(r"[\w .,:;/@+=-]*", item, re.ASCII) is not None
+    return isinstance(item, int | float)
+
+
 def is_returned(steps: Mapping[str, Step], value: StepRef) -> bool:
     """Return whether a value is what a typed function returns, also out of groups."""
     step = steps.get(value.step)
@@ -162,8 +189,7 @@ def is_returned(steps: Mapping[str, Step], value: StepRef) -> bool:
     if isinstance(step.action, Group):
         inside = {inner.name: inner for inner in step.action.steps}
         return isinstance(output.value, StepRef) and is_returned(inside, output.value)
-    is_typed = isinstance(step.action, Script) and step.action.function is not None
-    return is_typed and not is_stdout(step, output)
+    return is_function(step) and not is_stdout(step, output)
 
 
 def can_be_skipped(step: Step) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from couler.ir.cachekey import text_digest
-from couler.ir.glue import run_text, script_text
+from couler.ir.glue import run_text, script_parts
 from couler.ir.grouped import DEFINITION, GROUPED
 from couler.ir.policies import Retry, retry_policy
 from couler.ir.semantics import retries, wire
@@ -82,7 +82,8 @@ def lower(
         for step in steps
     ]
     runs = sorted({one["run"] for one in group["steps"] if "run" in one})
-    group["run"] = {way: run_text(stay=way == "here") for way in runs}
+    helpers = frozenset(name for step in steps for name in _script_parts(step)[1])
+    group["run"] = {way: run_text(helpers, stay=way == "here") for way in runs}
     group["outputs"] = [
         {"step": step, "output": output, "path": made.path}
         for (step, output), (_, made) in zip(read_outside, outputs, strict=True)
@@ -146,8 +147,7 @@ def _definition(
     found: dict[str, t.Any] = {"name": step.name, "after": list(after)}
     if isinstance(action, Script):
         found["words"] = list(action.command)
-        names = tuple(one.name for one in step.inputs)
-        found["script"] = script_text(action, names)
+        found["script"] = _script_parts(step)[0]
         if action.runs_function and action.call is not None:
             found["run"] = "here" if action.call.stay else "work"
     elif isinstance(action, Container):
@@ -166,6 +166,13 @@ def _definition(
         "needs": dict(needs.steps.get(step.name, {})),
     }
     return found | {key: value for key, value in listed.items() if value}
+
+
+def _script_parts(step: Step) -> tuple[str, frozenset[str]]:
+    """Return the script of a step, and the helpers that it calls."""
+    if not isinstance(step.action, Script):
+        return "", frozenset()
+    return script_parts(step.action, tuple(one.name for one in step.inputs))
 
 
 def _input(given: t.Any, reading: Reading) -> dict[str, t.Any]:

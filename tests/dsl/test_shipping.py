@@ -18,7 +18,7 @@ import pytest
 
 import couler
 from couler import Directory, File, File as Paper
-from couler.ir.glue import run_text, script_text
+from couler.ir.glue import run_text, script_parts
 from couler.ir.workflow import Script
 from tests.dsl.look import steps
 from tests.support.step_sources import imported
@@ -46,6 +46,10 @@ class Color(enum.Enum):
     BLUE = "blue"
 
 
+RUNS: dict[str, str] = {}
+"""What runs the scripts."""
+
+
 def script_of(function: t.Any, given: tuple[str, ...] = (), *, gathers: bool = False) -> str:
     with couler.Workflow("w") as wf:
         scope_step = function._make_alone() if hasattr(function, "_make_alone") else function()
@@ -53,7 +57,9 @@ def script_of(function: t.Any, given: tuple[str, ...] = (), *, gathers: bool = F
     assert [p for p in wf.diagnostics if p.code not in ("CLR101",)] == []
     action = wf.to_ir().steps[0].action
     assert isinstance(action, Script)
-    return script_text(action, given, hands_on="items" if gathers else "files")
+    text, helpers = script_parts(action, given, "items" if gathers else "files")
+    RUNS[text] = run_text(helpers)
+    return text
 
 
 @pytest.fixture
@@ -64,10 +70,11 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         function: t.Any, *, gathers: bool = False, **inputs: str
     ) -> subprocess.CompletedProcess[str]:
         path = tmp_path / "script.py"
-        path.write_text(script_of(function, (*inputs,), gathers=gathers), encoding="utf-8")
+        text = script_of(function, (*inputs,), gathers=gathers)
+        path.write_text(text, encoding="utf-8")
         environ = {f"COULER_INPUT_{name}": text for name, text in inputs.items()}
         return subprocess.run(
-            [sys.executable, "-I", "-c", run_text(), str(path)],
+            [sys.executable, "-I", "-c", RUNS[text], str(path)],
             env={**environ, "COULER_WORK": str(tmp_path / "work"), "PATH": os.environ["PATH"]},
             capture_output=True,
             text=True,

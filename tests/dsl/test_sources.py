@@ -14,7 +14,7 @@ import pytest
 
 import couler
 from couler.dsl.shipping import plain_script, python_preamble
-from couler.ir.glue import run_text, script_text
+from couler.ir.glue import run_text, script_parts
 from couler.ir.workflow import Script
 from tests.support.step_sources import imported, step_module
 
@@ -27,7 +27,7 @@ def shipped(step: t.Any, *given: object) -> t.Callable[..., object] | str:
     assert isinstance(action, Script)
     if flow.diagnostics:
         return flow.diagnostics[0].message
-    source = script_text(action, ())
+    source, _ = script_parts(action, ())
     return t.cast("t.Callable[..., object]", run_as_module(source)[action.function])
 
 
@@ -161,10 +161,11 @@ def test_the_class_that_is_there_is_shipped(new: bool, tmp_path: Path) -> None:
     assert flow.diagnostics == ()
     step = flow.to_ir().steps[0]
     script = tmp_path / "script.py"
-    script.write_text(script_text(step.action, tuple(one.name for one in step.inputs)))
+    text, helpers = script_parts(step.action, tuple(one.name for one in step.inputs))
+    script.write_text(text)
     texts = {f"COULER_INPUT_{one.name}": json.dumps(one.value.value) for one in step.inputs}
     environment = {**texts, "COULER_WORK": str(tmp_path / "work")}
-    command = [sys.executable, "-I", "-c", run_text(), str(script)]
+    command = [sys.executable, "-I", "-c", run_text(helpers), str(script)]
     subprocess.run(command, env=environment, check=True)
     printed = (tmp_path / "work" / "outputs" / "result").read_text()
     assert json.loads(printed) == module.work.fn(*given)
