@@ -16,20 +16,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from couler.ir.imports import bindings, imports_of
-from couler.ir.walk import map_steps
+from couler.ir.walk import all_steps, map_steps
 from couler.ir.workflow import STDOUT, WORK_DIR, DataType, FunctionCall, Script, Step, Workflow
 
 FUTURE = "from __future__ import annotations\n"
 _TYPES = {
-    "str": "str",
-    "int": "int",
-    "float": "(int, float)",
-    "bool": "bool",
-    "list": "(list, tuple)",
-    "tuple": "(list, tuple)",
-    "dict": "dict",
+    "int": ["int"],
+    "float": ["int", "float"],
+    "bool": ["bool"],
+    "list": ["list", "tuple"],
+    "tuple": ["list", "tuple"],
+    "dict": ["dict"],
 }
-_NUMBERS = frozenset(("int", "float", "bool"))
 _MODULES = (
     "__future__|dataclasses|enum|io|itertools|json|linecache|os|pathlib|re|shutil|signal|sys|tempfile"
     "|traceback"
@@ -43,8 +41,6 @@ _WRITE = """\
     script = work + ".py"
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # which the first process ignores
 """
-_NAME = "name__"
-"""Stands for the name of an output."""
 _OWN = "own__"
 """Before names of the source, until those of the glue are known not to be the same."""
 _WIDEST = 96
@@ -55,16 +51,15 @@ def with_scripts(
     workflow: Workflow, way: Callable[[Step], HandsOn] = lambda _: "files"
 ) -> Workflow:
     """Return a workflow whose scripts have all lines that run their functions."""
-    shared: set[str] = set()
+    functions = [step for step in all_steps(workflow) if _is_function(step)]
+    if not functions:
+        return workflow
 
     def parts(step: Step) -> tuple[str, frozenset[str]]:
         assert isinstance(step.action, Script)
         return script_parts(step.action, tuple(one.name for one in step.inputs), way(step))
 
-    def collect(step: Step) -> Step:
-        if isinstance(step.action, Script) and step.action.call is not None:
-            shared.update(parts(step)[1])
-        return step
+    shared = frozenset[str]().union(*(parts(step)[1] for step in functions))
 
     def change(step: Step) -> Step:
         action = step.action
@@ -72,12 +67,18 @@ def with_scripts(
             return step
         command = action.command
         if action.runs_function:
-            run = run_text(frozenset(shared), stay=action.call.stay)
-            command = (*command, "-c", taking_text(run) if way(step) == "xcom" else run)
+            is_xcom = way(step) == "xcom"
+            needs = shared | {"xcom" if is_xcom else "files"}
+            run = run_text(needs - {"chdir"} if action.call.stay else needs | {"chdir"})
+            command = (*command, "-c", taking_text(run) if is_xcom else run)
         changed = {"source": parts(step)[0], "command": command, "call": None}
         return step.model_copy(update={"action": action.model_copy(update=changed)})
 
-    return map_steps(map_steps(workflow, collect), change)
+    return map_steps(workflow, change)
+
+
+def _is_function(step: Step) -> bool:
+    return type(step.action) is Script and step.action.call is not None
 
 
 @functools.lru_cache(maxsize=256)
@@ -86,7 +87,7 @@ def script_parts(
 ) -> tuple[str, frozenset[str]]:
     """Return the script of a function that is given inputs of some names, and helpers it calls.
 
-    What runs it has these; see `run_text`.
+    What runs it has these, and what else it needs; see `run_text`.
     """
     if script.call is None:
         return script.source, frozenset()
@@ -94,14 +95,26 @@ def script_parts(
 
 
 @functools.cache
-def run_text(helpers: frozenset[str] = frozenset(), *, stay: bool = False) -> str:
-    """Return what runs the script that is its argument; in the folder it is in if it is to stay."""
-    texts = [
-        text.replace("    os.chdir(work)\n" if stay else "\0", "").replace("  # noqa: B905", "")
-        for name, text in _helper_texts().items()
-        if name in helpers or name == "run"
-    ]
-    return "\n\n".join(map(_with_imports, texts)) + _CALL
+def run_text(needs: frozenset[str] = frozenset(("files", "chdir"))) -> str:
+    """Return what runs the script that is its argument.
+
+    It has the helpers that are needed, and of each the lines that are: `files` or `xcom`, where
+    outputs are written; `chdir`, where scripts run in the work folder; `modules` and `future`,
+    where they have modules of the project or such an import.
+    """
+    texts = [text for name, text in _helper_texts().items() if name in needs or name == "run"]
+    return "\n\n".join(_with_imports(_needed(text, needs)) for text in texts) + _CALL
+
+
+def _needed(text: str, needs: frozenset[str]) -> str:
+    """Return a text without the lines that are not needed."""
+    lines = []
+    for line in text.split("\n"):
+        code, _, condition = line.partition("  # if ")
+        is_needed = condition.removeprefix("not ") in needs
+        if not condition or is_needed != condition.startswith("not "):
+            lines.append(code.removesuffix("  # noqa: B905"))
+    return "\n".join(lines)
 
 
 def _with_imports(function: str) -> str:
@@ -140,13 +153,16 @@ class _Glue:
         self._hands_on = hands_on
         self._is_alone = not script.runs_function
         imported = {name.partition(".")[0] for name, _ in imports_of(script.source)}
+        self._script_files = script.files
         self._has_numpy = bool(script.files) or not imported <= sys.stdlib_module_names
         self._helpers: dict[str, None] = {}
 
     def parts(self) -> tuple[str, str]:
         """Return the functions that the glue has, and the block that calls the step's function."""
         body = [*self._body()]
-        helpers = "".join(f"{_helper_texts()[name]}\n\n\n" for name in self._helpers)
+        needs = frozenset(("xcom" if self._hands_on == "xcom" else "files",))
+        texts = (_needed(_helper_texts()[name], needs) for name in self._helpers)
+        helpers = "".join(f"{text}\n\n\n" for text in texts)
         return helpers, 'if __name__ == "__main__":\n' + "".join(f"    {one}\n" for one in body)
 
     def text(self) -> tuple[str, frozenset[str]]:
@@ -154,9 +170,9 @@ class _Glue:
         helpers, main = self.parts()
         bound = bindings(self._source)
         same = {name for name, one in bound.items() if _is_plain_import(one, name)}
-        shared = frozenset(self._helpers)
-        if self._is_alone or shared & bound.keys():
-            shared = frozenset()
+        needs = frozenset(self._helpers)
+        if self._is_alone or needs & bound.keys():
+            needs = frozenset()
         else:
             helpers = ""
         modules = _modules_in(helpers + main)
@@ -169,18 +185,18 @@ class _Glue:
         head = FUTURE * self._has_future + _files_text(self._source)
         own = head.rstrip("\n") + "\n\n" * bool(head) + self._own()
         first = own.count("\n") + 4
-        return f"{own}\n\n# couler:{first}\n{glue}", shared
+        needs |= {"future"} if self._has_future else set()
+        needs |= {"modules"} if self._script_files else set()
+        return f"{own}\n\n# From couler:{first}\n{glue}", needs
 
     def _own(self) -> str:
         """Return the source, in which comments tell where its parts are from."""
         lines = self._source.rstrip("\n").split("\n")
-        if re.search(r"^# .+:[0-9]+$", self._source, re.M):  # which looks like such a comment
-            return "\n".join(lines)
         for at, first in reversed(self._call.lines):
             while at and not lines[at - 1] and at > 1 and not lines[at - 2]:
                 at -= 1
                 del lines[at]
-            lines[at:at] = [f"# {self._call.file}:{first}"]
+            lines[at:at] = [f"# From {self._call.file}:{first}"]
         return "\n".join(lines).strip("\n")
 
     def _helper(self, name: str) -> str:
@@ -202,39 +218,11 @@ class _Glue:
         yield from _wrapped(f"{result}{_OWN}{self._function}(", arguments, ")")
         if not result:
             return
-        if self._hands_on == "xcom":
-            yield "outputs = {}"
-        else:
-            yield 'out = pathlib.Path(os.environ["COULER_WORK"], "outputs")'
-            yield "out.mkdir(exist_ok=True)"
-        outputs = [
-            (one.name, f"result.{one.name}" if call.is_record else "result", one.type)
-            for one in call.outputs
-        ]
+        for one in call.outputs:
+            value = f"result.{one.name}" if call.is_record else "result"
+            yield self._written(one.name, value, one.type)
         if call.whole:
-            outputs.append((STDOUT, "result", DataType(kind="record", fields=call.outputs)))
-        for lines, found in itertools.groupby(outputs, self._as_item):
-            group = [*found]
-            if len(group) == 1 or len(lines) == 1:
-                for name, value, data in group:
-                    for line in self._written(value, data):
-                        yield line.replace("{name}", name).replace(_NAME, f'"{name}"')
-                continue
-            columns = [
-                (f'"{name}"', value, _TYPES.get(data.kind, "")) for name, value, data in group
-            ]
-            variables = ["name", "value", "kind"][
-                : 3 if any(", kind)" in one for one in lines) else 2
-            ]
-            rows = [f"({', '.join(one[: len(variables)])})" for one in columns]
-            yield from _wrapped(f"for {', '.join(variables)} in (", rows, "):")
-            yield from (f"    {line.replace(_NAME, 'name')}" for line in lines)
-        if self._hands_on == "xcom":
-            yield 'pathlib.Path("/airflow/xcom/return.json").write_text(json.dumps(outputs))'
-
-    def _as_item(self, output: tuple[str, str, DataType]) -> tuple[str, ...]:
-        """Return what writes an output in a loop over outputs that are alike."""
-        return self._written("value", output[2], kind="kind")
+            yield self._written(STDOUT, "result", DataType(kind="record", fields=call.outputs))
 
     # Inputs
 
@@ -347,52 +335,24 @@ class _Glue:
 
     # Outputs
 
-    def _written(self, value: str, data: DataType, kind: str = "") -> tuple[str, ...]:
-        """Return what checks and writes a value; `{name}` is the name of its output."""
-        lines: list[str] = []
-        misfit = 'sys.exit(f"the output {name} is {%s!r:.200}, which does not fit its type")'
+    def _written(self, name: str, value: str, data: DataType) -> str:
+        """Return what checks and writes an output."""
         if _is_file(data):
             keep = self._helper("keep_folder" if data.kind == "directory" else "keep")
-            return (f"{keep}({value}, out / {_NAME})",)
-        is_number = data.kind in _NUMBERS and not data.optional
-        if is_number and self._has_numpy:
-            lines.append(f'value = {value}.tolist() if hasattr({value}, "tolist") else {value}')
-            value = "value"
-        if is_number:
-            is_bool = "" if data.kind == "bool" else f" or isinstance({value}, bool)"
-            lines.append(f"if not isinstance({value}, {kind or _TYPES[data.kind]}){is_bool}:")
-            lines.append(f"    {misfit % value}")
-            lines.append(self._stored(f"json.dumps({value}, allow_nan=False)", ""))
-        elif _is_text(data) and not data.optional:
-            lines.append(f"if not isinstance({value}, {_OWN + data.name if data.name else 'str'}):")
-            lines.append(f"    {misfit % value}")
-            text = f"{value}.value" if data.name else value
-            why = "holds NUL, or is more than 65536 bytes: return a File instead"
-            lines.append(f'if "\\0" in {text} or len({text}.encode()) > 65536:')
-            lines.append(f'    sys.exit(f"the output {{name}} {why}")')
-            if self._hands_on == "files":
-                text += ' + "\\n"'
-            elif self._hands_on == "items":
-                text = f"{self._helper('dump')}({text})"
-            lines.append(self._stored(text))
+            return f'{keep}("{name}", {value})'
+        if _is_text(data) and not data.optional:
+            types = ["str"]
+            value = f"{_OWN}{data.name}({value}).value" if data.name else value
         else:
-            types = _TYPES.get(data.kind, "").strip("()")
-            types = f", {types}" if types else ""
-            types += ", type(None)" if types and data.optional else ""
+            types = _TYPES.get(data.kind, [])
+            types = [*types, "type(None)"] if types and data.optional else types
             if self._has_numpy or _has_json(data):
                 value = f"{self._helper('to_json')}({value})"
             else:
                 value = self._encoded(value, data)
-            lines.append(self._stored(f"{self._helper('json_text')}({_NAME}, {value}{types})"))
-        return tuple(lines)
-
-    def _stored(self, text: str, encoding: str = ', "utf-8"') -> str:
-        """Return what hands a text on."""
-        if self._hands_on == "xcom":
-            return f"outputs[{_NAME}] = {text}"
-        if self._hands_on == "items":
-            return f"(out / {_NAME}).write_text(json.dumps({text}))"
-        return f"(out / {_NAME}).write_text({text}{encoding})"
+        gathered = ["gathered=True"] if self._hands_on == "items" else []
+        given = ", ".join([f'"{name}"', value, *types, *gathered])
+        return f"{self._helper('write')}({given})"
 
     def _encoded(self, value: str, data: DataType, depth: int = 0) -> str:
         """Return the JSON form of a value; itself if that is the same."""

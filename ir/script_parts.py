@@ -19,26 +19,29 @@ import tempfile
 import traceback
 
 
-def dump(value):
-    """Return compact JSON; the separators of lines are escaped in it, as Go does."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    if "\\u0000" in text.replace("\\\\", ""):
-        raise ValueError("a text cannot hold NUL")
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def json_text(name, value, *types):
-    """Return an output, whose value is of one of some types if these are given, as JSON."""
+def write(name, value, *types, gathered=False):
+    """Check an output and write it: a text as it is, all else as JSON."""
+    is_bool = isinstance(value, bool) and bool not in types
+    if types and (is_bool or not isinstance(value, types)):
+        sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
     try:
-        text = dump(value)
-        size = len(text.encode())
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")  # as Go does
+        size = len((value if types == (str,) else text).encode())
+        if "\\u0000" in text.replace("\\\\", ""):
+            raise ValueError("a text cannot hold NUL")
     except (TypeError, ValueError) as error:
         sys.exit(f"the output {name} cannot travel: {error}")
-    if types and not isinstance(value, types):
-        sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
     if size > 65536:
         sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
-    return text
+    text = value if types == (str,) and not gathered else text
+    outputs = globals().setdefault("couler_outputs", {})  # if xcom
+    outputs[name] = text  # if xcom
+    pathlib.Path("/airflow/xcom/return.json").write_text(json.dumps(outputs))  # if xcom
+    text = json.dumps(text) if gathered else text + "\n" * (types == (str,))  # if files
+    out = pathlib.Path(os.environ["COULER_WORK"], "outputs")  # if files
+    out.mkdir(exist_ok=True)  # if files
+    (out / name).write_text(text, "utf-8")  # if files
 
 
 def to_json(value):
@@ -76,11 +79,8 @@ def unpacked(file):
     return os.path.join(folder, *os.listdir(folder))
 
 
-def keep(source, path):
-    """Put a file where it is an output."""
-    if not os.path.isfile(str(source)):
-        name = os.path.basename(path)
-        sys.exit(f"the output {name} is {source!r:.200}, but there is no such file")
+def link(source, path):
+    """Put a file at another path as well."""
     source = os.path.realpath(source)
     if source != os.path.realpath(path):
         try:
@@ -89,10 +89,20 @@ def keep(source, path):
             shutil.copy2(source, path)
 
 
-def keep_folder(source, path):
-    """Put a folder where it is an output; links into it stay links, others give their targets."""
+def keep(name, source):
+    """Make a file an output."""
+    if not os.path.isfile(str(source)):
+        sys.exit(f"the output {name} is {source!r:.200}, but there is no such file")
+    out = pathlib.Path(os.environ["COULER_WORK"], "outputs")
+    out.mkdir(exist_ok=True)
+    link(source, out / name)
+
+
+def keep_folder(name, source):
+    """Make a folder an output; links into it stay links, others give their targets."""
     if not os.path.isdir(str(source)):
-        sys.exit(f"the output {path.name} is {source!r:.200}, but there is no such folder")
+        sys.exit(f"the output {name} is {source!r:.200}, but there is no such folder")
+    path = os.path.join(os.environ["COULER_WORK"], "outputs", name)
     root = os.path.realpath(source)
 
     def copy(source, target):
@@ -105,7 +115,7 @@ def keep_folder(source, path):
             for name in os.listdir(real):
                 copy(os.path.join(real, name), os.path.join(target, name))
         elif os.path.exists(real):
-            keep(real, target)
+            link(real, target)
         else:
             sys.exit(f"{source} is a link to {os.readlink(source)}, which is not there")
 
@@ -113,7 +123,7 @@ def keep_folder(source, path):
         if root != os.path.realpath(path):
             copy(root, path)
     except (OSError, RecursionError) as error:
-        sys.exit(f"the output {path.name} cannot travel: {error}")
+        sys.exit(f"the output {name} cannot travel: {error}")
 
 
 def run(script):
@@ -122,20 +132,22 @@ def run(script):
     def tell(kind, error, trace):
         while trace.tb_next and trace.tb_frame.f_code.co_filename in ("<string>", "couler"):
             trace = trace.tb_next
-        told = "".join(traceback.format_exception(kind, error, trace))
-        sys.stderr.write(told.replace(f'"{sys.path[0]}/', '"'))  # of the project's modules
+        traceback.print_exception(kind, error, trace)  # if not modules
+        told = "".join(traceback.format_exception(kind, error, trace))  # if modules
+        sys.stderr.write(told.replace(f'"{sys.path[0]}/', '"'))  # if modules
 
     sys.excepthook, sys.path[:] = tell, filter(None, sys.path)
     work = os.environ.setdefault("COULER_WORK", "/tmp/couler")
     os.makedirs(work, exist_ok=True)
-    os.chdir(work)
+    os.chdir(work)  # if chdir
     globals()["__file__"], sys.argv[:] = script, [script]
     text, lines = pathlib.Path(script).read_text("utf-8"), {0: ""}
-    flags = text.startswith("from __future__") and __future__.annotations.compiler_flag
-    _, *parts = re.split(r"^# (.+):([0-9]+)\n", "# couler:1\n" + text, flags=re.M)
+    flags = text.startswith("from __future__") and __future__.annotations.compiler_flag  # if future
+    _, *parts = re.split(r"^# From (.+):([0-9]+)\n", "# From couler:1\n" + text, flags=re.M)
     for file, first, part in zip(parts[::3], parts[1::3], parts[2::3]):  # noqa: B905
         lines.update(enumerate(io.StringIO(part), int(first)))
         whole = [lines.get(at, "") for at in range(1, max(lines) + 1)]
         linecache.cache[file] = 0, None, whole, file
-        # A part at a time, as they need not be in the order of the file.
-        exec(compile("\n" * (int(first) - 1) + part, file, "exec", flags), globals())
+        part = "\n" * (int(first) - 1) + part
+        exec(compile(part, file, "exec"), globals())  # if not future
+        exec(compile(part, file, "exec", flags), globals())  # if future

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -169,12 +170,14 @@ class Tasks:
         ]
         found: dict[str, object] = {}
         images = [one.image for one in pods]
-        image = max(images, key=images.count, default="")
-        if images.count(image) > 1:
-            found["image"] = self._quoted(image)
-        command = max(commands, key=commands.count, default=())
-        if commands.count(command) > 1:
-            found["cmds"] = [self._in_lines(word, "run") or self._text(word) for word in command]
+        for image, count in Counter(images).most_common(1):
+            if count > 1:
+                found["image"] = self._quoted(image)
+        for command, count in Counter(commands).most_common(1):
+            if count > 1:
+                found["cmds"] = [
+                    self._in_lines(word, "run") or self._text(word) for word in command
+                ]
         return found
 
     def operator(self, step: Step, task_id: str | Code, place: Place) -> Call:
@@ -373,7 +376,7 @@ class Tasks:
 
     def list_of(self, value: Value, scope: Scope) -> Expression:
         """Return the text of a list for the task that makes items of it."""
-        read = scope.read(value)
+        read = scope.read(value).to("str")  # a text in JSON can hold one
         if read.constant is not None:
             return self._quoted(read.constant)
         return self.template(read.code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import typing as t
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -181,10 +182,10 @@ def _with_defaults(templates: list[Tree]) -> Tree:
     scripts = [template["script"] for template in templates if "script" in template]
     shared: Tree = {}
     for field in ("image", "command"):
-        values = [script[field] for script in scripts]
-        common = max(values, key=values.count, default=None)
-        if values.count(common) > 1:
-            shared[field] = common
+        values = Counter(str(script[field]) for script in scripts)
+        [(common, count)] = values.most_common(1) or [("", 0)]
+        if count > 1:
+            shared[field] = next(one[field] for one in scripts if str(one[field]) == common)
     if not shared:
         return {"templates": templates}
     first, *others = scripts

@@ -82,8 +82,8 @@ def lower(
         for step in steps
     ]
     runs = sorted({one["run"] for one in group["steps"] if "run" in one})
-    helpers = frozenset(name for step in steps for name in _script_parts(step)[1])
-    group["run"] = {way: run_text(helpers, stay=way == "here") for way in runs}
+    every = frozenset({"files"}.union(*(_script_parts(step)[1] for step in steps)))
+    group["run"] = {way: run_text(every if way == "here" else every | {"chdir"}) for way in runs}
     group["outputs"] = [
         {"step": step, "output": output, "path": made.path}
         for (step, output), (_, made) in zip(read_outside, outputs, strict=True)

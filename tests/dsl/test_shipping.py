@@ -58,7 +58,7 @@ def script_of(function: t.Any, given: tuple[str, ...] = (), *, gathers: bool = F
     action = wf.to_ir().steps[0].action
     assert isinstance(action, Script)
     text, helpers = script_parts(action, given, "items" if gathers else "files")
-    RUNS[text] = run_text(helpers)
+    RUNS[text] = run_text(helpers | {"files", "chdir"})
     return text
 
 

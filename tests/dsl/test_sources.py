@@ -165,7 +165,7 @@ def test_the_class_that_is_there_is_shipped(new: bool, tmp_path: Path) -> None:
     script.write_text(text)
     texts = {f"COULER_INPUT_{one.name}": json.dumps(one.value.value) for one in step.inputs}
     environment = {**texts, "COULER_WORK": str(tmp_path / "work")}
-    command = [sys.executable, "-I", "-c", run_text(helpers), str(script)]
+    command = [sys.executable, "-I", "-c", run_text(helpers | {"files", "chdir"}), str(script)]
     subprocess.run(command, env=environment, check=True)
     printed = (tmp_path / "work" / "outputs" / "result").read_text()
     assert json.loads(printed) == module.work.fn(*given)

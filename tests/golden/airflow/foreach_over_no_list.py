@@ -9,7 +9,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "plain": plain, "to_text": to_text},
 ): ...
 object_ = KubernetesPodOperator(
     task_id="object",
@@ -18,7 +18,7 @@ object_ = KubernetesPodOperator(
 each_items = PythonOperator(
     task_id="each-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "object") }}'}},
+    op_kwargs={"lists": {"item": '{{ plain(output(ti, "object")) }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(

@@ -71,7 +71,7 @@ joined_2 = KubernetesPodOperator(
 each_items = PythonOperator(
     task_id="each-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ part_of(output(ti, "as-text"), 0) }}'}},
+    op_kwargs={"lists": {"item": '{{ plain(part_of(output(ti, "as-text"), 0)) }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(

@@ -1,0 +1,95 @@
+"""Scripts of functions run as the program of their steps, whatever stands in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from couler.backends.base import RunOptions
+from couler.backends.local import LocalBackend
+from tests.dsl.test_tracebacks import loaded_from, told_of
+
+WITH_CHILDREN = """
+import multiprocessing
+import couler
+
+def double(x):
+    return 2 * x
+
+@couler.step
+def work() -> list[int]:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.map(double, [1, 2])
+
+with couler.Workflow("w") as wf:
+    wf.output("found", work())
+"""
+SAME_NAMES = """
+import couler
+
+def write(x):
+    return x + 1
+
+def run(x):
+    # step:12
+    return write(x)
+
+@couler.step
+def work(x: int) -> int:
+    return run(x)
+
+with couler.Workflow("w") as wf:
+    wf.output("found", work(1))
+"""
+LIKE_A_MARK = '''
+import couler
+
+@couler.step
+def work() -> str:
+    return """
+# step:12
+"""
+
+with couler.Workflow("w") as wf:
+    wf.output("found", work())
+'''
+ANOTHER_PROGRAM = """
+import os
+import couler
+
+@couler.step(command=["env", "python3"])
+def work() -> str:
+    return str(os.getcwd() == os.environ["COULER_WORK"])
+
+with couler.Workflow("w") as wf:
+    wf.output("found", work())
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [
+        pytest.param(WITH_CHILDREN, [2, 4], id="children"),
+        pytest.param(SAME_NAMES, 2, id="names"),
+        pytest.param(LIKE_A_MARK, "\n# step:12\n", id="mark"),
+        pytest.param(ANOTHER_PROGRAM, "True", id="program"),
+    ],
+)
+def test_a_script_gives_what_its_function_returns(
+    program: str, found: object, tmp_path: Path
+) -> None:
+    workflow = loaded_from(program, tmp_path)
+    result = LocalBackend().run(workflow, options=RunOptions(home=tmp_path / "home"))
+    assert result.status == "succeeded", [one.read_text() for one in tmp_path.rglob("logs/*")]
+    assert result.outputs["found"] == found, json.dumps(result.outputs)
+
+
+def test_a_value_that_cannot_travel_is_told_without_a_traceback(tmp_path: Path) -> None:
+    program = SAME_NAMES.replace("return run(x)", 'return float("nan")').replace(
+        "-> int", "-> float"
+    )
+    told = told_of(loaded_from(program, tmp_path), tmp_path)
+    problem = "Out of range float values are not JSON compliant"
+    assert told == f"the output result cannot travel: {problem}\n"
