@@ -61,13 +61,14 @@ _HEAD = """\
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.sdk import DAG
 
-with DAG(dag_id="layers", schedule=None, catchup=False):
+with DAG(
+    dag_id="layers", schedule=None, catchup=False, default_args={"image": "alpine:3.20"}
+):
 """
 
 _TASK = """\
     step_{index} = KubernetesPodOperator(
         task_id="step_{index}",
-        image="alpine:3.20",
         cmds=["echo"],
         arguments=["message {index}"],
         env_vars={{"LEVEL": "{level}"}},

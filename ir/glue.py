@@ -29,7 +29,7 @@ _TYPES = {
     "dict": ["dict"],
 }
 _MODULES = (
-    "__future__|dataclasses|enum|io|itertools|json|linecache|os|pathlib|re|shutil|signal|sys|tempfile"
+    "__future__|dataclasses|enum|io|itertools|json|linecache|os|pathlib|re|shutil|sys|tempfile"
     "|traceback"
 )
 HandsOn: t.TypeAlias = t.Literal["files", "items", "xcom"]
@@ -39,6 +39,8 @@ _CALL = "\n\nrun(__import__('sys').argv[1])\n"
 _WRITE = """\
     pathlib.Path(work + ".py").write_text(script, "utf-8")
     script = work + ".py"
+    import signal
+
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # which the first process ignores
 """
 _OWN = "own__"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
+from couler.ir.glue import run_text, taking_text
 from tests.dsl.test_tracebacks import loaded_from, told_of
 
 WITH_CHILDREN = """
@@ -93,3 +96,15 @@ def test_a_value_that_cannot_travel_is_told_without_a_traceback(tmp_path: Path) 
     told = told_of(loaded_from(program, tmp_path), tmp_path)
     problem = "Out of range float values are not JSON compliant"
     assert told == f"the output result cannot travel: {problem}\n"
+
+
+def test_a_script_can_be_given_as_text(tmp_path: Path) -> None:
+    text = 'import sys\nif __name__ == "__main__":\n    print(sys.argv, __file__)\n'
+    run = taking_text(run_text())
+    environ = {"COULER_WORK": str(tmp_path / "work")}
+    done = subprocess.run(
+        [sys.executable, "-c", run, text], env=environ, capture_output=True, text=True, check=True
+    )
+    path = f"{tmp_path}/work.py"
+    assert done.stdout == f"['{path}'] {path}\n"
+    assert Path(path).read_text() == text
