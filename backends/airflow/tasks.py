@@ -247,7 +247,8 @@ class Tasks:
         outputs = [self._text(_word(output)) for output in step.outputs if not is_file(output.type)]
         fields: dict[str, object] = {"image": self._quoted(action.image)}
         env = self._environment(step, scope)
-        command = [self._word(word, step, scope) for word in _command(action)]
+        shell = "sh" if is_direct(step) else "/couler/busybox sh"
+        command = [self._word(word, step, scope) for word in _command(action, shell)]
         words = action.args if isinstance(action, Container) else ()
         arguments = [self._word(word, step, scope) for word in words]
         given = self._pods.arguments(step, lambda text: self._word(text, step, scope))
@@ -258,7 +259,9 @@ class Tasks:
         elif isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
         beside = [one.name for one in step.sidecars] or None
-        words_ = self._installing(action, command) or [*command, *arguments]
+        words_: Call | list[Expression] = [*command, *arguments]
+        if is_wrapped(step):
+            words_ = self._installing(action, command) or words_
         if has_files(step):
             wrapped = self._files.process(step, scope, words_, outputs, beside)
         elif is_wrapped(step):
@@ -480,12 +483,12 @@ def _literal_parts(text: object) -> Iterator[str]:
                 yield from _literal_parts(part)
 
 
-def _command(action: Container | Script) -> tuple[Text, ...]:
+def _command(action: Container | Script, shell: str) -> tuple[Text, ...]:
     """Return the command, which for a script installs its packages first."""
     if isinstance(action, Container) or not action.to_install:
         return action.command
     run = f'{install_command(action.to_install)} >&2 && exec "$@"'
-    return ("/couler/busybox", "sh", "-c", run, "sh", *action.command)
+    return (*shell.split(), "-c", run, "sh", *action.command)
 
 
 def _word(output: Output) -> str:

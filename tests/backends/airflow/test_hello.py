@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import couler
@@ -48,3 +50,17 @@ def test_typed_steps() -> None:
     assert len([line for line in written if line.startswith("def ") and "ti:" in line]) <= 1
     source = "\n".join(written)
     assert source.count("def run(") == 1, "what runs both functions is there once"
+
+
+def test_packages_are_installed_by_the_shell_of_the_image() -> None:
+    """The pod of a function has no other."""
+
+    @couler.step(packages=["numpy>=2"])
+    def one() -> int:
+        return 1
+
+    with couler.Workflow("installs") as workflow:
+        one()
+    source = "\n".join(lines(workflow))
+    assert "busybox" not in source
+    assert re.search(r'cmds=\[\s+"sh",\s+"-c",\s+.python -m pip install .*numpy>=2', source)
