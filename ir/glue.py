@@ -43,6 +43,8 @@ _WRITE = """\
 
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # which the first process ignores
 """
+MARK = re.compile(r"^# From .+:[0-9]+$", re.MULTILINE)
+"""Tells where a part of a script is from; no line of a function may look so."""
 _OWN = "own__"
 """Before names of the source, until those of the glue are known not to be the same."""
 _WIDEST = 96
@@ -426,7 +428,7 @@ def _helper_texts() -> dict[str, str]:
 def _helpers_of(name: str) -> list[str]:
     """Return a helper after those that it calls."""
     texts = _helper_texts()
-    used = {one for one in re.findall(r"\w+", texts[name]) if one in texts and one != name}
+    used = {one for one in re.findall(r"\w+(?=\()", texts[name]) if one in texts and one != name}
     return [*(each for one in sorted(used) for each in _helpers_of(one)), name]
 
 

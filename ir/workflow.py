@@ -400,6 +400,11 @@ class Step(Node):
     source: SourceRef | None = None
     origin: str = "user"
 
+    @property
+    def is_function(self) -> bool:
+        """Whether it runs a typed function, whose outputs are of their types or which fails."""
+        return isinstance(self.action, Script) and self.action.function is not None
+
 
 class Parameter(Node):
     """A value that a run is started with."""

@@ -14,7 +14,7 @@ JsonTree: t.TypeAlias = dict[str, t.Any] | list[t.Any] | tuple[t.Any, ...] | str
 
 _FLOW_WIDTH = 90  # characters of a list or a map on one line, with its indentation
 _FLOW_DEPTH = 4  # those of the indentation of the outermost map that can be on one line
-_LONG = 200  # characters of a block that is written once, wherever it stands again
+_LONG = 200  # characters; a longer block is written once, and has an anchor if it is repeated
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 # Numbers and times begin with a digit, sign or point: of these only options and ./paths are plain.
@@ -63,8 +63,8 @@ class _Writer:
     def __init__(self) -> None:
         self._parts: list[str] = []  # each begins with its line break
         self._key, self._text = functools.cache(_key), functools.cache(_text)
-        self._blocks: dict[str, int] = {}
-        """Long texts by their values, each with the part that it stands in."""
+        self._blocks: dict[str, tuple[int, int]] = {}
+        """Of long blocks: the index of the part by the text, and where it begins in that part."""
         self._anchors: dict[str, str] = {}
 
     def document(self, tree: JsonTree) -> str:
@@ -82,7 +82,7 @@ class _Writer:
                 lead = ""
                 line = line_of(value, deeper)
                 if line is not None and len(line) > _LONG and line[0] == "|":
-                    put(f"{head} {self._alias(value) or line}")
+                    put(f"{head} {self._alias(value, len(head) + 1) or line}")
                 elif line is not None:
                     put(f"{head} {line}")
                 elif keyed:
@@ -94,14 +94,15 @@ class _Writer:
                 error.args = (key, *error.args)
                 raise
 
-    def _alias(self, text: str) -> str | None:
-        """Return what stands for a text that is there before; None if this is the first time."""
-        first = self._blocks.setdefault(text, len(self._parts))
-        if first == len(self._parts):
+    def _alias(self, text: str, begin: int) -> str | None:
+        """Return the alias of a text that is repeated; None the first time."""
+        index, at = self._blocks.setdefault(text, (len(self._parts), begin))
+        if index == len(self._parts):
             return None
         if text not in self._anchors:
             self._anchors[text] = name = f"text-{len(self._anchors) + 1}"
-            self._parts[first] = self._parts[first].replace(" |", f" &{name} |", 1)
+            part = self._parts[index]
+            self._parts[index] = f"{part[:at]}&{name} {part[at:]}"
         return f"*{self._anchors[text]}"
 
     def _line(self, value: t.Any, pad: str) -> str | None:

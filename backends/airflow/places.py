@@ -10,7 +10,7 @@ from couler.backends.airflow.doubts import has_doubts
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
 from couler.ir.walk import predecessors
-from couler.ir.workflow import ExitHandler, Group, Script, Step, Workflow
+from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 
 MAX_LISTS = 96 * 1024
 """Most bytes of a list that can travel."""
@@ -246,7 +246,7 @@ _LONGEST = {"float": 25, "bool": 6, "int": 4302}
 
 def gives_few_numbers(step: Step) -> bool:
     """Return whether all that the known items of a function give are numbers, short as lists."""
-    if step.foreach is None or is_dynamic(step.foreach) or not is_checked(step):
+    if step.foreach is None or is_dynamic(step.foreach) or not step.is_function:
         return False
     count = item_count(step.foreach)
     is_one_task = axis(step, within_mapped=False) == "mapped" and step.loop is None
@@ -258,8 +258,3 @@ def gives_few_numbers(step: Step) -> bool:
             for one in step.outputs
         )
     )
-
-
-def is_checked(step: Step) -> bool:
-    """Return whether the outputs of a step are of their types, or it has failed."""
-    return isinstance(step.action, Script) and bool(step.action.function)

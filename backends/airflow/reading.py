@@ -20,7 +20,6 @@ from couler.backends.airflow.places import (
     another_round,
     axis,
     gives_few_numbers,
-    is_checked,
     is_dynamic,
     item_count,
     last_steps,
@@ -377,22 +376,25 @@ class Scope:
             return False
         step = self.steps[value.step]
         has_default = find_output(step, value.output).default is not None
-        return is_checked(step) and step.foreach is None and not has_default
+        return step.is_function and step.foreach is None and not has_default
 
     def _always_runs(self, name: str) -> bool:
         """Return whether a step has run well before anything that reads it is looked at."""
         if self.prefix or self.outer is not None or self.is_unsure or self.has_ended:
             return False
-        step = self.steps[name]
-        is_some = step.foreach is None or (
-            not is_dynamic(step.foreach) and item_count(step.foreach) > 0
-        )
-        before = [entry if isinstance(entry, str) else "" for entry in step.depends_on]
-        return (
-            is_some
-            and step.when is None
-            and all(map(self._always_runs, {*before, *predecessors(step)}))
-        )
+        waiting = {name: self.steps[name]}
+        seen = dict(waiting)
+        while waiting:
+            _, step = waiting.popitem()
+            foreach = step.foreach
+            if foreach is not None and (is_dynamic(foreach) or not item_count(foreach)):
+                return False
+            if step.when is not None or not all(isinstance(one, str) for one in step.depends_on):
+                return False
+            new = {one: self.steps[one] for one in predecessors(step) if one not in seen}
+            waiting |= new
+            seen |= new
+        return True
 
     def _gathered(self, spot: Spot, declared: Output) -> Read:
         if gives_few_numbers(spot.step) and self._always_runs(spot.step.name):

@@ -357,7 +357,7 @@ class Tasks:
         return self._in_lines(text, "run" if is_run(text) else step.name) or self._text(text)
 
     def _in_lines(self, text: str, wanted: str) -> Expression | None:
-        """Return a text of several lines, which stands before the DAG; None if it is short."""
+        """Return the constant that holds a text of several lines; None if it is short."""
         if not _is_in_lines(text):
             return None
         given = _for_kubelet(text)

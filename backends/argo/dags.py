@@ -16,7 +16,6 @@ from couler.backends.argo.files import (
 )
 from couler.backends.argo.json_text import raw_json
 from couler.backends.argo.leaves import Hole, Leaves, merge, overrides_of
-from couler.backends.argo.lower import writes_gathered
 from couler.backends.argo.names import Names
 from couler.backends.argo.parts import is_divided, task_names
 from couler.backends.argo.pods import Tree
@@ -94,7 +93,7 @@ class Scopes:
                 below = self.collect(inner, step.action.steps, loops_around=inside)
                 depth = max(depth, below + levels_of_loop)
             else:
-                gathers = step.foreach is not None and writes_gathered(step)
+                gathers = step.foreach is not None and step.is_function
                 self._leaves.add(step, view, gathers=gathers)
             for hook in step.hooks:
                 self._leaves.add(hook.step, view)

@@ -38,7 +38,6 @@ from couler.ir.workflow import (
     Input,
     Job,
     Output,
-    Script,
     Step,
     Workflow,
 )
@@ -168,7 +167,7 @@ def _can_fan_out(step: Step, read: set[str]) -> bool:
         return False
     if any(_holds_item(value) for value in children(step)):
         return False
-    return not read or writes_gathered(step)
+    return not read or step.is_function
 
 
 def _holds_item(value: Value) -> bool:
@@ -176,11 +175,6 @@ def _holds_item(value: Value) -> bool:
     if isinstance(value, ItemRef):
         return False
     return any(isinstance(inner, ItemRef) for inner in walk(value))
-
-
-def writes_gathered(step: Step) -> bool:
-    """Return whether a process, as an item, writes its outputs as Argo gathers them."""
-    return isinstance(step.action, Script) and step.action.function is not None
 
 
 Around: t.TypeAlias = t.Literal["foreach", "loop"]

@@ -8,7 +8,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from couler.backends.argo.lower import lower, writes_gathered
+from couler.backends.argo.lower import lower
 from couler.backends.argo.manifest import COPY, read_where_kept
 from couler.backends.argo.names import Names
 from couler.backends.argo.output_checks import CHECK_TASK
@@ -403,7 +403,7 @@ class _Items:
 
 def own_outputs(step: Step, node: Node, *, gathered: bool) -> dict[str, Json]:
     """Return the outputs of an instance of a step, as `Observed` has them."""
-    gathered = gathered and (isinstance(step.action, Group) or writes_gathered(step))
+    gathered = gathered and (isinstance(step.action, Group) or step.is_function)
     found: dict[str, Json] = {}
     for name, text in node.parameters.items():
         output = find_output(step, name)

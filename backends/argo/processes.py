@@ -142,7 +142,7 @@ class Processes:
     def mounts_work_dir(self) -> bool:
         """Whether the folder must be made: a typed function makes it by itself."""
         action = self._step.action
-        makes_it = isinstance(action, Script) and action.function is not None
+        makes_it = self._step.is_function
         if makes_it and any("COULER_WORK" in text for text in self._shared_texts()):
             makes_it = False  # it would make the folder too late, or out of sight of the others
         if any(given.optional for given in self._step.inputs):
@@ -185,8 +185,7 @@ class Processes:
     def _environment(self) -> list[Tree]:
         step = self._step
         environment: list[Tree] = []
-        is_function = isinstance(step.action, Script) and step.action.function is not None
-        if self._uses_work_dir and not is_function:  # which sees to it itself
+        if self._uses_work_dir and not step.is_function:  # which sees to it itself
             environment.append({"name": "COULER_WORK", "value": WORK_DIR})
         environment += self._input_variables()
         modules = CODE_DIR if uses_code(step) else ""

@@ -29,7 +29,6 @@ from couler.ir.workflow import (
     Input,
     Output,
     Plugin,
-    Script,
     Step,
     TemplateCall,
     Workflow,
@@ -90,7 +89,7 @@ class ScopeView(t.NamedTuple):
             is_text = isinstance(items, Literal) and not is_read_as_json(step, value.name)
             return is_text and all(map(_is_safe, t.cast("Literal", items).value or ()))
         producer = self.steps.get(value.step) if isinstance(value, StepRef) else None
-        if producer is None or producer.foreach is None or not is_function(producer):
+        if producer is None or producer.foreach is None or not producer.is_function:
             return False
         return self.output(t.cast("StepRef", value)).type in ("int", "float", "bool")
 
@@ -169,11 +168,6 @@ def is_stdout(step: Step, output: Output) -> bool:
     )
 
 
-def is_function(step: Step) -> bool:
-    """Return whether a step runs a typed function, whose outputs are of their types."""
-    return isinstance(step.action, Script) and step.action.function is not None
-
-
 def _is_safe(item: object) -> bool:
     if isinstance(item, str):
         return re.fullmatch(r"[\w .,:;/@+=-]*", item, re.ASCII) is not None
@@ -189,7 +183,7 @@ def is_returned(steps: Mapping[str, Step], value: StepRef) -> bool:
     if isinstance(step.action, Group):
         inside = {inner.name: inner for inner in step.action.steps}
         return isinstance(output.value, StepRef) and is_returned(inside, output.value)
-    return is_function(step) and not is_stdout(step, output)
+    return step.is_function and not is_stdout(step, output)
 
 
 def can_be_skipped(step: Step) -> bool:

@@ -20,7 +20,7 @@ from couler.dsl.slicing import ShippingError, Slice
 from couler.dsl.sources import SourceError, parsed, read_source
 from couler.dsl.statements import BUILTINS, names_of
 from couler.dsl.types import class_name, is_json
-from couler.ir.glue import FUTURE, glue_of
+from couler.ir.glue import FUTURE, MARK, glue_of
 from couler.ir.imports import bindings
 from couler.ir.workflow import FunctionCall, NamedType, Script
 
@@ -75,6 +75,8 @@ def typed_script(
     script = Script(
         image="", source=(FUTURE if piece.flags else "") + source, function=name, call=call
     )
+    for mark in MARK.finditer(source):
+        raise ShippingError("CLR125", f'the line "{mark[0]}" is one that the script uses itself')
     used = names_of(glue_of(script), 0) & BUILTINS & bindings(source).keys()
     for taken in sorted(used):
         raise ShippingError("CLR125", f"{taken} is a name that the script uses itself; rename it")

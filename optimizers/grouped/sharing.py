@@ -61,8 +61,7 @@ class Kinds(t.NamedTuple):
 
     def is_certain(self, value: StepRef | ParamRef) -> bool:
         """Return whether what is read is of its type, which typed steps look to."""
-        action = self.steps[value.step].action if isinstance(value, StepRef) else None
-        is_typed = isinstance(action, Script) and bool(action.function)
+        is_typed = isinstance(value, StepRef) and self.steps[value.step].is_function
         return is_typed or self.of_value(value).type == "str"
 
     def of_value(self, value: Value) -> Kind:

@@ -1,4 +1,4 @@
-"""Scripts of functions run as the program of their steps, whatever stands in them."""
+"""Scripts run the functions of their steps, whatever names and comments these have."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.ir.glue import run_text, taking_text
+from couler.stages.programs import load_program
 from tests.dsl.test_tracebacks import loaded_from, told_of
 
 WITH_CHILDREN = """
@@ -36,7 +37,7 @@ def write(x):
     return x + 1
 
 def run(x):
-    # step:12
+    # From step:12, which begins no line
     return write(x)
 
 @couler.step
@@ -52,7 +53,7 @@ import couler
 @couler.step
 def work() -> str:
     return """
-# step:12
+# From step:12
 """
 
 with couler.Workflow("w") as wf:
@@ -76,7 +77,6 @@ with couler.Workflow("w") as wf:
     [
         pytest.param(WITH_CHILDREN, [2, 4], id="children"),
         pytest.param(SAME_NAMES, 2, id="names"),
-        pytest.param(LIKE_A_MARK, "\n# step:12\n", id="mark"),
         pytest.param(ANOTHER_PROGRAM, "True", id="program"),
     ],
 )
@@ -87,6 +87,13 @@ def test_a_script_gives_what_its_function_returns(
     result = LocalBackend().run(workflow, options=RunOptions(home=tmp_path / "home"))
     assert result.status == "succeeded", [one.read_text() for one in tmp_path.rglob("logs/*")]
     assert result.outputs["found"] == found, json.dumps(result.outputs)
+
+
+def test_a_line_that_scripts_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "flow.py").write_text(LIKE_A_MARK)
+    [problem] = load_program(str(tmp_path / "flow.py")).diagnostics
+    assert problem.code == "CLR125"
+    assert 'the line "# From step:12" is one that the script uses itself' in problem.message
 
 
 def test_a_value_that_cannot_travel_is_told_without_a_traceback(tmp_path: Path) -> None:

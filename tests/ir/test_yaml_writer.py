@@ -352,3 +352,14 @@ class PlainDumper(yaml.SafeDumper):
 
 PlainDumper.add_representer(str, lambda dumper, text: dumper.represent_scalar(_STR, text))
 _STR = "tag:yaml.org,2002:str"
+
+
+def test_a_long_text_is_written_once() -> None:
+    text = "a line of a script\n" * 20
+    tree = {"x |y": text, "list": [text, {"other": text + "more\n"}], "z": text}
+    written = dump(tree)
+    for read in READERS.values():
+        assert read(written) == tree
+    assert written.count(text.split("\n")[0]) == 40  # of two texts
+    assert written.count("&text-1 |") == 1
+    assert written.count("*text-1") == 2
