@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from couler.ir.imports import bindings, imports_of
+from couler.ir.values import is_file
 from couler.ir.walk import all_steps, map_steps
 from couler.ir.workflow import STDOUT, WORK_DIR, DataType, FunctionCall, Script, Step, Workflow
 
@@ -28,20 +29,24 @@ _TYPES = {
     "tuple": ["list", "tuple"],
     "dict": ["dict"],
 }
+_ITEMS = {"int": "(int,)", "float": "(int, float)", "bool": "(bool,)", "str": "(str,)"}
 _MODULES = (
     "__future__|dataclasses|enum|io|itertools|json|linecache|os|pathlib|re|shutil|sys|tempfile"
-    "|traceback"
+    "|traceback|uuid"
 )
 HandsOn: t.TypeAlias = t.Literal["files", "items", "xcom"]
 """How outputs are handed on: as files; as JSON texts of JSON, which Argo gathers of the items of a
 foreach; as one object of texts in the file that Airflow reads."""
 _CALL = "\n\nrun(__import__('sys').argv[1])\n"
+_READ = """\
+    text = pathlib.Path(script).read_text("utf-8")
+"""
 _WRITE = """\
-    pathlib.Path(work + ".py").write_text(script, "utf-8")
-    script = work + ".py"
     import signal
 
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # which the first process ignores
+    text, script = script, work + ".py"
+    pathlib.Path(script).write_text(text, "utf-8")
 """
 MARK = re.compile(r"^# From .+:[0-9]+$", re.MULTILINE)
 """Tells where a part of a script is from; no line of a function may look so."""
@@ -61,9 +66,14 @@ def with_scripts(
 
     def parts(step: Step) -> tuple[str, frozenset[str]]:
         assert isinstance(step.action, Script)
-        return script_parts(step.action, tuple(one.name for one in step.inputs), way(step))
+        names = tuple(one.name for one in step.inputs)
+        files = tuple((one.name, one.many) for one in step.inputs if is_file(one.type))
+        hands_on = way(step)
+        return script_parts(step.action, names, hands_on, files if hands_on == "xcom" else ())
 
-    shared = frozenset[str]().union(*(parts(step)[1] for step in functions))
+    shared: dict[bool, frozenset[str]] = {True: frozenset(), False: frozenset()}
+    for step in functions:
+        shared[way(step) == "xcom"] |= parts(step)[1]
 
     def change(step: Step) -> Step:
         action = step.action
@@ -72,10 +82,10 @@ def with_scripts(
         command = action.command
         if action.runs_function:
             is_xcom = way(step) == "xcom"
-            needs = shared | {"xcom" if is_xcom else "files"}
+            needs = shared[is_xcom] | {"xcom" if is_xcom else "files"}
             run = run_text(needs - {"chdir"} if action.call.stay else needs | {"chdir"})
             command = (*command, "-c", taking_text(run) if is_xcom else run)
-        changed = {"source": parts(step)[0], "command": command, "call": None}
+        changed = {"source": parts(step)[0], "command": command}
         return step.model_copy(update={"action": action.model_copy(update=changed)})
 
     return map_steps(workflow, change)
@@ -87,15 +97,15 @@ def _is_function(step: Step) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def script_parts(
-    script: Script, names: tuple[str, ...], hands_on: HandsOn = "files"
+    script: Script,
+    names: tuple[str, ...],
+    hands_on: HandsOn = "files",
+    files: tuple[tuple[str, bool], ...] = (),
 ) -> tuple[str, frozenset[str]]:
-    """Return the script of a function that is given inputs of some names, and helpers it calls.
-
-    What runs it has these, and what else it needs; see `run_text`.
-    """
+    """Return the script of a function with some inputs, some taken as files; helpers it calls."""
     if script.call is None:
         return script.source, frozenset()
-    return _Glue(script, script.call, frozenset(names), hands_on).text()
+    return _Glue(script, script.call, frozenset(names), hands_on, files).text()
 
 
 @functools.cache
@@ -130,12 +140,17 @@ def _with_imports(function: str) -> str:
 
 def taking_text(run: str) -> str:
     """Return what runs a script, whose argument is its text."""
-    return run.replace("    globals()", f"{_WRITE}    globals()")
+    return run.replace(_READ, _WRITE)
 
 
 def is_run(word: str) -> bool:
     """Return whether a word of a command is what runs a script."""
     return word.endswith(_CALL)
+
+
+def takes_text(word: str) -> bool:
+    """Return whether a word of a command is what runs a script whose argument is its text."""
+    return is_run(word) and _WRITE in word
 
 
 def glue_of(script: Script) -> str:
@@ -147,7 +162,12 @@ def glue_of(script: Script) -> str:
 
 class _Glue:
     def __init__(
-        self, script: Script, call: FunctionCall, names: frozenset[str], hands_on: HandsOn
+        self,
+        script: Script,
+        call: FunctionCall,
+        names: frozenset[str],
+        hands_on: HandsOn,
+        files: tuple[tuple[str, bool], ...] = (),
     ) -> None:
         self._source = script.source.removeprefix(FUTURE)
         self._has_future = self._source != script.source
@@ -155,6 +175,8 @@ class _Glue:
         self._call = call
         self._names = names
         self._hands_on = hands_on
+        self._needs = frozenset(("xcom" if hands_on == "xcom" else "files",))
+        self._files = files
         self._is_alone = not script.runs_function
         imported = {name.partition(".")[0] for name, _ in imports_of(script.source)}
         self._script_files = script.files
@@ -164,8 +186,7 @@ class _Glue:
     def parts(self) -> tuple[str, str]:
         """Return the functions that the glue has, and the block that calls the step's function."""
         body = [*self._body()]
-        needs = frozenset(("xcom" if self._hands_on == "xcom" else "files",))
-        texts = (_needed(_helper_texts()[name], needs) for name in self._helpers)
+        texts = (_needed(_helper_texts()[name], self._needs) for name in self._helpers)
         helpers = "".join(f"{text}\n\n\n" for text in texts)
         return helpers, 'if __name__ == "__main__":\n' + "".join(f"    {one}\n" for one in body)
 
@@ -205,7 +226,7 @@ class _Glue:
 
     def _helper(self, name: str) -> str:
         """Return the name of a helper, which the script gets with those that it calls."""
-        for one in _helpers_of(name):
+        for one in _helpers_of(name, self._needs):
             self._helpers.setdefault(one)
         return name
 
@@ -216,6 +237,8 @@ class _Glue:
             yield 'os.makedirs(os.environ["COULER_WORK"], exist_ok=True)'
         if self._is_alone and not call.stay:
             yield 'os.chdir(os.environ["COULER_WORK"])'
+        for name, is_many in self._files:
+            yield f'{self._helper("take")}("{name}"{", many=True" * is_many})'
         given = [(one.name, self._given(one.name, one.type)) for one in call.arguments]
         arguments = [f"{name}={read}" for name, read in given if read is not None]
         result = "result = " if call.outputs or call.whole else ""
@@ -264,7 +287,7 @@ class _Glue:
         rows = "\n".join(_wrapped(zipped, given.values(), ")"))
         fields = ", ".join(f"{key}={key}" for key in given)
         names = ", ".join(given) + "," * (len(given) == 1)
-        return f"[{_OWN}{item.name}({fields}) for {names} in {rows}]"
+        return _comprehension(f"{_OWN}{item.name}({fields})", f"for {names} in {rows}")
 
     def _read(self, text: str, data: DataType) -> str:
         """Return the value for its text."""
@@ -309,7 +332,7 @@ class _Glue:
                 return f"next({name} for {name} in {_OWN}{data.name} if {test})"
             case "list" if data.item is not None:
                 inner = self._decoded(name, data.item, depth + 1)
-                return value if inner == name else f"[{inner} for {name} in {value}]"
+                return value if inner == name else _comprehension(inner, f"for {name} in {value}")
             case "dict" if data.item is not None:
                 inner = self._decoded(name, data.item, depth + 1)
                 pairs = f"{{key: {inner} for key, {name} in {value}.items()}}"
@@ -335,7 +358,8 @@ class _Glue:
                 given.append(f'**({{"{one.name}": {read}}} if "{one.name}" in {value} else {{}})')
             else:
                 given.append(f"{one.name}={read}")
-        return f"{_OWN}{data.name}({f'**{value}' if is_same else ', '.join(given)})"
+        given = [f"**{value}"] if is_same else given
+        return "\n".join(_wrapped(f"{_OWN}{data.name}(", given, ")"))
 
     # Outputs
 
@@ -343,6 +367,8 @@ class _Glue:
         """Return what checks and writes an output."""
         if _is_file(data):
             keep = self._helper("keep_folder" if data.kind == "directory" else "keep")
+            if self._hands_on == "xcom":
+                self._helper("hand_on")
             return f'{keep}("{name}", {value})'
         if _is_text(data) and not data.optional:
             types = ["str"]
@@ -354,6 +380,9 @@ class _Glue:
                 value = f"{self._helper('to_json')}({value})"
             else:
                 value = self._encoded(value, data)
+        item = data.item if data.kind == "list" and not data.optional else None
+        if item is not None and not item.optional and item.kind in _ITEMS:
+            types = [*types, f"of={_ITEMS[item.kind]}"]
         gathered = ["gathered=True"] if self._hands_on == "items" else []
         given = ", ".join([f'"{name}"', value, *types, *gathered])
         return f"{self._helper('write')}({given})"
@@ -414,6 +443,15 @@ def _wrapped(before: str, items: Iterable[str], after: str) -> list[str]:
     return [before, *(f"    {line}" for one in given for line in f"{one},".split("\n")), after]
 
 
+def _comprehension(item: str, rest: str) -> str:
+    """Return a list comprehension on one line, or on several."""
+    flat = f"[{item} {rest}]"
+    if len(flat) <= _WIDEST and "\n" not in flat:
+        return flat
+    lines = [*item.split("\n"), *rest.split("\n")]
+    return "\n".join(["[", *(f"    {line}" for line in lines), "]"])
+
+
 @functools.cache
 def _helper_texts() -> dict[str, str]:
     """Return the functions that scripts can have in them."""
@@ -425,11 +463,12 @@ def _helper_texts() -> dict[str, str]:
     }
 
 
-def _helpers_of(name: str) -> list[str]:
+def _helpers_of(name: str, needs: frozenset[str]) -> list[str]:
     """Return a helper after those that it calls."""
     texts = _helper_texts()
-    used = {one for one in re.findall(r"\w+(?=\()", texts[name]) if one in texts and one != name}
-    return [*(each for one in sorted(used) for each in _helpers_of(one)), name]
+    words = re.findall(r"(?<!\.)\b\w+(?=\()", _needed(texts[name], needs))
+    used = {one for one in words if one in texts and one != name}
+    return [*(each for one in sorted(used) for each in _helpers_of(one, needs)), name]
 
 
 def _modules_in(text: str) -> set[str]:

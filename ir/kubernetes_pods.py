@@ -39,12 +39,12 @@ def resources(wanted: Resources) -> Tree:
         ("memory", wanted.memory, wanted.memory_limit),
         ("ephemeral-storage", wanted.disk, None),
     ):
-        if amount is not None:
+        if amount is not None and limit not in (None, amount):
             requests[name] = amount
         if limit is not None or amount is not None:
             limits[name] = limit or amount
     for name, amount in wanted.other.items():
-        requests[name] = limits[name] = amount
+        limits[name] = amount
     if wanted.gpu is not None:
         limits[wanted.gpu.resource] = str(wanted.gpu.count)
     return given({"requests": requests, "limits": limits})

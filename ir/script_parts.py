@@ -17,12 +17,16 @@ import shutil
 import sys
 import tempfile
 import traceback
+import uuid
 
 
-def write(name, value, *types, gathered=False):
+def write(name, value, *types, of=(), gathered=False):
     """Check an output and write it: a text as it is, all else as JSON."""
-    is_bool = isinstance(value, bool) and bool not in types
-    if types and (is_bool or not isinstance(value, types)):
+
+    def fits(one, types):
+        return isinstance(one, types) and (bool in types or not isinstance(one, bool))
+
+    if (types and not fits(value, types)) or (of and not all(fits(one, of) for one in value)):
         sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -35,9 +39,7 @@ def write(name, value, *types, gathered=False):
     if size > 65536:
         sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
     text = value if types == (str,) and not gathered else text
-    outputs = globals().setdefault("couler_outputs", {})  # if xcom
-    outputs[name] = text  # if xcom
-    pathlib.Path("/airflow/xcom/return.json").write_text(json.dumps(outputs))  # if xcom
+    globals().setdefault("couler_outputs", {})[name] = text  # if xcom
     text = json.dumps(text) if gathered else text + "\n" * (types == (str,))  # if files
     out = pathlib.Path(os.environ["COULER_WORK"], "outputs")  # if files
     out.mkdir(exist_ok=True)  # if files
@@ -89,13 +91,55 @@ def link(source, path):
             shutil.copy2(source, path)
 
 
+def copy_all(source, path, mode):
+    """Copy a file or a folder, and allow more than their modes do; an error is not the step's."""
+    try:
+        if os.path.isdir(source):
+            shutil.copytree(source, path, symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy(source, path)
+        for one in [pathlib.Path(path), *pathlib.Path(path).rglob("*")]:
+            if not one.is_symlink():
+                bits = one.stat().st_mode
+                one.chmod(bits | (mode if bits & 0o111 else mode & 0o666))
+    except OSError as error:
+        pathlib.Path("/dev/termination-log").write_text(f"couler error: {error}")
+        sys.exit(f"couler: {error}")
+
+
+def take(name, many=False):
+    """Copy a file that is kept, or many, of a line each, to where the step finds it."""
+    keys, path = os.environ["COULER_FILE_" + name], os.environ["COULER_INPUT_" + name]
+    for index, key in enumerate(keys.split("\n")):
+        target = os.path.join(path, str(index)) if many else path
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if not many or key not in ("", "-"):
+            copy_all(f"/couler/files/{key}", target, 0o700)
+
+
+def hand_on(name, source):
+    """Copy an output to where files are kept, and return where that is."""
+    keys = os.environ["COULER_OUTPUT_" + name], os.environ.get("COULER_COPY_" + name)
+    os.umask(0)  # other steps may run as other users
+    for path in [f"/couler/files/{key}" for key in keys if key]:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        new = f"{path}.{uuid.uuid4().hex}"
+        copy_all(source, new, 0o555)
+        if os.path.isdir(path) or (os.path.isdir(new) and os.path.exists(path)):
+            os.rename(path, new + ".old")
+        os.replace(new, path)
+        shutil.rmtree(new + ".old", ignore_errors=True)
+    return keys[0]
+
+
 def keep(name, source):
     """Make a file an output."""
     if not os.path.isfile(str(source)):
         sys.exit(f"the output {name} is {source!r:.200}, but there is no such file")
-    out = pathlib.Path(os.environ["COULER_WORK"], "outputs")
-    out.mkdir(exist_ok=True)
-    link(source, out / name)
+    out = pathlib.Path(os.environ["COULER_WORK"], "outputs")  # if files
+    out.mkdir(exist_ok=True)  # if files
+    link(source, out / name)  # if files
+    globals().setdefault("couler_outputs", {})[name] = str(source)  # if xcom
 
 
 def keep_folder(name, source):
@@ -111,6 +155,8 @@ def keep_folder(name, source):
             inside = os.path.join(path, os.path.relpath(real, root))
             os.symlink(os.path.relpath(inside, os.path.dirname(target)), target)
         elif os.path.isdir(real):
+            if os.path.join(root, "").startswith(os.path.join(real, "")) and source != root:
+                sys.exit(f"{source} is a link to a folder that it is in")
             os.makedirs(target, exist_ok=True)
             for name in os.listdir(real):
                 copy(os.path.join(real, name), os.path.join(target, name))
@@ -124,6 +170,7 @@ def keep_folder(name, source):
             copy(root, path)
     except (OSError, RecursionError) as error:
         sys.exit(f"the output {name} cannot travel: {error}")
+    globals().setdefault("couler_outputs", {})[name] = path  # if xcom
 
 
 def run(script):
@@ -140,10 +187,11 @@ def run(script):
     work = os.environ.setdefault("COULER_WORK", "/tmp/couler")
     os.makedirs(work, exist_ok=True)
     os.chdir(work)  # if chdir
+    text = pathlib.Path(script).read_text("utf-8")
     globals()["__file__"], sys.argv[:] = script, [script]
-    text, lines = pathlib.Path(script).read_text("utf-8"), {0: ""}
     flags = text.startswith("from __future__") and __future__.annotations.compiler_flag  # if future
     _, *parts = re.split(r"^# From (.+):([0-9]+)\n", "# From couler:1\n" + text, flags=re.M)
+    lines = {0: ""}
     for file, first, part in zip(parts[::3], parts[1::3], parts[2::3]):  # noqa: B905
         lines.update(enumerate(io.StringIO(part), int(first)))
         whole = [lines.get(at, "") for at in range(1, max(lines) + 1)]
@@ -151,3 +199,9 @@ def run(script):
         part = "\n" * (int(first) - 1) + part
         exec(compile(part, file, "exec"), globals())  # if not future
         exec(compile(part, file, "exec", flags), globals())  # if future
+    outputs = globals().get("couler_outputs", {})  # if xcom
+    for name in outputs:  # if hand_on
+        if "COULER_OUTPUT_" + name in os.environ:  # if hand_on
+            outputs[name] = hand_on(name, outputs[name])  # if hand_on
+    if outputs:  # if xcom
+        pathlib.Path("/airflow/xcom/return.json").write_text(json.dumps(outputs))  # if xcom

@@ -124,7 +124,7 @@ class Script(Variant):
     function: str | None = None
     """Name of the typed function that the source ships, where it ships one."""
     call: FunctionCall | None = None
-    """How the function is called, where the source has no lines for that yet."""
+    """How the function is called; before `with_scripts` the source has no lines for that."""
 
     @property
     def to_install(self) -> tuple[str, ...]:

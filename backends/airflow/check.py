@@ -14,7 +14,7 @@ from couler.backends.airflow.files import (
 )
 from couler.backends.airflow.flow_checks import check_flow
 from couler.backends.airflow.jobs import belongs_to_run
-from couler.backends.airflow.lower import lowered
+from couler.backends.airflow.lower import is_direct, lowered
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.outputs import declare_results
 from couler.backends.airflow.places import (
@@ -44,7 +44,7 @@ def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     yield from check_sets(workflow)
     yield from check_imports("airflow", workflow)
     yield from check_code("airflow", workflow)
-    workflow = declare_results(lowered(workflow))
+    workflow = declare_results(lowered(workflow, has_claim=options.files_claim is not None))
     yield from check_flow(workflow)
     yield from check_names(workflow)
     yield from check_nesting(workflow)
@@ -349,7 +349,8 @@ def check_files(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
             )
         if options.io_image is None:
             yield from _out_of_reach(path, step, options)
-        yield from _no_words(path, step)
+        if not is_direct(step):
+            yield from _no_words(path, step)
         yield from _too_late(path, step)
 
 

@@ -56,7 +56,7 @@ if t.TYPE_CHECKING:
 
 def dag_file(workflow: Workflow, options: Options) -> str:
     """Return the DAG file of a verified workflow whose defaults are resolved."""
-    workflow = declare_results(lowered(workflow))
+    workflow = declare_results(lowered(workflow, has_claim=options.files_claim is not None))
     module = Module(options.version)
     tasks = Tasks(module, Pods(module, workflow, options), options, workflow)
     reader = own_name(RUN_PARAMETERS, workflow)

@@ -73,6 +73,17 @@ def is_elsewhere(one: Input | Output) -> bool:
     return one.archive is not None or not is_in_repository(one.at)
 
 
+def are_copied(step: Step) -> bool:
+    """Return whether a function can copy all its files from and to the volume itself."""
+    return not any(
+        is_elsewhere(one)
+        or one.optional
+        or (isinstance(one, Input) and (one.value is None or one.mode is not None))
+        or (one.at is not None and not isinstance(repository_key(one.at), str))
+        for one in files_of(step)
+    )
+
+
 def input_path(given: Input) -> str:
     """Return where a process finds a file."""
     path = given.path or f"inputs/{given.name}"
@@ -89,7 +100,8 @@ class Files:
         self._module = module
         self._root = options.files_path.strip("/")
         self._writer = writer
-        self._by_try = by_try
+        self._place = "place_of_try" if by_try else "place"
+        self._below_root = f", {quoted(self._root)}" if self._root else ""
 
     def process(
         self,
@@ -110,6 +122,29 @@ class Files:
             beside=beside,
             claim=Code(module.refer("FILES_CLAIM")) if self._needs_volume(step) else None,
         )
+
+    def variables(self, step: Step, scope: Scope) -> dict[str, Expression]:
+        """Return the variables by which a function copies its files itself."""
+        found: dict[str, Expression] = {}
+        for one in files_of(step):
+            if isinstance(one, Input):
+                found[f"COULER_FILE_{one.name}"] = self._location_of(one, scope)
+                continue
+            code = f"{self._place}(ti, {quoted(one.name)}{self._below_root})"
+            found[f"COULER_OUTPUT_{one.name}"] = self._writer.template(code)
+            if one.at is not None:
+                found[f"COULER_COPY_{one.name}"] = self._copy(one.at, scope)
+        return found
+
+    def volume(self) -> Code:
+        """Return the arguments of an operator whose pod has the volume."""
+        k8s = f"{self._module.take('kubernetes.client', 'models as k8s')}."
+        claim = Code(self._module.refer("FILES_CLAIM"))
+        source = call(f"{k8s}V1PersistentVolumeClaimVolumeSource", claim_name=claim)
+        volume = call(f"{k8s}V1Volume", name="files", persistent_volume_claim=source)
+        mount = call(f"{k8s}V1VolumeMount", name="files", mount_path=VOLUME)
+        fields = {"volumes": [volume], "volume_mounts": [mount]}
+        return Code(self._module.shared_table("FILES_VOLUME", fields))
 
     def with_helper(self, step: Step, made: Call) -> Call:
         """Return what the pod of a step needs besides to reach its files, if it does."""
@@ -183,13 +218,18 @@ class Files:
         if given.at is not None:
             key = self._writer.text(self._key(repository_key(given.at)), scope)
             return _words("take", kind, path, key)
+        verb = "each" if given.many else "take"
+        return _words(verb, kind, path, self._location_of(given, scope))
+
+    def _location_of(self, given: Input, scope: Scope) -> Expression:
+        """Return where a file is kept that another step gives, or where each of many is."""
         assert given.value is not None, "an input has a value or a location"
         read = scope.input(given.value, given.type)
         if given.many:
-            return _words("each", kind, path, self._location(read, "lines({})"))
+            return self._location(read, "lines({})")
         if given.optional and read.constant is None:
-            return _words("take", kind, path, self._location(read, 'first_of({}, "")'))
-        return _words("take", kind, path, self._location(read))
+            return self._location(read, 'first_of({}, "")')
+        return self._location(read)
 
     def _location(self, read: Read, way: str = "{}") -> Expression:
         """Return the text of a location."""
@@ -209,10 +249,8 @@ class Files:
 
     def _keep(self, output: Output, scope: Scope) -> Listing:
         words = ("keep", _kind(output), output.name, self._path(output, scope))
-        root = f", {quoted(self._root)}" if self._root else ""
-        function = "place_of_try" if self._by_try else "place"
-        code = f"{function}(ti, {quoted(output.name)}{root})"
-        if not (self._root or self._by_try) and re.fullmatch(r"[\w-]+", output.name):
+        code = f"{self._place}(ti, {quoted(output.name)}{self._below_root})"
+        if not self._root and self._place == "place" and re.fullmatch(r"[\w-]+", output.name):
             self._module.use_in_templates(code)  # the function writes it
             return _words(*words)
         return _words(*words, self._writer.template(code))
@@ -224,8 +262,11 @@ class Files:
         if is_elsewhere(output):
             words = self._elsewhere(output.at, output.archive, scope)
             return _words("put", _kind(output), path, *words)
-        key = self._writer.text(self._key(repository_key(output.at)), scope)
-        return _words("keep", _kind(output), "", path, key)
+        return _words("keep", _kind(output), "", path, self._copy(output.at, scope))
+
+    def _copy(self, location: Location, scope: Scope) -> Expression:
+        """Return where in the repository an output is put besides."""
+        return self._writer.text(self._key(repository_key(location)), scope)
 
     def _elsewhere(
         self, location: Location, archive: Archive | None, scope: Scope

@@ -26,7 +26,7 @@ from couler.backends.airflow.reading import Read, Scope
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import Foreach, Loop
 from couler.ir.ranges import known_items
-from couler.ir.values import Value
+from couler.ir.values import Value, ValueType
 from couler.ir.workflow import Group, Step
 
 if t.TYPE_CHECKING:
@@ -66,8 +66,8 @@ class Iterations:
         else:
             where = self._module.table(f"{name}_items", item_rows(foreach))
             over = Code(f"{self._module.use('labels')}({where})")
-        items = {key: _item(where, key, one, place.scope) for key, one in foreach.over.items()}
-        place = replace(place, scope=replace(place.scope, items=items), is_mapped=True)
+        scope = replace(place.scope, items=_items(foreach, where, place.scope))
+        place = replace(place, scope=scope, is_mapped=True)
         task = self._tasks.operator(spot.step, task_name(spot.step.name), place)
         made = Chain(task, self._tasks.expansion(spot.step.action, over))
         lines.append(f"{INDENT * indent}{_WHY_LABELS}")
@@ -120,9 +120,7 @@ class Iterations:
             where = self._module.table(f"{name}_items", item_rows(step.foreach))
         is_unrolled = spot.items == "unrolled"
         number = f'own_number(ti, "{spot.item}")' if is_unrolled else "ti.map_index"
-        items = {
-            key: _item(where, key, one, scope, number) for key, one in step.foreach.over.items()
-        }
+        items = _items(step.foreach, where, scope, number)
         inside = replace(inside, scope=replace(scope, items=items))
         if spot.items == "mapped":
             return lines + self._mapped_group(spot, inside, name, gate, indent)
@@ -238,6 +236,7 @@ class Iterations:
         self, name: str, task_id: str, step: Step, foreach: Foreach, place: Place, indent: int
     ) -> str:
         """Return the task that makes the items; it stands for the condition of the step as well."""
+        make = "make_plain_rows" if _item_types(foreach, place.scope) else "make_rows"
         with self._tasks.runs_if(step, place):
             lists = {
                 key: self._tasks.list_of(one, place.scope) for key, one in foreach.over.items()
@@ -245,7 +244,7 @@ class Iterations:
         made = call(
             self._module.take(PYTHON, "PythonOperator"),
             task_id=task_id,
-            python_callable=Code(self._module.use("make_rows")),
+            python_callable=Code(self._module.use(make)),
             op_kwargs={"lists": lists},
             trigger_rule=place.rule,
             pre_execute=self._tasks.start(step, place),
@@ -253,17 +252,40 @@ class Iterations:
         return statement(name, made, indent=indent)
 
 
-def _item(where: str, name: str, items: Value, scope: Scope, number: str = "ti.map_index") -> Read:
-    """Return what reads an item of a list before the DAG, or of the rows that a task has made."""
-    rows = where
-    if where[0] == '"':
-        is_near = "#" in where
-        rows = f'pull(ti, {where}, "rows")' if is_near else f'ti.xcom_pull({where}, key="rows")'
-    code = f"{rows}[{number}][{quoted(name)}]"
+def _item_types(foreach: Foreach, scope: Scope) -> dict[str, ValueType]:
+    """Return what the items of each list are; nothing if of one it is not known."""
+    types = {name: scope.items_of(one) for name, one in foreach.over.items()}
+    known = {name: one for name, one in types.items() if one is not None}
+    return known if len(known) == len(types) else {}
+
+
+def _items(
+    foreach: Foreach, where: str, scope: Scope, number: str = "ti.map_index"
+) -> dict[str, Read]:
+    """Return what reads the items of lists before the DAG, or of the rows that a task has made."""
+    types = _item_types(foreach, scope)
+    return {
+        name: _item(f"{_rows(where)}[{number}][{quoted(name)}]", one, scope, types.get(name))
+        if where[0] == '"'
+        else _known_item(f"{where}[{number}][{quoted(name)}]", one, scope)
+        for name, one in foreach.over.items()
+    }
+
+
+def _rows(where: str) -> str:
+    is_near = "#" in where
+    return f'pull(ti, {where}, "rows")' if is_near else f'ti.xcom_pull({where}, key="rows")'
+
+
+def _item(code: str, items: Value, scope: Scope, kind: ValueType | None) -> Read:
+    if kind is not None:
+        return Read(code, kind)
+    return Read(f"to_text({code})", json=code, is_plain=scope.read(items).is_clean)
+
+
+def _known_item(code: str, items: Value, scope: Scope) -> Read:
     known = known_items(items)
     is_shown = known is not None and all(type(one) in (str, int) for one in known)
-    if where[0] == '"':
-        return Read(f"to_text({code})", json=code, is_plain=scope.read(items).is_clean)
     return Read(
         f"encode({code})",
         json=f"dump_json({code})",

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from couler.backends.airflow.files import has_files
+from couler.backends.airflow.files import are_copied, has_files
 from couler.backends.airflow.pods import sees_work_folder
 from couler.ir.code_files import take_archive
 from couler.ir.defaults import leave_out_local_forms
-from couler.ir.glue import is_run, with_scripts
+from couler.ir.glue import takes_text, with_scripts
 from couler.ir.pods import PodContainer
 from couler.ir.walk import map_steps
 from couler.ir.workflow import MAIN, Container, ContainerSet, Script, Step, Workflow
 
 
-def lowered(workflow: Workflow) -> Workflow:
+def lowered(workflow: Workflow, *, has_claim: bool = False) -> Workflow:
     """Return the workflow as Airflow runs it, with steps of the same names in the same places."""
     workflow = map_steps(take_archive(leave_out_local_forms(workflow)), _lowered)
-    return with_scripts(workflow, lambda step: "xcom" if is_direct(step) else "files")
+    return with_scripts(
+        workflow, lambda step: "xcom" if _can_be_direct(step, has_claim=has_claim) else "files"
+    )
 
 
 def is_direct(step: Step) -> bool:
-    """Return whether the pod of a step runs its function without the wrapper of processes."""
+    """Return whether the pod of a lowered step runs its function without the wrapper."""
+    return isinstance(step.action, Script) and takes_text(step.action.command[-1])
+
+
+def _can_be_direct(step: Step, *, has_claim: bool) -> bool:
+    """Return whether a function can do itself what the wrapper of processes does."""
     action = step.action
-    if not isinstance(action, Script) or not (action.runs_function or is_run(action.command[-1])):
+    if not isinstance(action, Script) or not action.runs_function:
         return False
-    needs_wrapper = (step.sidecars, step.cache, step.working_dir, has_files(step))
+    if has_files(step) and not (has_claim and are_copied(step)):
+        return False
+    needs_wrapper = (step.sidecars, step.cache, step.working_dir)
     path = None if step.container is None else step.container.termination_message_path
     return not any(needs_wrapper) and path is None and not sees_work_folder(step)
 

@@ -9,8 +9,7 @@ import keyword
 import re
 import symtable
 import typing as t
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from types import FunctionType
@@ -24,7 +23,6 @@ from couler.backends.airflow import (
 )
 from couler.backends.airflow.python import (
     INDENT,
-    WIDTH,
     Code,
     Expression,
     imports,
@@ -34,7 +32,6 @@ from couler.backends.airflow.python import (
     statement,
     text_block,
     value_of,
-    width,
 )
 from couler.backends.airflow.versions import NEWEST, Version, place
 from couler.ir import ranges
@@ -202,10 +199,10 @@ class Module:
             if name not in used:
                 continue
             assert text is not None, f"what needs {name} is refused without it"
-            settings.append(_text(name, [text]))
+            settings.append(_text(name, text))
         if errors := sorted(used & ERRORS):
             settings.append(" = ".join((*errors, "AirflowFailException")))
-        texts = self._texts()
+        texts = [_text(name, text) for name, text in self._constants.items()]
         texts += [statement(name, value_of(rows)) for name, rows in self._tables.items()]
         carried = [
             _source(one).rstrip() for name, one in FUNCTIONS.items() if name in self._functions
@@ -218,16 +215,6 @@ class Module:
         if conditions or carried or outputs:
             self.take("typing", "Any")
         return Definitions(settings, carried, texts, [*conditions, *outputs])
-
-    def _texts(self) -> list[str]:
-        """Return the texts as assignments, after what they share."""
-        shared, parts = share(self._constants)
-        names = [self.name(_first_definition(given).upper()) for given in shared]
-        lines: list[str] = []
-        for name, given in [*reversed([*zip(names, shared, strict=True)]), *parts.items()]:
-            codes = [Code(names[one.number]) if isinstance(one, Shared) else one for one in given]
-            lines.append(_text(name, codes or [""]))
-        return lines
 
     def _take_for(self, function: FunctionType) -> None:
         source = _source(function)
@@ -326,98 +313,7 @@ def _wrapper(file: str) -> str:
     return (resources.files(__package__) / file).read_text()
 
 
-def _text(name: str, parts: Sequence[str | Code]) -> str:
-    """Return the assignment of a text that is made of parts."""
-    codes = [one.text if isinstance(one, Code) else text_block(one) or quoted(one) for one in parts]
-    if len(codes) == 1:
-        return f"{name} = {codes[0]}" if "\n" in codes[0] else statement(name, Code(codes[0]))
-    flat = f"{name} = {' + '.join(codes)}"
-    if "\n" not in flat and width(flat) <= WIDTH:
-        return flat
-    between = f"\n{INDENT}+ "
-    return f"{name} = (\n{INDENT}{between.join(codes)}\n)"
-
-
-def _first_definition(parts: Sequence[Part]) -> str:
-    texts = "\n".join(one for one in parts if isinstance(one, str))
-    found = re.search(r"^(?:class|def) _*(\w+)", texts, flags=re.MULTILINE)
-    return found[1] if found else "shared"
-
-
-SEPARATOR = "\n\n\n"
-"""Stands between the definitions of a script of Python."""
-
-_MORE_LINES = 3
-"""What is shared takes these where it stands, and again in each text that has it."""
-
-
-class Shared(t.NamedTuple):
-    """A text that is shared, in the place of what it stands for."""
-
-    number: int
-
-
-Part: t.TypeAlias = str | Shared
-
-
-def share(texts: Mapping[str, str]) -> tuple[list[list[Part]], dict[str, list[Part]]]:
-    r"""Return the parts of what texts share, and those of each; joined they are the text."""
-    blocks: dict[str, list[Part]] = {name: _cut(text) for name, text in texts.items()}
-    shared: list[list[Part]] = []
-    while run := _best_run([*blocks.values(), *shared]):
-        number = Shared(len(shared))
-        shared = [*(_replaced(one, run, number) for one in shared), [*run]]
-        blocks = {name: _replaced(one, run, number) for name, one in blocks.items()}
-    return [_joined(one) for one in shared], {name: _joined(one) for name, one in blocks.items()}
-
-
-def _cut(text: str) -> list[Part]:
-    """Return the definitions of a text, each with what separates it from the next."""
-    parts = text.split(SEPARATOR)
-    return [*(f"{part}{SEPARATOR}" for part in parts[:-1]), parts[-1]]
-
-
-def _best_run(texts: Sequence[Sequence[Part]]) -> tuple[str, ...]:
-    """Return the run of definitions in two or more texts that saves most lines."""
-    uses = Counter(block for blocks in texts for block in set(blocks))
-    counts: Counter[tuple[str, ...]] = Counter()
-    for blocks in texts:
-        counts.update([*dict.fromkeys(_runs(blocks, uses))])
-    best: tuple[str, ...] = ()
-    saved = 0
-    for run, count in counts.items():
-        less = sum(block.count("\n") for block in run) * (count - 1) - _MORE_LINES * (count + 1)
-        if count > 1 and less > saved:
-            best, saved = run, less
-    return best
-
-
-def _runs(blocks: Sequence[Part], uses: Mapping[Part, int]) -> Iterator[tuple[str, ...]]:
-    """Yield the runs of definitions of a text that others have as well."""
-    for start in range(len(blocks)):
-        run: list[str] = []
-        for block in blocks[start:]:
-            if isinstance(block, Shared) or uses[block] < 2:
-                break
-            run.append(block)
-            yield tuple(run)
-
-
-def _replaced(blocks: list[Part], run: Sequence[str], number: Shared) -> list[Part]:
-    for start in range(len(blocks) - len(run) + 1):
-        if blocks[start : start + len(run)] == [*run]:
-            rest = _replaced(blocks[start + len(run) :], run, number)
-            return [*blocks[:start], number, *rest]
-    return blocks
-
-
-def _joined(blocks: Sequence[Part]) -> list[Part]:
-    """Join texts beside each other."""
-    parts: list[Part] = []
-    for block in blocks:
-        last = parts[-1] if parts else None
-        if isinstance(block, str) and isinstance(last, str):
-            parts[-1] = last + block
-        elif block != "":
-            parts.append(block)
-    return parts
+def _text(name: str, text: str) -> str:
+    """Return the assignment of a text."""
+    block = text_block(text)
+    return f"{name} = {block}" if block else statement(name, Code(quoted(text)))

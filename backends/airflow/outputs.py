@@ -8,9 +8,8 @@ from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.python import Call, Code, call, quoted, value_of
-from couler.backends.airflow.reading import Scope
+from couler.backends.airflow.reading import Scope, typed
 from couler.ir.code_files import own_inputs
-from couler.ir.semantics import TEXT_TYPES
 from couler.ir.values import RoundRef, StepRef, Value, children, walk
 from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
 
@@ -73,18 +72,16 @@ def run_outputs(
     workflow: Workflow, scope: Scope, module: Module, checked: str | None = None
 ) -> Call:
     """Return the task that returns the outputs of the workflow."""
-    codes = {one.name: scope.given(one) for one in workflow.outputs}
-    if checked is not None:
-        codes = {name: f"output(ti, {quoted(checked)}, {quoted(name)})" for name in codes}
-    types = {one.name: one.type for one in workflow.outputs}
-    typed = {
-        name: code if types[name] in TEXT_TYPES else f"typed({code}, {quoted(types[name])})"
-        for name, code in codes.items()
+    codes = {
+        one.name: scope.result(one)
+        if checked is None
+        else typed(f"output(ti, {quoted(checked)}, {quoted(one.name)})", one.type)
+        for one in workflow.outputs
     }
     return call(
         module.take(PYTHON, "PythonOperator"),
         task_id=own_name(RUN_OUTPUTS, workflow),
-        python_callable=Code(module.outputs("outputs_of_run", typed)),
+        python_callable=Code(module.outputs("outputs_of_run", codes)),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from couler.backends.airflow.doubts import has_doubts
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
+from couler.ir.semantics import TEXT_TYPES
 from couler.ir.walk import predecessors
 from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 
@@ -244,17 +245,16 @@ _LONGEST = {"float": 25, "bool": 6, "int": 4302}
 """Most characters of a number and a comma: Python writes no int of more digits."""
 
 
+def gives_plain_lists(step: Step) -> bool:
+    """Return whether all items of a function are one task, and give JSON as it is in lists."""
+    is_one_task = axis(step, within_mapped=False) == "mapped" and step.loop is None
+    has_texts = any(one.default is not None or one.type in TEXT_TYPES for one in step.outputs)
+    return is_one_task and step.is_function and step.when is None and not has_texts
+
+
 def gives_few_numbers(step: Step) -> bool:
     """Return whether all that the known items of a function give are numbers, short as lists."""
-    if step.foreach is None or is_dynamic(step.foreach) or not step.is_function:
+    if step.foreach is None or is_dynamic(step.foreach) or not gives_plain_lists(step):
         return False
     count = item_count(step.foreach)
-    is_one_task = axis(step, within_mapped=False) == "mapped" and step.loop is None
-    return (
-        is_one_task
-        and step.when is None
-        and all(
-            one.default is None and count * _LONGEST.get(one.type, MAX_LISTS) < MAX_LISTS
-            for one in step.outputs
-        )
-    )
+    return all(count * _LONGEST.get(one.type, MAX_LISTS) < MAX_LISTS for one in step.outputs)

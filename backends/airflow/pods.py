@@ -29,7 +29,7 @@ from couler.backends.airflow.specs import (
     pod_spec,
     variable,
 )
-from couler.backends.airflow.texts import untouched_all
+from couler.backends.airflow.texts import untouched_all, untouched_lines
 from couler.ir.code_files import CODE_MOUNT, code_annotations, code_volume, mounts_code
 from couler.ir.kubernetes_pods import container_settings, env_from, mount, resources, volume
 from couler.ir.pods import PodContainer, PodSettings
@@ -244,8 +244,9 @@ class Pods:
         """Return the annotations of a pod, with those that hold the workflow's code."""
         if not mounts_code(step):
             return self._templated(own)
-        code = untouched_all(code_annotations(self._workflow), self._module)
-        table = self._module.shared_table("CODE", code)
+        texts = code_annotations(self._workflow).items()
+        code = {key: untouched_lines(text, key, self._module) for key, text in texts}
+        table = self._module.shared_table("CODE", value_of(code))
         return Code(f"{{**{table}, **{untouched_all(own, self._module).flat()}}}" if own else table)
 
     def _argument(self, name: str, value: t.Any) -> Expression:

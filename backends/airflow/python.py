@@ -39,12 +39,11 @@ def text_block(text: str) -> str | None:
     r"""A text of several lines as a block of them, or None where it would not be the same."""
     if "\n" not in text or not all(one.isprintable() or one in "\n\t" for one in text):
         return None
-    if text[-1] in "\\\"'" or text[0] in "\"'":
-        return None
     quotes = "'''" if '"""' in text else '"""'
-    if quotes in text:
+    is_raw = "\\" in text
+    if quotes in text or text[-1] in ("\\", quotes[0]) or (is_raw and text[0] == quotes[0]):
         return None
-    return f"r{quotes}{text}{quotes}" if "\\" in text else f"{quotes}\\\n{text}{quotes}"
+    return f"r{quotes}{text}{quotes}" if is_raw else f"{quotes}\\\n{text}{quotes}"
 
 
 WIDTH = 100

@@ -19,7 +19,7 @@ from couler.backends.airflow.places import (
     Spot,
     another_round,
     axis,
-    gives_few_numbers,
+    gives_plain_lists,
     is_dynamic,
     item_count,
     last_steps,
@@ -28,7 +28,7 @@ from couler.backends.airflow.places import (
 )
 from couler.backends.airflow.python import Expression, quoted, value_of, width
 from couler.ir.ranges import known_items
-from couler.ir.semantics import TEXT_TYPES, Kind, find_output
+from couler.ir.semantics import TEXT_TYPES, Kind, find_output, item_type
 from couler.ir.semantics.wire import decode, dump_json, encode
 from couler.ir.values import (
     And,
@@ -61,6 +61,13 @@ from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 MAY_FAIL = re.compile(r'\b(decode|numbers|part_of|plain|to_text)\(|, kind="')
 """Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
 
+_ITEM_TYPES: dict[str, ValueType] = {
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "str": "str",
+}
+"""What items of lists are, by their types in Python, whose texts tell them from all else."""
 _WIDEST = 80
 """A longer comparison is a call, which can be laid out."""
 _TRUE, _FALSE = ' in (True, "true")', ' in (False, "false")'
@@ -378,6 +385,25 @@ class Scope:
         has_default = find_output(step, value.output).default is not None
         return step.is_function and step.foreach is None and not has_default
 
+    def items_of(self, value: Value) -> ValueType | None:
+        """Return what the items of a list are declared that a function gives, if it is plain."""
+        if not isinstance(value, StepRef) or not self._is_checked(value):
+            return None
+        return _ITEM_TYPES.get(item_type(self.steps[value.step], value.output) or "")
+
+    def result(self, output: Output) -> str:
+        """Return the expression for an output of the workflow, as a value of its type."""
+        code, value = self.given(output), output.value
+        if isinstance(value, StepRef) and self._is_checked(value) and output.default is None:
+            own = find_output(self.steps[value.step], value.output).type
+            if own == output.type and own in ("int", "float") and self._always_runs(value.step):
+                return f"{own}({code})"
+        return typed(code, output.type)
+
+    def lists_are_plain(self, step: Step) -> bool:
+        """Return whether what the items of a step give can be read as it is, and is there."""
+        return gives_plain_lists(step) and self._always_runs(step.name)
+
     def _always_runs(self, name: str) -> bool:
         """Return whether a step has run well before anything that reads it is looked at."""
         if self.prefix or self.outer is not None or self.is_unsure or self.has_ended:
@@ -386,9 +412,6 @@ class Scope:
         seen = dict(waiting)
         while waiting:
             _, step = waiting.popitem()
-            foreach = step.foreach
-            if foreach is not None and (is_dynamic(foreach) or not item_count(foreach)):
-                return False
             if step.when is not None or not all(isinstance(one, str) for one in step.depends_on):
                 return False
             new = {one: self.steps[one] for one in predecessors(step) if one not in seen}
@@ -397,9 +420,11 @@ class Scope:
         return True
 
     def _gathered(self, spot: Spot, declared: Output) -> Read:
-        if gives_few_numbers(spot.step) and self._always_runs(spot.step.name):
-            place, name = quoted(spot.base), quoted(declared.name)
-            return Read(f"listed(ti, {place}, {name})", "list", is_plain=True)
+        is_number = declared.type in ("int", "float", "bool")
+        if self.lists_are_plain(spot.step):
+            given = [quoted(spot.base), quoted(declared.name)]
+            given += [quoted(spot.maker)] if spot.has_maker else []
+            return Read(f"listed(ti, {', '.join(given)})", "list", is_plain=is_number)
         place, rows = self.gathered_from(spot.step)
         code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows.flat()}"
         if declared.type not in TEXT_TYPES:
@@ -407,8 +432,7 @@ class Scope:
         if declared.default is not None:
             code += f", default={quoted(encode(declared.default, declared.type))}"
         is_plain = _is_plain(declared, spot.step)
-        is_plain = is_plain or declared.type in ("int", "float", "bool")  # which are decoded
-        return Read(f"{code})", "list", is_plain=is_plain)
+        return Read(f"{code})", "list", is_plain=is_plain or is_number)  # which are decoded
 
     def _template(self, value: Template) -> Read:
         parts = [
@@ -485,6 +509,11 @@ class Scope:
             return f"{read.type}({read.code})"
         kind = "" if read.type == "json" else f", {quoted(read.type)}"
         return read.code if read.type in TEXT_TYPES else f"decode({read.code}{kind})"
+
+
+def typed(code: str, kind: ValueType) -> str:
+    """Return the expression for the value of a text; for the text itself if it is none."""
+    return code if kind in TEXT_TYPES else f"typed({code}, {quoted(kind)})"
 
 
 def _is_small(value: Value) -> bool:

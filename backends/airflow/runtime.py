@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shlex
 from collections.abc import Callable
 from datetime import UTC
@@ -63,7 +64,21 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
 
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
-    read = {name: elements(value) for name, value in lists.items()}
+    return rows_of(ti, {name: elements(value) for name, value in lists.items()})
+
+
+def make_plain_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
+    """Keep the rows of lists that functions gave, as texts; return a label for each."""
+    read = {name: json.loads(value) for name, value in lists.items()}
+    texts = {
+        name: [one if isinstance(one, str) else json.dumps(one) for one in value]
+        for name, value in read.items()
+    }
+    return rows_of(ti, texts)
+
+
+def rows_of(ti: Any, read: dict[str, list[str]]) -> list[dict[str, str]]:
+    """Keep the rows of lists, which must be of one length; return a label for each."""
     lengths = {name: len(value) for name, value in read.items()}
     shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
     if len(set(lengths.values())) > 1:
@@ -75,9 +90,20 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     return labels(rows)
 
 
-def listed(ti: Any, task: str, name: str) -> str:
-    """Return the numbers that all items of a task gave as a JSON list."""
-    return f"[{','.join(one[name] for one in ti.xcom_pull([task]))}]"
+def listed(ti: Any, task: str, name: str, rows: str = "") -> str:
+    """Return the JSON that all items of a task gave as a list; an earlier try may have had more."""
+    given = ti.xcom_pull([task])
+    if rows:
+        given = given[: len(ti.xcom_pull(rows, key="rows"))]
+    return f"[{','.join(one[name] for one in given)}]"
+
+
+def check_sizes(place: str, rows: str, *names: str, ti: Any) -> None:
+    """Fail if a list of what the items of a task gave is too large to travel."""
+    for name in names:
+        size = len(listed(ti, place, name, rows).encode())
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def labels(rows: list[Any]) -> list[dict[str, str]]:

@@ -130,11 +130,14 @@ class Scopes:
             if one.default is not None
         }
         kinds = {one.name: one.type for one in step.outputs}
+        check, given = "check_lists", [place, rows, kinds, *([defaults] if defaults else [])]
+        if scope.lists_are_plain(step):
+            check, given = "check_sizes", [place, scope.spot(step).maker, *kinds]
         made = call(
             self._module.take(PYTHON, "PythonOperator"),
             task_id=scope.spot(step).own_name("lists"),
-            python_callable=Code(self._module.use("check_lists")),
-            op_args=[place, rows, kinds, defaults] if defaults else [place, rows, kinds],
+            python_callable=Code(self._module.use(check)),
+            op_args=given,
         )
         last = self.last(name)
         return [statement(last, made, indent=indent), edge([name], last, indent=indent)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import typing as t
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -164,9 +165,9 @@ class Tasks:
         if any(has_own) or any(isinstance(one, Job) for one in actions):
             return {}
         commands = [
-            step.action.command
+            _command(step.action, "sh")
             for step in all_steps(workflow)
-            if isinstance(step.action, Script) and is_direct(step) and not step.action.to_install
+            if isinstance(step.action, Script) and is_direct(step)
         ]
         found: dict[str, object] = {}
         images = [one.image for one in pods]
@@ -175,9 +176,8 @@ class Tasks:
                 found["image"] = self._quoted(image)
         for command, count in Counter(commands).most_common(1):
             if count > 1:
-                found["cmds"] = [
-                    self._in_lines(word, "run") or self._text(word) for word in command
-                ]
+                words = t.cast("tuple[str, ...]", command)  # of a script
+                found["cmds"] = [self._in_lines(word, "run") or self._text(word) for word in words]
         return found
 
     def operator(self, step: Step, task_id: str | Code, place: Place) -> Call:
@@ -252,33 +252,31 @@ class Tasks:
         words = action.args if isinstance(action, Container) else ()
         arguments = [self._word(word, step, scope) for word in words]
         given = self._pods.arguments(step, lambda text: self._word(text, step, scope))
-        wrapped: Call | None = None
         if isinstance(action, Script) and is_direct(step):
             arguments = [self._script(step, action)]
             fields["do_xcom_push"] = bool(step.outputs) or None
         elif isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
-        beside = [one.name for one in step.sidecars] or None
-        words_: Call | list[Expression] = [*command, *arguments]
-        if is_wrapped(step):
-            words_ = self._installing(action, command) or words_
-        if has_files(step):
-            wrapped = self._files.process(step, scope, words_, outputs, beside)
-        elif is_wrapped(step):
-            wrapped = call(
-                self._module.use("process"), words_, outputs=outputs or None, beside=beside
-            )
-        else:
-            fields["cmds"] = command or None
-            fields["arguments"] = arguments or None
         unpacked: tuple[Unpacked, ...] = ()
-        if wrapped is not None:
+        if is_wrapped(step):
+            words_ = self._installing(action, command) or [*command, *arguments]
+            beside = [one.name for one in step.sidecars] or None
+            if has_files(step):
+                wrapped = self._files.process(step, scope, words_, outputs, beside)
+            else:
+                process = self._module.use("process")
+                wrapped = call(process, words_, outputs=outputs or None, beside=beside)
             if step.cache is not None:
                 wrapped = self._caches.cached(step, step.cache, scope, wrapped)
             unpacked = (Unpacked(self._files.with_helper(step, wrapped)),)
-        path = None if step.container is None else step.container.termination_message_path
-        if unpacked and path is not None:
-            env["COULER_MESSAGE"] = self._text(path)
+            path = None if step.container is None else step.container.termination_message_path
+            if path is not None:
+                env["COULER_MESSAGE"] = self._text(path)
+        else:
+            fields["cmds"] = command or None
+            fields["arguments"] = arguments or None
+            if has_files(step):
+                unpacked = (Unpacked(self._files.volume()),)
         fields["env_vars"] = env or None
         for name, shared in self.common.items():
             if name in fields and value_of(fields[name]) == value_of(shared):
@@ -420,6 +418,8 @@ class Tasks:
             assert given.value is not None, "only files lie elsewhere"
             read = scope.input(given.value, given.type)
             env[f"COULER_INPUT_{given.name}"] = self.value(read)
+        if is_direct(step):
+            env.update(self._files.variables(step, scope))
         code = CODE_DIR if mounts_code(step) else UNPACKED_DIR if uses_code(step) else ""
         if code:
             env["PYTHONPATH"] = value_of(code)

@@ -12,6 +12,7 @@ from couler.backends.airflow.python import (
     Table,
     Unpacked,
     call,
+    text_block,
     value_of,
 )
 
@@ -26,6 +27,15 @@ def untouched(text: str, module: Module) -> Expression:
     if any(mark in text for mark in _JINJA) or text.endswith("\n"):
         return call(module.take(_TEMPLATE, "literal"), text)
     return value_of(text)
+
+
+def untouched_lines(text: str, wanted: str, module: Module) -> Expression:
+    """Return such a text, which stands before the DAG if it has several lines."""
+    given = untouched(text, module)
+    if text.count("\n") < 2 or text_block(text) is None:
+        return given
+    name = Code(module.constant(wanted, text))
+    return call(module.take(_TEMPLATE, "literal"), name) if isinstance(given, Call) else name
 
 
 def untouched_all(tree: object, module: Module) -> Expression:

@@ -93,7 +93,7 @@ class ArgoBackend:
             Verified, its defaults resolved.
         target
             Profile, namespace and options: `kind`, `helper_image`, `gpu_type_label`,
-            `share_templates`, `memo_maps`, `repository`.
+            `memo_maps`, `repository`.
         format
             `yaml`, or `json` for Argo's and Kubernetes's API.
 
@@ -201,23 +201,12 @@ def _options(target: Target) -> ManifestOptions:
                 f"argo has no option {name!r}; it has: {', '.join(sorted(known))}.{hint}"
             )
     given = dict(target.options)
-    if "share_templates" in given:
-        given["share_templates"] = _truth("share_templates", given["share_templates"])
     if "memo_maps" in given:
         given["memo_maps"] = _memo_maps(given["memo_maps"])
     options = ManifestOptions(namespace=target.namespace, **given)
     if options.kind is not None and options.kind not in KINDS:
         raise EngineOptionError(f"argo has no kind {options.kind!r}; it has: {', '.join(KINDS)}")
     return options
-
-
-def _truth(name: str, value: object) -> bool:
-    """Return an option that is true or false, which the command line gives as text."""
-    truths = {"true": True, "false": False}
-    text = str(value).lower()
-    if text not in truths:
-        raise EngineOptionError(f"argo: {name} is true or false, not {value!r}")
-    return truths[text]
 
 
 def _memo_maps(value: object) -> int:

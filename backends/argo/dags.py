@@ -13,6 +13,7 @@ from couler.backends.argo.files import (
     empty_folder_argument,
     empty_folder_input,
     is_item_wrapper,
+    unwrapped,
 )
 from couler.backends.argo.json_text import raw_json
 from couler.backends.argo.leaves import Hole, Leaves, merge, overrides_of
@@ -209,7 +210,7 @@ class Scopes:
                 self._group_names[id(step)],
                 self._plans[id(step)],
                 inputs,
-                inside.encoded,
+                inside,
             )
             self.templates.append(loop.build())
         told_around = self._tells_kinds
@@ -314,7 +315,12 @@ class Scopes:
             for given in step.inputs
         ]
         if self._contains_files(step):
-            place = Tagged(f"{renderer.location}/{step.name}")
+            place = Tagged(renderer.location)
+            around = renderer.view.owner
+            if around is not None and is_item_wrapper(around):
+                place = Tagged(f"{place}/{variable(f'inputs.parameters.{INDEX}')}")
+            elif unwrapped(step) is step:  # else its step has its name, and its place
+                place = Tagged(f"{place}/{step.name}")
             index = tag(row_field(INDEX))
             if is_item_wrapper(step):
                 parameters += [{"name": AT, "value": place}, {"name": INDEX, "value": index}]

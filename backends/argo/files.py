@@ -350,6 +350,19 @@ def is_item_wrapper(step: Step) -> bool:
     )
 
 
+def unwrapped(step: Step) -> Step:
+    """Return the step that the groups are around which `lower` makes of one step; or itself."""
+    while (
+        isinstance(step.action, Group)
+        and step.action.transparent
+        and step.foreach is None
+        and step.loop is None
+        and len(step.action.steps) == 1
+    ):
+        [step] = step.action.steps
+    return step
+
+
 _NOTHING = "couler-nothing"
 """Input of the template of a scope."""
 
@@ -365,7 +378,7 @@ def can_be_empty(value: Text | None, view: ScopeView, given: AbstractSet[str]) -
         return value.name in given
     if not isinstance(value, StepRef) or value.step not in view.steps:
         return False
-    foreach = view.steps[value.step].foreach
+    foreach = unwrapped(view.steps[value.step]).foreach
     if foreach is None:
         return False
     return not all(is_known(items) and known_items(items) for items in foreach.over.values())

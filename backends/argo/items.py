@@ -21,6 +21,7 @@ from couler.ir.workflow import Step
 _SAFE_INTEGER = 2**53
 """Beyond it Go's numbers of JSON are not exact."""
 
+_UNFIT = f"a foreach over outputs takes lists of one length, of at most {MAX_ITEMS:,} items"
 _TOO_MANY = f"a foreach over an output takes a list of at most {MAX_ITEMS:,} items"
 
 
@@ -54,11 +55,17 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
     kind = None if as_json else _kind_of_items(items, renderer)
     if is_bounded and kind in TAG_SAFE:
         return {"withParam": renderer.text(items, step, "list")}
+    are_numbers = renderer.view.is_list_of_numbers(items)
+    is_list = are_numbers or (renderer.view.is_list_of_texts(items) and not as_json)
     found = text
-    if kind is None:
+    if kind is None and not is_list:
         found = f"toJson({elements(text, as_json=bool(as_json))})"
-    found = encoding(found)
-    return {"withParam": tag(found if is_bounded else _bounded([text], found))}
+    found = found if are_numbers else encoding(found)
+    if not is_bounded:
+        terms = [] if is_list else [f"type(fromJSON({text})) == 'array'"]
+        terms.append(f"len(fromJSON({text})) <= {MAX_ITEMS}")
+        found = f"{' && '.join(terms)} ? {found} : {quote(_TOO_MANY)}"
+    return {"withParam": tag(found)}
 
 
 def _kind_of_items(items: Value, renderer: Renderer) -> ValueType | None:
@@ -106,23 +113,32 @@ def _item(value: object, as_json: bool) -> str | int:
     return encode_braces(encode(value, "json" if as_json else "str"))
 
 
-def _bounded(lists: Sequence[str], items: str) -> str:
-    """The items, or a text that is no list, so that Argo fails the step and shows the text."""
-    terms = [f"type(fromJSON({text})) == 'array'" for text in lists]
-    terms += [f"len(fromJSON({text})) <= {MAX_ITEMS}" for text in lists]
-    return f"{' && '.join(terms)} ? {items} : {quote(_TOO_MANY)}"
-
-
 def _rows(over: dict[str, Value], as_json: set[str], renderer: Renderer, step: Step) -> str:
-    """Lists side by side; an index out of range, of lists of different lengths, fails the step."""
-    texts = {name: renderer.expression_as(items, step, "str") for name, items in over.items()}
-    lists = [elements(text, as_json=name in as_json) for name, text in texts.items()]
+    """Lists side by side, of one length."""
+    lists: list[str] = []
+    terms: list[str] = []
+    for name, items in over.items():
+        text = renderer.expression_as(items, step, "str")
+        known = None if name in as_json else _known_list(items, text, renderer)
+        lists.append(known or elements(text, as_json=name in as_json))
+        if not (known or _is_bounded(items, renderer)):
+            terms.append(f"type(fromJSON({text})) == 'array'")
     lets = "".join(f"let list{index} = {one}; " for index, one in enumerate(lists))
-    lengths = ", ".join(f"len(list{index})" for index in range(len(lists)))
-    fields = [f"{quote(INDEX)}, string(#)"] if keeps_files(step) else []
-    fields += [f"{quote(name)}, list{index}[#]" for index, name in enumerate(over)]
-    rows = f"toJson(map(0..(max({lengths}) - 1), toJson(sprig.dict({', '.join(fields)}))))"
-    rows = encoding(rows)
-    if not all(_is_bounded(items, renderer) for items in over.values()):
-        rows = _bounded([*texts.values()], rows)
-    return tag(lets + rows)
+    terms += [f"len(list0) == len(list{index})" for index in range(1, len(lists))]
+    terms.append(f"len(list0) <= {MAX_ITEMS}")
+    fields = [f"{quote(INDEX)}: string(#)"] if keeps_files(step) else []
+    fields += [f"{quote(name)}: list{index}[#]" for index, name in enumerate(over)]
+    rows = f"toJson(map(0..(len(list0) - 1), toJson({{{', '.join(fields)}}})))"
+    if not all(map(renderer.view.is_list_of_numbers, over.values())):
+        rows = encoding(rows)
+    return tag(f"{lets}{' && '.join(terms)} ? {rows} : {quote(_UNFIT)}")
+
+
+def _known_list(items: Value, text: str, renderer: Renderer) -> str | None:
+    """Return an expression for a list as texts, if its items are known to be numbers or texts."""
+    if renderer.view.is_list_of_numbers(items):
+        return f"filter(split(trim({text}, '[]'), ','), # != '')"
+    values = known_items(items) or ()
+    if values and all(isinstance(one, str | int | float) for one in values):
+        return f"[{', '.join(quote(encode(one, 'str')) for one in values)}]"
+    return f"fromJSON({text})" if renderer.view.is_list_of_texts(items) else None

@@ -139,9 +139,8 @@ def _is_encoded(constant: str | None, hole: Hole, step: Step, view: ScopeView) -
 class Leaves:
     """All templates of steps that run something."""
 
-    def __init__(self, options: TemplateOptions, *, shares: bool = True) -> None:
+    def __init__(self, options: TemplateOptions) -> None:
         self._options = options
-        self._shares = shares
         self._shapes: dict[t.Any, _Shape] = {}
         self._of_step: dict[int, tuple[_Shape, list[Hole]]] = {}
 
@@ -151,7 +150,7 @@ class Leaves:
             return
         holes = holes_of(step)
         key = shape_key(step, gathers, self._options.volumes)
-        place = (key, (step.source or step.name) if self._shares else len(self._shapes))
+        place = (key, step.source or step.name)
         shape = self._shapes.get(place)
         if shape is None:
             shape = self._shapes[place] = _Shape(key, step, view, holes, gathers)
@@ -161,10 +160,9 @@ class Leaves:
 
     def name_all(self, names: Names) -> None:
         """Choose what is shared, and the names of the templates, in the order of the steps."""
-        if self._shares:
-            self._merge(lambda shape: None if None in shape.texts else (shape.key, *shape.texts))
-            if len(self._final()) > SHARE_ALL_ABOVE:
-                self._merge(lambda shape: (shape.key,))
+        self._merge(lambda shape: None if None in shape.texts else (shape.key, *shape.texts))
+        if len(self._final()) > SHARE_ALL_ABOVE:
+            self._merge(lambda shape: (shape.key,))
         for shape in self._final():
             shape.name = names.take(_template_name(shape.step, shared=shape.count > 1))
 

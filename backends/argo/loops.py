@@ -57,7 +57,7 @@ class LoopTemplate:
         body: str,
         plan: LoopPlan,
         inputs: Sequence[str],
-        encoded: frozenset[str],
+        inside: ScopeView,
     ) -> None:
         assert step.loop is not None
         self._step = step
@@ -72,8 +72,7 @@ class LoopTemplate:
             task: step.model_copy(update={"name": task, "foreach": None, "loop": None})
             for task in self._tasks
         }
-        params = {given.name: travels_as(given) for given in step.inputs}
-        self._view = ScopeView(steps=rounds, params=params, owner=step, encoded=encoded)
+        self._view = inside._replace(steps=rounds)
         self._renderer = Renderer(self._view, {task: task for task in self._tasks}, "")
 
     def build(self) -> Tree:

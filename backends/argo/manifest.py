@@ -44,15 +44,12 @@ from couler.ir.storage import NewClaimVolume
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import (
     all_steps,
-    explicit_dependencies,
-    implied_dependencies,
     output_references,
     references,
 )
 from couler.ir.workflow import (
     ExitHandler,
     Group,
-    Input,
     Output,
     Parameter,
     Schedule,
@@ -81,8 +78,6 @@ class ManifestOptions(t.NamedTuple):
     helper_image: str = "busybox:1.37"
     """Image with a shell, for the task that fails a loop over its bound."""
     gpu_type_label: str = pods.GPU_TYPE_LABEL
-    share_templates: bool = True
-    """Whether steps of one shape share a template; else each has its own."""
     memo_maps: int = DEFAULT_MAPS
     """How many config maps hold the entries of cached steps: 1, 16 or 256."""
     image: str = ""
@@ -349,7 +344,7 @@ _NO_BODY = _Body([], 1, {}, {})
 
 
 def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
-    workflow = lower(read_where_kept(leave_out_local_forms(workflow)))
+    workflow = lower(with_copies(leave_out_local_forms(workflow)))
     workflow = with_scripts(workflow, hands_on)
     kept = frozenset(steps_read_at_exit(workflow))
     names = TemplateNames()
@@ -364,8 +359,7 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
             options.memo_maps,
             _repository(workflow, options),
             workflow.code_at,
-        ),
-        shares=options.share_templates,
+        )
     )
     scopes = Scopes(leaves, names, kept)
     view = ScopeView.of_workflow(workflow)
@@ -460,8 +454,8 @@ COPY = "couler_kept_"
 """How the name of an output begins that is put at a location besides the repository."""
 
 
-def read_where_kept(workflow: Workflow) -> Workflow:
-    """Return an equal workflow in which no output is at a location and in the repository."""
+def with_copies(workflow: Workflow) -> Workflow:
+    """Return a workflow in which outputs at locations are kept in the repository, if read."""
     if not any(output.at is not None for step in all_steps(workflow) for output in step.outputs):
         return workflow
     read_outside = [
@@ -483,14 +477,6 @@ def read_where_kept(workflow: Workflow) -> Workflow:
 def _scope(
     steps: tuple[Step, ...], given_out: Iterable[Value | None], read_outside: Iterable[StepRef]
 ) -> tuple[Step, ...]:
-    kept = {
-        (step.name, output.name): output
-        for step in steps
-        if step.foreach is None and step.loop is None
-        for output in step.outputs
-        if output.at is not None
-    }
-    steps = tuple(_read_in_place(step, kept) for step in steps)
     reads = {(reference.step, reference.output) for reference in read_outside}
     for step in steps:
         for reader in (step, *(hook.step for hook in step.hooks)):
@@ -505,29 +491,6 @@ def _inside(step: Step) -> Step:
         return step
     inner = _scope(step.action.steps, [output.value for output in step.outputs], ())
     return step.model_copy(update={"action": step.action.model_copy(update={"steps": inner})})
-
-
-def _read_in_place(step: Step, kept: dict[tuple[str, str], Output]) -> Step:
-    """Return a step whose inputs are taken from where other steps of its scope have put them."""
-    if isinstance(step.action, Group):
-        return step
-    inputs = tuple(_input(given, kept) for given in step.inputs)
-    if inputs == step.inputs:
-        return step
-    before = {*(name for name, _ in explicit_dependencies(step)), *implied_dependencies(step)}
-    moved = step.model_copy(update={"inputs": inputs})
-    still = {*(name for name, _ in explicit_dependencies(step)), *implied_dependencies(moved)}
-    edges = [name for name in implied_dependencies(step) if name in before - still]
-    return moved.model_copy(update={"depends_on": (*step.depends_on, *edges)})
-
-
-def _input(given: Input, kept: dict[tuple[str, str], Output]) -> Input:
-    value = given.value
-    if not isinstance(value, StepRef) or (value.step, value.output) not in kept:
-        return given
-    output = kept[value.step, value.output]
-    place = {"value": None, "at": output.at, "archive": output.archive}
-    return given.model_copy(update=place)
 
 
 def _with_copies(step: Step, reads: set[tuple[str, str]]) -> Step:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from couler.backends.argo.lower import lower
-from couler.backends.argo.manifest import COPY, read_where_kept
+from couler.backends.argo.manifest import COPY, with_copies
 from couler.backends.argo.names import Names
 from couler.backends.argo.output_checks import CHECK_TASK
 from couler.backends.argo.parts import PartOf, divide, is_divided, task_names
@@ -50,7 +50,7 @@ class Observer:
 
     def __init__(self, workflow: Workflow) -> None:
         self._workflow = workflow
-        self._lowered = lower(read_where_kept(leave_out_local_forms(workflow)))
+        self._lowered = lower(with_copies(leave_out_local_forms(workflow)))
         self._orders = ScopeOrders()
 
     def observe(self, run: Json) -> Observation:

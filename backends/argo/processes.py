@@ -325,5 +325,5 @@ def _is_surely_kept(step: Step, source: str) -> bool:
         if not of_task and field not in bounded and constant_text(value) is None:
             return False
     protection = 2 if needs_dollars(source) else 1
-    rest = step.model_dump_json(exclude={"action": {"source"}}, exclude_defaults=True)
+    rest = step.model_dump_json(exclude={"action": {"source", "call"}}, exclude_defaults=True)
     return json_bytes(source) * protection + json_bytes(rest) * 2 < _SURELY_KEPT

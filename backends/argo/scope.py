@@ -7,7 +7,14 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.semantics import ANY, SHORT_TYPES, find_output, kind_of
+from couler.ir.semantics import (
+    ANY,
+    SHORT_TYPES,
+    TEXT_TYPES,
+    find_output,
+    item_type,
+    kind_of,
+)
 from couler.ir.semantics.wire import dump_json
 from couler.ir.values import (
     FirstOf,
@@ -35,6 +42,7 @@ from couler.ir.workflow import (
 )
 
 NUMBERS: tuple[ValueType, ...] = ("int", "float")
+_NUMBERS = ("int", "float", "bool")
 TAG_SAFE = SHORT_TYPES
 """Types whose values have no characters that a plain tag of Argo breaks on."""
 
@@ -52,6 +60,8 @@ class ScopeView(t.NamedTuple):
     """The workflow has a schedule."""
     encoded: frozenset[str] = frozenset()
     """The inputs of the group that come with their braces encoded."""
+    safe: frozenset[str] = frozenset()
+    """Its inputs that neither a plain tag nor the kubelet breaks on, whatever their types."""
 
     @classmethod
     def of_workflow(cls, workflow: Workflow) -> ScopeView:
@@ -78,20 +88,34 @@ class ScopeView(t.NamedTuple):
                 for given in owner.inputs
                 if self.is_encoded(owner, value_of(given), travels_as(given))
             ),
+            safe=frozenset(
+                given.name for given in owner.inputs if self.is_safe(value_of(given), owner)
+            ),
         )
 
     def is_safe(self, value: Value, step: Step | None) -> bool:
         """Return whether neither a plain tag nor the kubelet breaks on a value."""
         if self.type_of(value, step) in TAG_SAFE:
             return True
+        if isinstance(value, ParamRef):
+            return value.name in self.safe
         if isinstance(value, ItemRef) and step is not None and step.foreach is not None:
             items = step.foreach.over[value.name]
+            if self.is_list_of_numbers(items):
+                return True
             is_text = isinstance(items, Literal) and not is_read_as_json(step, value.name)
             return is_text and all(map(_is_safe, t.cast("Literal", items).value or ()))
-        producer = self.steps.get(value.step) if isinstance(value, StepRef) else None
-        if producer is None or producer.foreach is None or not producer.is_function:
-            return False
-        return self.output(t.cast("StepRef", value)).type in ("int", "float", "bool")
+        return self.is_list_of_numbers(value)
+
+    def is_list_of_numbers(self, value: Value) -> bool:
+        """Return whether functions gave a list, and only numbers in it."""
+        if isinstance(value, ParamRef):
+            return value.name in self.safe and self.params[value.name] == "list"
+        return isinstance(value, StepRef) and items_given(self.steps, value) in _NUMBERS
+
+    def is_list_of_texts(self, value: Value) -> bool:
+        """Return whether functions gave a list, and only texts in it."""
+        return isinstance(value, StepRef) and items_given(self.steps, value) in TEXT_TYPES
 
     def is_encoded(self, step: Step, value: Value, value_type: ValueType) -> bool:
         """Return whether a step is given a value with its braces encoded: it may have some."""
@@ -184,6 +208,26 @@ def is_returned(steps: Mapping[str, Step], value: StepRef) -> bool:
         inside = {inner.name: inner for inner in step.action.steps}
         return isinstance(output.value, StepRef) and is_returned(inside, output.value)
     return step.is_function and not is_stdout(step, output)
+
+
+def items_given(steps: Mapping[str, Step], value: StepRef) -> str | None:
+    """Return what the items of a list are that functions gave, also out of groups, if known."""
+    step = steps.get(value.step)
+    if step is None or step.loop is not None:
+        return None
+    output = find_output(step, value.output)
+    if output.default is not None:
+        return None
+    if isinstance(step.action, Group):
+        inside = {inner.name: inner for inner in step.action.steps}
+        if not isinstance(output.value, StepRef):
+            return None
+        if step.foreach is None:
+            return items_given(inside, output.value)
+        return output.type if is_returned(inside, output.value) else None
+    if not step.is_function or is_stdout(step, output):
+        return None
+    return output.type if step.foreach else item_type(step, value.output)
 
 
 def can_be_skipped(step: Step) -> bool:

@@ -25,7 +25,16 @@ from couler.ir.values import (
     is_file,
     literal_type,
 )
-from couler.ir.workflow import MAIN, STDOUT, Container, ContainerSet, Http, Output, Script, Step
+from couler.ir.workflow import (
+    MAIN,
+    STDOUT,
+    Container,
+    ContainerSet,
+    Http,
+    Output,
+    Script,
+    Step,
+)
 
 
 class Kind(t.NamedTuple):
@@ -85,6 +94,16 @@ def has_main(action: ContainerSet) -> bool:
 def find_output(step: Step, name: str) -> Output:
     """Return an output of a step by name; one that is not declared is text."""
     return next((output for output in step.outputs if output.name == name), None) or _text(name)
+
+
+def item_type(step: Step, output: str) -> str | None:
+    """Return what the items of a list are declared that a function gives; None if not known."""
+    call = step.action.call if isinstance(step.action, Script) else None
+    for one in call.outputs if call else ():
+        data = one.type
+        if one.name == output and data.kind == "list" and not data.optional and data.item:
+            return None if data.item.optional else data.item.kind
+    return None
 
 
 @functools.cache

@@ -178,6 +178,18 @@ def test_an_output_of_the_wrong_type_fails_the_step(run, kind: str) -> None:
     assert "does not fit its type" in done.stderr
 
 
+@couler.step
+def wrong_list(kind: str) -> list[int]:
+    return {"none": [1, None], "text": ["1"], "float": [1.0]}[kind]  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("kind", ["none", "text", "float"])
+def test_an_item_of_the_wrong_type_fails_the_step(run, kind: str) -> None:
+    done = run(wrong_list, kind=kind)
+    assert done.returncode == 1
+    assert "does not fit its type" in done.stderr
+
+
 class Files(NamedTuple):
     one: File
     same: File

@@ -12,13 +12,13 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 DIGESTS = {
-    "corpus/*/workflow.py": "19e607daeab3352c",
+    "corpus/*/workflow.py": "cee6eca975e27cf1",
     "corpus/build.py": "6a180f239a1ac8fa",
     "programs/**/*": "2da021b881a2d512",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "943fc7f89728401e",
-    "golden/ancestor/*": "fb159562870eab10",
-    "golden/dsl/*": "d82b3518b95ce2c1",
+    "golden/argo/*": "31ad71d4b66ba29a",
+    "golden/ancestor/*": "cb1609c1e567f158",
+    "golden/dsl/*": "eedfe1b1b36a1d51",
     "golden/grouping/*": "3f96cfbf72c9ecd5",
     "golden/passes/*": "4c8f7b3b2db2dc82",
     "golden/show/*": "4cc3fbff6ab7a339",

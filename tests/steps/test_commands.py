@@ -224,6 +224,5 @@ def test_right_amounts() -> None:
         pytorch.train("a:1", "train", resources=amounts)
     asked = {"cpu": "2", "memory": "1073741824", "hugepages-2Mi": "4Mi", "example.com/x": "1"}
     assert container(wf)["resources"] == {
-        "requests": asked,
         "limits": {**asked, "nvidia.com/gpu": 2},
     }

@@ -62,7 +62,7 @@ def test_tensorflow() -> None:
     batch = Template(parts=("--", Literal(value="batch_size"), "=", ParamRef(name="batch")))
     assert main["args"] == ["--rate=0.1", "--seed=7", batch]
     amounts = {"cpu": "0.5", "memory": "1024Mi"}
-    assert main["resources"] == {"requests": amounts, "limits": {**amounts, "nvidia.com/gpu": 1}}
+    assert main["resources"] == {"limits": {**amounts, "nvidia.com/gpu": 1}}
     assert step.action.success_condition == "status.replicaStatuses.Worker.succeeded == 2"
     assert step.action.failure_condition == (
         "status.replicaStatuses.PS.failed > 0,status.replicaStatuses.Worker.failed > 0"

@@ -22,6 +22,10 @@ class Absence(t.NamedTuple):
     reason: str
 
 
+_NEVER_LEFT_OUT = frozenset(("functions",))
+"""Cases that are the only ones of their kind, which samples have too."""
+
+
 def corpus(absences: Mapping[str, Absence]) -> list[t.Any]:
     """Return all cases as parameters, those with an absence as strict expected failures."""
     known = {case.name for case in cases()}
@@ -31,6 +35,7 @@ def corpus(absences: Mapping[str, Absence]) -> list[t.Any]:
 
 def _parameter(case: Case, absence: Absence | None) -> object:
     if absence is None:
-        return pytest.param(case, id=case.name)
+        marks = pytest.mark.sampled(1) if case.name in _NEVER_LEFT_OUT else ()
+        return pytest.param(case, id=case.name, marks=marks)
     expected = pytest.mark.xfail(raises=absence.raises, reason=absence.reason, strict=True)
     return pytest.param(case, id=case.name, marks=expected)

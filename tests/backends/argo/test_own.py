@@ -75,7 +75,7 @@ def test_values_reach_a_metric_of_each_item() -> None:
     )
     [wrapper] = [one for one in spec["templates"] if one["name"] == "b-item"]
     [task] = wrapper["dag"]["tasks"]
-    assert {"name": "metric_c_of", "value": "{{=inputs.parameters.item}}"} in task["arguments"][
+    assert {"name": "metric_c_of", "value": "{{inputs.parameters.item}}"} in task["arguments"][
         "parameters"
     ]
 

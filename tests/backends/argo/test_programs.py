@@ -97,10 +97,7 @@ def test_every_option_of_a_step_reaches_the_manifest() -> None:
             "image": "busybox:1.37",
             "command": ["true"],
             "env": [{"name": "A", "value": "1"}],
-            "resources": {
-                "requests": sizes,
-                "limits": {**sizes, "nvidia.com/gpu": "1"},
-            },
+            "resources": {"limits": {**sizes, "nvidia.com/gpu": "1"}},
             "workingDir": "/data",
             "imagePullPolicy": "Always",
         },

@@ -9,7 +9,7 @@ workflow = flow(
         "slow",
         'echo x >> "$1/n"; (sleep 30; touch "$1/outlived") & sleep 30',
         param("shared"),
-        timeout_s=1,
+        timeout_s=3,
         retry=Retry(limit=1),
     ),
     sh(

@@ -24,7 +24,7 @@ train = KubernetesPodOperator(
     **process(["sh", "-c", "echo trained"], outputs=["result=-"]),
     image_pull_policy="IfNotPresent",
     container_resources=k8s.V1ResourceRequirements(
-        requests={"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "2Gi"},
+        requests={"cpu": "500m", "memory": "1Gi"},
         limits={"cpu": "1", "memory": "2Gi", "ephemeral-storage": "2Gi", "nvidia.com/gpu": "1"},
     ),
     node_selector={"zone": "a", "nvidia.com/gpu.product": "a100"},

@@ -1,3 +1,12 @@
+CODE_SHOP_PRICING_PY = """\
+from pathlib import Path
+
+WORDS = (Path(__file__).parent / "data" / "words.txt").read_text().split()
+
+
+def total(x):
+    return x * len(WORDS)
+"""
 WHOLE = """\
 import shop
 print(shop.total(2))
@@ -15,9 +24,7 @@ CODE = {
     "code/top.py": literal("TEXT = 'é {x} $(HOME) $$ {{a}}\\t'\r\n"),
     "code/shop.__init__.py": literal("from .pricing import total\n"),
     "code/shop.data.words.txt": "good\nbad",
-    "code/shop.pricing.py": literal(
-        'from pathlib import Path\n\nWORDS = (Path(__file__).parent / "data" / "words.txt").read_text().split()\n\n\ndef total(x):\n    return x * len(WORDS)\n',
-    ),
+    "code/shop.pricing.py": literal(CODE_SHOP_PRICING_PY),
 }
 POD_TEMPLATE = {
     "spec": {

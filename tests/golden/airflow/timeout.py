@@ -28,7 +28,7 @@ slow = KubernetesPodOperator(
     ),
     retries=1,
     retry_delay=timedelta(seconds=0),
-    execution_timeout=timedelta(seconds=1),
+    execution_timeout=timedelta(seconds=3),
 )
 look_needs = PythonOperator(
     task_id="look-needs",
