@@ -222,7 +222,7 @@ class Files:
         return _words(verb, kind, path, self._location_of(given, scope))
 
     def _location_of(self, given: Input, scope: Scope) -> Expression:
-        """Return where a file is kept that another step gives, or where each of many is."""
+        """Return the location of a file that another step gives, or those of many."""
         assert given.value is not None, "an input has a value or a location"
         read = scope.input(given.value, given.type)
         if given.many:

@@ -132,7 +132,8 @@ class Scopes:
         kinds = {one.name: one.type for one in step.outputs}
         check, given = "check_lists", [place, rows, kinds, *([defaults] if defaults else [])]
         if scope.lists_are_plain(step):
-            check, given = "check_sizes", [place, scope.spot(step).maker, *kinds]
+            spot = scope.spot(step)
+            check, given = "check_sizes", [place, spot.maker if spot.has_maker else "", *kinds]
         made = call(
             self._module.take(PYTHON, "PythonOperator"),
             task_id=scope.spot(step).own_name("lists"),

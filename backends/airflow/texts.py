@@ -30,7 +30,7 @@ def untouched(text: str, module: Module) -> Expression:
 
 
 def untouched_lines(text: str, wanted: str, module: Module) -> Expression:
-    """Return such a text, which stands before the DAG if it has several lines."""
+    """Return such a text; one of several lines is a constant."""
     given = untouched(text, module)
     if text.count("\n") < 2 or text_block(text) is None:
         return given

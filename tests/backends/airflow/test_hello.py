@@ -92,3 +92,20 @@ def test_each_step_before_a_list_is_looked_at_once(monkeypatch: pytest.MonkeyPat
     assert 'listed(ti, "add-23", "result")' in "\n".join(lines(workflow))
     assert len(asked) > 20
     assert max(Counter(asked).values()) < 10
+
+
+@couler.step
+def length(word: str) -> int:
+    return len(word)
+
+
+@pytest.mark.parametrize("count", [30, None])
+def test_lists_of_a_map_are_cut_to_the_rows_only_of_a_task_that_makes_rows(
+    count: int | None,
+) -> None:
+    with couler.Workflow("lengths", words=["a"]) as workflow:
+        words = workflow.params.words if count is None else [f"w{one}" for one in range(count)]
+        workflow.output("lengths", length.map(words))
+    dag = workflow.compile("airflow").to_text()
+    rows = "" if count else "length-items"
+    assert f'op_args=["length", "{rows}", "result"]' in dag
