@@ -156,7 +156,6 @@ if _t.TYPE_CHECKING:
     from couler.dsl.control import concurrent, first_of, group, or_else, text, when
     from couler.dsl.dag import dag, set_dependencies
     from couler.dsl.edges import any_of, chain, completion, failure
-    from couler.dsl.files import Directory, File
     from couler.dsl.handles import Value
     from couler.dsl.hooks import OnState
     from couler.dsl.iteration import map
@@ -229,6 +228,7 @@ if _t.TYPE_CHECKING:
     from couler.dsl.step import step
     from couler.dsl.step_options import ImagePullPolicy
     from couler.dsl.submit import Submitter, run, set_default_submitter
+    from couler.dsl.types import Directory, File
     from couler.dsl.volumes import (
         CsiVolume,
         EphemeralVolume,
@@ -262,11 +262,11 @@ _EXPORTS: dict[str, str] = {
     "CsiVolume": "couler.dsl.volumes",
     "Dataset": "couler.steps.dataset",
     "DefinitionError": "couler.errors",
-    "Directory": "couler.dsl.files",
+    "Directory": "couler.dsl.types",
     "DnsConfig": "couler.dsl.objects",
     "DnsConfigOption": "couler.dsl.objects",
     "EphemeralVolume": "couler.dsl.volumes",
-    "File": "couler.dsl.files",
+    "File": "couler.dsl.types",
     "Gauge": "couler.dsl.metrics",
     "FileRemoval": "couler.dsl.locations",
     "FileSettings": "couler.dsl.locations",

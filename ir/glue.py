@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from couler.ir.imports import bindings, imports_of
+from couler.ir.semantics import NUMBER_TYPES
 from couler.ir.values import is_file
 from couler.ir.walk import all_steps, map_steps
 from couler.ir.workflow import STDOUT, WORK_DIR, DataType, FunctionCall, Script, Step, Workflow
@@ -29,14 +30,13 @@ _TYPES = {
     "tuple": ["list", "tuple"],
     "dict": ["dict"],
 }
-_ITEMS = {"int": "(int,)", "float": "(int, float)", "bool": "(bool,)", "str": "(str,)"}
 _MODULES = (
     "__future__|dataclasses|enum|io|itertools|json|linecache|os|pathlib|re|shutil|sys|tempfile"
     "|traceback|uuid"
 )
 HandsOn: t.TypeAlias = t.Literal["files", "items", "xcom"]
-"""How outputs are handed on: as files; as JSON texts of JSON, which Argo gathers of the items of a
-foreach; as one object of texts in the file that Airflow reads."""
+"""How outputs are handed on: as files; as files that Argo gathers of the items of a foreach, with
+all but numbers as JSON texts of JSON; as one object of texts in the file that Airflow reads."""
 _CALL = "\n\nrun(__import__('sys').argv[1])\n"
 _READ = """\
     text = pathlib.Path(script).read_text("utf-8")
@@ -381,9 +381,11 @@ class _Glue:
             else:
                 value = self._encoded(value, data)
         item = data.item if data.kind == "list" and not data.optional else None
-        if item is not None and not item.optional and item.kind in _ITEMS:
-            types = [*types, f"of={_ITEMS[item.kind]}"]
-        gathered = ["gathered=True"] if self._hands_on == "items" else []
+        if item is not None and not item.optional and item.kind in (*NUMBER_TYPES, "str"):
+            inner = ", ".join(_TYPES.get(item.kind, ["str"]))
+            types = [*types, f"of=({inner})" if "," in inner else f"of=({inner},)"]
+        is_number = data.kind in NUMBER_TYPES and not data.optional
+        gathered = ["gathered=True"] if self._hands_on == "items" and not is_number else []
         given = ", ".join([f'"{name}"', value, *types, *gathered])
         return f"{self._helper('write')}({given})"
 

@@ -94,6 +94,7 @@ def link(source, path):
 def copy_all(source, path, mode):
     """Copy a file or a folder, and allow more than their modes do; an error is not the step's."""
     try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.isdir(source):
             shutil.copytree(source, path, symlinks=True, dirs_exist_ok=True)
         else:
@@ -108,12 +109,13 @@ def copy_all(source, path, mode):
 
 
 def take(name, many=False):
-    """Copy a file that is kept, or many, of a line each, to where the step finds it."""
+    """Copy an input from the volume to its path; of a list, each line names a file."""
     keys, path = os.environ["COULER_FILE_" + name], os.environ["COULER_INPUT_" + name]
+    if many:
+        os.makedirs(path, exist_ok=True)
     for index, key in enumerate(keys.split("\n")):
-        target = os.path.join(path, str(index)) if many else path
-        os.makedirs(os.path.dirname(target), exist_ok=True)
         if not many or key not in ("", "-"):
+            target = os.path.join(path, str(index)) if many else path
             copy_all(f"/couler/files/{key}", target, 0o700)
 
 
@@ -122,7 +124,6 @@ def hand_on(name, source):
     keys = os.environ["COULER_OUTPUT_" + name], os.environ.get("COULER_COPY_" + name)
     os.umask(0)  # other steps may run as other users
     for path in [f"/couler/files/{key}" for key in keys if key]:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
         new = f"{path}.{uuid.uuid4().hex}"
         copy_all(source, new, 0o555)
         if os.path.isdir(path) or (os.path.isdir(new) and os.path.exists(path)):

@@ -28,7 +28,7 @@ from couler.backends.airflow.places import (
 )
 from couler.backends.airflow.python import Expression, quoted, value_of, width
 from couler.ir.ranges import known_items
-from couler.ir.semantics import TEXT_TYPES, Kind, find_output, item_type
+from couler.ir.semantics import NUMBER_TYPES, TEXT_TYPES, Kind, find_output, item_type
 from couler.ir.semantics.wire import decode, dump_json, encode
 from couler.ir.values import (
     And,
@@ -61,13 +61,6 @@ from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 MAY_FAIL = re.compile(r'\b(decode|numbers|part_of|plain|to_text)\(|, kind="')
 """Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
 
-_ITEM_TYPES: dict[str, ValueType] = {
-    "int": "int",
-    "float": "float",
-    "bool": "bool",
-    "str": "str",
-}
-"""What items of lists are, by their types in Python, whose texts tell them from all else."""
 _WIDEST = 80
 """A longer comparison is a call, which can be laid out."""
 _TRUE, _FALSE = ' in (True, "true")', ' in (False, "false")'
@@ -94,7 +87,7 @@ class Read:
     @property
     def may_have_dollars(self) -> bool:
         """Whether the kubelet might take something in the text for its own."""
-        return not self.is_clean and self.type not in ("int", "float", "bool")
+        return not self.is_clean and self.type not in NUMBER_TYPES
 
     @property
     def is_clean(self) -> bool:
@@ -389,7 +382,8 @@ class Scope:
         """Return what the items of a list are declared that a function gives, if it is plain."""
         if not isinstance(value, StepRef) or not self._is_checked(value):
             return None
-        return _ITEM_TYPES.get(item_type(self.steps[value.step], value.output) or "")
+        items = item_type(self.steps[value.step], value.output)
+        return next((one for one in ("str", *NUMBER_TYPES) if one == items), None)
 
     def result(self, output: Output) -> str:
         """Return the expression for an output of the workflow, as a value of its type."""
@@ -420,7 +414,7 @@ class Scope:
         return True
 
     def _gathered(self, spot: Spot, declared: Output) -> Read:
-        is_number = declared.type in ("int", "float", "bool")
+        is_number = declared.type in NUMBER_TYPES
         if self.lists_are_plain(spot.step):
             given = [quoted(spot.base), quoted(declared.name)]
             given += [quoted(spot.maker)] if spot.has_maker else []

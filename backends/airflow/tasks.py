@@ -36,12 +36,11 @@ from couler.backends.airflow.python import (
     Unpacked,
     call,
     quoted,
-    text_block,
     value_of,
 )
 from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
-from couler.backends.airflow.texts import untouched
+from couler.backends.airflow.texts import untouched, untouched_lines
 from couler.ir.artifacts import ListFiles, is_in_repository
 from couler.ir.code_files import CODE_DIR, UNPACKED_DIR, mounts_code, own_inputs, uses_code
 from couler.ir.glue import is_run
@@ -75,9 +74,6 @@ from couler.packages import install_command
 _POD = "airflow.providers.cncf.kubernetes.operators.pod"
 _TEMPLATE = "airflow.sdk.definitions.template"
 
-
-_SHORT = 60
-"""A text of two lines that is no longer stands where it is used."""
 
 GUARDED = "none_failed_min_one_success"
 """The trigger rule of tasks that wait for a gate: they are skipped if all before them were."""
@@ -177,7 +173,7 @@ class Tasks:
         for command, count in Counter(commands).most_common(1):
             if count > 1:
                 words = t.cast("tuple[str, ...]", command)  # of a script
-                found["cmds"] = [self._in_lines(word, "run") or self._text(word) for word in words]
+                found["cmds"] = [self._lines(word, "run") for word in words]
         return found
 
     def operator(self, step: Step, task_id: str | Code, place: Place) -> Call:
@@ -352,17 +348,11 @@ class Tasks:
         """Return a text for a pod; one of several lines stands before the DAG."""
         if not isinstance(text, str):
             return self.text(text, scope)
-        return self._in_lines(text, "run" if is_run(text) else step.name) or self._text(text)
+        return self._lines(text, "run" if is_run(text) else step.name)
 
-    def _in_lines(self, text: str, wanted: str) -> Expression | None:
-        """Return the constant that holds a text of several lines; None if it is short."""
-        if not _is_in_lines(text):
-            return None
-        given = _for_kubelet(text)
-        name = Code(self._module.constant(wanted, given))
-        if is_run(text) or isinstance(self._quoted(given), Code):  # less its last newline
-            return name
-        return call(self._module.take(_TEMPLATE, "literal"), name)
+    def _lines(self, text: str, wanted: str) -> Expression:
+        is_code = is_run(text)
+        return untouched_lines(_for_kubelet(text), wanted, self._module, may_lose_end=is_code)
 
     def text_for_worker(self, text: Text, scope: Scope) -> Expression:
         """Return a text for a function that Airflow calls, past Jinja."""
@@ -432,11 +422,9 @@ class Tasks:
         return {**env, **self._pods.connection_variables(step)}
 
     def _script(self, step: Step, action: Script) -> Expression:
+        wanted, is_code = action.function or step.name, action.function is not None
         source = _for_kubelet(action.source)
-        name = Code(self._module.constant(action.function or step.name, source))
-        if action.function and isinstance(self._quoted(source.rstrip("\n")), Code):
-            return name
-        return call(self._module.take(_TEMPLATE, "literal"), name)
+        return untouched_lines(source, wanted, self._module, may_lose_end=is_code)
 
 
 def work_path(path: str) -> str:
@@ -462,13 +450,6 @@ def is_wrapped(step: Step) -> bool:
         return False
     is_read = step.outputs or step.sidecars or isinstance(step.action, Script)
     return bool(is_read) or step.cache is not None or needs_folder or has_files(step)
-
-
-def _is_in_lines(text: str) -> bool:
-    """Return whether a text is easier to read as a block of lines."""
-    breaks = text.strip("\n").count("\n")
-    is_long = breaks > 1 or (breaks == 1 and len(text) > _SHORT)
-    return is_long and text_block(text) is not None
 
 
 def _literal_parts(text: object) -> Iterator[str]:

@@ -19,6 +19,8 @@ from couler.backends.airflow.python import (
 _TEMPLATE = "airflow.sdk.definitions.template"
 _JINJA = ("{{", "{%", "{#", "\r")
 """Where one of these is in a text, Jinja would not give it back as it is."""
+_SHORT = 60
+"""Most characters of a text of two lines that stands where it is used."""
 _EXPRESSIONS = (Code, Call, Chain, Listing, Table, Unpacked)
 
 
@@ -29,10 +31,13 @@ def untouched(text: str, module: Module) -> Expression:
     return value_of(text)
 
 
-def untouched_lines(text: str, wanted: str, module: Module) -> Expression:
-    """Return such a text; one of several lines is a constant."""
-    given = untouched(text, module)
-    if text.count("\n") < 2 or text_block(text) is None:
+def untouched_lines(
+    text: str, wanted: str, module: Module, *, may_lose_end: bool = False
+) -> Expression:
+    """Return such a text, maybe less its last newline; one of several lines is a constant."""
+    given = untouched(text.rstrip("\n") if may_lose_end else text, module)
+    breaks = text.strip("\n").count("\n")
+    if breaks < 1 or (breaks == 1 and len(text) <= _SHORT) or text_block(text) is None:
         return given
     name = Code(module.constant(wanted, text))
     return call(module.take(_TEMPLATE, "literal"), name) if isinstance(given, Call) else name

@@ -449,13 +449,18 @@ class StartRules:
 
     def depends(self, step: Step) -> str:
         """Return the `depends` of a step's task; empty for a step that waits for none."""
-        clauses = [self._clause(entry) for entry in step.depends_on]
+        entries = [*step.depends_on]
         read = implied_dependencies(step)
         if read:
-            clauses += [self._success(name) for name in read if name in self._steps]
-        if len(clauses) == 1:
-            return clauses[0]
-        return " && ".join(dict.fromkeys(filter(None, clauses)))
+            entries += [name for name in read if name in self._steps]
+        if len(entries) < 2:
+            return self._clause(entries[0]) if entries else ""
+        # A step that is skipped fails the run if it waits for one that was skipped below a failure.
+        if step.when is None and step.foreach is None and step.name not in self._asks_for_failure:
+            needed = {*strictly_needed(step)} & self._steps.keys() - self._asks_for_failure
+            said = {before for one in needed for before in strictly_needed(self._steps[one])}
+            entries = [one for one in entries if one not in said]
+        return " && ".join(dict.fromkeys(filter(None, map(self._clause, entries))))
 
     def after_all(self) -> str:
         """Return the `depends` of a task that runs when all steps of the scope have ended well."""
@@ -495,6 +500,12 @@ class StartRules:
             omitted = f"({omitted})"
         states = " || ".join(f"{task}.{state}" for state in ("Succeeded", "Skipped", "Daemoned"))
         return f"({states} || {omitted})"
+
+
+def strictly_needed(step: Step) -> list[str]:
+    """Return the steps whose success a step needs, whatever else it waits for."""
+    named = [entry for entry in step.depends_on if isinstance(entry, str)]
+    return [*named, *implied_dependencies(step)]
 
 
 def is_success(entry: str | Dependency | AnyOf) -> bool:

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 
 from couler.backends.argo.branches import FAILED, LISTED, NOT_WELL, RAN_WELL, is_one_of
-from couler.backends.argo.dags import StartRules
+from couler.backends.argo.dags import StartRules, strictly_needed
 from couler.backends.argo.references import OutputRenderer, Renderer
 from couler.backends.argo.scope import TAG_SAFE, ScopeView, can_be_skipped
 from couler.backends.argo.tags import Tagged, decoding, member, tag, variable
@@ -130,12 +130,6 @@ class PartRules(StartRules):
             return super()._any_of(clauses)
         # One of the ends is there already: all others are waited for, however they are.
         return ended(tasks_in(" || ".join(filter(None, clauses))))
-
-
-def strictly_needed(step: Step) -> list[str]:
-    """Return the steps whose success a step needs, whatever else it waits for."""
-    named = [entry for entry in step.depends_on if isinstance(entry, str)]
-    return [*named, *implied_dependencies(step)]
 
 
 def tasks_in(depends: str) -> list[str]:

@@ -326,7 +326,8 @@ def location_expression(location: str, term: Callable[[Sequence[str]], str]) -> 
             break
         inner, _, rest = behind.partition("}}")
         parts.append(term(inner.split(".")))
-    return "(" + " + ".join(parts) + ")"
+    joined = " + ".join(parts).replace("' + '", "")  # literals side by side
+    return f"({joined})" if " + " in joined else joined
 
 
 def keeps_files(step: Step) -> bool:
@@ -381,7 +382,8 @@ def can_be_empty(value: Text | None, view: ScopeView, given: AbstractSet[str]) -
     foreach = unwrapped(view.steps[value.step]).foreach
     if foreach is None:
         return False
-    return not all(is_known(items) and known_items(items) for items in foreach.over.values())
+    # The lists are of one length, else there are no items and no files, and the run fails.
+    return not any(is_known(items) and known_items(items) for items in foreach.over.values())
 
 
 def empty_folder_argument(name: str, condition: str) -> Tree:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 import typing as t
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from couler.backends.argo import files, pods
+from couler.backends.argo.common import with_defaults, write_fixed_arguments
 from couler.backends.argo.dags import Scopes, hooks
 from couler.backends.argo.leaves import Leaves, holes_of_metrics, merge, overrides_of
 from couler.backends.argo.lower import lower, steps_read_at_exit
@@ -146,7 +145,7 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     if body.hooks:
         own["hooks"] = body.hooks
     if workflow.stored is None:
-        own.update(_with_defaults(body.templates))
+        own.update(with_defaults(body.templates))
     spec = merge(own, overrides_of(workflow, "spec"))
     definitions: tuple[Tree, ...] = ()
     if body.runs:
@@ -170,45 +169,6 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
         head["spec"] = spec
     head["metadata"] = merge(head["metadata"], overrides_of(workflow, "metadata"))
     return Manifest(head, body.depth, body.owners, definitions)
-
-
-def _with_defaults(templates: list[Tree]) -> Tree:
-    """Return the templates, without what most scripts have in common, and that."""
-    scripts = [template["script"] for template in templates if "script" in template]
-    shared: Tree = {}
-    for field in ("image", "command"):
-        values = Counter(str(script[field]) for script in scripts)
-        [(common, count)] = values.most_common(1) or [("", 0)]
-        if count > 1:
-            shared[field] = next(one[field] for one in scripts if str(one[field]) == common)
-    if not shared:
-        return {"templates": templates}
-    first, *others = scripts
-    if "resources" in first and all(one.get("resources") == first["resources"] for one in others):
-        shared["resources"] = first["resources"]
-    env = [
-        one
-        for one in first.get("env", ())
-        if all(one in other.get("env", ()) for other in others)
-        and re.search(r"[{$]", one.get("value", "$")) is None
-    ]
-    if env:
-        shared["env"] = env
-    kept = [
-        {**template, "script": _without(template["script"], shared)}
-        if "script" in template
-        else template
-        for template in templates
-    ]
-    return {"templateDefaults": {"script": shared}, "templates": kept}
-
-
-def _without(script: Tree, shared: Tree) -> Tree:
-    """Return a script without what it has from the defaults."""
-    own = {key: one for key, one in script.items() if one != shared.get(key)}
-    if "env" in own and "env" in shared:
-        own["env"] = [one for one in own["env"] if one not in shared["env"]]
-    return own
 
 
 def _metadata(workflow: Workflow) -> Tree:
@@ -383,7 +343,11 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
         scopes.templates.append(_on_exit(workflow.exit_handlers, on_exit, handler_names))
     for handler in workflow.exit_handlers:
         scopes.emit(view.of_handler(handler.steps), handler.steps, handler_names[handler.name])
+    own_hooks: Tree = {}
+    if workflow.hooks:
+        own_hooks = hooks(workflow.hooks, "workflow.status", Renderer(view, {}, ""), leaves)
     templates = [*scopes.templates, *leaves.templates()]
+    write_fixed_arguments(templates, own_hooks)
     if scopes.is_divided:
         templates += helper_templates()
     elif scopes.checks_outputs:
@@ -392,9 +356,6 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
         from couler.backends.argo.loops import limit_template
 
         templates.append(limit_template(options.helper_image))
-    own_hooks: Tree = {}
-    if workflow.hooks:
-        own_hooks = hooks(workflow.hooks, "workflow.status", Renderer(view, {}, ""), leaves)
     owners = {**dict(scopes.owners()), **dict(leaves.owners())}
     return _Body(templates, depth, own_hooks, owners, tuple(scopes.runs))
 

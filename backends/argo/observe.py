@@ -407,7 +407,8 @@ def own_outputs(step: Step, node: Node, *, gathered: bool) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for name, text in node.parameters.items():
         output = find_output(step, name)
-        found[name] = _single(_ungathered(text) if gathered else text, output)
+        is_json = gathered and text.startswith('"')  # numbers of functions are not
+        found[name] = _single(_ungathered(text) if is_json else text, output)
     for name, where in node.artifacts.items():
         if any(output.name == name and is_file(output.type) for output in step.outputs):
             found[name] = _single(where, find_output(step, name))

@@ -35,7 +35,7 @@ from couler.backends.argo.tags import (
     variable,
 )
 from couler.ir.policies import Foreach
-from couler.ir.semantics import TEXT_TYPES
+from couler.ir.semantics import NUMBER_TYPES, TEXT_TYPES
 from couler.ir.semantics.wire import encode
 from couler.ir.values import (
     MAX_ITEMS,
@@ -298,7 +298,10 @@ class Renderer:
             return self._kept_place(value, own) if self._is_memoized(value) else own
         kept = self._kept(value, optional=optional)
         if producer.foreach is not None:
-            return f"'[' + join(map(fromJSON({kept}), fromJSON(#)), ',') + ']'"
+            gathered = f"fromJSON({kept})"
+            if not (producer.is_function and self.view.output(value).type in NUMBER_TYPES):
+                gathered = f"map({gathered}, fromJSON(#))"
+            return f"'[' + join({gathered}, ',') + ']'"
         return kept
 
     def _kept(self, value: StepRef, *, optional: bool = False) -> str:

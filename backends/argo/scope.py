@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.semantics import (
     ANY,
+    NUMBER_TYPES,
     SHORT_TYPES,
     TEXT_TYPES,
     find_output,
@@ -42,7 +43,6 @@ from couler.ir.workflow import (
 )
 
 NUMBERS: tuple[ValueType, ...] = ("int", "float")
-_NUMBERS = ("int", "float", "bool")
 TAG_SAFE = SHORT_TYPES
 """Types whose values have no characters that a plain tag of Argo breaks on."""
 
@@ -111,7 +111,7 @@ class ScopeView(t.NamedTuple):
         """Return whether functions gave a list, and only numbers in it."""
         if isinstance(value, ParamRef):
             return value.name in self.safe and self.params[value.name] == "list"
-        return isinstance(value, StepRef) and items_given(self.steps, value) in _NUMBERS
+        return isinstance(value, StepRef) and items_given(self.steps, value) in NUMBER_TYPES
 
     def is_list_of_texts(self, value: Value) -> bool:
         """Return whether functions gave a list, and only texts in it."""

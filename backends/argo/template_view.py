@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from couler.backends.argo.branches import WELL
+from couler.backends.argo.dags import strictly_needed
 from couler.backends.argo.divided_scope import DividedScope
-from couler.backends.argo.elsewhere import Edge, PartRenderer, strictly_needed, unfulfilled
+from couler.backends.argo.elsewhere import Edge, PartRenderer, unfulfilled
 from couler.backends.argo.parts import ENDS_TEMPLATE
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import TAG_SAFE

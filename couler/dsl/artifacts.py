@@ -9,11 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from couler.dsl._context import ProgramError
-from couler.dsl.files import Directory, File
 from couler.dsl.located import NAMELESS, located_output
 from couler.dsl.locations import LocatedFile
 from couler.dsl.scope import Draft, Returns, free_among
-from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_at, spec_of
+from couler.dsl.types import (
+    PRINTED,
+    Directory,
+    File,
+    TypeSpec,
+    UnsupportedTypeError,
+    spec_at,
+    spec_of,
+)
 from couler.ir.values import ValueType
 from couler.ir.workflow import STDOUT, Output
 

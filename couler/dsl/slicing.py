@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from types import CellType, FunctionType, ModuleType
 
-from couler.dsl.files import Directory, File
 from couler.dsl.plain import without_couler
 from couler.dsl.sources import (
     ANNOTATIONS,
@@ -39,6 +38,7 @@ from couler.dsl.statements import (
     statements_of,
     uses_of,
 )
+from couler.dsl.types import Directory, File
 from couler.ir.imports import bound_names, imported_name, reads_of
 
 _MISSING = object()

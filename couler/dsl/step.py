@@ -11,7 +11,6 @@ from types import MethodType
 from couler.dsl._context import ProgramError, caller_frame, current
 from couler.dsl.arguments import holds_value, make_inputs
 from couler.dsl.checks import checked_text, checked_texts, shown
-from couler.dsl.files import File
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.located import keep_outputs
 from couler.dsl.locations import LocatedFile
@@ -22,6 +21,7 @@ from couler.dsl.shipping import is_method, is_of_notebook, source_text, typed_sc
 from couler.dsl.signature import Signature, read_signature
 from couler.dsl.slicing import ShippingError
 from couler.dsl.step_options import StepOptions
+from couler.dsl.types import File
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Script
 from couler.packages import default_image

@@ -14,13 +14,29 @@ import types
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
-from couler.dsl.files import Directory, File
 from couler.ir.base import freeze_json
 from couler.ir.semantics.wire import matches
 from couler.ir.values import ValueType, literal_type
 from couler.ir.workflow import DataType, NamedType
 
 Check: t.TypeAlias = Callable[[t.Any], bool]
+
+
+class File(str):
+    """The path of a file that travels between steps."""
+
+    __slots__ = ()
+
+    @property
+    def path(self) -> str:
+        """The path as plain text."""
+        return str(self)
+
+
+class Directory(File):
+    """The path of a folder that travels between steps."""
+
+    __slots__ = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -56,6 +56,15 @@ class StepDefaults:
         self.options: dict[str, t.Any] = dict(options)
 
 
+def _docstring() -> str | None:
+    """Return the first paragraph of the docstring of a program, where its own lines are running."""
+    frame = caller_frame()
+    if frame.f_code.co_filename != frame.f_globals.get("__file__"):  # of a notebook, of an example
+        return None
+    text = inspect.cleandoc(frame.f_globals.get("__doc__") or "").partition("\n\n")[0]
+    return text if frame.f_code.co_name == "<module>" and text else None
+
+
 class Parameters:
     """The parameters of a workflow, as attributes or by `[name]`."""
 
@@ -118,7 +127,7 @@ class Workflow(Block):
     keep
         How long after its end the engine keeps the run: seconds, text such as `"7d"`, or a `Keep`.
     description
-        For people.
+        For people; by default the first paragraph of the program's docstring.
     service_account
         Account of the cluster that the steps run as.
     locks
@@ -189,7 +198,7 @@ class Workflow(Block):
             labels=labels,
             annotations=annotations,
             max_parallel=max_parallel,
-            description=description,
+            description=_docstring() if description is None else description,
             engine=engine,
         )
         assembly.set_duration(builder, "timeout_s", "timeout", timeout)

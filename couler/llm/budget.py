@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from couler.errors import ConfigurationError, ModelBudgetError
+from couler.llm.dialogue import Message
 from couler.llm.settings import LlmSettings
 
 USUAL_ANSWER_TOKENS = 8192
@@ -15,6 +18,10 @@ USUAL_ANSWER_TOKENS = 8192
 
 SHORTEST_ANSWER_TOKENS = 16
 """An answer that would be cut to less is not asked for."""
+
+_AROUND_A_MESSAGE = 16
+_AROUND_A_DIALOGUE = 64
+"""What templates of chats add: marks of turns, and lines such as the date."""
 
 
 @dataclass(slots=True)
@@ -190,3 +197,20 @@ _RAISE = "Raise max-tokens-total or max-cost, or ask for less"
 
 def _most(one: Reservation) -> int:
     return one.prompt_tokens + (one.answer_tokens or 0)
+
+
+def most_tokens(messages: Sequence[Message], schema: Mapping[str, object] | None = None) -> int:
+    """Return a number of tokens that a prompt does not pass."""
+    texts = sum(_AROUND_A_MESSAGE + bytes_of(one.content) for one in messages)
+    form = 0 if schema is None else bytes_of(json.dumps(schema, ensure_ascii=False))
+    return _AROUND_A_DIALOGUE + texts + form
+
+
+def likely_tokens(text: str) -> int:
+    """Return about how many tokens a text takes: one for each four bytes of UTF-8."""
+    return -(-bytes_of(text) // 4)
+
+
+def bytes_of(text: str) -> int:
+    """Return the size of a text in UTF-8."""
+    return len(text.encode("utf-8", errors="surrogatepass"))

@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from time import monotonic, sleep
 
 from couler.errors import LanguageModelError, ModelAnswerError
-from couler.llm.budget import Budget, Reservation
+from couler.llm.budget import Budget, Reservation, likely_tokens, most_tokens
 from couler.llm.call_log import CallLog
-from couler.llm.counting import likely_tokens, most_tokens
 from couler.llm.dialogue import Answer, Heard, Message, Prompt, Usage
 from couler.llm.endpoint import Endpoint, Failed, Json, Replied
 from couler.llm.recording import Request

@@ -64,7 +64,9 @@ class Kind(t.NamedTuple):
 
 TEXT_TYPES: tuple[ValueType, ...] = ("str", "file", "directory")
 """Types whose values travel as text, not as JSON."""
-SHORT_TYPES: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
+NUMBER_TYPES: tuple[ValueType, ...] = ("int", "float", "bool")
+"""Types whose values travel as one word of JSON."""
+SHORT_TYPES: tuple[ValueType, ...] = (*NUMBER_TYPES, "file", "directory")
 """Types whose values are short, without quotes, line ends and braces."""
 
 ANY = Kind("json")

@@ -382,7 +382,7 @@ def writes() -> int:
 
 def test_files_of_the_function_among_the_outputs_stay(run, tmp_path: Path) -> None:
     assert run(writes, gathers=True).stderr == ""
-    assert written(tmp_path) == '"1"'
+    assert written(tmp_path) == "1"
     assert (tmp_path / "work/outputs/model.bin").read_bytes() == b"\xff"
 
 

@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 
 from couler.errors import ConfigurationError, ModelBudgetError
 from couler.llm import LlmSettings, Price, Prompt
-from couler.llm.budget import Budget
-from couler.llm.counting import most_tokens
+from couler.llm.budget import Budget, most_tokens
 from tests.llm.conftest import PROMPT, Task, World
 
 BOUND = most_tokens(PROMPT.messages)

@@ -6,7 +6,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from couler.llm.counting import likely_tokens
+from couler.llm.budget import likely_tokens
 from couler.llm.prompt_files import TITLE
 from tests.fakes.llm.script import Json, Rule, Script, StructuredRefusal, When
 

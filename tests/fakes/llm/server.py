@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from couler.llm.counting import likely_tokens
+from couler.llm.budget import likely_tokens
 from tests.fakes.llm.asked import Asked, advise
 from tests.fakes.llm.script import Counted, Json, Rule, Script, Source, read_script
 

@@ -7,10 +7,6 @@ WORDS = (Path(__file__).parent / "data" / "words.txt").read_text().split()
 def total(x):
     return x * len(WORDS)
 """
-WHOLE = """\
-import shop
-print(shop.total(2))
-"""
 PARTS = """\
 from shop.pricing import WORDS
 import _top
@@ -86,7 +82,10 @@ with DAG(
 whole_2 = KubernetesPodOperator(
     task_id="whole",
     **process(["python"], outputs=["result=-"]),
-    env_vars={"PYTHONPATH": "/couler/code", "COULER_SCRIPT": literal(WHOLE)},
+    env_vars={
+        "PYTHONPATH": "/couler/code",
+        "COULER_SCRIPT": literal("import shop\nprint(shop.total(2))\n"),
+    },
     annotations=CODE,
     pod_template_dict=POD_TEMPLATE,
 )
