@@ -25,7 +25,6 @@ from couler.backends.argo.references import (
     Renderer,
     global_name,
     inputs_read,
-    row_field,
 )
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.backends.argo.tags import Tagged, tag, variable
@@ -308,6 +307,8 @@ class Scopes:
             ]
             for output in file_outputs(step) if step.outputs else ():
                 place = renderer.location_of(StepRef(step=step.name, output=output.name))
+                if step.foreach is not None:
+                    place = Tagged(f"{place}/{renderer.index(step)}")
                 parameters.append({"name": key_parameter(output), "value": place})
             return parameters
         parameters = [
@@ -321,12 +322,13 @@ class Scopes:
                 place = Tagged(f"{place}/{variable(f'inputs.parameters.{INDEX}')}")
             elif unwrapped(step) is step:  # else its step has its name, and its place
                 place = Tagged(f"{place}/{step.name}")
-            index = tag(row_field(INDEX))
             if is_item_wrapper(step):
-                parameters += [{"name": AT, "value": place}, {"name": INDEX, "value": index}]
+                index = {"name": INDEX, "value": renderer.index(step)}
+                parameters += [{"name": AT, "value": place}, index]
             else:
-                at = Tagged(f"{place}/{index}") if step.foreach is not None else place
-                parameters.append({"name": AT, "value": at})
+                if step.foreach is not None:
+                    place = Tagged(f"{place}/{renderer.index(step)}")
+                parameters.append({"name": AT, "value": place})
         if step.loop is not None:
             from couler.backends.argo.loops import ROUND
 

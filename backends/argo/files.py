@@ -331,14 +331,10 @@ def location_expression(location: str, term: Callable[[Sequence[str]], str]) -> 
 
 
 def keeps_files(step: Step) -> bool:
-    """Return whether a process inside of a group keeps a file."""
-    if not isinstance(step.action, Group):
-        return False
-    return any(
-        keeps_files(inner)
-        or any(is_file(output.type) and output.value is None for output in inner.outputs)
-        for inner in step.action.steps
-    )
+    """Return whether a process keeps a file, or one inside of a group."""
+    if isinstance(step.action, Group):
+        return any(map(keeps_files, step.action.steps))
+    return any(is_file(output.type) and output.at is None for output in step.outputs)
 
 
 def is_item_wrapper(step: Step) -> bool:

@@ -44,7 +44,10 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
         if not all(lists.values()):
             return {"withParam": "[]"}  # Argo runs a task with an empty `withItems` once
         if as_rows:
-            return {"withItems": _row_items(lists, as_json, indexed=keeps_files(step))}
+            rows = _row_items(lists, as_json, indexed=keeps_files(step))
+            if renderer.has_plain_rows(step):
+                return {"withItems": rows}
+            return {"withItems": [encode_braces(dump_json(row)) for row in rows]}
         [(name, values)] = lists.items()
         return {"withItems": [_item(value, name in as_json) for value in values]}
     if as_rows:
@@ -95,14 +98,16 @@ def _is_bounded(items: Value, renderer: Renderer) -> bool:
     )
 
 
-def _row_items(lists: dict[str, Sequence[t.Any]], as_json: set[str], *, indexed: bool) -> list[str]:
+def _row_items(
+    lists: dict[str, Sequence[t.Any]], as_json: set[str], *, indexed: bool
+) -> list[Tree]:
     rows = zip(*lists.values(), strict=True)
-    items: list[str] = []
+    items: list[Tree] = []
     for index, row in enumerate(rows):
         item: Tree = {INDEX: str(index)} if indexed else {}
         for name, value in zip(lists, row, strict=True):
             item[name] = encode(value, "json" if name in as_json else "str")
-        items.append(encode_braces(dump_json(item)))
+        items.append(item)
     return items
 
 
@@ -128,9 +133,11 @@ def _rows(over: dict[str, Value], as_json: set[str], renderer: Renderer, step: S
     terms.append(f"len(list0) <= {MAX_ITEMS}")
     fields = [f"{quote(INDEX)}: string(#)"] if keeps_files(step) else []
     fields += [f"{quote(name)}: list{index}[#]" for index, name in enumerate(over)]
-    rows = f"toJson(map(0..(len(list0) - 1), toJson({{{', '.join(fields)}}})))"
-    if not all(map(renderer.view.is_list_of_numbers, over.values())):
-        rows = encoding(rows)
+    row = f"{{{', '.join(fields)}}}"
+    if renderer.has_plain_rows(step):
+        rows = f"toJson(map(0..(len(list0) - 1), {row}))"
+    else:
+        rows = encoding(f"toJson(map(0..(len(list0) - 1), toJson({row})))")
     return tag(f"{lets}{' && '.join(terms)} ? {rows} : {quote(_UNFIT)}")
 
 

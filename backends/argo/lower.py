@@ -163,7 +163,8 @@ def _lower_iteration(step: Step, view: ScopeView, read: set[str]) -> Step:
 
 def _can_fan_out(step: Step, read: set[str]) -> bool:
     """Whether Argo can run and gather the items of a process by itself."""
-    if any(is_file(output.type) for output in step.outputs):
+    gives_files = any(is_file(output.type) for output in step.outputs)
+    if gives_files and (step.cache is not None or not step.is_function):
         return False
     if any(_holds_item(value) for value in children(step)):
         return False

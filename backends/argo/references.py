@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Callable, Sequence
 
 from couler.backends.argo.files import (
+    INDEX,
     is_location,
     keeps_files,
     location_expression,
@@ -200,7 +201,7 @@ class Renderer:
                 return f"{self._parameters}.{value.name}"
             case ItemRef():
                 name = self._item(value.name, step)
-                return name if name == "item" else None
+                return None if "(" in name or "[" in name else name
             case RunRef(field="id"):
                 return "workflow.name"
             case RunRef(field="logical_date"):
@@ -234,7 +235,20 @@ class Renderer:
     def _item(self, name: str, step: Step | None) -> str:
         assert step is not None, "items are read by their step"
         assert step.foreach is not None, "only a foreach has items"
-        return row_field(name) if self.has_rows(step, step.foreach) else "item"
+        return self._row_field(name, step) if self.has_rows(step, step.foreach) else "item"
+
+    def _row_field(self, name: str, step: Step) -> str:
+        return member("item" if self.has_plain_rows(step) else "fromJSON(item)", name)
+
+    def index(self, step: Step) -> Tagged:
+        """Return the position of the current row of a step."""
+        field = self._row_field(INDEX, step)
+        return variable(field) if self.has_plain_rows(step) else tag(field)
+
+    def has_plain_rows(self, step: Step) -> bool:
+        """Return whether Argo hands the rows of a foreach on unchanged, as objects of texts."""
+        over = step.foreach.over if step.foreach is not None else {}
+        return all(self.view.is_safe(ItemRef(name=name), step) for name in over)
 
     @staticmethod
     def has_rows(step: Step, foreach: Foreach) -> bool:
@@ -299,7 +313,10 @@ class Renderer:
         kept = self._kept(value, optional=optional)
         if producer.foreach is not None:
             gathered = f"fromJSON({kept})"
-            if not (producer.is_function and self.view.output(value).type in NUMBER_TYPES):
+            kind = self.view.output(value).type if producer.is_function else None
+            if kind in ("file", "directory"):  # Argo's list is one of places
+                return f"({kept})"
+            if kind not in NUMBER_TYPES:
                 gathered = f"map({gathered}, fromJSON(#))"
             return f"'[' + join({gathered}, ',') + ']'"
         return kept
@@ -508,11 +525,6 @@ class OutputRenderer(Renderer):
 def _ends_in_brace(template: Template) -> bool:
     """Whether a tag would follow a brace, which Argo would take for a part of the tag."""
     return any(isinstance(part, str) and part.endswith("{") for part in template.parts)
-
-
-def row_field(name: str) -> str:
-    """Return an expression for one field of the current row."""
-    return member("fromJSON(item)", name)
 
 
 def global_name(reference: StepRef) -> str:

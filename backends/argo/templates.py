@@ -165,7 +165,7 @@ class _Builder:
             source: Tree | None = None
             if is_file(output.type):
                 artifacts.append(self._artifact(output))
-                if self._step.cache is not None and output.at is None:
+                if (self._step.cache is not None or self._gathers) and output.at is None:
                     # A hit gives the outputs of an earlier run: readers learn where its file is.
                     parameters.append({"name": output.name, "value": _place(output)})
             elif output.json_path is not None or output.jq is not None:
