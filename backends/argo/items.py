@@ -133,11 +133,11 @@ def _rows(over: dict[str, Value], as_json: set[str], renderer: Renderer, step: S
     terms.append(f"len(list0) <= {MAX_ITEMS}")
     fields = [f"{quote(INDEX)}: string(#)"] if keeps_files(step) else []
     fields += [f"{quote(name)}: list{index}[#]" for index, name in enumerate(over)]
-    row = f"{{{', '.join(fields)}}}"
+    row = f"({{{', '.join(fields)}}})"  # braces alone would be those of a block
     if renderer.has_plain_rows(step):
         rows = f"toJson(map(0..(len(list0) - 1), {row}))"
     else:
-        rows = encoding(f"toJson(map(0..(len(list0) - 1), toJson({row})))")
+        rows = encoding(f"toJson(map(0..(len(list0) - 1), toJson{row}))")
     return tag(f"{lets}{' && '.join(terms)} ? {rows} : {quote(_UNFIT)}")
 
 
