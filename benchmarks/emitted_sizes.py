@@ -5,13 +5,15 @@
 Three programs: that of README, a sweep (workloads/sweep.py) and the example of model selection. Of
 the first two there are versions for Hera (workloads/hera_programs.py), whose scripts check nothing.
 
-The columns: lines, and bytes; lines that are in none of the program's files; the longest of these,
-and the longest expression of Argo. All lines count, blank ones too.
+The columns: lines, and bytes; lines that are in none of the program's files, in all and, as the
+median, in the template of a step on Argo; the longest of these, and the longest expression of Argo.
+All lines count, blank ones too.
 """
 
 from __future__ import annotations
 
 import re
+import statistics
 import sys
 import tempfile
 import typing as t
@@ -33,6 +35,7 @@ class Size(t.NamedTuple):
     lines: int
     bytes: int
     own: int
+    step: int
     longest: int
     expression: int
 
@@ -55,12 +58,16 @@ def measure(text: str, program: Path) -> Size:
     known = {line.strip() for one in files for line in one.read_text("utf-8").splitlines()}
     lines = text.splitlines()
     own = [line for line in lines if line.strip() not in known]
+    _, *templates = re.split(r"\n(?=  - name: )", text)
+    scripts = [one.splitlines() for one in templates if "\n    script:" in one]
+    steps = [sum(line.strip() not in known for line in one) for one in scripts]
     expressions = re.findall(r"\{\{=.*\}\}|expression: .*", text)
     longest = [len(line) for line in own if "{{=" not in line and "expression:" not in line]
     return Size(
         len(lines),
         len(text.encode()),
         len(own),
+        int(statistics.median(steps or [0])),
         max(longest, default=0),
         max(map(len, expressions), default=0),
     )
@@ -82,8 +89,8 @@ def main() -> int:
         "choose": hera_programs.choose,
         "sweep": hera_programs.sweep,
     }
-    print("| program | engine | lines | bytes | own lines | longest | expression |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| program | engine | lines | bytes | own lines | of a step | longest | expression |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         rows = [*emitted(Path(folder))]
         known = programs(Path(folder))

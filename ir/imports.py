@@ -128,6 +128,14 @@ def imported_name(alias: ast.alias) -> str:
     return alias.asname or alias.name.partition(".")[0]
 
 
+@functools.lru_cache(maxsize=256)
+def docstring(source: str, function: str) -> str | None:
+    """Return the first paragraph of the docstring of a function."""
+    made = bindings(source).get(function)
+    text = ast.get_docstring(made) if isinstance(made, ast.FunctionDef) else None
+    return (text or "").partition("\n\n")[0] or None
+
+
 def bindings(source: str) -> dict[str, ast.stmt]:
     """Return the names that a source binds, each with its last statement; none if no Python."""
     try:

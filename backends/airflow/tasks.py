@@ -44,6 +44,7 @@ from couler.backends.airflow.texts import untouched, untouched_lines
 from couler.ir.artifacts import ListFiles, is_in_repository
 from couler.ir.code_files import CODE_DIR, UNPACKED_DIR, mounts_code, own_inputs, uses_code
 from couler.ir.glue import is_run
+from couler.ir.imports import docstring
 from couler.ir.ranges import known_items
 from couler.ir.values import (
     TEXTS,
@@ -185,7 +186,9 @@ class Tasks:
             self.created[place.scope.prefix + task_id] = kind_of(step.action)
         policies = {**self.policies(step, place), **self._pods.bounds(step)}
         policies["task_display_name"] = step.display_name
-        own = own_arguments(step)
+        own, action = own_arguments(step), step.action
+        if isinstance(action, Script) and action.function:
+            policies["doc_md"] = docstring(action.source, action.function)
         if not place.is_mapped or step.foreach is None:
             return made.made(task_id, policies, is_mapped=False, overrides=own)
         policies["max_active_tis_per_dagrun"] = step.foreach.max_parallel

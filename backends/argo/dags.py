@@ -13,6 +13,7 @@ from couler.backends.argo.files import (
     empty_folder_argument,
     empty_folder_input,
     is_item_wrapper,
+    keeps_files,
     unwrapped,
 )
 from couler.backends.argo.json_text import raw_json
@@ -56,7 +57,6 @@ class Scopes:
         self._groups: list[Step] = []
         self._group_names: dict[int, str] = {}
         self.loop_names: dict[int, str] = {}
-        self._has_files: dict[int, bool] = {}
         self._plans: dict[int, LoopPlan] = {}
         self._no_files: dict[int, frozenset[str]] = {}
         """By groups: the inputs that can be folders without files."""
@@ -196,7 +196,7 @@ class Scopes:
     def _emit_group(self, step: Step, group: Group, view: ScopeView) -> None:
         inside = view.inside(step, group)
         inputs = [given.name for given in step.inputs]
-        if self._contains_files(step):
+        if keeps_files(step):
             inputs.append(AT)
             if is_item_wrapper(step):
                 inputs.append(INDEX)
@@ -234,15 +234,6 @@ class Scopes:
             output.name: global_name(StepRef(step=step.name, output=output.name))
             for output in step.outputs
         }
-
-    def _contains_files(self, step: Step) -> bool:
-        if not isinstance(step.action, Group):
-            return any(True for _ in file_outputs(step))
-        known = self._has_files.get(id(step))
-        if known is None:
-            known = any(self._contains_files(inner) for inner in step.action.steps)
-            self._has_files[id(step)] = known
-        return known
 
     def _task(self, step: Step, name: str, rules: StartRules, renderer: Renderer) -> Tree:
         task: Tree = {"name": name}
@@ -315,7 +306,7 @@ class Scopes:
             {"name": given.name, "value": self._input(given, step, renderer)}
             for given in step.inputs
         ]
-        if self._contains_files(step):
+        if keeps_files(step):
             place = Tagged(renderer.location)
             around = renderer.view.owner
             if around is not None and is_item_wrapper(around):

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import pytest
 
 import couler
-from couler import Directory, File
+from couler import Directory, File, stages
 from couler.cli.load import Source, load
 from couler.ir.values import RoundRef, StepRef
 from couler.ir.verify import verify
+from couler.stages.programs import load_program
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 LISTINGS = sorted(PROGRAMS.glob("listing_*.py"))
@@ -207,3 +208,39 @@ def test_a_program_of_typed_steps_runs_to_its_end() -> None:
         "last": 64,
         "rate": 2.0,
     }
+
+
+DOCUMENTED = '''"""Count words.
+
+How it does so is told elsewhere.
+"""
+
+import couler
+
+
+@couler.step
+def count(text: str) -> int:
+    """Count the words of a text.
+
+    Words are what blanks part.
+    """
+    return len(text.split())
+
+
+with couler.Workflow("count"):
+    count("a b")
+
+with couler.Workflow("other", description="Not that."):
+    count("a")
+'''
+
+
+def test_docstrings_are_descriptions(tmp_path: Path) -> None:
+    file = tmp_path / "words.py"
+    file.write_text(DOCUMENTED, encoding="utf-8")
+    dag = stages.compile(load_program(str(file), "count"), "airflow").to_text()
+    assert 'description="Count words."' in dag
+    assert 'doc_md="Count the words of a text."' in dag
+    other = stages.compile(load_program(str(file), "other"), "argo").to_text()
+    assert "Count words" not in other
+    assert "description: Not that." in other
