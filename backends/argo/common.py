@@ -30,11 +30,11 @@ def write_fixed_arguments(templates: list[Tree], hooks: Tree) -> None:
         }
         if not fixed:
             return
+        for call in calls:
+            _drop(call, "arguments", fixed.get(call.get("template", ""), {}))
         for name, given in fixed.items():
             named[name].update(_filled(named[name], given))
             _drop(named[name], "inputs", given)
-        for call in calls:
-            _drop(call, "arguments", fixed.get(call.get("template", ""), {}))
 
 
 def _calls(template: Tree) -> list[Tree]:

@@ -93,20 +93,17 @@ def test_values_that_only_a_task_knows_are_given() -> None:
 
 
 def test_what_a_group_is_given_reaches_the_steps_inside() -> None:
-    inner = called("a", at=Tagged("{{inputs.parameters.place}}/z"))
+    inner = called("a", at=Tagged("{{inputs.parameters.place}}/z"), of=RUN)
     group = {"name": "group", "inputs": {"parameters": [{"name": "place"}]}}
     outer = {**called("g", place=RUN), "template": "group"}
-    made = leaf("", "at")
-    made["container"]["command"] = [Tagged("{{inputs.parameters.at}}")]
-    found = [
-        {"name": "main", "dag": {"tasks": [outer]}},
-        {**group, "steps": [[inner]]},
-        made,
-    ]
+    made = leaf("", "at", "of")
+    made["container"]["command"] = [Tagged("{{inputs.parameters.at}}{{inputs.parameters.of}}")]
+    main = {"name": "main", "dag": {"tasks": [outer]}}
+    found: list[t.Any] = [main, {**group, "steps": [[inner]]}, made]
     write_fixed_arguments(found, {})
     assert found[0]["dag"]["tasks"] == [{"name": "g", "template": "group"}]
     assert found[1] == {"name": "group", "steps": [[{"name": "a", "template": "leaf"}]]}
-    assert found[2] == {"name": "leaf", "container": {"command": [f"{RUN}/z"]}}
+    assert found[2] == {"name": "leaf", "container": {"command": [f"{RUN}/z{RUN}"]}}
 
 
 def steps_of(*waits: tuple[str, tuple[t.Any, ...]]) -> dict[str, t.Any]:
