@@ -1,7 +1,7 @@
 """How large a DAG can be: what Airflow's own processes take for DAG files of many tasks.
 
 Flat DAGs have no edges; in layered ones each step waits for two of the 50 of the layer before.
-Steps are containers, as in `airflow_scale.py`.
+Steps are containers.
 
     python benchmarks/airflow_limits.py [--quick] [--sizes N ...] [--json OUT]
 
