@@ -450,10 +450,14 @@ class StartRules:
             return self._clause(entries[0]) if entries else ""
         # A step that is skipped fails the run if it waits for one that was skipped below a failure.
         if step.when is None and step.foreach is None and step.name not in self._asks_for_failure:
-            needed = {*strictly_needed(step)} & self._steps.keys() - self._asks_for_failure
-            said = {before for one in needed for before in strictly_needed(self._steps[one])}
+            needed = [self._steps[one] for one in strictly_needed(step) if self._says_all(one)]
+            said = {before for one in needed for before in strictly_needed(one)}
             entries = [one for one in entries if one not in said]
         return " && ".join(dict.fromkeys(filter(None, map(self._clause, entries))))
+
+    def _says_all(self, name: str) -> bool:
+        """Whether the success of a step tells of that of all steps that it needs."""
+        return name in self._steps and name not in self._asks_for_failure
 
     def after_all(self) -> str:
         """Return the `depends` of a task that runs when all steps of the scope have ended well."""

@@ -10,7 +10,7 @@ from couler.backends.argo.branches import FAILED, LISTED, NOT_WELL, RAN_WELL, is
 from couler.backends.argo.dags import StartRules, strictly_needed
 from couler.backends.argo.references import OutputRenderer, Renderer
 from couler.backends.argo.scope import TAG_SAFE, ScopeView, can_be_skipped
-from couler.backends.argo.tags import Tagged, decoding, member, tag, variable
+from couler.backends.argo.tags import decoding, member
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Step
@@ -18,7 +18,6 @@ from couler.ir.workflow import Step
 if t.TYPE_CHECKING:
     from couler.backends.argo.template_view import TemplateView
 
-_PATH = re.compile(r"[\w.-]+")
 _TASK = re.compile(r"([a-zA-Z][-a-zA-Z0-9]*)(?:\.[a-zA-Z]+)?")
 
 Edge: t.TypeAlias = t.Literal["success", "failure"]
@@ -146,8 +145,3 @@ def ended(tasks: Iterable[str]) -> str:
 def unfulfilled(edge: Edge, code: str) -> str:
     """Return an expression that tells whether a letter of an end does not fulfil an edge."""
     return is_one_of(NOT_WELL, code) if edge == "success" else f"!({is_one_of(FAILED, code)})"
-
-
-def argument(expression: str) -> Tagged:
-    """Return the text of an argument that an expression gives."""
-    return variable(expression) if _PATH.fullmatch(expression) else tag(expression)

@@ -12,7 +12,6 @@ from couler.backends.argo.elsewhere import (
     PartOutputRenderer,
     PartRenderer,
     PartRules,
-    argument,
     ended,
     tasks_in,
 )
@@ -266,9 +265,8 @@ class Part(Body):
         arguments = [
             {"name": name, "value": tag(member("inputs.parameters", name))} for name in self._passed
         ]
-        arguments += [
-            {"name": name, "value": argument(text)} for text, name in self._taken_in.items()
-        ]
+        # Not by plain tags: these break on characters that Go and JSON escape in different ways.
+        arguments += [{"name": name, "value": tag(text)} for text, name in self._taken_in.items()]
         template = self.template
         template["name"] = self._call["template"]
         taken_in: Tree = {}
