@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
+import inspect
 import re
 from collections import Counter
 
@@ -132,8 +133,12 @@ def imported_name(alias: ast.alias) -> str:
 def docstring(source: str, function: str) -> str | None:
     """Return the first paragraph of the docstring of a function."""
     made = bindings(source).get(function)
-    text = ast.get_docstring(made) if isinstance(made, ast.FunctionDef) else None
-    return (text or "").partition("\n\n")[0] or None
+    return first_paragraph(ast.get_docstring(made) if isinstance(made, ast.FunctionDef) else None)
+
+
+def first_paragraph(text: str | None) -> str | None:
+    """Return the first paragraph of a docstring; None if it says nothing."""
+    return re.split(r"\n\s*\n", inspect.cleandoc(text or ""))[0] or None
 
 
 def bindings(source: str) -> dict[str, ast.stmt]:

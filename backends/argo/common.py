@@ -22,7 +22,8 @@ def write_fixed_arguments(templates: list[Tree], hooks: Tree) -> None:
     while True:
         calls = [*hooks.values()]
         for template in templates:
-            calls += _calls(template)
+            if "dag" in template or "steps" in template:
+                calls += _calls(template)
         fixed = {
             name: read
             for name, given in _given(calls).items()
@@ -39,8 +40,7 @@ def write_fixed_arguments(templates: list[Tree], hooks: Tree) -> None:
 
 def _calls(template: Tree) -> list[Tree]:
     """Return the tasks of a template, and their hooks."""
-    dag = template.get("dag") or {}  # an override can have taken it away
-    groups = [dag.get("tasks") or (), *(template.get("steps") or ())]
+    groups = [template.get("dag", {}).get("tasks", ()), *template.get("steps", ())]
     tasks = [task for group in groups for task in group]
     return tasks + [hook for task in tasks if "hooks" in task for hook in task["hooks"].values()]
 
@@ -49,14 +49,17 @@ def _given(calls: list[Tree]) -> Mapping[str, Mapping[str, str]]:
     """Return the fixed texts that templates are given by all their callers."""
     found: dict[str, dict[str, str]] = {}
     for call in calls:
-        texts = found.setdefault(call.get("template", ""), {})
-        for given in call.get("arguments", {}).get("parameters", ()):
-            text = str(given.get("value", ""))
-            if texts.setdefault(given["name"], text) != text:
-                texts[given["name"]] = ""
+        name = call.get("template", "")
+        if "arguments" not in call or found.get(name) == {}:
+            found[name] = {}
+            continue
+        parameters = call["arguments"].get("parameters", ())
+        given = {one["name"]: str(one.get("value", "")) for one in parameters}
+        found[name] = dict(found.get(name, given).items() & given.items())
     return {
         name: {key: text for key, text in texts.items() if _FIXED.fullmatch(text)}
         for name, texts in found.items()
+        if texts
     }
 
 

@@ -138,7 +138,8 @@ def _rows(over: dict[str, Value], as_json: set[str], renderer: Renderer, step: S
         rows = f"toJson(map(0..(len(list0) - 1), {row}))"
     else:
         rows = encoding(f"toJson(map(0..(len(list0) - 1), toJson{row}))")
-    return tag(f"{lets}{' && '.join(terms)} ? {rows} : {quote(_UNFIT)}")
+    unfit = quote(_UNFIT if len(lists) > 1 else _TOO_MANY)
+    return tag(f"{lets}{' && '.join(terms)} ? {rows} : {unfit}")
 
 
 def _known_list(items: Value, text: str, renderer: Renderer) -> str | None:

@@ -126,7 +126,7 @@ def _constant(hole: Hole) -> str | None:
 def _is_delicate(constant: str | None, hole: Hole, step: Step, view: ScopeView) -> bool:
     if constant is not None:
         return needs_dollars(constant) or "{{" in constant or not constant.isprintable()
-    return not view.is_safe(t.cast("Value", hole.text), step)
+    return not hole.is_folder and not view.is_safe(t.cast("Value", hole.text), step)
 
 
 def _is_encoded(constant: str | None, hole: Hole, step: Step, view: ScopeView) -> bool:

@@ -166,7 +166,7 @@ class _Builder:
             if is_file(output.type):
                 artifacts.append(self._artifact(output))
                 if (self._step.cache is not None or self._gathers) and output.at is None:
-                    # A hit gives the outputs of an earlier run: readers learn where its file is.
+                    # Readers learn where it is: of a hit in an earlier run, of items in a list.
                     parameters.append({"name": output.name, "value": _place(output)})
             elif output.json_path is not None or output.jq is not None:
                 field = "jsonPath" if output.jq is None else "jqFilter"

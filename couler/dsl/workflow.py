@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType, TracebackType
@@ -17,6 +18,7 @@ from couler.dsl.scope import Scope
 from couler.dsl.types import JSON, STR, TypeSpec
 from couler.ir import values, workflow as ir
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.imports import first_paragraph
 
 if t.TYPE_CHECKING:
     from couler import stages
@@ -57,12 +59,12 @@ class StepDefaults:
 
 
 def _docstring() -> str | None:
-    """Return the first paragraph of the docstring of a program, where its own lines are running."""
+    """Return the first paragraph of the docstring of the module whose own lines are running."""
     frame = caller_frame()
-    if frame.f_code.co_filename != frame.f_globals.get("__file__"):  # of a notebook, of an example
+    file = os.path.abspath(frame.f_code.co_filename)
+    if frame.f_code.co_name != "<module>" or file != frame.f_globals.get("__file__"):  # a notebook
         return None
-    text = inspect.cleandoc(frame.f_globals.get("__doc__") or "").partition("\n\n")[0]
-    return text if frame.f_code.co_name == "<module>" and text else None
+    return first_paragraph(frame.f_globals.get("__doc__"))
 
 
 class Parameters:
@@ -127,7 +129,8 @@ class Workflow(Block):
     keep
         How long after its end the engine keeps the run: seconds, text such as `"7d"`, or a `Keep`.
     description
-        For people; by default the first paragraph of the program's docstring.
+        For people; by default the first paragraph of the docstring of the module whose own lines
+        make the workflow.
     service_account
         Account of the cluster that the steps run as.
     locks

@@ -232,15 +232,30 @@ with couler.Workflow("count"):
 
 with couler.Workflow("other", description="Not that."):
     count("a")
+
+
+def inside():
+    with couler.Workflow("third") as made:
+        count("a")
+    return made
+
+
+third = inside()
 '''
 
 
-def test_docstrings_are_descriptions(tmp_path: Path) -> None:
-    file = tmp_path / "words.py"
-    file.write_text(DOCUMENTED, encoding="utf-8")
-    dag = stages.compile(load_program(str(file), "count"), "airflow").to_text()
+@pytest.mark.parametrize("folder", ["", "{}/"])
+def test_docstrings_are_descriptions(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("words.py").write_text(DOCUMENTED, encoding="utf-8")
+    file = folder.format(tmp_path) + "words.py"
+    dag = stages.compile(load_program(file, "count"), "airflow").to_text()
     assert 'description="Count words."' in dag
     assert 'doc_md="Count the words of a text."' in dag
-    other = stages.compile(load_program(str(file), "other"), "argo").to_text()
+    other = stages.compile(load_program(file, "other"), "argo").to_text()
     assert "Count words" not in other
     assert "description: Not that." in other
+    third = stages.compile(load_program(file, "third"), "argo").to_text()
+    assert "description" not in third

@@ -63,7 +63,20 @@ def test_callers_that_differ_go_on_giving_it() -> None:
     assert [len(one["arguments"]["parameters"]) for one in main["dag"]["tasks"]] == [1, 1]
 
 
-def test_a_hook_is_a_caller() -> None:
+def test_a_caller_that_gives_nothing_is_one() -> None:
+    other = {"name": "b", "template": "leaf"}
+    main, made = written(leaf("{{inputs.parameters.at}}", "at"), called("a", at=RUN), other)
+    assert made["inputs"] == {"parameters": [{"name": "at"}]}
+    assert main["dag"]["tasks"][1] == other
+
+
+def test_a_hook_of_a_task_is_a_caller() -> None:
+    task = {**called("a", at=RUN), "hooks": {"exit": called("ended", at="{{workflow.name}}/y")}}
+    _, made = written(leaf("{{inputs.parameters.at}}", "at"), task)
+    assert made["inputs"] == {"parameters": [{"name": "at"}]}
+
+
+def test_a_hook_of_the_workflow_is_a_caller() -> None:
     hook = called("ended", at="{{workflow.name}}/y")
     _, made = written(
         leaf("{{inputs.parameters.at}}", "at"), called("a", at=RUN), hooks={"end": hook}
@@ -123,6 +136,17 @@ def test_waits_stay_where_the_other_may_run_without_them() -> None:
     found = steps_of(("a", ()), *after, ("d", ("a", "b", "c")))
     ended = " || ".join(f"b.{state}" for state in ("Succeeded", "Skipped", "Daemoned", "Omitted"))
     assert found["d"] == f"a && ({ended}) && c"
+
+
+def test_waits_of_a_map_and_of_what_asks_for_an_end_stay() -> None:
+    first = sh("x", "true"), sh("a", "true"), sh("b", "true", depends_on=["a"])
+    each = sh("c", "true", depends_on=["a", "b"], foreach=[1, 2])
+    end = sh("d", "true", depends_on=["a", "b", on_completion("x")])
+    text = stages.compile(flow("flow", *first, each, end), "argo", format="json").to_text()
+    [main] = [one for one in json.loads(text)["spec"]["templates"] if one["name"] == "main"]
+    *_, c, d = main["dag"]["tasks"]
+    assert c["depends"] == "a && b"
+    assert d["depends"].startswith("a && b && (x.Succeeded")
 
 
 def test_waits_of_a_step_that_may_be_skipped_stay() -> None:
