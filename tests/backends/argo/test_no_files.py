@@ -56,5 +56,5 @@ def test_in_the_place_of_no_files_is_an_archive_of_nothing(items: object) -> Non
         "'inputs.artifacts.couler-nothing' : 'none'}}",
     }
     [own] = found["all"]["inputs"]["artifacts"]  # what Argo takes where there are files
-    assert own["s3"] == {"key": "{{=inputs.parameters.files}}"}
+    assert own["s3"] == {"key": "{{workflow.name}}/write/f"}
     assert "optional" not in own
