@@ -383,7 +383,7 @@ class Scope:
         if not isinstance(value, StepRef) or not self._is_checked(value):
             return None
         items = item_type(self.steps[value.step], value.output)
-        return next((one for one in ("str", *NUMBER_TYPES) if one == items), None)
+        return items if items in ("str", *NUMBER_TYPES) else None
 
     def result(self, output: Output) -> str:
         """Return the expression for an output of the workflow, as a value of its type."""

@@ -20,7 +20,7 @@ _TEMPLATE = "airflow.sdk.definitions.template"
 _JINJA = ("{{", "{%", "{#", "\r")
 """Where one of these is in a text, Jinja would not give it back as it is."""
 _SHORT = 60
-"""Most characters of a text of two lines that stands where it is used."""
+"""The longest text of two lines that is written inline, in characters."""
 _EXPRESSIONS = (Code, Call, Chain, Listing, Table, Unpacked)
 
 
@@ -34,7 +34,7 @@ def untouched(text: str, module: Module) -> Expression:
 def untouched_lines(
     text: str, wanted: str, module: Module, *, may_lose_end: bool = False
 ) -> Expression:
-    """Return such a text, maybe less its last newline; one of several lines is a constant."""
+    """Return such a text, inline or, of several lines, as a constant; scripts may end sooner."""
     given = untouched(text.rstrip("\n") if may_lose_end else text, module)
     breaks = text.strip("\n").count("\n")
     if breaks < 1 or (breaks == 1 and len(text) <= _SHORT) or text_block(text) is None:

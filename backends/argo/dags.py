@@ -12,6 +12,7 @@ from couler.backends.argo.files import (
     can_be_empty,
     empty_folder_argument,
     empty_folder_input,
+    file_outputs,
     is_item_wrapper,
     keeps_files,
     unwrapped,
@@ -29,7 +30,7 @@ from couler.backends.argo.references import (
 )
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.backends.argo.tags import Tagged, tag, variable
-from couler.backends.argo.templates import file_outputs, key_parameter
+from couler.backends.argo.templates import key_parameter
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.values import ParamRef, StepRef, is_file
 from couler.ir.walk import implied_dependencies, predecessors

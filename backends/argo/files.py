@@ -334,7 +334,12 @@ def keeps_files(step: Step) -> bool:
     """Return whether a process keeps a file, or one inside of a group."""
     if isinstance(step.action, Group):
         return any(map(keeps_files, step.action.steps))
-    return any(is_file(output.type) and output.at is None for output in step.outputs)
+    return any(True for _ in file_outputs(step))
+
+
+def file_outputs(step: Step) -> Iterator[Output]:
+    """Yield the outputs that a process keeps in the repository, under a key of our own."""
+    return (output for output in step.outputs if is_file(output.type) and output.at is None)
 
 
 def is_item_wrapper(step: Step) -> bool:

@@ -77,15 +77,6 @@ def build_template(
     return _Builder(step, name, places, options, gathers).build()
 
 
-def file_outputs(step: Step) -> Iterator[Output]:
-    """Yield the outputs that a process keeps in the repository, under a key of our own."""
-    return (
-        output
-        for output in step.outputs
-        if is_file(output.type) and output.value is None and output.at is None
-    )
-
-
 def key_parameter(output: Output) -> str:
     """Return the name of the parameter that holds where an output is kept."""
     return f"couler_key_{output.name}"
@@ -148,7 +139,7 @@ class _Builder:
             for place in self._places
             if place.text is None or is_plugin
         ]
-        parameters += [{"name": key_parameter(output)} for output in file_outputs(self._step)]
+        parameters += [{"name": key_parameter(output)} for output in files.file_outputs(self._step)]
         artifacts = [self._input_file(given) for given in self._step.inputs if is_file(given.type)]
         if self._options.code_at is not None and uses_code(self._step):
             texts = dict(TEXTS.visit(self._options.code_at))
@@ -182,7 +173,7 @@ class _Builder:
                 parameters.append({"name": output.name, "valueFrom": source})
         if self._options.repository is not None and self._step.cache is not None:
             mark = {"name": REPOSITORY_MARK, "value": self._options.repository}
-            parameters += [mark] if any(file_outputs(self._step)) else []
+            parameters += [mark] if any(files.file_outputs(self._step)) else []
         fields = {"parameters": parameters, "artifacts": artifacts}
         return {name: entries for name, entries in fields.items() if entries}
 

@@ -201,16 +201,16 @@ def _most(one: Reservation) -> int:
 
 def most_tokens(messages: Sequence[Message], schema: Mapping[str, object] | None = None) -> int:
     """Return a number of tokens that a prompt does not pass."""
-    texts = sum(_AROUND_A_MESSAGE + bytes_of(one.content) for one in messages)
-    form = 0 if schema is None else bytes_of(json.dumps(schema, ensure_ascii=False))
+    texts = sum(_AROUND_A_MESSAGE + _bytes_of(one.content) for one in messages)
+    form = 0 if schema is None else _bytes_of(json.dumps(schema, ensure_ascii=False))
     return _AROUND_A_DIALOGUE + texts + form
 
 
 def likely_tokens(text: str) -> int:
     """Return about how many tokens a text takes: one for each four bytes of UTF-8."""
-    return -(-bytes_of(text) // 4)
+    return -(-_bytes_of(text) // 4)
 
 
-def bytes_of(text: str) -> int:
+def _bytes_of(text: str) -> int:
     """Return the size of a text in UTF-8."""
     return len(text.encode("utf-8", errors="surrogatepass"))

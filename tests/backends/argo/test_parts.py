@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 from collections import Counter
 
@@ -24,7 +25,7 @@ from couler.ir.workflow import Step, Workflow
 from couler.stages.checks import check_engine
 from tests.backends.argo.absences import REFUSED
 from tests.corpus import cases
-from tests.corpus.build import flow, group, sh
+from tests.corpus.build import flow, group, ref, sh
 from tests.support import argo_schema
 from tests.support.divisions import divided
 from tests.support.mill_of_flows import Mill
@@ -65,6 +66,15 @@ def test_an_edge_between_parts_is_a_gate_that_is_skipped_if_it_lets_through() ->
     assert gate["when"] == "{{='arm' contains inputs.parameters.s1[0:1]}}"
     assert tasks(found["couler-part-2"])["b"]["depends"] == "g2.Skipped"
     assert tasks(found["main"])["p2"]["depends"] == "p1"
+
+
+def test_a_text_goes_into_parts_by_expressions() -> None:
+    reader = sh("read", "true", ref("say"), part=Part(run="r", group="g"))
+    workflow = resolve_defaults(flow("f", sh("say", "date"), reader))
+    found = BACKEND.compile(workflow, Target(), format="json")
+    texts = re.findall(r'\{"name":"v[0-9]+","value":"([^"]*)"', found.to_text())
+    assert len(texts) == 3  # into the run, to its steps, and into the group among them
+    assert all(text.startswith("{{=") for text in texts)
 
 
 def test_a_bound_of_a_group_holds_with_one_part_at_a_time() -> None:
