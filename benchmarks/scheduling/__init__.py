@@ -1,0 +1,1 @@
+"""Simulations of online scheduling: OASiS and SpeCon beside baselines, workloads and bounds."""

@@ -1,0 +1,92 @@
+"""Runs of the schemes on the same jobs and machines, and what they come to."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.scheduling.baselines import Dorm, Drf, Fifo, OasisPolicy, Rrh
+from benchmarks.scheduling.core import Policy, Trace, simulate
+from benchmarks.scheduling.workloads import Kind, cluster, kind_of, training_jobs
+from couler.optimizers.scheduling.prices import Prices, calibrated_prices, paper_prices
+from couler.optimizers.scheduling.training import Servers, TrainingJob
+
+Scheme: t.TypeAlias = t.Literal["FIFO", "DRF", "RRH", "Dorm", "OASiS-paper", "OASiS"]
+SCHEMES: tuple[Scheme, ...] = t.get_args(Scheme)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Jobs that arrive, others like them that are known before, and machines."""
+
+    seed: int
+    jobs: Sequence[TrainingJob]
+    earlier: Sequence[TrainingJob]
+    servers: Servers
+    horizon: int
+
+    @classmethod
+    def random(
+        cls, seed: int, *, jobs: int = 100, machines: int = 50, horizon: int = 100
+    ) -> Case:
+        """Return a case of a seed: as many machines for parameter servers as for workers."""
+        rng = np.random.default_rng(seed)
+        servers = cluster(rng, machines, machines)
+        earlier = training_jobs(np.random.default_rng(seed + 10_000), jobs, horizon)
+        return cls(seed, training_jobs(rng, jobs, horizon), earlier, servers, horizon)
+
+    def policy(self, scheme: Scheme) -> Policy[TrainingJob]:
+        """Return a new policy."""
+        made: Mapping[Scheme, Callable[[], Policy[TrainingJob]]] = {
+            "FIFO": lambda: Fifo(self.servers, np.random.default_rng(self.seed)),
+            "DRF": lambda: Drf(self.servers),
+            "RRH": lambda: Rrh(self.servers, np.random.default_rng(self.seed)),
+            "Dorm": lambda: Dorm(self.servers),
+            "OASiS-paper": lambda: self.oasis(paper_prices(self.jobs, self.servers, self.horizon)),
+            "OASiS": lambda: self.oasis(self.calibrated()),
+        }
+        return made[scheme]()
+
+    def oasis(self, prices: Prices) -> OasisPolicy:
+        """Return OASiS at prices."""
+        return OasisPolicy(self.servers, self.horizon, prices)
+
+    def calibrated(self, usable: float = 0.5, rise: float = 4.0) -> Prices:
+        """Return prices of the earlier jobs."""
+        return calibrated_prices(
+            self.earlier, self.servers, self.horizon, usable=usable, rise=rise
+        )
+
+    def run(self, policy: Policy[TrainingJob]) -> Outcome:
+        """Return what the jobs come to under a policy."""
+        return Outcome(self, simulate(self.jobs, policy, tick=1, until=self.horizon))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run has come to."""
+
+    case: Case
+    trace: Trace
+
+    @property
+    def utility(self) -> float:
+        """The total utility of the jobs that have ended."""
+        return sum(job.utility(slots) for job, slots in self.durations())
+
+    def durations(self) -> list[tuple[TrainingJob, int]]:
+        """Return the jobs that have ended, and the slots that each was there."""
+        ends = self.trace.ends
+        return [
+            (job, math.ceil(ends[job.name] - 1e-9) - job.arrival)
+            for job in self.case.jobs
+            if job.name in ends
+        ]
+
+    def lateness(self, kind: Kind) -> list[float]:
+        """Return the duration less the target of jobs of a kind that have ended."""
+        return [slots - job.utility.target for job, slots in self.durations() if kind_of(job) == kind]

@@ -1,0 +1,85 @@
+"""Plots of the simulations, after the figures of the papers of OASiS and SpeCon."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from benchmarks.scheduling.comparison import Outcome, Scheme
+from benchmarks.scheduling.core import Trace
+
+COLORS = {
+    "FIFO": "#888888",
+    "DRF": "#b07aa1",
+    "RRH": "#4e79a7",
+    "Dorm": "#f2a43a",
+    "OASiS-paper": "#d1495b",
+    "OASiS": "#2a9d5c",
+}
+
+
+def oasis(
+    folder: Path,
+    by_size: Mapping[str, Mapping[str, Mapping[Scheme, Sequence[float]]]],
+    outcomes: Mapping[Scheme, Sequence[Outcome]],
+    ratios: Mapping[str, Sequence[float]],
+) -> None:
+    """Write Figures 3 to 5 of OASiS, and the course of its first case."""
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for axes, (what, utilities) in zip(figure.subplots(1, 2), by_size.items(), strict=True):
+        for scheme, color in COLORS.items():
+            means = [statistics.mean(one[scheme]) for one in utilities.values()]
+            axes.plot(list(utilities), means, "o-", color=color, label=scheme)
+        axes.set(xlabel=what, ylabel="total utility", ylim=(0, None))
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend(fontsize=8)
+    save(figure, folder / "oasis-utility.svg")
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for axes, kind in zip(figure.subplots(1, 2), ("sensitive", "critical"), strict=True):
+        late = [[x for one in outcomes[scheme] for x in one.lateness(kind)] for scheme in COLORS]
+        axes.boxplot(late, tick_labels=list(COLORS), showfliers=False)
+        axes.axhline(0, color="#888888", linewidth=0.8)
+        axes.set(title=f"time-{kind}", ylabel="slots after the target")
+    save(figure, folder / "oasis-target.svg")
+
+    figure = Figure(figsize=(8, 3.5), layout="constrained")
+    axes = figure.subplots()
+    axes.boxplot(list(ratios.values()), orientation="horizontal", tick_labels=list(ratios))
+    axes.set(xlabel="possible utility by that of OASiS", xlim=(1, None))
+    save(figure, folder / "oasis-ratio.svg")
+    first = outcomes["OASiS"][0]
+    save(gantt(first.trace, [job.name for job in first.case.jobs]), folder / "oasis-gantt.svg")
+
+
+def gantt(trace: Trace, names: Sequence[str]) -> Figure:
+    """Return when each job runs and how fast: a row each, darker for more speed."""
+    shown = [name for name in names if any(span.job == name for span in trace.spans)]
+    most = max(span.share.speed for span in trace.spans)
+    figure = Figure(figsize=(10, 1 + 0.16 * len(shown)), layout="constrained")
+    axes = figure.subplots()
+    for name, spans in itertools.groupby(
+        sorted(trace.spans, key=lambda span: shown.index(span.job)), key=lambda span: span.job
+    ):
+        for span in spans:
+            if span.share.speed:
+                axes.barh(
+                    name,
+                    span.end - span.start,
+                    left=span.start,
+                    color=COLORS["OASiS"],
+                    alpha=0.15 + 0.85 * span.share.speed / most,
+                )
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", labelsize=6)
+    axes.set(xlabel="time")
+    return figure
+
+
+def save(figure: Figure, file: Path) -> None:
+    """Write a plot that is the same each time."""
+    figure.savefig(file, metadata={"Date": None})

@@ -1,0 +1,1 @@
+"""Online scheduling of training jobs: admission and elastic sizes (OASiS), migration (SpeCon)."""

@@ -1,0 +1,216 @@
+"""OASiS: which training jobs to admit, and how many workers each has in each slot.
+
+*Online Job Scheduling in Distributed Machine Learning Clusters*, Bao, Peng, Wu and Li, 2018.
+Algorithm 2 is exact here, and one pass gives the best schedule for every end: the state is the
+work done so far in worker-slots, which is constraint (2) as it stands; the paper counts chunks,
+and so rounds workers up in each slot.
+
+The paper counts the duration of a job that ends in slot t as t - a_i in (1), and in slots that
+it ran in (23). Here it is the second: a job that ends in the slot in which it arrives takes one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from couler.optimizers.scheduling.prices import PriceFunction, Prices
+from couler.optimizers.scheduling.training import Counts, Floats, Servers, TrainingJob, room
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The workers and parameter servers of a job in a slot, by machine."""
+
+    slot: int
+    workers: Counts
+    servers: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a job.
+
+    Attributes
+    ----------
+    job
+        The job.
+    utility, cost
+        Of the best schedule, at the prices of the moment; the cost is infinite if none fits.
+    deployments
+        The schedule, by slot, for a job that is admitted; else empty.
+    reason
+        Why it is not admitted.
+    """
+
+    job: TrainingJob
+    utility: float
+    cost: float
+    deployments: tuple[Deployment, ...] = ()
+    reason: str = ""
+
+    @property
+    def admitted(self) -> bool:
+        """Whether it runs."""
+        return bool(self.deployments)
+
+    @property
+    def end(self) -> int:
+        """The slot in which it ends."""
+        return self.deployments[-1].slot
+
+
+class Oasis:
+    """Algorithm 1: admits jobs one after the other, and holds what is promised to them."""
+
+    def __init__(self, servers: Servers, horizon: int, prices: Prices) -> None:
+        """Begin with no load.
+
+        Parameters
+        ----------
+        servers
+            The machines.
+        horizon
+            Number of slots (T).
+        prices
+            Price functions of both kinds of machine.
+        """
+        self.horizon = horizon
+        self._workers = _Machines(servers.workers, horizon, prices.workers)
+        self._servers = _Machines(servers.servers, horizon, prices.servers)
+
+    @property
+    def worker_load(self) -> Floats:
+        """What workers occupy, an array of shape (slots, machines, resources)."""
+        return self._workers.used
+
+    @property
+    def server_load(self) -> Floats:
+        """What parameter servers occupy, as `worker_load`."""
+        return self._servers.used
+
+    def offer(self, job: TrainingJob) -> Decision:
+        """Decide on a job, which must not arrive before those that were offered already."""
+        first, work = job.arrival, job.work
+        slots = self.horizon - first
+        if slots < 1:
+            return Decision(job, 0.0, np.inf, reason="it arrives after the last slot")
+        costs = self._costs(job)
+        table = cheapest(costs, work)
+        utilities = np.array([job.utility(duration) for duration in range(1, slots + 1)])
+        payoffs = utilities - table[1:, work]
+        end = int(np.argmax(payoffs))
+        utility, cost = float(utilities[end]), float(table[end + 1, work])
+        if not np.isfinite(cost):
+            reason = f"it takes {work:,} worker-slots, and there is no room for them"
+            return Decision(job, utility, cost, reason=reason)
+        if payoffs[end] <= 0:
+            reason = f"its utility is {utility:.4g}, and its resources cost {cost:.4g}"
+            return Decision(job, utility, cost, reason=reason)
+        deployments = tuple(
+            Deployment(
+                first + slot,
+                self._workers.take(first + slot, job.worker, count),
+                self._servers.take(first + slot, job.server, job.servers(count)),
+            )
+            for slot, count in enumerate(sizes(table, costs, end, work))
+            if count
+        )
+        return Decision(job, utility, cost, deployments)
+
+    def _costs(self, job: TrainingJob) -> Floats:
+        """Return the cost of each number of workers in each slot from its arrival on: (32)."""
+        most = min(job.chunks, job.work)
+        workers = self._workers.costs(job.arrival, job.worker, most)
+        needed = [job.servers(count) for count in range(most + 1)]
+        if not needed[-1]:
+            return workers
+        return workers + self._servers.costs(job.arrival, job.server, needed[-1])[:, needed]
+
+
+class _Machines:
+    """Machines of one kind over the slots: their load, and what it costs to add to it."""
+
+    def __init__(self, capacity: Floats, horizon: int, price: PriceFunction) -> None:
+        self._capacity = capacity
+        self._price = price
+        self.used = np.zeros((horizon, *capacity.shape))
+
+    def costs(self, first: int, demand: tuple[float, ...], most: int) -> Floats:
+        """Return by slot and count what the cheapest deployment costs; infinite without room."""
+        prices, free = self._offers(slice(first, None), demand, most)
+        order = np.argsort(prices, axis=1, kind="stable")
+        free = np.take_along_axis(free, order, axis=1)
+        totals = np.cumsum(free, axis=1)
+        sums = np.cumsum(free * np.take_along_axis(prices, order, axis=1), axis=1)
+        counts = np.arange(most + 1)
+        found = np.full((len(free), most + 1), np.inf)
+        for row, total, cost in zip(found, totals, sums, strict=True):
+            size = min(most, int(total[-1]) if len(total) else 0) + 1
+            row[:size] = np.interp(counts[:size], np.r_[0, total], np.r_[0.0, cost])
+        return found
+
+    def take(self, slot: int, demand: tuple[float, ...], count: int) -> Counts:
+        """Occupy the cheapest machines in a slot; return how many each has."""
+        prices, free = self._offers(slot, demand, count)
+        taken = np.zeros(len(free), dtype=np.int64)
+        for machine in np.argsort(prices, kind="stable"):
+            taken[machine] = min(count, free[machine])
+            count -= taken[machine]
+        assert count == 0, "a schedule has room in each of its slots"
+        self.used[slot] += taken[:, None] * np.asarray(demand)
+        return taken
+
+    def _offers(
+        self, slots: int | slice, demand: tuple[float, ...], most: int
+    ) -> tuple[Floats, Counts]:
+        """Return what one more costs on each machine, and how many fit."""
+        used = self.used[slots]
+        prices = self._price(used, self._capacity) @ np.asarray(demand)
+        return prices, np.minimum(room(self._capacity, used, demand), most)
+
+
+def cheapest(costs: Floats, work: int) -> Floats:
+    """Return the least cost of an amount of work in the first slots: Algorithm 2.
+
+    Parameters
+    ----------
+    costs
+        Cost of each number of workers in each slot, of shape (slots, most + 1): not decreasing,
+        0 for none, infinite where they do not fit.
+    work
+        Worker-slots.
+
+    Returns
+    -------
+    Floats
+        Of shape (slots + 1, work + 1). What cannot lead to all of the work any more is not
+        computed.
+    """
+    slots, most = len(costs), costs.shape[1] - 1
+    table = np.full((slots + 1, work + 1), np.inf)
+    table[0, 0] = 0.0
+    buffer = np.empty(work + 1)
+    for slot, row in enumerate(costs):
+        before, after = table[slot], table[slot + 1]
+        after[:] = before
+        high = min(work, slot * most) + 1
+        low = work - (slots - slot - 1) * most
+        for count in range(1, int(np.isfinite(row).sum())):
+            start, stop = max(0, low - count), min(high, work + 1 - count)
+            if start < stop:
+                sums = np.add(before[start:stop], row[count], out=buffer[: stop - start])
+                target = after[start + count : stop + count]
+                np.minimum(target, sums, out=target)
+    return table
+
+
+def sizes(table: Floats, costs: Floats, end: int, work: int) -> list[int]:
+    """Return the number of workers in each slot up to an end."""
+    sizes: list[int] = []
+    for slot in range(end, -1, -1):
+        counts = np.arange(min(work, costs.shape[1] - 1) + 1)
+        sizes.append(int(np.argmin(table[slot, work - counts] + costs[slot, counts])))
+        work -= sizes[-1]
+    return sizes[::-1]
