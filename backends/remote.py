@@ -24,6 +24,9 @@ from couler.ir.semantics.status import State
 from couler.ir.walk import StepPath
 from couler.ir.workflow import Workflow
 
+if t.TYPE_CHECKING:
+    from couler.cluster.objects import ClusterObjects
+
 Json: t.TypeAlias = t.Any
 """A JSON value."""
 
@@ -402,6 +405,18 @@ class ListsNodes(t.Protocol):
             As of `RemoteBackend.connect`, or the connection does not lead to Kubernetes.
         EngineError
             They cannot be told, or the account may not ask for them.
+        """
+        ...
+
+
+@t.runtime_checkable
+class ManagesObjects(t.Protocol):
+    """A backend whose engine runs on a cluster whose objects can be read and changed."""
+
+    def objects(self, connection: Connection, environment: Mapping[str, str]) -> ClusterObjects:
+        """Return the objects of the namespace of a target.
+
+        The parameters and errors are those of `ListsNodes.nodes`.
         """
         ...
 

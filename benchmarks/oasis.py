@@ -27,13 +27,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.scheduling import figures
-from benchmarks.scheduling.bounds import optimum, upper_bound
-from benchmarks.scheduling.comparison import SCHEMES, Case, Outcome, Scheme
+from benchmarks.scheduling.bounds import optimum
+from benchmarks.scheduling.comparison import SCHEMES, SchedulingCase, SchedulingOutcome, Scheme
 from benchmarks.scheduling.workloads import RESOURCES, testbed_jobs
 from couler.cli.format import aligned
 from couler.optimizers.scheduling.oasis import Oasis
-from couler.optimizers.scheduling.prices import PriceFunction, Prices, paper_prices
-from couler.optimizers.scheduling.training import Servers, Sigmoid, TrainingJob
+from couler.optimizers.scheduling.prices import PriceFunction, ResourcePrices, paper_prices
+from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
 
 CHOSEN = (0.5, 4.0)
 """The settings of `calibrated_prices`: its defaults."""
@@ -60,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ratios = to_the_bound(2 if options.quick else 20)
     print("Paper: 1.1 to 1.5, with up to 10 jobs in 10 slots.\n")
     wrong_prices(seeds)
-    print("Paper: to estimate U and L too low is better than too high where resources are scarce.\n")
+    print(
+        "Paper: to estimate U and L too low is better than too high where resources are scarce.\n"
+    )
     on_the_testbed()
     print("Paper: as in simulation, with smaller differences.\n")
     met = held_out(*((2, 3) if options.quick else (10, 20)))
@@ -78,7 +80,7 @@ def by_size(what: str, sizes: Sequence[int], seeds: int) -> dict[str, dict[Schem
             scheme: [case.run(case.policy(scheme)).utility for case in cases] for scheme in SCHEMES
         }
         for size in sizes
-        for cases in [[Case.random(seed, **{what: size}) for seed in range(seeds)]]
+        for cases in [[SchedulingCase.random(seed, **{what: size}) for seed in range(seeds)]]
     }
     show(
         f"Total utility by {what}, mean of {seeds} seeds",
@@ -91,9 +93,9 @@ def by_size(what: str, sizes: Sequence[int], seeds: int) -> dict[str, dict[Schem
     return found
 
 
-def by_target(seeds: int) -> dict[Scheme, list[Outcome]]:
+def by_target(seeds: int) -> dict[Scheme, list[SchedulingOutcome]]:
     """Print by how much jobs that end are later than their target (Figure 4)."""
-    cases = [Case.random(seed) for seed in range(seeds)]
+    cases = [SchedulingCase.random(seed) for seed in range(seeds)]
     found = {scheme: [case.run(case.policy(scheme)) for case in cases] for scheme in SCHEMES}
     lines = []
     for scheme, kind in itertools.product(SCHEMES, ("sensitive", "critical")):
@@ -114,11 +116,11 @@ def to_the_bound(seeds: int) -> dict[str, list[float]]:
     """Print how many times the total utility of OASiS an upper bound is (Figure 5)."""
     found: dict[str, list[float]] = {}
     for seed in range(seeds):
-        small = Case.random(seed, jobs=10, machines=10, horizon=10)
-        large = Case.random(seed, jobs=40, machines=20, horizon=40)
+        small = SchedulingCase.random(seed, jobs=10, machines=10, horizon=10)
+        large = SchedulingCase.random(seed, jobs=40, machines=20, horizon=40)
         for name, case, bound in (
             ("optimum, 10 jobs, 10 slots", small, optimum(small.jobs, small.servers, 10)),
-            ("bound, 40 jobs, 40 slots", large, upper_bound(large.jobs, large.servers, 40)),
+            ("bound, 40 jobs, 40 slots", large, large.bound()),
         ):
             for scheme in ("OASiS-paper", "OASiS"):
                 reached = case.run(case.policy(scheme)).utility
@@ -139,14 +141,14 @@ def to_the_bound(seeds: int) -> dict[str, list[float]]:
 def wrong_prices(seeds: int) -> None:
     """Print what is reached where U and L are estimated wrongly (Figure 6)."""
 
-    def scaled(prices: Prices, high: float, low: float) -> Prices:
+    def scaled(prices: ResourcePrices, high: float, low: float) -> ResourcePrices:
         kinds = (prices.workers, prices.servers)
-        return Prices(*(PriceFunction(low * one.low, high * one.high) for one in kinds))
+        return ResourcePrices(*(PriceFunction(low * one.low, high * one.high) for one in kinds))
 
     factors = (0.5, 0.75, 1.0, 1.5, 2.0)
     lines = []
     for jobs in (50, 200):
-        cases = [Case.random(seed, jobs=jobs) for seed in range(seeds)]
+        cases = [SchedulingCase.random(seed, jobs=jobs) for seed in range(seeds)]
         for name in ("OASiS-paper", "OASiS"):
             for what in ("U", "L"):
                 cells = []
@@ -186,18 +188,18 @@ def on_the_testbed() -> None:
     )
 
 
-def testbed() -> Case:
+def testbed() -> SchedulingCase:
     """Return the scenario of section V-B."""
     rng = np.random.default_rng(0)
     workers = [[1 if machine < 4 else 0, 32, 80, 600, 10] for machine in range(7)]
     servers = Servers.of(RESOURCES, workers, [[0, 8, 32, 1500, 10]] * 2)
     earlier = testbed_jobs(np.random.default_rng(1))
-    return Case(0, testbed_jobs(rng), earlier, servers, 10)
+    return SchedulingCase(0, testbed_jobs(rng), earlier, servers, 10)
 
 
 def held_out(chosen_on: int, reported_on: int) -> bool:
     """Choose the calibrated prices on some seeds, and print what they come to on others."""
-    cases = [Case.random(seed) for seed in range(chosen_on)]
+    cases = [SchedulingCase.random(seed) for seed in range(chosen_on)]
     settings = list(itertools.product((0.3, 0.5, 0.7, 1.0), (2.0, 4.0, 10.0)))
     means = {
         setting: statistics.mean(
@@ -211,7 +213,7 @@ def held_out(chosen_on: int, reported_on: int) -> bool:
         f"and rise {best[1]:g} ({means[best]:,.0f}), by default {CHOSEN[0]} and {CHOSEN[1]:g} "
         f"({means[CHOSEN]:,.0f})"
     )
-    held = [Case.random(seed) for seed in range(100, 100 + reported_on)]
+    held = [SchedulingCase.random(seed) for seed in range(100, 100 + reported_on)]
     reached = {
         scheme: [case.run(case.policy(scheme)).utility for case in held] for scheme in SCHEMES
     }
@@ -236,15 +238,15 @@ def held_out(chosen_on: int, reported_on: int) -> bool:
 
 def timing() -> bool:
     """Print how long decisions take: one of 15,000 worker-slots, and all of 100 jobs."""
-    case = Case.random(0, horizon=300)
-    job = TrainingJob(
+    case = SchedulingCase.random(0, horizon=300)
+    job = ElasticJob(
         "large", 0, 100, 100, 50, 0.03, (1, 4, 16, 8, 1), (0, 4, 16, 8, 8), 8, Sigmoid(50)
     )
     oasis = Oasis(case.servers, 300, case.calibrated())
     start = time.process_time()
     assert oasis.offer(replace(job, name="first")).admitted
     one = time.process_time() - start
-    case = Case.random(0)
+    case = SchedulingCase.random(0)
     oasis = Oasis(case.servers, case.horizon, case.calibrated())
     start = time.process_time()
     for job in case.jobs:
@@ -263,9 +265,7 @@ def goal(text: str, met: bool) -> bool:
     return met
 
 
-def show(
-    title: str, heads: Sequence[str], lines: Sequence[Sequence[str]], texts: int = 1
-) -> None:
+def show(title: str, heads: Sequence[str], lines: Sequence[Sequence[str]], texts: int = 1) -> None:
     """Print a table."""
     print(title)
     print("\n".join(aligned((heads, *lines), right=range(texts, len(heads)))))

@@ -23,6 +23,7 @@ __all__ = [
     "Directory",
     "DnsConfig",
     "DnsConfigOption",
+    "Elastic",
     "EphemeralVolume",
     "File",
     "FileRemoval",
@@ -112,6 +113,7 @@ __all__ = [
     "obtain_secret",
     "or_else",
     "own",
+    "report_progress",
     "run",
     "run_container",
     "run_container_set",
@@ -135,6 +137,7 @@ __all__ = [
 
 if _t.TYPE_CHECKING:
     from couler.argo_submitter import ArgoSubmitter
+    from couler.cluster.elastic import Elastic
     from couler.dsl.ancestor import workflow, workflow_yaml
     from couler.dsl.artifacts import (
         Artifact,
@@ -210,6 +213,7 @@ if _t.TYPE_CHECKING:
         RunSettings,
     )
     from couler.dsl.processes import run_container, run_script
+    from couler.dsl.progress import report_progress
     from couler.dsl.ranges import sequence
     from couler.dsl.secrets import Secret
     from couler.dsl.settings import (
@@ -265,6 +269,7 @@ _EXPORTS: dict[str, str] = {
     "Directory": "couler.dsl.types",
     "DnsConfig": "couler.dsl.objects",
     "DnsConfigOption": "couler.dsl.objects",
+    "Elastic": "couler.cluster.elastic",
     "EphemeralVolume": "couler.dsl.volumes",
     "File": "couler.dsl.types",
     "Gauge": "couler.dsl.metrics",
@@ -353,6 +358,7 @@ _EXPORTS: dict[str, str] = {
     "obtain_secret": "couler.dsl.settings",
     "or_else": "couler.dsl.control",
     "own": "couler.dsl.own",
+    "report_progress": "couler.dsl.progress",
     "run": "couler.dsl.submit",
     "run_container": "couler.dsl.processes",
     "run_container_set": "couler.dsl.cluster",

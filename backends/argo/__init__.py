@@ -25,6 +25,7 @@ if t.TYPE_CHECKING:
     from couler.backends.argo.memo_entries import MemoEntries
     from couler.backends.argo.remote import ArgoRemote
     from couler.backends.remote import Connection
+    from couler.cluster.objects import ClusterObjects
     from couler.ir.sizes import Footprint, Limits
 
 __all__ = ["ArgoBackend"]
@@ -162,6 +163,15 @@ class ArgoBackend:
         from couler.backends.argo.connect import cluster_nodes
 
         return cluster_nodes(connection, environment)
+
+    def objects(self, connection: Connection, environment: Mapping[str, str]) -> ClusterObjects:
+        """Return the objects of the namespace of a target.
+
+        The parameters and errors are those of `connect`; an Argo Server gives no objects.
+        """
+        from couler.backends.argo.connect import cluster_objects
+
+        return cluster_objects(connection, environment)
 
     def _manifest(self, workflow: Workflow, options: ManifestOptions) -> Manifest:
         """The manifest; kept, as checking and compiling ask for the same one."""

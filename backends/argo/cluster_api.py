@@ -23,11 +23,13 @@ from couler.backends.argo.workflow_api import (
     lost,
 )
 from couler.backends.remote import Json
+from couler.cluster.objects import PLURALS
 from couler.errors import EngineError, RefusedError
 from couler.rest.answers import Shape, lacking
 from couler.rest.client import RestClient, RestError
 
 FIELD_MANAGER = "couler"
+_MANAGED = {"fieldManager": FIELD_MANAGER}
 
 _GROUP = "argoproj.io/v1alpha1"
 _PLURALS: Mapping[tuple[str, str], str] = {
@@ -335,6 +337,87 @@ class ClusterApi:
         return RestError(
             f"argo: the changes of {self.address}{path} ended: {reason}", code=code, reason=reason
         )
+
+
+class KubernetesObjects:
+    """Training jobs and config maps of a namespace, see `ClusterObjects`."""
+
+    def __init__(self, client: RestClient, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    def get(self, kind: str, name: str) -> Json | None:
+        """Return an object."""
+        return self._client.call(
+            "GET", self._path(kind, name), absent=[404], expect={"metadata.name": str}
+        )
+
+    def create(self, manifest: Json) -> None:
+        """Create an object, if it is not there."""
+        try:
+            path = self._path(manifest["kind"])
+            self._client.call("POST", path, send=manifest, params=_MANAGED, repeat=True)
+        except RestError as error:
+            if error.code != 409:
+                raise
+
+    def patch(self, kind: str, name: str, patch: Json) -> None:
+        """Change fields of an object."""
+        self._client.call(
+            "PATCH",
+            self._path(kind, name),
+            send=patch,
+            content_type=_MERGE,
+            params=_MANAGED,
+            repeat=True,  # the same patch twice is the patch
+            absent=[404],
+        )
+
+    def replace(self, manifest: Json) -> Json:
+        """Put an object in the place of the one of its version."""
+        name = manifest["metadata"]["name"]
+        try:
+            path = self._path(manifest["kind"], name)
+            return self._client.call("PUT", path, send=manifest, params=_MANAGED)
+        except RestError as error:
+            if error.code != 409:
+                raise
+            raise EngineError(
+                f"another process has changed the {manifest['kind']} {name}: is its plan carried "
+                "out elsewhere, too?"
+            ) from error
+
+    def delete(self, kind: str, name: str) -> None:
+        """Delete an object after its pods, so that they are gone when it is."""
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Foreground",
+        }
+        self._client.call("DELETE", self._path(kind, name), send=options, absent=[404])
+
+    def pods(self, label: str) -> Sequence[Json]:
+        """Return the pods that have a label."""
+        path = f"/api/v1/namespaces/{self._namespace}/pods"
+        found: Sequence[Json] = self._client.call("GET", path, params={"labelSelector": label})[
+            "items"
+        ]
+        return found
+
+    def log(self, pod: str, lines: int) -> Iterator[str]:
+        """Yield the last lines of a pod's log."""
+        path = f"/api/v1/namespaces/{self._namespace}/pods/{pod}/log"
+        try:
+            yield from self._client.lines(path, params={"tailLines": lines}, accept="*/*")
+        except RestError as error:
+            if error.code not in (400, 404):  # it has not begun, or is gone
+                raise
+
+    def _path(self, kind: str, name: str | None = None) -> str:
+        version, plural = PLURALS[kind]
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        path = f"{root}/namespaces/{self._namespace}/{plural}"
+        return path if name is None else f"{path}/{name}"
 
 
 def _resumed(workflow: Json, node_id: str, entered: Mapping[str, str]) -> Json | None:

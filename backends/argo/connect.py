@@ -20,6 +20,8 @@ if t.TYPE_CHECKING:
     from couler.backends.argo.cluster_api import ClusterApi
     from couler.backends.argo.memo_entries import MemoEntries
     from couler.backends.argo.server_api import ServerApi
+    from couler.cluster.objects import ClusterObjects
+    from couler.rest.client import RestClient
 
 
 class Fields(Table):
@@ -76,16 +78,37 @@ def cluster_nodes(
     connection: Connection, environment: Mapping[str, str]
 ) -> Sequence[Mapping[str, t.Any]]:
     """Return the nodes of a cluster."""
+    _check_no_server(connection, "tell of nodes")
+    return cluster_api(connection, environment).nodes()
+
+
+def cluster_objects(connection: Connection, environment: Mapping[str, str]) -> ClusterObjects:
+    """Return the objects of a namespace."""
+    from couler.backends.argo.cluster_api import KubernetesObjects
+
+    _check_no_server(connection, "give the objects of a cluster")
+    return KubernetesObjects(*_cluster_client(connection, environment))
+
+
+def _check_no_server(connection: Connection, what: str) -> None:
     if connection.read(Fields).server is not None:
         raise ConfigurationError(
-            f"{connection.place}: an Argo Server does not tell of nodes. Use a target without "
-            "`server`, which asks the cluster itself"
+            f"{connection.place}: an Argo Server does not {what}. Use a target without `server`, "
+            "which asks the cluster itself"
         )
-    return cluster_api(connection, environment).nodes()
 
 
 def cluster_api(connection: Connection, environment: Mapping[str, str]) -> ClusterApi:
     """Return the Kubernetes API of a cluster."""
+    from couler.backends.argo.cluster_api import ClusterApi
+
+    return ClusterApi(*_cluster_client(connection, environment))
+
+
+def _cluster_client(
+    connection: Connection, environment: Mapping[str, str]
+) -> tuple[RestClient, str]:
+    """Return what asks a cluster, and the namespace."""
     fields = connection.read(Fields)
     try:
         from couler.backends.argo import kube_access
@@ -93,7 +116,6 @@ def cluster_api(connection: Connection, environment: Mapping[str, str]) -> Clust
         raise ConfigurationError(
             "submitting to Argo needs an extra: pip install 'couler[argo]'"
         ) from error
-    from couler.backends.argo.cluster_api import ClusterApi
     from couler.rest.client import RestClient
 
     config = kube_access.find_config(fields.kubeconfig, fields.context, environment)
@@ -106,7 +128,7 @@ def cluster_api(connection: Connection, environment: Mapping[str, str]) -> Clust
         http=kube_access.http_client(config, environment, fields.timeout_s),
         hints={401: kube_access.renewal(config)},
     )
-    return ClusterApi(client, connection.target.namespace or config.namespace)
+    return client, connection.target.namespace or config.namespace
 
 
 def _server_api(

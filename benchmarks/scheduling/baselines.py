@@ -26,10 +26,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from benchmarks.scheduling.core import Event, Running, Share
+from benchmarks.scheduling.core import ActiveJob, Share, SimulationEvent
 from couler.optimizers.scheduling.oasis import Decision, Oasis
-from couler.optimizers.scheduling.prices import Prices
-from couler.optimizers.scheduling.training import Counts, Floats, Servers, TrainingJob, room
+from couler.optimizers.scheduling.prices import ResourcePrices
+from couler.optimizers.scheduling.training import Counts, ElasticJob, Floats, Servers, room
 
 MOST_FIXED = 30
 """FIFO and RRH fix 1 to 30 workers."""
@@ -37,7 +37,7 @@ MOST_FIXED = 30
 _UNFAIR = 0.1
 _CHANGED = 0.2
 
-Jobs: t.TypeAlias = Mapping[str, Running[TrainingJob]]
+Jobs: t.TypeAlias = Mapping[str, ActiveJob[ElasticJob]]
 
 
 class Packing:
@@ -47,9 +47,9 @@ class Packing:
         self._free = [servers.workers.copy(), servers.servers.copy()]
         self._next = [0, 0]
 
-    def place(self, job: TrainingJob, workers: int) -> tuple[Counts, Counts] | None:
+    def place(self, job: ElasticJob, workers: int) -> tuple[Counts, Counts] | None:
         """Take room for workers and their parameter servers, all or none."""
-        found = []
+        found: list[Counts] = []
         for kind, (demand, count) in enumerate(_parts(job, workers)):
             taken = self._spread(kind, demand, count)
             if taken is None:
@@ -59,7 +59,7 @@ class Packing:
             found.append(taken)
         return found[0], found[1]
 
-    def give_back(self, job: TrainingJob, kind: int, counts: Counts) -> None:
+    def give_back(self, job: ElasticJob, kind: int, counts: Counts) -> None:
         """Free what is taken on machines for workers (0) or parameter servers (1)."""
         self._free[kind] += counts[:, None] * np.asarray((job.worker, job.server)[kind])
 
@@ -90,7 +90,7 @@ class Slotted:
         self._sizes: dict[str, int] = {}
         self._changed = True
 
-    def shares(self, event: Event[TrainingJob], running: Jobs) -> dict[str, Share]:
+    def shares(self, event: SimulationEvent[ElasticJob], running: Jobs) -> dict[str, Share]:
         """Plan at a tick if a job has come or gone since the last one; see `Policy`."""
         self._changed = self._changed or bool(event.arrived or event.ended)
         for job in event.arrived:
@@ -100,15 +100,15 @@ class Slotted:
             self._sizes = self.plan(running, event.now)
         return {name: Share(size) for name, size in self._sizes.items() if name in running}
 
-    def arrive(self, job: TrainingJob, running: Jobs, now: float) -> None:
+    def arrive(self, job: ElasticJob, running: Jobs, now: float) -> None:
         """Take note of a job that arrives."""
 
     def plan(self, running: Jobs, now: float) -> dict[str, int]:
         """Return how many workers each job has from now on."""
         raise NotImplementedError
 
-    def pack(self, wanted: Iterable[tuple[TrainingJob, int]], *, in_order: bool) -> dict[str, int]:
-        """Return what of the sizes fits on the machines; in order, up to the first that does not."""
+    def pack(self, wanted: Iterable[tuple[ElasticJob, int]], *, in_order: bool) -> dict[str, int]:
+        """Return the sizes that fit on the machines; in order, up to the first that does not."""
         packing = Packing(self._servers)
         sizes: dict[str, int] = {}
         for job, size in wanted:
@@ -119,7 +119,7 @@ class Slotted:
         return sizes
 
 
-class Fixed(Slotted):
+class FixedSize(Slotted):
     """A policy whose jobs have a number of workers that is drawn when they arrive."""
 
     def __init__(self, servers: Servers, rng: np.random.Generator) -> None:
@@ -127,7 +127,7 @@ class Fixed(Slotted):
         self._rng = rng
         self._fixed: dict[str, int] = {}
 
-    def arrive(self, job: TrainingJob, running: Jobs, now: float) -> None:
+    def arrive(self, job: ElasticJob, running: Jobs, now: float) -> None:
         """Draw the size of a job."""
         size = min(int(self._rng.integers(1, MOST_FIXED + 1)), job.chunks)
         while size and Packing(self._servers).place(job, size) is None:
@@ -135,7 +135,7 @@ class Fixed(Slotted):
         self._fixed[job.name] = size
 
 
-class Fifo(Fixed):
+class Fifo(FixedSize):
     """Jobs run in the order in which they arrive."""
 
     def plan(self, running: Jobs, now: float) -> dict[str, int]:
@@ -144,14 +144,14 @@ class Fifo(Fixed):
         return self.pack([pair for pair in jobs if pair[1]], in_order=True)
 
 
-class Rrh(Fixed):
+class Rrh(FixedSize):
     """Jobs are admitted and run by gain and cost (risk-reward heuristic)."""
 
     def __init__(self, servers: Servers, rng: np.random.Generator) -> None:
         super().__init__(servers, rng)
         self._admitted: set[str] = set()
 
-    def arrive(self, job: TrainingJob, running: Jobs, now: float) -> None:
+    def arrive(self, job: ElasticJob, running: Jobs, now: float) -> None:
         """Admit a job whose gain is larger than its cost."""
         super().arrive(job, running, now)
         if self._fixed[job.name]:
@@ -165,10 +165,10 @@ class Rrh(Fixed):
         jobs.sort(key=lambda one: -self._balance(one, running, now) / self._slots(one))
         return self.pack([(one.job, self._fixed[one.job.name]) for one in jobs], in_order=False)
 
-    def _slots(self, one: Running[TrainingJob]) -> int:
+    def _slots(self, one: ActiveJob[ElasticJob]) -> int:
         return max(1, math.ceil(one.left / self._fixed[one.job.name] - 1e-9))
 
-    def _balance(self, one: Running[TrainingJob], running: Jobs, now: float) -> float:
+    def _balance(self, one: ActiveJob[ElasticJob], running: Jobs, now: float) -> float:
         slots = self._slots(one)
         loss = sum(
             self._gain(other, now) - self._gain(other, now + 1)
@@ -177,10 +177,10 @@ class Rrh(Fixed):
         )
         return self._gain(one, now) - slots * loss * self._share(one.job)
 
-    def _gain(self, one: Running[TrainingJob], now: float) -> float:
+    def _gain(self, one: ActiveJob[ElasticJob], now: float) -> float:
         return one.job.utility(now + self._slots(one) - one.job.arrival)
 
-    def _share(self, job: TrainingJob) -> float:
+    def _share(self, job: ElasticJob) -> float:
         """Return the part of the cluster that it occupies: others lose only what it takes."""
         return self._fixed[job.name] * dominant(job, self._servers)
 
@@ -208,14 +208,14 @@ class Dorm(Slotted):
         return self.pack(((job, sizes.get(job.name, 0)) for job in largest_first), in_order=False)
 
     def _solve(
-        self, jobs: list[TrainingJob], fair: Mapping[str, int], old: Mapping[str, int]
+        self, jobs: list[ElasticJob], fair: Mapping[str, int], old: Mapping[str, int]
     ) -> dict[str, int]:
         count = len(jobs)
         totals = [self._servers.workers.sum(axis=0), self._servers.servers.sum(axis=0)]
         ratios = np.array([1 / job.workers_per_server for job in jobs])
         rows = [np.array([job.worker for job in jobs], dtype=float).T]
         rows.append(np.array([job.server for job in jobs], dtype=float).T * ratios)
-        used = np.vstack([row for row in rows])
+        used = np.vstack(rows)
         limits = np.concatenate(totals)
         worth = np.divide(used.T, limits, out=np.zeros_like(used.T), where=limits > 0).sum(axis=1)
         least = [math.floor((1 - _UNFAIR) * fair.get(job.name, 0)) for job in jobs]
@@ -252,11 +252,11 @@ class OasisPolicy:
 
     wake = math.inf
 
-    def __init__(self, servers: Servers, horizon: int, prices: Prices) -> None:
+    def __init__(self, servers: Servers, horizon: int, prices: ResourcePrices) -> None:
         self.oasis = Oasis(servers, horizon, prices)
         self.decisions: dict[str, Decision] = {}
 
-    def shares(self, event: Event[TrainingJob], running: Jobs) -> dict[str, Share]:
+    def shares(self, event: SimulationEvent[ElasticJob], running: Jobs) -> dict[str, Share]:
         """Return the sizes of this slot; see `Policy`."""
         for job in event.arrived:
             self.decisions[job.name] = self.oasis.offer(job)
@@ -269,7 +269,7 @@ class OasisPolicy:
         }
 
 
-def fill(jobs: Mapping[str, TrainingJob], servers: Servers) -> dict[str, int]:
+def fill(jobs: Mapping[str, ElasticJob], servers: Servers) -> dict[str, int]:
     """Return the sizes that progressive filling gives: max-min fair in dominant shares."""
     free = [servers.workers.copy(), servers.servers.copy()]
     unit = {name: dominant(job, servers) for name, job in jobs.items()}
@@ -286,7 +286,7 @@ def fill(jobs: Mapping[str, TrainingJob], servers: Servers) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if size}
 
 
-def dominant(job: TrainingJob, servers: Servers) -> float:
+def dominant(job: ElasticJob, servers: Servers) -> float:
     """Return the dominant share of one worker, and its part of a parameter server."""
     shares = []
     for demand, capacity in ((job.worker, servers.workers), (job.server, servers.servers)):
@@ -296,7 +296,7 @@ def dominant(job: TrainingJob, servers: Servers) -> float:
     return max(shares[0], shares[1] / job.workers_per_server if job.workers_per_server else 0.0)
 
 
-def _add(free: list[Floats], job: TrainingJob, servers: int) -> bool:
+def _add(free: list[Floats], job: ElasticJob, servers: int) -> bool:
     """Take room for one more worker and so many more parameter servers, if there is."""
     taken: list[tuple[int, int]] = []
     for kind, (demand, count) in enumerate(((job.worker, 1), (job.server, servers))):
@@ -313,5 +313,5 @@ def _add(free: list[Floats], job: TrainingJob, servers: int) -> bool:
     return True
 
 
-def _parts(job: TrainingJob, workers: int) -> tuple[tuple[tuple[float, ...], int], ...]:
+def _parts(job: ElasticJob, workers: int) -> tuple[tuple[tuple[float, ...], int], ...]:
     return (job.worker, workers), (job.server, job.servers(workers))

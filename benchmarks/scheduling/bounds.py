@@ -8,11 +8,11 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from couler.optimizers.scheduling.oasis import cheapest, sizes
-from couler.optimizers.scheduling.training import Floats, Servers, TrainingJob
+from couler.optimizers.scheduling.training import ElasticJob, Floats, Servers
 
 
 def upper_bound(
-    jobs: Sequence[TrainingJob], servers: Servers, horizon: int, *, rounds: int = 60
+    jobs: Sequence[ElasticJob], servers: Servers, horizon: int, *, rounds: int = 60
 ) -> float:
     """Return a bound of the total utility, by column generation on the relaxation of (14).
 
@@ -48,7 +48,7 @@ def upper_bound(
     return best
 
 
-def optimum(jobs: Sequence[TrainingJob], servers: Servers, horizon: int) -> float:
+def optimum(jobs: Sequence[ElasticJob], servers: Servers, horizon: int) -> float:
     """Return the largest total utility: (1) to (13) as an integer program, for small cases.
 
     Variables by job: workers and parameter servers by slot and machine, and whether it ends at
@@ -99,7 +99,8 @@ def optimum(jobs: Sequence[TrainingJob], servers: Servers, horizon: int) -> floa
                     use = row(limit)
                     for number, job in enumerate(jobs):
                         demand = (job.worker, job.server)[kind][resource]
-                        use[at(number, slot)[kind].start + machine] = demand
+                        first = at(number, slot)[0].start + kind * machines[0]
+                        use[first + machine] = demand
     solved = milp(
         objective,
         integrality=np.ones(total),
@@ -110,7 +111,7 @@ def optimum(jobs: Sequence[TrainingJob], servers: Servers, horizon: int) -> floa
 
 
 def _schedule(
-    job: TrainingJob, prices: Floats, horizon: int, capacity: Floats
+    job: ElasticJob, prices: Floats, horizon: int, capacity: Floats
 ) -> tuple[float, float, Floats]:
     """Return the best payoff at prices, the utility of that schedule, and what it uses."""
     half = len(capacity) // 2

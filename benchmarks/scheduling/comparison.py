@@ -10,38 +10,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.scheduling.baselines import Dorm, Drf, Fifo, OasisPolicy, Rrh
+from benchmarks.scheduling.bounds import upper_bound
 from benchmarks.scheduling.core import Policy, Trace, simulate
 from benchmarks.scheduling.workloads import Kind, cluster, kind_of, training_jobs
-from couler.optimizers.scheduling.prices import Prices, calibrated_prices, paper_prices
-from couler.optimizers.scheduling.training import Servers, TrainingJob
+from couler.optimizers.scheduling.prices import ResourcePrices, calibrated_prices, paper_prices
+from couler.optimizers.scheduling.training import ElasticJob, Servers
 
 Scheme: t.TypeAlias = t.Literal["FIFO", "DRF", "RRH", "Dorm", "OASiS-paper", "OASiS"]
 SCHEMES: tuple[Scheme, ...] = t.get_args(Scheme)
 
 
 @dataclass(frozen=True)
-class Case:
+class SchedulingCase:
     """Jobs that arrive, others like them that are known before, and machines."""
 
     seed: int
-    jobs: Sequence[TrainingJob]
-    earlier: Sequence[TrainingJob]
+    jobs: Sequence[ElasticJob]
+    earlier: Sequence[ElasticJob]
     servers: Servers
     horizon: int
 
     @classmethod
     def random(
         cls, seed: int, *, jobs: int = 100, machines: int = 50, horizon: int = 100
-    ) -> Case:
+    ) -> SchedulingCase:
         """Return a case of a seed: as many machines for parameter servers as for workers."""
         rng = np.random.default_rng(seed)
         servers = cluster(rng, machines, machines)
         earlier = training_jobs(np.random.default_rng(seed + 10_000), jobs, horizon)
         return cls(seed, training_jobs(rng, jobs, horizon), earlier, servers, horizon)
 
-    def policy(self, scheme: Scheme) -> Policy[TrainingJob]:
+    def policy(self, scheme: Scheme) -> Policy[ElasticJob]:
         """Return a new policy."""
-        made: Mapping[Scheme, Callable[[], Policy[TrainingJob]]] = {
+        made: Mapping[Scheme, Callable[[], Policy[ElasticJob]]] = {
             "FIFO": lambda: Fifo(self.servers, np.random.default_rng(self.seed)),
             "DRF": lambda: Drf(self.servers),
             "RRH": lambda: Rrh(self.servers, np.random.default_rng(self.seed)),
@@ -51,26 +52,28 @@ class Case:
         }
         return made[scheme]()
 
-    def oasis(self, prices: Prices) -> OasisPolicy:
+    def oasis(self, prices: ResourcePrices) -> OasisPolicy:
         """Return OASiS at prices."""
         return OasisPolicy(self.servers, self.horizon, prices)
 
-    def calibrated(self, usable: float = 0.5, rise: float = 4.0) -> Prices:
+    def calibrated(self, usable: float = 0.5, rise: float = 4.0) -> ResourcePrices:
         """Return prices of the earlier jobs."""
-        return calibrated_prices(
-            self.earlier, self.servers, self.horizon, usable=usable, rise=rise
-        )
+        return calibrated_prices(self.earlier, self.servers, self.horizon, usable=usable, rise=rise)
 
-    def run(self, policy: Policy[TrainingJob]) -> Outcome:
+    def bound(self) -> float:
+        """Return what no schedule's total utility can be above."""
+        return upper_bound(self.jobs, self.servers, self.horizon)
+
+    def run(self, policy: Policy[ElasticJob]) -> SchedulingOutcome:
         """Return what the jobs come to under a policy."""
-        return Outcome(self, simulate(self.jobs, policy, tick=1, until=self.horizon))
+        return SchedulingOutcome(self, simulate(self.jobs, policy, tick=1, until=self.horizon))
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SchedulingOutcome:
     """What a run has come to."""
 
-    case: Case
+    case: SchedulingCase
     trace: Trace
 
     @property
@@ -78,7 +81,7 @@ class Outcome:
         """The total utility of the jobs that have ended."""
         return sum(job.utility(slots) for job, slots in self.durations())
 
-    def durations(self) -> list[tuple[TrainingJob, int]]:
+    def durations(self) -> list[tuple[ElasticJob, int]]:
         """Return the jobs that have ended, and the slots that each was there."""
         ends = self.trace.ends
         return [
@@ -89,4 +92,6 @@ class Outcome:
 
     def lateness(self, kind: Kind) -> list[float]:
         """Return the duration less the target of jobs of a kind that have ended."""
-        return [slots - job.utility.target for job, slots in self.durations() if kind_of(job) == kind]
+        return [
+            slots - job.utility.target for job, slots in self.durations() if kind_of(job) == kind
+        ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 _EPSILON = 1e-9
 
 
-class Job(t.Protocol):
+class SimulatedJob(t.Protocol):
     """What the simulator reads of a job."""
 
     @property
@@ -31,7 +31,7 @@ class Job(t.Protocol):
         """What has to be done, in units of speed times time."""
 
 
-J = t.TypeVar("J", bound=Job)
+J = t.TypeVar("J", bound=SimulatedJob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Share:
 
 
 @dataclass(slots=True)
-class Running(t.Generic[J]):
+class ActiveJob(t.Generic[J]):
     """A job that has arrived and not ended."""
 
     job: J
@@ -57,7 +57,7 @@ class Running(t.Generic[J]):
 
 
 @dataclass(frozen=True, slots=True)
-class Event(t.Generic[J]):
+class SimulationEvent(t.Generic[J]):
     """What has happened at a time."""
 
     now: float
@@ -71,13 +71,15 @@ class Policy(t.Protocol[J]):
 
     wake: float
 
-    def shares(self, event: Event[J], running: Mapping[str, Running[J]]) -> Mapping[str, Share]:
+    def shares(
+        self, event: SimulationEvent[J], running: Mapping[str, ActiveJob[J]]
+    ) -> Mapping[str, Share]:
         """Return what each job has from now on; one that is not named waits."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TraceSpan:
     """A stretch of time in which a job has one share."""
 
     job: str
@@ -90,7 +92,7 @@ class Span:
 class Trace:
     """What has happened."""
 
-    spans: list[Span] = field(default_factory=list)
+    spans: list[TraceSpan] = field(default_factory=list)
     ends: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -110,7 +112,7 @@ def simulate(
         The policy lets nothing run though nothing is to come.
     """
     waiting = sorted(jobs, key=lambda job: job.arrival)[::-1]
-    running: dict[str, Running[J]] = {}
+    running: dict[str, ActiveJob[J]] = {}
     trace = Trace()
     now, ticks, idle = 0.0, 0, 0
     ended: list[str] = []
@@ -118,10 +120,10 @@ def simulate(
         arrived = []
         while waiting and waiting[-1].arrival <= now + _EPSILON:
             arrived.append(waiting.pop())
-            running[arrived[-1].name] = Running(arrived[-1], arrived[-1].work)
+            running[arrived[-1].name] = ActiveJob(arrived[-1], arrived[-1].work)
         is_tick = now >= ticks * tick - _EPSILON
         ticks += is_tick
-        shares = policy.shares(Event(now, arrived, ended, is_tick), running)
+        shares = policy.shares(SimulationEvent(now, arrived, ended, is_tick), running)
         times = [until, ticks * tick, policy.wake, *(job.arrival for job in waiting[-1:])]
         times += [now + running[name].left / one.speed for name, one in shares.items() if one.speed]
         then = min(times)
@@ -130,7 +132,7 @@ def simulate(
             raise RuntimeError(f"no job runs from {now} on, and {len(running)} have not ended")
         ended = []
         for name, share in shares.items():
-            trace.spans.append(Span(name, now, then, share))
+            trace.spans.append(TraceSpan(name, now, then, share))
             running[name].left -= share.speed * (then - now)
             if running[name].left <= _EPSILON * running[name].job.work:
                 del running[name]

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from benchmarks.scheduling.comparison import Outcome, Scheme
+from benchmarks.scheduling.comparison import SchedulingOutcome, Scheme
 from benchmarks.scheduling.core import Trace
+from benchmarks.scheduling.migrations import MigrationResult
+from benchmarks.scheduling.workloads import Kind
 
-COLORS = {
+COLORS: dict[Scheme, str] = {
     "FIFO": "#888888",
     "DRF": "#b07aa1",
     "RRH": "#4e79a7",
@@ -25,7 +27,7 @@ COLORS = {
 def oasis(
     folder: Path,
     by_size: Mapping[str, Mapping[str, Mapping[Scheme, Sequence[float]]]],
-    outcomes: Mapping[Scheme, Sequence[Outcome]],
+    outcomes: Mapping[Scheme, Sequence[SchedulingOutcome]],
     ratios: Mapping[str, Sequence[float]],
 ) -> None:
     """Write Figures 3 to 5 of OASiS, and the course of its first case."""
@@ -40,7 +42,8 @@ def oasis(
     save(figure, folder / "oasis-utility.svg")
 
     figure = Figure(figsize=(10, 4), layout="constrained")
-    for axes, kind in zip(figure.subplots(1, 2), ("sensitive", "critical"), strict=True):
+    kinds: tuple[Kind, Kind] = ("sensitive", "critical")
+    for axes, kind in zip(figure.subplots(1, 2), kinds, strict=True):
         late = [[x for one in outcomes[scheme] for x in one.lateness(kind)] for scheme in COLORS]
         axes.boxplot(late, tick_labels=list(COLORS), showfliers=False)
         axes.axhline(0, color="#888888", linewidth=0.8)
@@ -83,3 +86,27 @@ def gantt(trace: Trace, names: Sequence[str]) -> Figure:
 def save(figure: Figure, file: Path) -> None:
     """Write a plot that is the same each time."""
     figure.savefig(file, metadata={"Date": None})
+
+
+def specon(folder: Path, results: Mapping[str, MigrationResult]) -> None:
+    """Write Figures 8 to 11 of SpeCon: jobs on each node, and its use of the processor."""
+    for what in ("jobs", "cpu"):
+        figure = Figure(figsize=(10, 7), layout="constrained")
+        grid = figure.subplots(4, len(results), sharex=True, sharey=True)
+        for column, (name, result) in enumerate(results.items()):
+            for node, axes in enumerate(grid[:, column]):
+                spans = [one for one in result.trace.spans if one.share.machines[0][0] == node]
+                events = sorted({one.start for one in spans} | {one.end for one in spans})
+                values = [
+                    sum(
+                        1 if what == "jobs" else one.share.speed
+                        for one in spans
+                        if one.start <= time < one.end
+                    )
+                    for time in events
+                ]
+                axes.fill_between(events, values, step="post", color=COLORS["OASiS"], alpha=0.6)
+                axes.set(ylabel=f"node {node + 1}")
+            grid[0, column].set(title=name)
+            grid[-1, column].set(xlabel="seconds")
+        save(figure, folder / f"specon-{what}.svg")

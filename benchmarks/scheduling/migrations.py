@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.scheduling.core import Event, Running, Share, Trace, simulate
+from benchmarks.scheduling.core import ActiveJob, Share, SimulationEvent, Trace, simulate
 from couler.optimizers.scheduling.migration import JobProgress, MigrationRule, Move
 
 PAUSE_S = 5.0
@@ -26,7 +26,7 @@ FALL = {"VAE": 5.25, "Bi-RNN": 19.6, "GRU": 11.5}
 """k of the loss: after 20 % of the time 65, 98 and 90 % of the reduction is reached, Figure 1."""
 
 ALONE_S = 215.0
-"""A VAE job alone: with it the default scheduler has the paper's mean, 275.2 s, see the benchmark."""
+"""A VAE job alone: with it the default scheduler has the mean of the paper, 275.2 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class EvenCounts:
         places = {job.name: job.node for job in jobs}
         done = {job.name: job.done or 0.0 for job in jobs}
         counts = Counter(places.values())
-        moves = []
+        moves: list[Move] = []
         while True:
             most = max(self._nodes, key=lambda node: counts[node])
             least = min(self._nodes, key=lambda node: counts[node])
@@ -80,7 +80,7 @@ class EvenCounts:
             counts[least] += 1
 
 
-class Nodes:
+class ProcessorSharing:
     """A policy of the simulator: nodes share their processors, and a rule moves jobs."""
 
     def __init__(self, count: int, rule: MigrationRule) -> None:
@@ -92,7 +92,7 @@ class Nodes:
         self._paused: dict[str, float] = {}
 
     def shares(
-        self, event: Event[CurveJob], running: Mapping[str, Running[CurveJob]]
+        self, event: SimulationEvent[CurveJob], running: Mapping[str, ActiveJob[CurveJob]]
     ) -> dict[str, Share]:
         """Return the part of its node's processor that each job has; see `Policy`."""
         for job in event.arrived:
@@ -113,7 +113,7 @@ class Nodes:
             for place in [self._places[name]]
         }
 
-    def _move(self, now: float, running: Mapping[str, Running[CurveJob]]) -> None:
+    def _move(self, now: float, running: Mapping[str, ActiveJob[CurveJob]]) -> None:
         jobs = [
             JobProgress(
                 name,
@@ -132,7 +132,7 @@ class Nodes:
 
 
 @dataclass(frozen=True)
-class Result:
+class MigrationResult:
     """What a run comes to."""
 
     jobs: Sequence[CurveJob]
@@ -166,10 +166,12 @@ class Result:
         return sum(found.values()) / len(found)
 
 
-def run(jobs: Sequence[CurveJob], nodes: int, rule: MigrationRule) -> Result:
+def run(
+    jobs: Sequence[CurveJob], nodes: int, rule: MigrationRule, interval_s: float = INTERVAL_S
+) -> MigrationResult:
     """Return what jobs come to on so many nodes under a rule."""
-    policy = Nodes(nodes, rule)
-    return Result(jobs, simulate(jobs, policy, tick=INTERVAL_S), policy.moves)
+    policy = ProcessorSharing(nodes, rule)
+    return MigrationResult(jobs, simulate(jobs, policy, tick=interval_s), policy.moves)
 
 
 def node_names(count: int) -> list[str]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from couler.optimizers.scheduling.training import Servers, Sigmoid, TrainingJob
+from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
 
 RESOURCES = ("gpu", "cpu", "memory_gb", "disk_gb", "gbit_s")
 LONGEST = 12
@@ -54,7 +54,7 @@ def training_jobs(
     horizon: int,
     arrivals: Arrivals = "google",
     mix: tuple[float, float, float] = (0.10, 0.55, 0.35),
-) -> list[TrainingJob]:
+) -> list[ElasticJob]:
     """Return jobs in the order of their arrival."""
     times = arrival_slots(rng, count, horizon, arrivals)
     return [_job(rng, f"job-{number}", slot, horizon, mix) for number, slot in enumerate(times)]
@@ -81,7 +81,7 @@ def arrival_slots(
     return sorted(found[:count])
 
 
-def kind_of(job: TrainingJob) -> Kind:
+def kind_of(job: ElasticJob) -> Kind:
     """Return how much the utility of a job depends on time."""
     decay = job.utility.decay
     return "insensitive" if decay == 0 else "sensitive" if decay < 2 else "critical"
@@ -93,7 +93,7 @@ def _job(
     arrival: int,
     horizon: int,
     mix: tuple[float, float, float],
-) -> TrainingJob:
+) -> ElasticJob:
     kind: Kind = rng.choice(list(_DECAY), p=mix)
     utility = Sigmoid(
         float(rng.uniform(1, 100)), float(rng.uniform(*_DECAY[kind])), float(rng.uniform(1, 15))
@@ -106,12 +106,12 @@ def _job(
     )
 
 
-def _draws(rng: np.random.Generator) -> Iterator[TrainingJob]:
+def _draws(rng: np.random.Generator) -> Iterator[ElasticJob]:
     while True:
         bandwidth, served = float(rng.uniform(0.1, 5)), float(rng.uniform(5, 20))
         batch = float(np.exp(rng.uniform(np.log(0.001), np.log(0.1))))
         exchange = 2 * float(rng.uniform(0.03, 0.575)) * 8 / bandwidth / SLOT_S
-        yield TrainingJob(
+        yield ElasticJob(
             "",
             0,
             epochs=int(rng.integers(50, 201)),
@@ -141,7 +141,7 @@ _TESTBED = {
 """Gradients are the models' parameters of four bytes; seconds are ours, for processors."""
 
 
-def testbed_jobs(rng: np.random.Generator) -> list[TrainingJob]:
+def testbed_jobs(rng: np.random.Generator) -> list[ElasticJob]:
     """Return 12 jobs of six kinds that arrive in the first 9 of 10 slots of 20 minutes: V-B.
 
     200 images in chunks of 20, mini-batches of 10. The number of epochs is lost; it is drawn so
@@ -156,7 +156,7 @@ def testbed_jobs(rng: np.random.Generator) -> list[TrainingJob]:
         batch = (batch_s + 2 * size_gb * 8 / bandwidth) / slot_s
         hours = float(rng.uniform(1 / 3, 2))
         found.append(
-            TrainingJob(
+            ElasticJob(
                 f"{name}-{number}",
                 slot,
                 epochs=max(1, round(3 * hours * 3 / (10 * 2 * batch))),

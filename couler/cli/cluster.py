@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import typing as t
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 
 import click
 
-from couler.cli._options import engine_option, find_cluster_file, target_option
+from couler import stages
+from couler.cli._duration import DurationType
+from couler.cli._options import (
+    cluster_option,
+    engine_option,
+    find_cluster_file,
+    namespace_option,
+    target_option,
+)
 from couler.cli.format import aligned, echo_json
+from couler.cli.load import FileType, Source, load
 from couler.cli.runs import FORMATS, format_option, history_of, home_option
 from couler.cli.session import Session, pass_session, session_options, writing
 from couler.cluster.kubernetes_nodes import GROUP_LABEL, read_live_nodes
 from couler.cluster.reading import CLUSTER_FILE, read_cluster_file
 from couler.cluster.values import check_label_key
-from couler.errors import EngineError, EngineOptionError
+from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from couler.stages import SCHEMA_VERSION
 
 if t.TYPE_CHECKING:
     from couler.backends.remote import Connection
+    from couler.cluster.controller import PlannedJob
     from couler.cluster.kubernetes_nodes import LiveNodes
     from couler.cluster.model import Cluster
+    from couler.optimizers.scheduling.planning import (
+        ClusterJob,
+        ElasticPlan,
+        PlanOptions,
+        PlanPolicy,
+        PriceKind,
+    )
 
 SPEED_FORMATS = ("text", "json", "yaml")
 
@@ -112,6 +135,100 @@ def speeds(
         _tell_doubts(session, cluster)
 
 
+@command.command()
+@click.argument("files", type=FileType(), metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--policy",
+    type=click.Choice(("oasis", "specon", "remaining-work")),
+    default="oasis",
+    show_default=True,
+    help="oasis: admission and sizes by slot; specon, remaining-work: moves between nodes.",
+)
+@click.option(
+    "--slot",
+    type=DurationType(),
+    default="1h",
+    show_default=True,
+    help="Length of a slot of oasis.",
+)
+@click.option(
+    "--slots", type=click.IntRange(1, 10_000), default=24, show_default=True, help="Slots to plan."
+)
+@click.option(
+    "--prices",
+    type=click.Choice(("calibrated", "paper")),
+    default="calibrated",
+    show_default=True,
+    help="Prices of oasis: by what scarce resources are worth to these jobs, or as in its paper.",
+)
+@click.option(
+    "--interval",
+    type=DurationType(),
+    default="30s",
+    show_default=True,
+    help="How often moves are decided on.",
+)
+@click.option("--apply", "apply_", is_flag=True, help="Carry the plan out, until all jobs end.")
+@click.option("--name", default="jobs", show_default=True, help="Name of a plan that is applied.")
+@cluster_option
+@engine_option
+@target_option
+@namespace_option
+@format_option
+@session_options
+@pass_session
+def plan(
+    session: Session,
+    files: tuple[Source, ...],
+    policy: PlanPolicy,
+    slot: timedelta,
+    slots: int,
+    prices: PriceKind,
+    interval: timedelta,
+    apply_: bool,
+    name: str,
+    cluster_file: Path | None,
+    engine: str | None,
+    target_name: str | None,
+    namespace: str | None,
+    format_: str | None,
+) -> None:
+    """Plan the training jobs of workflows on a cluster: which run, where, and how large.
+
+    The jobs are resources that the workflows create: PyTorchJob, TFJob, MPIJob and, for moves, Job.
+    For oasis they state their work with elastic=couler.Elastic(...). --apply creates them through
+    the Kubernetes API, as `couler submit` gets in to Argo, changes and moves them as planned, and
+    goes on with a plan that it finds there.
+    """
+    from couler.backends import get_backend
+    from couler.backends.remote import ManagesObjects
+    from couler.cli._targets import connect_to
+
+    if min(slot, interval) <= timedelta():
+        raise click.UsageError("--slot and --interval must be longer than nothing")
+    cluster = read_cluster_file(_described(session, cluster_file))
+    planning = _planning()
+    options = planning.PlanOptions(
+        policy, slot.total_seconds(), slots, prices, interval.total_seconds()
+    )
+    jobs = planning.training_jobs([stages.plan(load(file), passes=()).workflow for file in files])
+    if not apply_:
+        _show_plan(session, jobs, cluster, options, format_)
+        return
+    _check_name(name)
+    connection = connect_to(session, engine, target_name, namespace=namespace)
+    backend: object = get_backend(connection.engine)
+    if not isinstance(backend, ManagesObjects):
+        raise EngineOptionError(
+            f"targets of {connection.engine} do not lead to the Kubernetes API. Use a target of "
+            "argo, or -e argo for the cluster of KUBECONFIG"
+        )
+    objects = backend.objects(connection, session.environment)
+    carried_out = planning.apply_plan(jobs, cluster, options, objects, name, session.info)
+    if any(job.state in ("failed", "deleted") for job in carried_out.jobs):
+        raise click.exceptions.Exit(1)
+
+
 @command.command("import")
 @engine_option
 @target_option
@@ -196,6 +313,14 @@ def _tell_doubts(session: Session, cluster: Cluster) -> None:
         session.info(f"note: {told}")
 
 
+def _check_name(name: str) -> None:
+    """Refuse a name that Kubernetes does not take in names and labels."""
+    if not re.fullmatch("[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?", name):
+        raise click.BadParameter(
+            f'"{name}" is none: at most 50 small letters, digits and -', param_hint="--name"
+        )
+
+
 def _check_key(group_label: str) -> None:
     try:
         check_label_key(group_label)
@@ -251,3 +376,69 @@ def _write(session: Session, text: str, file: Path | None) -> None:
     with writing("-o", file):
         file.write_text(text, encoding="utf-8")
     session.info(f"wrote {file}")
+
+
+def _planning() -> t.Any:
+    try:
+        return import_module("couler.optimizers.scheduling.planning")
+    except ImportError as error:
+        raise ConfigurationError(
+            "planning jobs needs an extra: pip install 'couler[opt]'"
+        ) from error
+
+
+def _show_plan(
+    session: Session,
+    jobs: Sequence[ClusterJob],
+    cluster: Cluster,
+    options: PlanOptions,
+    format_: str | None,
+) -> None:
+    """Plan jobs, and print the plan."""
+    as_json = session.settings.choose("format", format_, FORMATS) == "json"
+    head = {"schema_version": SCHEMA_VERSION, "policy": options.policy}
+    if options.policy != "oasis":
+        placed = _planning().plan_nodes(jobs, cluster)
+        if as_json:
+            echo_json({**head, "jobs": [{"name": job.name, "node": job.node} for job in placed]})
+            return
+        for line in aligned([("job", "node"), *((job.name, job.node or "") for job in placed)]):
+            click.echo(line)
+        return
+    plan = _planning().plan_sizes(jobs, cluster, options)
+    if as_json:
+        decided = [
+            _as_json(job, one.utility, one.cost)
+            for job, one in zip(plan.jobs, plan.decisions, strict=True)
+        ]
+        echo_json({**head, "slot_s": options.slot_s, "jobs": decided, "prices": plan.prices})
+        return
+    _show_sizes(plan)
+    admitted = sum(one.admitted for one in plan.decisions)
+    session.info(f"{admitted} of {len(plan.jobs)} jobs are admitted")
+
+
+def _as_json(job: PlannedJob, utility: float, cost: float) -> dict[str, t.Any]:
+    found = asdict(job)
+    del found["manifest"], found["node"]
+    return {**found, "utility": utility, "cost": cost if cost < float("inf") else None}
+
+
+def _show_sizes(plan: ElasticPlan) -> None:
+    rows = [("job", "admitted", "utility", "cost", "workers by slot, or why not")]
+    for job, one in zip(plan.jobs, plan.decisions, strict=True):
+        sizes = " ".join(f"{job.size(slot)[0]}" for slot in map(int, job.slots))
+        answer = "yes" if one.admitted else "no"
+        rows.append(
+            (job.name, answer, f"{one.utility:.4g}", f"{one.cost:.4g}", sizes or job.reason)
+        )
+    for line in aligned(rows, right={2, 3}):
+        click.echo(line)
+    click.echo()
+    cells = [("slot", *(f"price of {name}" for name in plan.prices[0]))]
+    for row, same in itertools.groupby(enumerate(plan.prices), key=lambda pair: pair[1]):
+        slots = [slot for slot, _ in same]
+        label = f"{slots[0]}" if len(slots) == 1 else f"{slots[0]} to {slots[-1]}"
+        cells.append((label, *(f"{price:.4g}" for price in row.values())))
+    for line in aligned(cells, right={1, 2, 3}):
+        click.echo(line)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 import couler
+from couler.dsl.progress import REPORT
 from couler.dsl.sources import SourceError, first_line, parsed
 from couler.dsl.statements import (
     Definitions,
@@ -27,7 +28,8 @@ _FILES = frozenset(("File", "Directory"))
 def without_couler(text: str, names: frozenset[str], package: str = "") -> str:
     """Return a text without decorators of Couler, and with absolute imports of a package.
 
-    `names` are those of what is Couler's; `couler.File` becomes `File`.
+    `names` are those of what is Couler's; `couler.File` becomes `File`, and
+    `couler.report_progress` a function that needs nothing of Couler.
     """
     lines = text.split("\n")
     edits: list[tuple[ast.expr | ast.stmt, str]] = []
@@ -39,6 +41,8 @@ def without_couler(text: str, names: frozenset[str], package: str = "") -> str:
                         _clear(lines, one)
             case ast.Attribute(ast.Name(name), "File" | "Directory" as attribute) if name in names:
                 edits.append((node, attribute))
+            case ast.Attribute(ast.Name(name), "report_progress") if name in names:
+                edits.append((node, f"({REPORT})"))
             case ast.ImportFrom(module, aliases, int(level)) if level and package:
                 full = absolute_name("." * level + (module or ""), package)
                 edits.append((node, ast.unparse(ast.ImportFrom(full, aliases, 0))))

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 from types import CellType, FunctionType, ModuleType
 
 from couler.dsl.plain import without_couler
+from couler.dsl.progress import REPORT, report_progress
 from couler.dsl.sources import (
     ANNOTATIONS,
     first_line,
@@ -253,6 +254,8 @@ class Slice:
         if value is File or value is Directory:
             if name != value.__name__:
                 self._put(_FIRST, f"{name} = {value.__name__}\n")
+        elif value is report_progress:
+            self._put(_FIRST, f"{name} = {REPORT}\n")
         elif name in ("File", "Directory") and not statements and name not in self.values:
             return  # couler.File
         elif name == "__file__" and not statements:
@@ -363,7 +366,7 @@ class Slice:
             return
         advice = "call it where the workflow is built" if callable(value) else "make it an argument"
         if isinstance(value, ModuleType):
-            advice = "of couler, steps can use File and Directory alone"
+            advice = "of couler, steps can use File, Directory and report_progress alone"
         reason = f"of line {line}, which exists only where the workflow is built; {advice}"
         self._refuse(name, "CLR122", reason)
 

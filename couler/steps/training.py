@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from couler.cluster.elastic import ANNOTATION, Elastic
 from couler.dsl import objects, units
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import name_step
@@ -97,10 +98,13 @@ class ReplicaOptions(TrainingOptions, total=False):
     ----------
     pod_labels, pod_annotations
         Of the replicas' pods.
+    elastic
+        The work and value of a job whose number of workers can change, for `couler cluster plan`.
     """
 
     pod_labels: Mapping[str, str] | None
     pod_annotations: Mapping[str, str] | None
+    elastic: t.Annotated[Elastic | None, STATIC]
 
 
 def begin_job(kind: str, arguments: Mapping[str, t.Any]) -> JobDraft:
@@ -146,11 +150,16 @@ def make_job(
     metadata: Tree = {"generateName": f"{resource_name(draft.name)}-"}
     if labels:
         metadata["labels"] = labels
+    annotations: Tree = {}
+    if given.get("elastic") is not None:
+        annotations[ANNOTATION] = given["elastic"].to_annotation()
     if given.get("model_path") is not None:
-        metadata["annotations"] = {_ANNOTATION: as_text(given["model_path"])}
+        annotations[_ANNOTATION] = as_text(given["model_path"])
         place = "{.metadata.annotations.couler/model-path}"
         outputs = {**outputs, "model_path": Output(name="model_path", json_path=place)}
         main = main or "model_path"
+    if annotations:
+        metadata["annotations"] = annotations
     wanted = given["local"]
     job = run_job(
         {**head, "metadata": metadata, "spec": spec},

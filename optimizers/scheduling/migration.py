@@ -117,9 +117,7 @@ class SpeCon:
         """Return the category of a job that runs."""
         return self._watched[job].category
 
-    def _requests_move(
-        self, watched: _Watched, job: JobProgress, places: dict[str, str]
-    ) -> bool:
+    def _requests_move(self, watched: _Watched, job: JobProgress, places: dict[str, str]) -> bool:
         """Categorize a job (Algorithm 1); return whether a place for it is asked for."""
         if job.loss is None:
             return False
@@ -202,7 +200,7 @@ class RemainingWork:
         """Move what lets the last node end earlier; see `MigrationRule`."""
         left = _work_left(jobs)
         places = {job.name: job.node for job in jobs if job.name in left}
-        loads = {node: 0.0 for node in self._nodes}
+        loads = dict.fromkeys(self._nodes, 0.0)
         for name, node in places.items():
             loads[node] = loads.get(node, 0.0) + left[name]
         moves: list[Move] = []

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from couler.optimizers.scheduling.prices import PriceFunction, Prices
-from couler.optimizers.scheduling.training import Counts, Floats, Servers, TrainingJob, room
+from couler.optimizers.scheduling.prices import PriceFunction, ResourcePrices
+from couler.optimizers.scheduling.training import Counts, ElasticJob, Floats, Servers, room
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Decision:
         Why it is not admitted.
     """
 
-    job: TrainingJob
+    job: ElasticJob
     utility: float
     cost: float
     deployments: tuple[Deployment, ...] = ()
@@ -64,7 +64,7 @@ class Decision:
 class Oasis:
     """Algorithm 1: admits jobs one after the other, and holds what is promised to them."""
 
-    def __init__(self, servers: Servers, horizon: int, prices: Prices) -> None:
+    def __init__(self, servers: Servers, horizon: int, prices: ResourcePrices) -> None:
         """Begin with no load.
 
         Parameters
@@ -90,7 +90,7 @@ class Oasis:
         """What parameter servers occupy, as `worker_load`."""
         return self._servers.used
 
-    def offer(self, job: TrainingJob) -> Decision:
+    def offer(self, job: ElasticJob) -> Decision:
         """Decide on a job, which must not arrive before those that were offered already."""
         first, work = job.arrival, job.work
         slots = self.horizon - first
@@ -111,22 +111,23 @@ class Oasis:
         deployments = tuple(
             Deployment(
                 first + slot,
-                self._workers.take(first + slot, job.worker, count),
-                self._servers.take(first + slot, job.server, job.servers(count)),
+                self._workers.take(first + slot, job.worker, job.without[0], count),
+                self._servers.take(first + slot, job.server, job.without[1], job.servers(count)),
             )
             for slot, count in enumerate(sizes(table, costs, end, work))
             if count
         )
         return Decision(job, utility, cost, deployments)
 
-    def _costs(self, job: TrainingJob) -> Floats:
+    def _costs(self, job: ElasticJob) -> Floats:
         """Return the cost of each number of workers in each slot from its arrival on: (32)."""
         most = min(job.chunks, job.work)
-        workers = self._workers.costs(job.arrival, job.worker, most)
+        workers = self._workers.costs(job.arrival, job.worker, job.without[0], most)
         needed = [job.servers(count) for count in range(most + 1)]
         if not needed[-1]:
             return workers
-        return workers + self._servers.costs(job.arrival, job.server, needed[-1])[:, needed]
+        servers = self._servers.costs(job.arrival, job.server, job.without[1], needed[-1])
+        return workers + servers[:, needed]
 
 
 class _Machines:
@@ -137,9 +138,11 @@ class _Machines:
         self._price = price
         self.used = np.zeros((horizon, *capacity.shape))
 
-    def costs(self, first: int, demand: tuple[float, ...], most: int) -> Floats:
+    def costs(
+        self, first: int, demand: tuple[float, ...], without: frozenset[int], most: int
+    ) -> Floats:
         """Return by slot and count what the cheapest deployment costs; infinite without room."""
-        prices, free = self._offers(slice(first, None), demand, most)
+        prices, free = self._offers(slice(first, None), demand, without, most)
         order = np.argsort(prices, axis=1, kind="stable")
         free = np.take_along_axis(free, order, axis=1)
         totals = np.cumsum(free, axis=1)
@@ -151,9 +154,11 @@ class _Machines:
             row[:size] = np.interp(counts[:size], np.r_[0, total], np.r_[0.0, cost])
         return found
 
-    def take(self, slot: int, demand: tuple[float, ...], count: int) -> Counts:
+    def take(
+        self, slot: int, demand: tuple[float, ...], without: frozenset[int], count: int
+    ) -> Counts:
         """Occupy the cheapest machines in a slot; return how many each has."""
-        prices, free = self._offers(slot, demand, count)
+        prices, free = self._offers(slot, demand, without, count)
         taken = np.zeros(len(free), dtype=np.int64)
         for machine in np.argsort(prices, kind="stable"):
             taken[machine] = min(count, free[machine])
@@ -163,12 +168,14 @@ class _Machines:
         return taken
 
     def _offers(
-        self, slots: int | slice, demand: tuple[float, ...], most: int
+        self, slots: int | slice, demand: tuple[float, ...], without: frozenset[int], most: int
     ) -> tuple[Floats, Counts]:
         """Return what one more costs on each machine, and how many fit."""
         used = self.used[slots]
         prices = self._price(used, self._capacity) @ np.asarray(demand)
-        return prices, np.minimum(room(self._capacity, used, demand), most)
+        free = np.minimum(room(self._capacity, used, demand), most)
+        free[..., list(without)] = 0
+        return prices, free
 
 
 def cheapest(costs: Floats, work: int) -> Floats:

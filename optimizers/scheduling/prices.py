@@ -1,4 +1,4 @@
-"""Prices of resources by their load: as OASiS prints them, and calibrated on jobs that are known."""
+"""ResourcePrices of resources by their load: as OASiS prints them, and calibrated on known jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from couler.optimizers.scheduling.training import Floats, Servers, TrainingJob
+from couler.optimizers.scheduling.training import ElasticJob, Floats, Servers
 
 _LEAST = 1e-300
 """A utility can be so small that it is 0 as a float, of which there is no logarithm."""
@@ -31,18 +31,19 @@ class PriceFunction:
         """Return the prices on machines of which some is used; the last axis is the resource."""
         load = np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0)
         low = np.maximum(self.low, _LEAST)
-        return low * (np.maximum(self.high, low) / low) ** load
+        prices: Floats = low * (np.maximum(self.high, low) / low) ** load
+        return np.where(self.high > 0, prices, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class ResourcePrices:
     """The prices of machines for workers (p) and for parameter servers (q)."""
 
     workers: PriceFunction
     servers: PriceFunction
 
 
-def paper_prices(jobs: Sequence[TrainingJob], servers: Servers, horizon: int) -> Prices:
+def paper_prices(jobs: Sequence[ElasticJob], servers: Servers, horizon: int) -> ResourcePrices:
     """Return the prices with U and L of OASiS, (23) to (26), over all jobs that are to come.
 
     The bounds on eta_1 and eta_2 are taken with equality. A time-critical job makes L vanish: its
@@ -62,20 +63,20 @@ def paper_prices(jobs: Sequence[TrainingJob], servers: Servers, horizon: int) ->
     works = np.array([job.work for job in jobs], dtype=float)
     best = np.array([job.utility(job.shortest) for job in jobs])
     latest = np.array([job.utility(horizon - job.arrival) for job in jobs])
-    return Prices(
+    return ResourcePrices(
         function(np.array([job.worker for job in jobs], dtype=float), servers.workers),
         function(np.array([job.server for job in jobs], dtype=float), servers.servers),
     )
 
 
 def calibrated_prices(
-    jobs: Sequence[TrainingJob],
+    jobs: Sequence[ElasticJob],
     servers: Servers,
     horizon: int,
     *,
     usable: float = 0.5,
     rise: float = 4.0,
-) -> Prices:
+) -> ResourcePrices:
     """Return prices by what the last unit of each resource is worth to jobs.
 
     That is the dual of a knapsack that takes jobs in part, each with the utility of its shortest
@@ -103,13 +104,13 @@ def calibrated_prices(
     )
     duals = np.maximum(-solved.ineqlin.marginals, 0.0)
     half = len(servers.names)
-    return Prices(
+    return ResourcePrices(
         PriceFunction(duals[:half], rise * duals[:half]),
         PriceFunction(duals[half:], rise * duals[half:]),
     )
 
 
-def _server_of_worker(job: TrainingJob) -> list[float]:
+def _server_of_worker(job: ElasticJob) -> list[float]:
     """Return the part of a parameter server that a worker needs."""
     if not job.workers_per_server:
         return [0.0] * len(job.server)

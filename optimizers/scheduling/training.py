@@ -32,7 +32,7 @@ class Sigmoid:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingJob:
+class ElasticJob:
     """A job whose workers train chunks of its data and exchange parameters through servers.
 
     Attributes
@@ -54,6 +54,8 @@ class TrainingJob:
         has no parameter servers.
     utility
         Value by duration in slots.
+    without
+        Machines that cannot host its workers, and those that cannot host its parameter servers.
     """
 
     name: str
@@ -66,6 +68,7 @@ class TrainingJob:
     server: tuple[float, ...]
     workers_per_server: float
     utility: Sigmoid
+    without: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
 
     def __post_init__(self) -> None:
         """Refuse what (6) and (7) exclude: parameter servers slower than workers."""
@@ -129,4 +132,5 @@ def room(capacity: Floats, used: Floats, demand: Sequence[float]) -> Counts:
     if not asked.any():
         return np.full(used.shape[:-1], np.iinfo(np.int64).max // 4096)
     free = (capacity - used)[..., asked] / needs[asked]
-    return np.maximum(np.floor(free.min(axis=-1) + 1e-9), 0).astype(np.int64)
+    counts: Counts = np.maximum(np.floor(free.min(axis=-1) + 1e-9), 0).astype(np.int64)
+    return counts

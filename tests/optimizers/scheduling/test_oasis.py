@@ -12,11 +12,11 @@ from hypothesis import given, settings, strategies as st
 from couler.optimizers.scheduling.oasis import Oasis
 from couler.optimizers.scheduling.prices import (
     PriceFunction,
-    Prices,
+    ResourcePrices,
     calibrated_prices,
     paper_prices,
 )
-from couler.optimizers.scheduling.training import Servers, Sigmoid, TrainingJob
+from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
 
 NAMES = ("gpu", "bandwidth")
 
@@ -30,17 +30,17 @@ def job(
     worker: tuple[float, float] = (1, 1),
     server: tuple[float, float] = (0, 2),
     utility: Sigmoid = Sigmoid(10),  # noqa: B008 (a frozen dataclass)
-) -> TrainingJob:
+) -> ElasticJob:
     ratio = server[1] / worker[1] if server[1] else 0.0
-    return TrainingJob(name, arrival, 1, chunks, 1, work / chunks, worker, server, ratio, utility)
+    return ElasticJob(name, arrival, 1, chunks, 1, work / chunks, worker, server, ratio, utility)
 
 
-def prices(low: float = 0.01, high: float = 100.0) -> Prices:
+def prices(low: float = 0.01, high: float = 100.0) -> ResourcePrices:
     function = PriceFunction(np.full(2, low), np.full(2, high))
-    return Prices(function, function)
+    return ResourcePrices(function, function)
 
 
-def small_case(seed: int) -> tuple[Oasis, TrainingJob]:
+def small_case(seed: int) -> tuple[Oasis, ElasticJob]:
     """Return machines on which something runs already, and a job that arrives."""
     rng = np.random.default_rng(seed)
     servers = Servers.of(
@@ -62,14 +62,20 @@ def small_case(seed: int) -> tuple[Oasis, TrainingJob]:
     )
 
 
-def best_by_force(oasis: Oasis, servers: Servers, one: TrainingJob, price: Prices) -> float:
+def best_by_force(oasis: Oasis, servers: Servers, one: ElasticJob, price: ResourcePrices) -> float:
     """Return the best payoff over all numbers of workers in all slots, on all machines."""
 
     def cost(slot: int, count: int) -> float:
         total = 0.0
         for demand, size, load, kind, function in (
             (one.worker, count, oasis.worker_load[slot], servers.workers, price.workers),
-            (one.server, one.servers(count), oasis.server_load[slot], servers.servers, price.servers),
+            (
+                one.server,
+                one.servers(count),
+                oasis.server_load[slot],
+                servers.servers,
+                price.servers,
+            ),
         ):
             unit = function(load, kind) @ np.asarray(demand)
             total += min(
@@ -98,7 +104,7 @@ def best_by_force(oasis: Oasis, servers: Servers, one: TrainingJob, price: Price
 def test_the_schedule_is_as_good_as_the_best_of_all(seed: int) -> None:
     oasis, one = small_case(seed)
     machines = Servers(NAMES, oasis._workers._capacity, oasis._servers._capacity)
-    price = Prices(oasis._workers._price, oasis._servers._price)
+    price = ResourcePrices(oasis._workers._price, oasis._servers._price)
     best = best_by_force(oasis, machines, one, price)
     decision = oasis.offer(one)
     if math.isfinite(best):
@@ -125,7 +131,7 @@ jobs = st.builds(
 @given(st.lists(jobs, min_size=1, max_size=12), st.sampled_from(["paper", "calibrated", "free"]))
 @settings(max_examples=60)
 def test_capacity_holds_and_every_admitted_job_finishes_its_work(
-    some: list[TrainingJob], kind: str
+    some: list[ElasticJob], kind: str
 ) -> None:
     servers = Servers.of(NAMES, [[4, 8], [2, 12]], [[0, 10], [0, 7]])
     some = sorted(some, key=lambda one: one.arrival)
@@ -186,7 +192,9 @@ def test_a_scarce_resource_has_the_price_of_the_last_job_that_fits() -> None:
 
 def test_a_job_is_not_admitted_for_want_of_room_or_of_utility() -> None:
     oasis = Oasis(Servers.of(NAMES, [[2, 9]], [[0, 9]]), 3, prices(1, 1))
-    assert oasis.offer(job(work=7)).reason == "it takes 7 worker-slots, and there is no room for them"
+    assert (
+        oasis.offer(job(work=7)).reason == "it takes 7 worker-slots, and there is no room for them"
+    )
     dear = oasis.offer(job(work=6, server=(0, 0), utility=Sigmoid(20)))
     assert dear.reason == "its utility is 10, and its resources cost 12"
     assert oasis.offer(job(arrival=3)).reason == "it arrives after the last slot"
@@ -195,5 +203,5 @@ def test_a_job_is_not_admitted_for_want_of_room_or_of_utility() -> None:
 
 def test_work_is_rounded_up_to_worker_slots_once() -> None:
     # 2 epochs of 3 chunks of 5 mini-batches at 0.11 slots: 3.3 worker-slots.
-    one = TrainingJob("a", 0, 2, 3, 5, 0.11, (1, 1), (0, 0), 0, Sigmoid())
+    one = ElasticJob("a", 0, 2, 3, 5, 0.11, (1, 1), (0, 0), 0, Sigmoid())
     assert (one.work, one.shortest) == (4, 2)
