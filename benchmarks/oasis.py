@@ -38,6 +38,9 @@ from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
 CHOSEN = (0.5, 4.0)
 """The settings of `calibrated_prices`: its defaults."""
 
+FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0)
+"""By how much U and L are estimated wrongly."""
+
 GOAL = 1.5
 PEERS: tuple[Scheme, ...] = ("FIFO", "DRF", "RRH")
 
@@ -59,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("Paper: nearest to 0 with the least spread under OASiS, in both classes.\n")
     ratios = to_the_bound(2 if options.quick else 20)
     print("Paper: 1.1 to 1.5, with up to 10 jobs in 10 slots.\n")
-    wrong_prices(seeds)
+    wrong = wrong_prices(seeds)
     print(
         "Paper: to estimate U and L too low is better than too high where resources are scarce.\n"
     )
@@ -70,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.plots:
         options.plots.mkdir(parents=True, exist_ok=True)
         figures.oasis(options.plots, drawn, outcomes, ratios)
+        figures.wrong_prices(options.plots, FACTORS, wrong)
     return 0 if met else 1
 
 
@@ -138,21 +142,20 @@ def to_the_bound(seeds: int) -> dict[str, list[float]]:
     return found
 
 
-def wrong_prices(seeds: int) -> None:
+def wrong_prices(seeds: int) -> dict[str, list[float]]:
     """Print what is reached where U and L are estimated wrongly (Figure 6)."""
 
     def scaled(prices: ResourcePrices, high: float, low: float) -> ResourcePrices:
         kinds = (prices.workers, prices.servers)
         return ResourcePrices(*(PriceFunction(low * one.low, high * one.high) for one in kinds))
 
-    factors = (0.5, 0.75, 1.0, 1.5, 2.0)
-    lines = []
+    found: dict[str, list[float]] = {}
     for jobs in (50, 200):
         cases = [SchedulingCase.random(seed, jobs=jobs) for seed in range(seeds)]
         for name in ("OASiS-paper", "OASiS"):
             for what in ("U", "L"):
                 cells = []
-                for factor in factors:
+                for factor in FACTORS:
                     high, low = (factor, 1.0) if what == "U" else (1.0, factor)
                     reached = []
                     for case in cases:
@@ -164,14 +167,14 @@ def wrong_prices(seeds: int) -> None:
                         policy = case.oasis(scaled(right, high, low))
                         reached.append(case.run(policy).utility)
                     cells.append(statistics.mean(reached))
-                true = cells[factors.index(1.0)]
-                lines.append([f"{jobs}", name, what, *(f"{one / true:.2f}" for one in cells)])
+                true = cells[FACTORS.index(1.0)]
+                found[f"{jobs} jobs, {name}, {what}"] = [one / true for one in cells]
     show(
         "Total utility with wrong U or L, as a multiple of that with the right ones",
-        ["jobs", "prices", "wrong", *(f"x {factor}" for factor in factors)],
-        lines,
-        texts=3,
+        ["jobs, prices, what is wrong", *(f"x {factor}" for factor in FACTORS)],
+        [[name, *(f"{one:.2f}" for one in values)] for name, values in found.items()],
     )
+    return found
 
 
 def on_the_testbed() -> None:

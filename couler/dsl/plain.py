@@ -22,6 +22,7 @@ from couler.ir.imports import absolute_name, bound_names, imported_name
 _FILE = 'File = Directory = type("File", (str,), {"path": property(str)})'
 """What modules of steps have in place of Couler's classes, on one line."""
 _FILES = frozenset(("File", "Directory"))
+_REPORTERS = frozenset(("report_progress", "*"))
 
 
 @functools.lru_cache(maxsize=64)
@@ -66,14 +67,16 @@ def strip_couler(text: str) -> str:
     is_lazy = has_future(ast.Module(body, []))
     names: set[str] = set()
     files: set[str] = set()
+    reporters: set[str] = set()
     left_out = []
     for one in body:
         made = {*bound_names(one)}
         if any(_of_couler(one)) or not names.isdisjoint(_names_read(one, is_lazy=is_lazy)):
             left_out.append(one)
             files |= made & _FILES
-            names |= made - _FILES - {imported_name(alias) for alias in _others(one)} - {"*"}
-            names |= {*couler.__all__} - _FILES if "*" in made else set()
+            reporters |= (own := _reporters(one))
+            names |= made - _FILES - own - {imported_name(alias) for alias in _others(one)} - {"*"}
+            names |= {*couler.__all__} - _FILES - own if "*" in made else set()
         else:
             names -= made
     if not left_out:
@@ -87,6 +90,10 @@ def strip_couler(text: str) -> str:
     if files or re.search(rf"\b({'|'.join(names)})\.(File|Directory)\b", text):
         first = left_out[0].lineno - 1
         lines[first] = "; ".join(filter(None, (_FILE, lines[first])))
+    if reporters and "report_progress" in text:
+        first = left_out[0].lineno - 1
+        reports = " = ".join((*sorted(reporters), REPORT))
+        lines[first] = "; ".join(filter(None, (reports, lines[first])))
     return "\n".join(lines)
 
 
@@ -94,6 +101,12 @@ def _others(node: ast.stmt) -> list[ast.alias]:
     """Return what else the import of Couler imports."""
     names = node.names if isinstance(node, ast.Import) else []
     return [one for one in names if one.name.partition(".")[0] != "couler"]
+
+
+def _reporters(node: ast.stmt) -> set[str]:
+    """Return the names under which a statement imports `report_progress`."""
+    names = node.names if isinstance(node, ast.ImportFrom) else []
+    return {one.asname or "report_progress" for one in names if one.name in _REPORTERS}
 
 
 def _of_couler(node: ast.stmt) -> Iterator[bool]:

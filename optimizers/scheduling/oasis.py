@@ -99,13 +99,13 @@ class Oasis:
         costs = self._costs(job)
         table = cheapest(costs, work)
         utilities = np.array([job.utility(duration) for duration in range(1, slots + 1)])
-        payoffs = utilities - table[1:, work]
-        end = int(np.argmax(payoffs))
-        utility, cost = float(utilities[end]), float(table[end + 1, work])
-        if not np.isfinite(cost):
+        if np.isinf(table[-1, work]):
             reason = f"it takes {work:,} worker-slots, and there is no room for them"
-            return Decision(job, utility, cost, reason=reason)
-        if payoffs[end] <= 0:
+            return Decision(job, float(utilities[0]), np.inf, reason=reason)
+        payoffs = utilities - table[1:, work]
+        end = _first_near(payoffs, payoffs.max())
+        utility, cost = float(utilities[end]), float(table[end + 1, work])
+        if payoffs[end] < -1e-9 * utility:  # calibrated prices let the last job break even
             reason = f"its utility is {utility:.4g}, and its resources cost {cost:.4g}"
             return Decision(job, utility, cost, reason=reason)
         deployments = tuple(
@@ -214,10 +214,16 @@ def cheapest(costs: Floats, work: int) -> Floats:
 
 
 def sizes(table: Floats, costs: Floats, end: int, work: int) -> list[int]:
-    """Return the number of workers in each slot up to an end."""
+    """Return the number of workers in each slot up to an end; of equal ones, the most first."""
     sizes: list[int] = []
     for slot in range(end, -1, -1):
         counts = np.arange(min(work, costs.shape[1] - 1) + 1)
-        sizes.append(int(np.argmin(table[slot, work - counts] + costs[slot, counts])))
+        totals = table[slot, work - counts] + costs[slot, counts]
+        sizes.append(_first_near(totals, totals.min()))
         work -= sizes[-1]
     return sizes[::-1]
+
+
+def _first_near(values: Floats, best: float) -> int:
+    """Return the place of the first of some values that is the best one, but for rounding."""
+    return int(np.argmax(abs(values - best) <= 1e-9 * abs(best)))

@@ -20,7 +20,10 @@ from tests.fakes.kubernetes.container import sandbox_obstacle
 from tests.fakes.kubernetes.operators import Work
 from tests.fakes.kubernetes.store import CONFIG_MAPS, JOBS, ApiError, Json, Resource
 
-pytestmark = pytest.mark.skipif(sandbox_obstacle() is not None, reason=str(sandbox_obstacle()))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sandbox_obstacle() is not None, reason=str(sandbox_obstacle())),
+]
 
 PYTORCH_JOBS = Resource("kubeflow.org", "v1", "pytorchjobs")
 SLOT_S = 1.0
