@@ -11,7 +11,7 @@ from couler.backends.airflow.versions import is_marked
 from couler.backends.remote import Json, Scheduled
 from couler.errors import ConfigurationError, RefusedError
 
-_UNDER_WAY = ("running", "queued")
+_UNDER_WAY = ("queued", "running")  # in the order in which a run has them, or one is missed
 _SHOWN = 3
 
 
@@ -90,7 +90,8 @@ class Schedules:
             ending.delete(RunApi(self._api, dag_id, run), between_s=self._between_s)
 
     def _under_way(self, dag_id: str) -> list[str]:
-        return [run for state in _UNDER_WAY for run in self._api.runs(dag_id, state)]
+        runs = (run for state in _UNDER_WAY for run in self._api.runs(dag_id, state))
+        return list(dict.fromkeys(runs))
 
 
 def place_of(dag_id: str) -> dict[str, Json]:

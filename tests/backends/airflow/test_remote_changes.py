@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +18,7 @@ from couler.backends.airflow.run_note import (
     taken_up,
     unmarked,
 )
+from couler.backends.airflow.schedules import Schedules
 from couler.backends.remote import (
     Restart,
 )
@@ -251,3 +252,20 @@ def test_a_note_is_as_long_as_airflow_takes_it() -> None:
     long = marked("x" * 1000)
     assert (len(long), is_marked(long)) == (1000, True)
     assert cut_at(dated(long, MOMENT)) == MOMENT
+
+
+def test_a_run_that_begins_between_two_questions_is_under_way() -> None:
+    class Api:
+        state = "queued"
+
+        def runs(self, dag_id: str, state: str) -> list[str]:
+            found = ["r1"] if state == self.state else []
+            self.state = "running"
+            return found
+
+    def under_way() -> list[str]:
+        return Schedules(cast(Any, Api()), None, between_s=0)._under_way("d")
+
+    assert under_way() == ["r1"]
+    Api.state = "running"
+    assert under_way() == ["r1"]
