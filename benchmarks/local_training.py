@@ -24,10 +24,10 @@ from couler.cli.format import aligned
 from couler.optimizers.scheduling.migration import MigrationRule, RemainingWork, SpeCon
 from couler.optimizers.scheduling.oasis import Oasis
 from couler.optimizers.scheduling.prices import calibrated_prices
-from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
+from couler.optimizers.scheduling.training import ElasticJob, MachinePool, Sigmoid
 
 NODES = ("node-0", "node-1")
-STEPS = ((3000, 0.5), (600, 0.5), (3000, 0.02), (600, 0.5), (3000, 0.01), (600, 0.02))
+STEPS = ((3000, 0.1), (600, 0.5), (3000, 0.004), (600, 0.5), (3000, 0.003), (600, 0.02))
 ELASTIC = {"a": 600, "b": 400, "c": 300, "d": 200}
 STEPS_A_SLOT = 100
 
@@ -50,7 +50,7 @@ def with_moves() -> bool:
     """Print completion times of six jobs on two processors under three rules."""
     rules: dict[str, MigrationRule] = {
         "default": NoMoves(),
-        "SpeCon": SpeCon(NODES, alpha=0.02),
+        "SpeCon": SpeCon(NODES),
         "remaining work": RemainingWork(NODES, pause_s=1.0),
     }
     rows = []
@@ -61,7 +61,7 @@ def with_moves() -> bool:
             for number, (steps, rate) in enumerate(STEPS)
         ]
         with tempfile.TemporaryDirectory() as folder:
-            moves = run_jobs(jobs, Path(folder), rule)
+            moves = run_jobs(jobs, Path(folder), rule, interval_s=1.0)
         ends = [job.ended_s or 0.0 for job in jobs]
         losses[name] = [job.losses for job in jobs]
         told = ", ".join(f"{move.job} at {at:.0f} s" for at, move in moves)
@@ -84,7 +84,7 @@ def with_moves() -> bool:
 
 def with_sizes() -> bool:
     """Print losses and ends of elastic jobs at the sizes that OASiS plans."""
-    servers = Servers.of(("workers",), [[4.0]], [])
+    servers = MachinePool.of(("workers",), [[4.0]], [])
     jobs = [
         ElasticJob(
             name, 0, 1, 4, 1, steps / STEPS_A_SLOT / 4, (1.0,), (0.0,), 0.0, Sigmoid(10, 0.1, 10)

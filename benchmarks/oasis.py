@@ -33,7 +33,7 @@ from benchmarks.scheduling.workloads import RESOURCES, testbed_jobs
 from couler.cli.format import aligned
 from couler.optimizers.scheduling.oasis import Oasis
 from couler.optimizers.scheduling.prices import PriceFunction, ResourcePrices, paper_prices
-from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
+from couler.optimizers.scheduling.training import ElasticJob, MachinePool, Sigmoid
 
 CHOSEN = (0.5, 4.0)
 """The settings of `calibrated_prices`: its defaults."""
@@ -195,7 +195,7 @@ def testbed() -> SchedulingCase:
     """Return the scenario of section V-B."""
     rng = np.random.default_rng(0)
     workers = [[1 if machine < 4 else 0, 32, 80, 600, 10] for machine in range(7)]
-    servers = Servers.of(RESOURCES, workers, [[0, 8, 32, 1500, 10]] * 2)
+    servers = MachinePool.of(RESOURCES, workers, [[0, 8, 32, 1500, 10]] * 2)
     earlier = testbed_jobs(np.random.default_rng(1))
     return SchedulingCase(0, testbed_jobs(rng), earlier, servers, 10)
 

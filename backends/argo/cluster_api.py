@@ -352,14 +352,12 @@ class KubernetesObjects:
             "GET", self._path(kind, name), absent=[404], expect={"metadata.name": str}
         )
 
-    def create(self, manifest: Json) -> None:
+    def create(self, manifest: Json) -> Json | None:
         """Create an object, if it is not there."""
-        try:
-            path = self._path(manifest["kind"])
-            self._client.call("POST", path, send=manifest, params=_MANAGED, repeat=True)
-        except RestError as error:
-            if error.code != 409:
-                raise
+        path = self._path(manifest["kind"])
+        return self._client.call(
+            "POST", path, send=manifest, params=_MANAGED, repeat=True, absent=[409]
+        )
 
     def patch(self, kind: str, name: str, patch: Json) -> None:
         """Change fields of an object."""
@@ -374,7 +372,7 @@ class KubernetesObjects:
         )
 
     def replace(self, manifest: Json) -> Json:
-        """Put an object in the place of the one of its version."""
+        """Replace the object of its version."""
         name = manifest["metadata"]["name"]
         try:
             path = self._path(manifest["kind"], name)
@@ -382,9 +380,12 @@ class KubernetesObjects:
         except RestError as error:
             if error.code != 409:
                 raise
+            found = self.get(manifest["kind"], name)
+            if found is not None and found.get("data") == manifest["data"]:
+                return found  # an answer was lost, and this was asked for again
             raise EngineError(
-                f"another process has changed the {manifest['kind']} {name}: is its plan carried "
-                "out elsewhere, too?"
+                f"another process has changed the {manifest['kind']} {name}: is the plan being "
+                "carried out elsewhere?"
             ) from error
 
     def delete(self, kind: str, name: str) -> None:
@@ -404,14 +405,11 @@ class KubernetesObjects:
         ]
         return found
 
-    def log(self, pod: str, lines: int) -> Iterator[str]:
-        """Yield the last lines of a pod's log."""
+    def log(self, pod: str, container: str, lines: int) -> Iterator[str]:
+        """Yield the last lines of the log of a container."""
         path = f"/api/v1/namespaces/{self._namespace}/pods/{pod}/log"
-        try:
-            yield from self._client.lines(path, params={"tailLines": lines}, accept="*/*")
-        except RestError as error:
-            if error.code not in (400, 404):  # it has not begun, or is gone
-                raise
+        params: dict[str, str | int | bool] = {"container": container, "tailLines": lines}
+        yield from self._client.lines(path, params=params, accept="*/*", absent=[400, 404])
 
     def _path(self, kind: str, name: str | None = None) -> str:
         version, plural = PLURALS[kind]

@@ -26,10 +26,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from benchmarks.scheduling.core import ActiveJob, Share, SimulationEvent
+from benchmarks.scheduling.simulator import ActiveJob, Share, SimulationEvent
 from couler.optimizers.scheduling.oasis import Decision, Oasis
 from couler.optimizers.scheduling.prices import ResourcePrices
-from couler.optimizers.scheduling.training import Counts, ElasticJob, Floats, Servers, room
+from couler.optimizers.scheduling.training import Counts, ElasticJob, Floats, MachinePool, room
 
 MOST_FIXED = 30
 """FIFO and RRH fix 1 to 30 workers."""
@@ -43,7 +43,7 @@ Jobs: t.TypeAlias = Mapping[str, ActiveJob[ElasticJob]]
 class Packing:
     """What is free on the machines, and a job's place there."""
 
-    def __init__(self, servers: Servers) -> None:
+    def __init__(self, servers: MachinePool) -> None:
         self._free = [servers.workers.copy(), servers.servers.copy()]
         self._next = [0, 0]
 
@@ -80,12 +80,12 @@ class Packing:
         return taken
 
 
-class Slotted:
+class SlotPolicy:
     """A policy that plans at the start of a slot: base of all that are compared."""
 
     wake = math.inf
 
-    def __init__(self, servers: Servers) -> None:
+    def __init__(self, servers: MachinePool) -> None:
         self._servers = servers
         self._sizes: dict[str, int] = {}
         self._changed = True
@@ -119,10 +119,10 @@ class Slotted:
         return sizes
 
 
-class FixedSize(Slotted):
+class FixedSize(SlotPolicy):
     """A policy whose jobs have a number of workers that is drawn when they arrive."""
 
-    def __init__(self, servers: Servers, rng: np.random.Generator) -> None:
+    def __init__(self, servers: MachinePool, rng: np.random.Generator) -> None:
         super().__init__(servers)
         self._rng = rng
         self._fixed: dict[str, int] = {}
@@ -147,7 +147,7 @@ class Fifo(FixedSize):
 class Rrh(FixedSize):
     """Jobs are admitted and run by gain and cost (risk-reward heuristic)."""
 
-    def __init__(self, servers: Servers, rng: np.random.Generator) -> None:
+    def __init__(self, servers: MachinePool, rng: np.random.Generator) -> None:
         super().__init__(servers, rng)
         self._admitted: set[str] = set()
 
@@ -185,7 +185,7 @@ class Rrh(FixedSize):
         return self._fixed[job.name] * dominant(job, self._servers)
 
 
-class Drf(Slotted):
+class Drf(SlotPolicy):
     """Dominant shares are as equal as can be."""
 
     def plan(self, running: Jobs, now: float) -> dict[str, int]:
@@ -193,7 +193,7 @@ class Drf(Slotted):
         return fill({name: one.job for name, one in running.items()}, self._servers)
 
 
-class Dorm(Slotted):
+class Dorm(SlotPolicy):
     """A MILP has the most resource use, fairly, with few changes."""
 
     def plan(self, running: Jobs, now: float) -> dict[str, int]:
@@ -252,7 +252,7 @@ class OasisPolicy:
 
     wake = math.inf
 
-    def __init__(self, servers: Servers, horizon: int, prices: ResourcePrices) -> None:
+    def __init__(self, servers: MachinePool, horizon: int, prices: ResourcePrices) -> None:
         self.oasis = Oasis(servers, horizon, prices)
         self.decisions: dict[str, Decision] = {}
 
@@ -269,7 +269,7 @@ class OasisPolicy:
         }
 
 
-def fill(jobs: Mapping[str, ElasticJob], servers: Servers) -> dict[str, int]:
+def fill(jobs: Mapping[str, ElasticJob], servers: MachinePool) -> dict[str, int]:
     """Return the sizes that progressive filling gives: max-min fair in dominant shares."""
     free = [servers.workers.copy(), servers.servers.copy()]
     unit = {name: dominant(job, servers) for name, job in jobs.items()}
@@ -286,7 +286,7 @@ def fill(jobs: Mapping[str, ElasticJob], servers: Servers) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if size}
 
 
-def dominant(job: ElasticJob, servers: Servers) -> float:
+def dominant(job: ElasticJob, servers: MachinePool) -> float:
     """Return the dominant share of one worker, and its part of a parameter server."""
     shares = []
     for demand, capacity in ((job.worker, servers.workers), (job.server, servers.servers)):

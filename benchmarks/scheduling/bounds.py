@@ -8,11 +8,11 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from couler.optimizers.scheduling.oasis import cheapest, sizes
-from couler.optimizers.scheduling.training import ElasticJob, Floats, Servers
+from couler.optimizers.scheduling.training import ElasticJob, Floats, MachinePool
 
 
 def upper_bound(
-    jobs: Sequence[ElasticJob], servers: Servers, horizon: int, *, rounds: int = 60
+    jobs: Sequence[ElasticJob], servers: MachinePool, horizon: int, *, rounds: int = 60
 ) -> float:
     """Return a bound of the total utility, by column generation on the relaxation of (14).
 
@@ -48,7 +48,7 @@ def upper_bound(
     return best
 
 
-def optimum(jobs: Sequence[ElasticJob], servers: Servers, horizon: int) -> float:
+def optimum(jobs: Sequence[ElasticJob], servers: MachinePool, horizon: int) -> float:
     """Return the largest total utility: (1) to (13) as an integer program, for small cases.
 
     Variables by job: workers and parameter servers by slot and machine, and whether it ends at

@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks.scheduling.baselines import Dorm, Drf, Fifo, OasisPolicy, Rrh
 from benchmarks.scheduling.bounds import upper_bound
-from benchmarks.scheduling.core import Policy, Trace, simulate
+from benchmarks.scheduling.simulator import Policy, Trace, simulate
 from benchmarks.scheduling.workloads import Kind, cluster, kind_of, training_jobs
 from couler.optimizers.scheduling.prices import ResourcePrices, calibrated_prices, paper_prices
-from couler.optimizers.scheduling.training import ElasticJob, Servers
+from couler.optimizers.scheduling.training import ElasticJob, MachinePool
 
 Scheme: t.TypeAlias = t.Literal["FIFO", "DRF", "RRH", "Dorm", "OASiS-paper", "OASiS"]
 SCHEMES: tuple[Scheme, ...] = t.get_args(Scheme)
@@ -27,7 +27,7 @@ class SchedulingCase:
     seed: int
     jobs: Sequence[ElasticJob]
     earlier: Sequence[ElasticJob]
-    servers: Servers
+    servers: MachinePool
     horizon: int
 
     @classmethod

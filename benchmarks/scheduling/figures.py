@@ -10,8 +10,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from benchmarks.scheduling.comparison import SchedulingOutcome, Scheme
-from benchmarks.scheduling.core import Trace
 from benchmarks.scheduling.migrations import MigrationResult
+from benchmarks.scheduling.simulator import Trace
 from benchmarks.scheduling.workloads import Kind
 
 COLORS: dict[Scheme, str] = {

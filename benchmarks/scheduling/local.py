@@ -10,6 +10,7 @@ trains one job that saves itself when it is asked to end, and goes on from what 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -99,11 +100,12 @@ class LocalJob:
     steps: int
     node: str
     rate: float = RATE
-    process: subprocess.Popen[str] | None = None
+    process: subprocess.Popen[bytes] | None = None
     losses: dict[int, float] = field(default_factory=dict)
     done: float = 0.0
     ended_s: float | None = None
-    pauses_s: list[float] = field(default_factory=list)
+    used_before_s: float = 0.0
+    unread: bytes = b""
 
     def start(self, folder: Path, processors: Mapping[str, int]) -> None:
         """Begin, or go on, on its node."""
@@ -111,7 +113,6 @@ class LocalJob:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.scheduling.local", *arguments],
             stdout=subprocess.PIPE,
-            text=True,
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
         os.sched_setaffinity(self.process.pid, {processors[self.node]})
@@ -122,23 +123,26 @@ class LocalJob:
         """Take note of what it has reported."""
         assert self.process is not None
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            progress = read_progress(line)
+        with contextlib.suppress(BlockingIOError):  # no more for now
+            while text := os.read(self.process.stdout.fileno(), 65536):
+                self.unread += text
+        *lines, self.unread = self.unread.split(b"\n")
+        for line in lines:
+            progress = read_progress(line.decode())
             if progress:
-                self.losses[progress["step"]] = progress["loss"]
+                self.losses[int(progress["step"])] = progress["loss"]
                 self.done = progress["done"]
 
     def move(self, node: str, folder: Path, processors: Mapping[str, int]) -> None:
         """Save it, and go on on another node."""
         assert self.process is not None
-        began = time.monotonic()
+        self.used_before_s += _used_s(self.process.pid)
         self.process.terminate()
         self.process.wait()
         self.read()
         if self.done < 1:
             self.node = node
             self.start(folder, processors)
-        self.pauses_s.append(time.monotonic() - began)
 
 
 def run_jobs(
@@ -174,7 +178,7 @@ def run_jobs(
 def _progress(job: LocalJob) -> JobProgress:
     assert job.process is not None
     loss = job.losses[max(job.losses)] if job.losses else None
-    used_s = _used_s(job.process.pid) if job.done else 0.0
+    used_s = job.used_before_s + _used_s(job.process.pid)
     return JobProgress(job.name, job.node, loss, job.done or None, used_s)
 
 

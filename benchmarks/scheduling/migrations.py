@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.scheduling.core import ActiveJob, Share, SimulationEvent, Trace, simulate
+from benchmarks.scheduling.simulator import ActiveJob, Share, SimulationEvent, Trace, simulate
 from couler.optimizers.scheduling.migration import JobProgress, MigrationRule, Move
 
 PAUSE_S = 5.0

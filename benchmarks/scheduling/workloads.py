@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
+from couler.optimizers.scheduling.training import ElasticJob, MachinePool, Sigmoid
 
 RESOURCES = ("gpu", "cpu", "memory_gb", "disk_gb", "gbit_s")
 LONGEST = 12
@@ -40,10 +40,10 @@ _DECAY: dict[Kind, tuple[float, float]] = {
 }
 
 
-def cluster(rng: np.random.Generator, workers: int, servers: int) -> Servers:
+def cluster(rng: np.random.Generator, workers: int, servers: int) -> MachinePool:
     """Return machines for workers, of three kinds at random, and for parameter servers."""
     kinds = rng.integers(len(_GPU_MACHINES), size=workers)
-    return Servers.of(
+    return MachinePool.of(
         RESOURCES, [_GPU_MACHINES[kind] for kind in kinds], [_CPU_MACHINES[0]] * servers
     )
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import re
 import typing as t
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -39,7 +37,6 @@ if t.TYPE_CHECKING:
     from couler.cluster.model import Cluster
     from couler.optimizers.scheduling.planning import (
         ClusterJob,
-        ElasticPlan,
         PlanOptions,
         PlanPolicy,
         PriceKind,
@@ -166,7 +163,7 @@ def speeds(
     type=DurationType(),
     default="30s",
     show_default=True,
-    help="How often moves are decided on.",
+    help="How often the jobs are looked at, and moves decided on.",
 )
 @click.option("--apply", "apply_", is_flag=True, help="Carry the plan out, until all jobs end.")
 @click.option("--name", default="jobs", show_default=True, help="Name of a plan that is applied.")
@@ -197,25 +194,28 @@ def plan(
 
     The jobs are resources that the workflows create: PyTorchJob, TFJob, MPIJob and, for moves, Job.
     For oasis they state their work with elastic=couler.Elastic(...). --apply creates them through
-    the Kubernetes API, as `couler submit` gets in to Argo, changes and moves them as planned, and
-    goes on with a plan that it finds there.
+    the Kubernetes API, with the credentials of an Argo target, changes and moves them as planned
+    until they have ended, and continues a stored plan.
     """
     from couler.backends import get_backend
     from couler.backends.remote import ManagesObjects
     from couler.cli._targets import connect_to
+    from couler.control.training_plans import apply_plan
 
+    try:
+        from couler.optimizers.scheduling.planning import PlanOptions, training_jobs
+    except ImportError as error:
+        raise ConfigurationError(
+            "planning jobs needs an extra: pip install 'couler[opt]'"
+        ) from error
     if min(slot, interval) <= timedelta():
         raise click.UsageError("--slot and --interval must be longer than nothing")
     cluster = read_cluster_file(_described(session, cluster_file))
-    planning = _planning()
-    options = planning.PlanOptions(
-        policy, slot.total_seconds(), slots, prices, interval.total_seconds()
-    )
-    jobs = planning.training_jobs([stages.plan(load(file), passes=()).workflow for file in files])
+    options = PlanOptions(policy, slot.total_seconds(), slots, prices, interval.total_seconds())
+    jobs = training_jobs([stages.plan(load(file), passes=()).workflow for file in files])
     if not apply_:
         _show_plan(session, jobs, cluster, options, format_)
         return
-    _check_name(name)
     connection = connect_to(session, engine, target_name, namespace=namespace)
     backend: object = get_backend(connection.engine)
     if not isinstance(backend, ManagesObjects):
@@ -224,7 +224,7 @@ def plan(
             "argo, or -e argo for the cluster of KUBECONFIG"
         )
     objects = backend.objects(connection, session.environment)
-    carried_out = planning.apply_plan(jobs, cluster, options, objects, name, session.info)
+    carried_out = apply_plan(jobs, cluster, options, objects, name, session.info)
     if any(job.state in ("failed", "deleted") for job in carried_out.jobs):
         raise click.exceptions.Exit(1)
 
@@ -313,14 +313,6 @@ def _tell_doubts(session: Session, cluster: Cluster) -> None:
         session.info(f"note: {told}")
 
 
-def _check_name(name: str) -> None:
-    """Refuse a name that Kubernetes does not take in names and labels."""
-    if not re.fullmatch("[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?", name):
-        raise click.BadParameter(
-            f'"{name}" is none: at most 50 small letters, digits and -', param_hint="--name"
-        )
-
-
 def _check_key(group_label: str) -> None:
     try:
         check_label_key(group_label)
@@ -378,15 +370,6 @@ def _write(session: Session, text: str, file: Path | None) -> None:
     session.info(f"wrote {file}")
 
 
-def _planning() -> t.Any:
-    try:
-        return import_module("couler.optimizers.scheduling.planning")
-    except ImportError as error:
-        raise ConfigurationError(
-            "planning jobs needs an extra: pip install 'couler[opt]'"
-        ) from error
-
-
 def _show_plan(
     session: Session,
     jobs: Sequence[ClusterJob],
@@ -395,48 +378,51 @@ def _show_plan(
     format_: str | None,
 ) -> None:
     """Plan jobs, and print the plan."""
+    from couler.optimizers.scheduling.planning import plan_nodes, plan_sizes
+
     as_json = session.settings.choose("format", format_, FORMATS) == "json"
-    head = {"schema_version": SCHEMA_VERSION, "policy": options.policy}
-    if options.policy != "oasis":
-        placed = _planning().plan_nodes(jobs, cluster)
-        if as_json:
-            echo_json({**head, "jobs": [{"name": job.name, "node": job.node} for job in placed]})
-            return
-        for line in aligned([("job", "node"), *((job.name, job.node or "") for job in placed)]):
+    planned, prices = (
+        plan_sizes(jobs, cluster, options)
+        if options.policy == "oasis"
+        else (plan_nodes(jobs, cluster), [])
+    )
+    if as_json:
+        head = {"schema_version": SCHEMA_VERSION, "policy": options.policy}
+        slots = {"slot_s": options.slot_s, "prices": prices} if prices else {}
+        echo_json({**head, **slots, "jobs": [_as_json(job) for job in planned]})
+        return
+    if not prices:
+        for line in aligned([("job", "node"), *((job.name, job.node or "") for job in planned)]):
             click.echo(line)
         return
-    plan = _planning().plan_sizes(jobs, cluster, options)
-    if as_json:
-        decided = [
-            _as_json(job, one.utility, one.cost)
-            for job, one in zip(plan.jobs, plan.decisions, strict=True)
-        ]
-        echo_json({**head, "slot_s": options.slot_s, "jobs": decided, "prices": plan.prices})
-        return
-    _show_sizes(plan)
-    admitted = sum(one.admitted for one in plan.decisions)
-    session.info(f"{admitted} of {len(plan.jobs)} jobs are admitted")
+    _show_sizes(planned)
+    click.echo()
+    _show_prices(prices)
+    admitted = sum(bool(job.slots) for job in planned)
+    session.info(f"{admitted} of {len(planned)} jobs are admitted")
 
 
-def _as_json(job: PlannedJob, utility: float, cost: float) -> dict[str, t.Any]:
+def _as_json(job: PlannedJob) -> dict[str, t.Any]:
     found = asdict(job)
-    del found["manifest"], found["node"]
-    return {**found, "utility": utility, "cost": cost if cost < float("inf") else None}
+    for name in ("manifest", "hosts", "gpus", "used_s"):
+        del found[name]
+    return {**found, "cost": job.cost if job.cost < float("inf") else None}
 
 
-def _show_sizes(plan: ElasticPlan) -> None:
+def _show_sizes(jobs: Sequence[PlannedJob]) -> None:
     rows = [("job", "admitted", "utility", "cost", "workers by slot, or why not")]
-    for job, one in zip(plan.jobs, plan.decisions, strict=True):
+    for job in jobs:
         sizes = " ".join(f"{job.size(slot)[0]}" for slot in map(int, job.slots))
-        answer = "yes" if one.admitted else "no"
-        rows.append(
-            (job.name, answer, f"{one.utility:.4g}", f"{one.cost:.4g}", sizes or job.reason)
-        )
+        answer = "yes" if job.slots else "no"
+        cost = f"{job.cost:.4g}" if job.cost < float("inf") else ""
+        rows.append((job.name, answer, f"{job.utility:.4g}", cost, sizes or job.reason))
     for line in aligned(rows, right={2, 3}):
         click.echo(line)
-    click.echo()
-    cells = [("slot", *(f"price of {name}" for name in plan.prices[0]))]
-    for row, same in itertools.groupby(enumerate(plan.prices), key=lambda pair: pair[1]):
+
+
+def _show_prices(prices: Sequence[dict[str, float]]) -> None:
+    cells = [("slot", *(f"price of {name}" for name in prices[0]))]
+    for row, same in itertools.groupby(enumerate(prices), key=lambda pair: pair[1]):
         slots = [slot for slot, _ in same]
         label = f"{slots[0]}" if len(slots) == 1 else f"{slots[0]} to {slots[-1]}"
         cells.append((label, *(f"{price:.4g}" for price in row.values())))

@@ -1,31 +1,33 @@
-"""Carrying out a plan on Kubernetes: jobs get the sizes and nodes that a policy wants for them.
+"""Carrying out a plan on Kubernetes: jobs get the sizes and nodes that a policy decided on.
 
-All that is decided is in a ConfigMap, which is written before the cluster is changed. A controller
-that crashed is started again, and goes on from there: what it wanted is compared with the objects
-that there are. Jobs that others have deleted are not created again.
+The plan is in a ConfigMap, which is written before the cluster is changed. A controller that
+crashed is started again and compares the plan with the objects. Jobs that were deleted by others
+are not created again.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
+import time
 import typing as t
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 
 from couler.cluster import objects
 from couler.cluster.objects import ClusterObjects, Json
-from couler.errors import EngineError
+from couler.errors import EngineError, RefusedError
 
-MANAGED_BY = {"app.kubernetes.io/managed-by": "couler"}
 PLAN_LABEL = "couler/plan"
 """Label of a plan's objects: the name of the plan. No other object is changed or deleted."""
 
 State: t.TypeAlias = t.Literal[
     "rejected", "waiting", "running", "moving", "succeeded", "failed", "deleted"
 ]
-"""`deleted` is a job that somebody else has deleted."""
+"""`deleted` is a job that was deleted by others."""
 
-_WAIT_S = 120.0
+_MOVE_POLL_S = 1.0
 
 
 @dataclass(slots=True)
@@ -42,26 +44,34 @@ class PlannedJob:
         What has become of it.
     reason
         Why it is rejected.
+    utility, cost
+        Of its schedule under OASiS; the cost is infinite if none fits.
     slots
-        By number of the slot, for a job whose size changes: its machines, and the workers and the
-        parameter servers on each.
-    node
-        The node that it runs on, for a job that can be moved.
+        By number of the slot, for a job whose size changes: the workers and the parameter servers
+        on each node.
+    node, hosts, gpus
+        For a job that can move: its node, the value of the label `kubernetes.io/hostname` of each
+        node that can host it, and the GPUs of all its pods.
+    used_s
+        Processor seconds of a job that can move, so far.
     """
 
     name: str
     manifest: Json
     state: State = "waiting"
     reason: str = ""
+    utility: float = 0.0
+    cost: float = 0.0
     slots: dict[str, tuple[dict[str, int], dict[str, int]]] = field(default_factory=dict)
     node: str | None = None
+    hosts: dict[str, str] = field(default_factory=dict)
+    gpus: int = 0
+    used_s: float = 0.0
 
     def size(self, slot: int) -> tuple[int, int]:
-        """Return its workers and parameter servers in a slot, after the last one as in that."""
-        found = self.slots.get(str(slot))
-        if found is None and slot > max(map(int, self.slots)):
-            found = self.slots[str(max(map(int, self.slots)))]
-        workers, servers = found or ({}, {})
+        """Return its workers and parameter servers in a slot; after the last one, as in that."""
+        last = max(map(int, self.slots))
+        workers, servers = self.slots.get(str(min(slot, last)), ({}, {}))
         return sum(workers.values()), sum(servers.values())
 
     @property
@@ -79,18 +89,23 @@ class TrainingPlan:
     start: float
     slot_s: float
     jobs: list[PlannedJob]
-
-    def to_json(self) -> str:
-        """Return it as JSON."""
-        return json.dumps(asdict(self))
+    owner: str = ""
+    """The process that works on it."""
 
     @classmethod
     def from_json(cls, text: str) -> TrainingPlan:
-        """Read it."""
-        found = json.loads(text)
-        names = {one.name for one in fields(PlannedJob)}
-        jobs = [PlannedJob(**{key: job[key] for key in names}) for job in found.pop("jobs")]
-        return cls(**found, jobs=jobs)
+        """Read a plan.
+
+        Raises
+        ------
+        EngineError
+            The text is no plan of this version.
+        """
+        try:
+            found = json.loads(text)
+            return cls(**{**found, "jobs": [PlannedJob(**job) for job in found["jobs"]]})
+        except (ValueError, TypeError, KeyError) as error:
+            raise EngineError(f"the stored plan cannot be read: {error}") from error
 
     def slot(self, now: float) -> int:
         """Return the slot of a time."""
@@ -98,156 +113,181 @@ class TrainingPlan:
 
 
 class PlanStore:
-    """A plan in a ConfigMap; a change that another process made meanwhile is refused."""
+    """A plan in a ConfigMap; a change that another process made since is refused."""
 
-    def __init__(self, cluster: ClusterObjects, name: str) -> None:
-        self._cluster = cluster
-        self._name = f"couler-plan-{name}"
-        self._found: Json = None
+    def __init__(self, api: ClusterObjects, name: str) -> None:
+        self._api = api
+        self.name = f"couler-plan-{name}"
+        self._found = api.get("ConfigMap", self.name)
 
     def load(self) -> TrainingPlan | None:
         """Return the plan, if there is one."""
-        self._found = self._cluster.get("ConfigMap", self._name)
-        return None if self._found is None else TrainingPlan.from_json(self._found["data"]["plan"])
+        if self._found is None:
+            return None
+        return TrainingPlan.from_json((self._found.get("data") or {}).get("plan", ""))
 
     def save(self, plan: TrainingPlan) -> None:
         """Write the plan."""
-        data = {"plan": plan.to_json()}
-        if self._found is None:
-            metadata = {"name": self._name, "labels": MANAGED_BY}
-            self._cluster.create(
-                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-            )
-            self._found = self._cluster.get("ConfigMap", self._name)
-        else:
-            self._found = self._cluster.replace({**self._found, "data": data})
+        data = {"plan": json.dumps(asdict(plan))}
+        if self._found is not None:
+            self._found = self._api.replace({**self._found, "data": data})
+            return
+        metadata = {"name": self.name, "labels": {PLAN_LABEL: plan.name}}
+        made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+        self._found = self._api.create(made) or self._api.get("ConfigMap", self.name)
+        if self._found is None or self._found.get("data") != data:
+            raise EngineError(f"another process has stored the plan {plan.name} just now")
 
     def remove(self) -> None:
-        """Delete the plan, of which all is done."""
-        self._cluster.delete("ConfigMap", self._name)
+        """Delete the plan."""
+        self._api.delete("ConfigMap", self.name)
 
 
 class Controller:
-    """Lets the cluster be as a plan wants it."""
+    """Brings the cluster into the state of a plan."""
 
     def __init__(
         self,
-        cluster: ClusterObjects,
+        api: ClusterObjects,
+        store: PlanStore,
         plan: TrainingPlan,
         *,
-        say: Callable[[str], object],
-        clock: Callable[[], float],
-        sleep: Callable[[float], object],
+        interval_s: float,
+        report: Callable[[str], object],
     ) -> None:
         """Work on a plan.
 
         Parameters
         ----------
-        cluster
+        api
             The objects.
-        plan
-            The plan, as it was stored or is to be.
-        say
+        store, plan
+            Where the plan is stored, and the plan.
+        interval_s
+            How often the objects are compared with it.
+        report
             Is given what is done, a line at a time.
-        clock, sleep
-            The time in seconds since the epoch, and what waits.
         """
-        self._cluster = cluster
-        self._store = PlanStore(cluster, plan.name)
-        self._store.load()
+        self._api = api
+        self._store = store
         self.plan = plan
-        self._say = say
-        self._clock = clock
-        self._sleep = sleep
-        self._store.save(plan)
+        self._interval_s = interval_s
+        self._report = report
+        plan.owner = secrets.token_hex(8)
 
-    def run(self, before: Callable[[], object] = lambda: None) -> None:
-        """Work until all jobs are over: at once, and at the begin of each slot."""
+    def run(self, decide: Callable[[], object] = lambda: None) -> None:
+        """Work until all jobs are over; `decide` is called at each interval, and can move jobs."""
+        last = time.time()
         while True:
-            before()
+            self._store.save(self.plan)  # fails if another process has taken the plan over
             self.reconcile()
+            now = time.time()
+            self._count_time(now - last)
+            last = now
             if all(job.is_over for job in self.plan.jobs):
                 self._store.remove()
                 return
-            now = self._clock()
-            self._sleep(self.plan.start + (self.plan.slot(now) + 1) * self.plan.slot_s - now)
+            if any(job.state == "moving" for job in self.plan.jobs):
+                time.sleep(_MOVE_POLL_S)
+                continue
+            decide()
+            next_slot = self.plan.start + (self.plan.slot(now) + 1) * self.plan.slot_s
+            moves = any(job.state == "moving" for job in self.plan.jobs)
+            time.sleep(0.0 if moves else max(0.0, min(self._interval_s, next_slot - now)))
 
     def reconcile(self) -> None:
-        """Compare what is wanted now with what there is, and change that."""
+        """Compare all jobs with their objects, and change these."""
+        slot = self.plan.slot(time.time())
         for job in self.plan.jobs:
             if not job.is_over:
-                self._reconcile(job, self.plan.slot(self._clock()))
+                self._reconcile(job, slot)
 
-    def move(self, name: str, node: str) -> None:
-        """Let a job go on on another node: it is deleted, and created again there."""
-        [job] = [one for one in self.plan.jobs if one.name == name]
-        if job.state == "running":
-            job.node = node
-            self._set(job, "moving")
+    def move(self, job: PlannedJob, node: str) -> None:
+        """Let a job that runs continue on another node: it is deleted, and created again there."""
+        job.node = node
+        self._set(job, "moving")
 
     def running(self) -> Iterator[tuple[PlannedJob, Json]]:
         """Yield the jobs that run, and the progress that each has reported last."""
         for job in self.plan.jobs:
             if job.state == "running":
-                kind = job.manifest["kind"]
-                yield job, objects.last_progress(self._cluster, kind, job.name)
+                try:
+                    yield job, objects.last_progress(self._api, job.manifest["kind"], job.name)
+                except EngineError as error:
+                    self._report(f"the progress of {job.name} cannot be read: {error}")
+                    yield job, {}
+
+    def _count_time(self, passed_s: float) -> None:
+        """Jobs that run on one node have had equal parts of its processors."""
+        moving = [job for job in self.plan.jobs if job.node and job.state == "running"]
+        counts = Counter(job.node for job in moving)
+        for job in moving:
+            job.used_s += passed_s / counts[job.node]
 
     def _reconcile(self, job: PlannedJob, slot: int) -> None:
         kind = job.manifest["kind"]
+        found = self._own(job)
         workers, servers = job.size(slot) if job.slots else (1, 0)
-        if job.state == "moving":
-            self._finish_move(job)
-        found = self._cluster.get(kind, job.name)
-        if job.state == "waiting":
-            if found is not None and self._labels(found).get(PLAN_LABEL) != self.plan.name:
-                raise EngineError(
-                    f"there is a {kind} {job.name} already, and it is not of the plan "
-                    f"{self.plan.name}. Delete it, or give the plan another --name"
-                )
+        if found is None and job.state == "waiting":
             if workers:
-                self._cluster.create(self._wanted(job, workers, servers))
-                self._set(job, "running", f"created {job.name}{self._shown(job, workers)}")
+                self._create(job, workers, servers)
+        elif found is None and job.state == "moving":
+            self._api.create(self._wanted(job, workers, servers))
+            self._set(job, "running", f"moved {job.name} to {job.node}")
         elif found is None:
-            self._set(job, "deleted", f"{job.name} was deleted by somebody else; it is left so")
-        elif (end := objects.end_of(found)) is not None:
-            state: State = "succeeded" if end == "succeeded" else "failed"
-            self._set(job, state, f"{job.name} has {end}")
-        elif job.slots and objects.size_of(found) != workers:
-            self._cluster.patch(kind, job.name, objects.with_size(found, workers, servers))
-            self._say(f"{job.name}: {objects.size_of(found)} to {workers} workers")
+            self._set(job, "deleted", f"{job.name} was deleted externally and is not recreated")
+        elif job.state == "moving" and objects.node_of(found) != job.hosts[job.node or ""]:
+            # A program that is stopped to be moved can fail: that is not its end.
+            if "deletionTimestamp" not in found["metadata"] and not self._end(job, found):
+                self._api.delete(kind, job.name)
+        elif not self._end(job, found):
+            if job.state != "running":
+                self._set(job, "running")
+            if job.slots and objects.size_of(found) != workers:
+                self._api.patch(kind, job.name, objects.with_size(found, workers, servers))
+                self._report(f"{job.name}: {objects.size_of(found)} to {workers} workers")
 
-    def _finish_move(self, job: PlannedJob) -> None:
-        """Delete a job that is to move, if that is not done, and create it on its node."""
-        kind = job.manifest["kind"]
-        limit = self._clock() + _WAIT_S
-        while (found := self._cluster.get(kind, job.name)) is not None:
-            if objects.node_of(found) == job.node or objects.end_of(found) is not None:
-                break  # created by a controller that crashed then, or ended meanwhile
-            self._cluster.delete(kind, job.name)
-            if self._clock() > limit:
-                raise EngineError(f"{job.name} is not gone {_WAIT_S:.0f} s after it was deleted")
-            self._sleep(0.5)
+    def _create(self, job: PlannedJob, workers: int, servers: int) -> None:
+        try:
+            self._api.create(self._wanted(job, workers, servers))
+        except RefusedError as error:
+            self._set(job, "failed", f"{job.name} cannot be created: {error}")
         else:
-            self._cluster.create(self._wanted(job, 1, 0))
-        self._set(job, "running", f"moved {job.name} to {job.node}")
+            where = f"on {job.node}" if job.node else f"with {workers} workers"
+            self._set(job, "running", f"created {job.name} {where}")
+
+    def _end(self, job: PlannedJob, found: Json) -> bool:
+        """Take note of the end of a job, if it has ended."""
+        end = objects.end_of(found)
+        if end is not None:
+            self._set(job, end, f"{job.name} has {end}")
+        return end is not None
+
+    def _own(self, job: PlannedJob) -> Json | None:
+        """Return the object of a job; one that is not of this plan is refused."""
+        found = self._api.get(job.manifest["kind"], job.name)
+        if found is not None and _labels(found).get(PLAN_LABEL) != self.plan.name:
+            raise EngineError(
+                f"there is a {job.manifest['kind']} {job.name}, and it is not of the plan "
+                f"{self.plan.name}. Delete it, or rename the workflow"
+            )
+        return found
 
     def _wanted(self, job: PlannedJob, workers: int, servers: int) -> Json:
-        metadata = job.manifest.get("metadata") or {}
-        labels = {**self._labels(job.manifest), **MANAGED_BY, PLAN_LABEL: self.plan.name}
-        made = {**job.manifest, "metadata": {**metadata, "name": job.name, "labels": labels}}
-        made["metadata"].pop("generateName", None)
+        metadata = {**(job.manifest.get("metadata") or {}), "name": job.name}
+        metadata.pop("generateName", None)
+        metadata["labels"] = {**_labels(job.manifest), PLAN_LABEL: self.plan.name}
+        made = {**job.manifest, "metadata": metadata}
         if job.slots:
             made = objects.merged(made, objects.with_size(made, workers, servers))
-        return objects.with_node(made, job.node) if job.node else made
-
-    def _labels(self, found: Json) -> dict[str, str]:
-        return (found.get("metadata") or {}).get("labels") or {}
-
-    def _shown(self, job: PlannedJob, workers: int) -> str:
-        return f" on {job.node}" if job.node else f" with {workers} workers"
+        return objects.with_node(made, job.hosts[job.node]) if job.node else made
 
     def _set(self, job: PlannedJob, state: State, message: str = "") -> None:
         job.state = state
         self._store.save(self.plan)
         if message:
-            self._say(message)
+            self._report(message)
+
+
+def _labels(found: Json) -> dict[str, str]:
+    return (found.get("metadata") or {}).get("labels") or {}

@@ -10,6 +10,18 @@ from dataclasses import asdict, dataclass
 ANNOTATION = "couler/elastic"
 """Annotation of the resource of such a job."""
 
+_LEAST: Mapping[str, float] = {
+    "epochs": 1,
+    "chunks": 1,
+    "batches": 1,
+    "batch_s": 1e-6,
+    "workers_per_server": 1,
+    "priority": 1e-6,
+    "decay_per_h": 0,
+    "target_h": 0,
+}
+"""The least that each can be."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elastic:
@@ -61,18 +73,13 @@ class Elastic:
 
     def __post_init__(self) -> None:
         """Refuse what no job can be."""
-        for name in ("epochs", "chunks", "batches"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} is {value!r}; it must be a number of at least 1")
-        for name, least in (("batch_s", 0), ("priority", 0), ("workers_per_server", 0)):
-            value = getattr(self, name)
-            if (
-                not isinstance(value, int | float)
-                or not value >= least
-                or value in (0, float("inf"))
-            ):
-                raise ValueError(f"{name} is {value!r}; it must be a number above {least}")
+        for name, value in asdict(self).items():
+            least = _LEAST[name]
+            is_whole = name in ("epochs", "chunks", "batches")
+            kinds = int if is_whole else (int, float)
+            if not isinstance(value, kinds) or isinstance(value, bool) or not least <= value < 1e12:
+                kind = "a whole number" if is_whole else "a number"
+                raise ValueError(f"{name} is {value!r}; it must be {kind} of at least {least:g}")
 
     def to_annotation(self) -> str:
         """Return it as the text of an annotation."""
@@ -87,11 +94,9 @@ class Elastic:
         ValueError
             It is no JSON object with these fields.
         """
-        annotations = (manifest.get("metadata") or {}).get("annotations") or {}
-        text = annotations.get(ANNOTATION)
-        if text is None:
-            return None
         try:
-            return cls(**json.loads(text))
-        except TypeError as error:
+            annotations = (manifest.get("metadata") or {}).get("annotations") or {}
+            text = annotations.get(ANNOTATION)
+            return None if text is None else cls(**json.loads(text))
+        except (AttributeError, TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"the annotation {ANNOTATION}: {error}") from error

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import typing as t
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 
 Json: t.TypeAlias = t.Any
 
@@ -43,8 +43,8 @@ class ClusterObjects(t.Protocol):
         """Return an object; None if there is none."""
         ...
 
-    def create(self, manifest: Json) -> None:
-        """Create an object; one that is there already stays as it is."""
+    def create(self, manifest: Json) -> Json | None:
+        """Create an object and return it; None if there is one of its name, which stays."""
         ...
 
     def patch(self, kind: str, name: str, patch: Json) -> None:
@@ -52,7 +52,7 @@ class ClusterObjects(t.Protocol):
         ...
 
     def replace(self, manifest: Json) -> Json:
-        """Put an object in the place of the one of its version, and return it."""
+        """Replace the object of its version, and return it."""
         ...
 
     def delete(self, kind: str, name: str) -> None:
@@ -63,20 +63,26 @@ class ClusterObjects(t.Protocol):
         """Return the pods that have a label, `KEY=VALUE`."""
         ...
 
-    def log(self, pod: str, lines: int) -> Iterator[str]:
-        """Yield the last lines of a pod's log."""
+    def log(self, pod: str, container: str, lines: int) -> Iterator[str]:
+        """Yield the last lines of the log of a container."""
         ...
+
+
+LOG_LINES = 1000
+"""Progress is looked for in so many lines at the end of a log."""
 
 
 def with_size(manifest: Json, workers: int, servers: int = 0) -> Json:
     """Return the part of a job's specification that has a number of workers; 0 suspends it."""
+    if not workers:  # operators refuse a job without replicas
+        return {"spec": {"runPolicy": {"suspend": True}}}
     kind = manifest["kind"]
     specs = manifest["spec"][SPECS[kind]]
     first = int(_FIRST.get(kind, "") in specs)
     replicas: Json = {"Worker": {"replicas": max(0, workers - first)}}
     if "PS" in specs:
         replicas["PS"] = {"replicas": servers}
-    return {"spec": {"runPolicy": {"suspend": workers == 0}, SPECS[kind]: replicas}}
+    return {"spec": {"runPolicy": {"suspend": False}, SPECS[kind]: replicas}}
 
 
 def size_of(manifest: Json) -> int:
@@ -90,25 +96,24 @@ def size_of(manifest: Json) -> int:
 
 
 def with_node(manifest: Json, node: str) -> Json:
-    """Return a job all of whose pods run on a node."""
-    made = json.loads(json.dumps(manifest))
-    spec = made["spec"]
-    kind = made["kind"]
-    for one in spec[SPECS[kind]].values() if kind in SPECS else [spec]:
-        one["template"]["spec"].setdefault("nodeSelector", {})[HOST_LABEL] = node
-    return made
+    """Return a job all of whose pods run on the node of a host name."""
+    kind = manifest["kind"]
+    pods: Json = {"template": {"spec": {"nodeSelector": {HOST_LABEL: node}}}}
+    if kind in SPECS:
+        pods = {SPECS[kind]: dict.fromkeys(manifest["spec"][SPECS[kind]], pods)}
+    return merged(manifest, {"spec": pods})
 
 
 def node_of(found: Json) -> str | None:
-    """Return the node that the pods of a job are bound to; None if they are not."""
+    """Return the host name that the pods of a job are bound to; None if they are not."""
     spec, kind = found["spec"], found["kind"]
     first = next(iter(spec[SPECS[kind]].values())) if kind in SPECS else spec
     node: str | None = (first["template"]["spec"].get("nodeSelector") or {}).get(HOST_LABEL)
     return node
 
 
-def end_of(found: Json) -> str | None:
-    """Return how a job has ended, `succeeded` or `failed`; None if it has not."""
+def end_of(found: Json) -> t.Literal["succeeded", "failed"] | None:
+    """Return how a job has ended; None if it has not."""
     for condition in (found.get("status") or {}).get("conditions") or ():
         if condition["status"] == "True":
             if condition["type"] in ("Succeeded", "Complete"):
@@ -125,29 +130,31 @@ def merged(base: Json, patch: Json) -> Json:
     return {**base, **{key: merged(base.get(key), value) for key, value in patch.items()}}
 
 
-def last_progress(objects: ClusterObjects, kind: str, name: str) -> Json:
-    """Return the newest progress that a running pod of a job has reported; empty without one.
-
-    `used_s` is how long the pod has been there.
-    """
+def last_progress(objects: ClusterObjects, kind: str, name: str) -> dict[str, float]:
+    """Return the newest progress that a running pod of a job has reported; empty without one."""
     label = _POD_LABELS.get(kind, _TRAINING_LABEL)
     for pod in objects.pods(f"{label}={name}"):
         if pod["status"].get("phase") != "Running":
             continue
-        lines = list(objects.log(pod["metadata"]["name"], 100))
+        container = pod["spec"]["containers"][0]["name"]
+        lines = list(objects.log(pod["metadata"]["name"], container, LOG_LINES))
         for line in reversed(lines):
             progress = read_progress(line)
             if progress:
-                began = datetime.fromisoformat(pod["status"]["startTime"])
-                return {**progress, "used_s": (datetime.now(UTC) - began).total_seconds()}
+                return progress
     return {}
 
 
-def read_progress(line: str) -> Json:
-    """Return what a line of a log reports; empty if it reports nothing."""
+def read_progress(line: str) -> dict[str, float]:
+    """Return the finite numbers that a line of a log reports; empty if it reports none."""
     _, mark, text = line.partition(PROGRESS)
     try:
         found = json.loads(text) if mark else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    given = found.items() if isinstance(found, dict) else ()
+    return {
+        name: value
+        for name, value in given
+        if isinstance(value, int | float) and math.isfinite(value)
+    }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
-REPORT = 'lambda **values: print("couler-progress", __import__("json").dumps(values), flush=True)'
+REPORT = (
+    'lambda **values: print("couler-progress", '
+    '__import__("json").dumps(values, default=float), flush=True)'
+)
 """What stands for `couler.report_progress` in the scripts of steps."""
 
 
@@ -30,4 +33,4 @@ def report_progress(
     """
     given = {"loss": loss, "done": done, **values}
     told = {name: value for name, value in given.items() if value is not None}
-    print("couler-progress", json.dumps(told), flush=True)  # noqa: T201 (it is what this does)
+    print("couler-progress", json.dumps(told, default=float), flush=True)  # noqa: T201 (it is what this does)

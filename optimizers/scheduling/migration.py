@@ -4,12 +4,14 @@
 al., 2020. A rule is asked at intervals, and returns moves: a job is saved, and restored on another
 node. What the paper leaves open is settled so:
 
-- The gain is the fall of the loss in an interval, as a share of the first loss that was reported,
+- The gain is the change of the loss in an interval, as a share of the first loss that was reported,
   since the threshold alpha is a percentage.
 - A job changes its category once in an interval: line 10 of Algorithm 1 does not see what line 7
   did, and lines 11 and 12 move from WC to CC, as the text has it.
 - A gain equal to alpha is not below it.
 - A job that is to stay (Algorithm 2, line 9) is not looked at again, but by Algorithm 3.
+- A job that has reported nothing since the last interval has a gain of 0.
+- The duration of Algorithm 3 is counted from Algorithm 2's decision, as its notation has it.
 - Algorithm 3 runs at each interval, on jobs that Algorithm 2 has decided on, and moves each once.
   It takes no job from a node that has no more than one job more than the other: the worker that
   lines 21 and 27 test is the one that receives.
@@ -70,7 +72,7 @@ class MigrationRule(t.Protocol):
 
 
 @dataclass(slots=True)
-class _Watched:
+class _LossHistory:
     """What SpeCon remembers of a job."""
 
     category: Category = "progressing"
@@ -96,16 +98,16 @@ class SpeCon:
         """
         self._nodes = tuple(nodes)
         self._alpha = alpha
-        self._watched: dict[str, _Watched] = {}
+        self._watched: dict[str, _LossHistory] = {}
 
     def decide(self, now: float, jobs: Sequence[JobProgress]) -> list[Move]:
         """Return the moves of one interval; see `MigrationRule`."""
-        self._watched = {job.name: self._watched.get(job.name, _Watched()) for job in jobs}
+        self._watched = {job.name: self._watched.get(job.name, _LossHistory()) for job in jobs}
         places = {job.name: job.node for job in jobs}
         moves = []
         for job in jobs:
             watched = self._watched[job.name]
-            if watched.decided_at is None and self._requests_move(watched, job, places):
+            if watched.decided_at is None and self._categorize(watched, job, places):
                 watched.decided_at = now
                 target = self._best_node(job.node, places)
                 if target != job.node:
@@ -117,7 +119,7 @@ class SpeCon:
         """Return the category of a job that runs."""
         return self._watched[job].category
 
-    def _requests_move(self, watched: _Watched, job: JobProgress, places: dict[str, str]) -> bool:
+    def _categorize(self, watched: _LossHistory, job: JobProgress, places: dict[str, str]) -> bool:
         """Categorize a job (Algorithm 1); return whether a place for it is asked for."""
         if job.loss is None:
             return False
@@ -153,17 +155,19 @@ class SpeCon:
 
     def _rebalance(self, now: float, places: dict[str, str]) -> list[Move]:
         """Even out what was decided before (Algorithm 3)."""
-        counts = Counter(dict.fromkeys(self._nodes, 0)) + Counter(places.values())
+        counts = Counter(places.values())
         even = len(places) // len(self._nodes)
         idle = [node for node in self._nodes if not counts[node]]
         room = even if idle else even - 1
         moves = []
-        for target in idle or [node for node in self._nodes if counts[node] < room]:
+        targets = idle or [node for node in self._nodes if counts[node] < room]
+        for target in targets:
             ages = {
                 name: now - watched.decided_at
                 for name, watched in self._watched.items()
                 if watched.decided_at is not None
                 and not watched.rebalanced
+                and places[name] not in targets
                 and counts[places[name]] > counts[target] + 1
             }
             if counts[target] < room and ages:
@@ -228,7 +232,7 @@ def _work_left(jobs: Iterable[JobProgress]) -> dict[str, float]:
     known: dict[str, float] = {}
     unknown = []
     for job in jobs:
-        if job.done and job.used_s:
+        if job.done is not None and 0 < job.done <= 1 and job.used_s:
             known[job.name] = job.used_s * (1 - job.done) / job.done
         else:
             unknown.append(job.name)

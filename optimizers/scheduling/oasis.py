@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from couler.optimizers.scheduling.prices import PriceFunction, ResourcePrices
-from couler.optimizers.scheduling.training import Counts, ElasticJob, Floats, Servers, room
+from couler.optimizers.scheduling.training import Counts, ElasticJob, Floats, MachinePool, room
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Decision:
 class Oasis:
     """Algorithm 1: admits jobs one after the other, and holds what is promised to them."""
 
-    def __init__(self, servers: Servers, horizon: int, prices: ResourcePrices) -> None:
+    def __init__(self, servers: MachinePool, horizon: int, prices: ResourcePrices) -> None:
         """Begin with no load.
 
         Parameters
@@ -80,39 +80,38 @@ class Oasis:
         self._workers = _Machines(servers.workers, horizon, prices.workers)
         self._servers = _Machines(servers.servers, horizon, prices.servers)
 
-    @property
-    def worker_load(self) -> Floats:
-        """What workers occupy, an array of shape (slots, machines, resources)."""
-        return self._workers.used
+    def occupy(self, slot: int, workers: Floats, servers: Floats) -> None:
+        """Take note of what runs in a slot: the resources that are used by machine."""
+        self._workers.used[slot] += workers
+        self._servers.used[slot] += servers
 
-    @property
-    def server_load(self) -> Floats:
-        """What parameter servers occupy, as `worker_load`."""
-        return self._servers.used
+    def worker_prices(self) -> Floats:
+        """Return the prices for workers, an array of shape (slots, machines, resources)."""
+        return self._workers.prices()
 
     def offer(self, job: ElasticJob) -> Decision:
-        """Decide on a job, which must not arrive before those that were offered already."""
+        """Decide on a job, which arrives before the horizon."""
         first, work = job.arrival, job.work
         slots = self.horizon - first
-        if slots < 1:
-            return Decision(job, 0.0, np.inf, reason="it arrives after the last slot")
+        utilities = np.array([job.utility(duration) for duration in range(1, slots + 1)])
+        too_much = f"it needs {work:,} worker-slots, more than are free"
+        if work > slots * job.chunks:
+            return Decision(job, float(utilities[0]), np.inf, reason=too_much)
         costs = self._costs(job)
         table = cheapest(costs, work)
-        utilities = np.array([job.utility(duration) for duration in range(1, slots + 1)])
         if np.isinf(table[-1, work]):
-            reason = f"it takes {work:,} worker-slots, and there is no room for them"
-            return Decision(job, float(utilities[0]), np.inf, reason=reason)
+            return Decision(job, float(utilities[0]), np.inf, reason=too_much)
         payoffs = utilities - table[1:, work]
         end = _first_near(payoffs, payoffs.max())
         utility, cost = float(utilities[end]), float(table[end + 1, work])
         if payoffs[end] < -1e-9 * utility:  # calibrated prices let the last job break even
-            reason = f"its utility is {utility:.4g}, and its resources cost {cost:.4g}"
+            reason = f"its utility is {utility:.4g}, below the cost of its resources, {cost:.4g}"
             return Decision(job, utility, cost, reason=reason)
         deployments = tuple(
             Deployment(
                 first + slot,
-                self._workers.take(first + slot, job.worker, job.without[0], count),
-                self._servers.take(first + slot, job.server, job.without[1], job.servers(count)),
+                self._workers.take(first + slot, job.worker, job.excluded[0], count),
+                self._servers.take(first + slot, job.server, job.excluded[1], job.servers(count)),
             )
             for slot, count in enumerate(sizes(table, costs, end, work))
             if count
@@ -122,11 +121,11 @@ class Oasis:
     def _costs(self, job: ElasticJob) -> Floats:
         """Return the cost of each number of workers in each slot from its arrival on: (32)."""
         most = min(job.chunks, job.work)
-        workers = self._workers.costs(job.arrival, job.worker, job.without[0], most)
+        workers = self._workers.costs(job.arrival, job.worker, job.excluded[0], most)
         needed = [job.servers(count) for count in range(most + 1)]
         if not needed[-1]:
             return workers
-        servers = self._servers.costs(job.arrival, job.server, job.without[1], needed[-1])
+        servers = self._servers.costs(job.arrival, job.server, job.excluded[1], needed[-1])
         return workers + servers[:, needed]
 
 
@@ -138,11 +137,15 @@ class _Machines:
         self._price = price
         self.used = np.zeros((horizon, *capacity.shape))
 
+    def prices(self) -> Floats:
+        """Return the prices of all resources on all machines in all slots."""
+        return self._price(self.used, self._capacity)
+
     def costs(
-        self, first: int, demand: tuple[float, ...], without: frozenset[int], most: int
+        self, first: int, demand: tuple[float, ...], excluded: frozenset[int], most: int
     ) -> Floats:
         """Return by slot and count what the cheapest deployment costs; infinite without room."""
-        prices, free = self._offers(slice(first, None), demand, without, most)
+        prices, free = self._offers(slice(first, None), demand, excluded, most)
         order = np.argsort(prices, axis=1, kind="stable")
         free = np.take_along_axis(free, order, axis=1)
         totals = np.cumsum(free, axis=1)
@@ -155,10 +158,10 @@ class _Machines:
         return found
 
     def take(
-        self, slot: int, demand: tuple[float, ...], without: frozenset[int], count: int
+        self, slot: int, demand: tuple[float, ...], excluded: frozenset[int], count: int
     ) -> Counts:
         """Occupy the cheapest machines in a slot; return how many each has."""
-        prices, free = self._offers(slot, demand, without, count)
+        prices, free = self._offers(slot, demand, excluded, count)
         taken = np.zeros(len(free), dtype=np.int64)
         for machine in np.argsort(prices, kind="stable"):
             taken[machine] = min(count, free[machine])
@@ -168,13 +171,13 @@ class _Machines:
         return taken
 
     def _offers(
-        self, slots: int | slice, demand: tuple[float, ...], without: frozenset[int], most: int
+        self, slots: int | slice, demand: tuple[float, ...], excluded: frozenset[int], most: int
     ) -> tuple[Floats, Counts]:
         """Return what one more costs on each machine, and how many fit."""
         used = self.used[slots]
         prices = self._price(used, self._capacity) @ np.asarray(demand)
         free = np.minimum(room(self._capacity, used, demand), most)
-        free[..., list(without)] = 0
+        free[..., list(excluded)] = 0
         return prices, free
 
 

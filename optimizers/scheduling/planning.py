@@ -1,35 +1,30 @@
-"""Plans for the training jobs of workflows: made by a policy, and carried out on a cluster."""
+"""Plans for the training jobs of workflows: sizes by slot by OASiS, or a node for each."""
 
 from __future__ import annotations
 
-import itertools
-import time
+import hashlib
+import re
 import typing as t
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from couler.cluster.controller import Controller, PlannedJob, PlanStore, TrainingPlan
+from couler.cluster.controller import PlannedJob
 from couler.cluster.elastic import Elastic
 from couler.cluster.model import Cluster, ClusterNode
-from couler.cluster.objects import PLURALS, SPECS, ClusterObjects
-from couler.errors import ConfigurationError, PlacementError
-from couler.ir.walk import predecessors, steps_by_path
-from couler.ir.workflow import Job, Workflow
+from couler.cluster.objects import HOST_LABEL, PLURALS, SPECS
+from couler.errors import PlacementError
+from couler.ir.walk import predecessors
+from couler.ir.workflow import Group, Job, Step, Workflow
 from couler.optimizers.placement.job_pods import Replicas, pods_of_job
 from couler.optimizers.placement.problem import Task
 from couler.optimizers.placement.requirements import refusal
-from couler.optimizers.scheduling.migration import (
-    JobProgress,
-    MigrationRule,
-    RemainingWork,
-    SpeCon,
-)
+from couler.optimizers.scheduling.migration import MigrationRule, RemainingWork, SpeCon
 from couler.optimizers.scheduling.oasis import Decision, Oasis
-from couler.optimizers.scheduling.prices import ResourcePrices, calibrated_prices, paper_prices
-from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
+from couler.optimizers.scheduling.prices import calibrated_prices, paper_prices
+from couler.optimizers.scheduling.training import ElasticJob, Floats, MachinePool, Sigmoid
 
 RESOURCES = ("gpu", "cpu", "memory_gib")
 _GIB = 2**30
@@ -38,14 +33,19 @@ SERVER_GROUP = "servers"
 """Nodes of this group host parameter servers and no workers."""
 
 PriceKind: t.TypeAlias = t.Literal["calibrated", "paper"]
-
-
 PlanPolicy: t.TypeAlias = t.Literal["oasis", "specon", "remaining-work"]
+
+_LONGEST_NAME = 45
+"""Operators append the replica to the name of a job, and 63 characters are the limit."""
+
+
+_MOST_CELLS = 100_000_000
+"""Of the table of a job's costs, 8 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """How to plan: the policy, the slots of OASiS, its prices, and the interval of moves."""
+    """How to plan: the policy, the slots and prices of OASiS, and the interval of decisions."""
 
     policy: PlanPolicy
     slot_s: float
@@ -53,55 +53,56 @@ class PlanOptions:
     prices: PriceKind
     interval_s: float
 
-    @property
-    def tick_s(self) -> float:
-        """How often something can change."""
-        return self.slot_s if self.policy == "oasis" else self.interval_s
-
 
 @dataclass(frozen=True, slots=True)
 class ClusterJob:
-    """A job that a workflow creates.
-
-    Attributes
-    ----------
-    name
-        Name of its object: that of the workflow and the step.
-    manifest
-        The object.
-    elastic
-        Its work and value, if it states them.
-    replicas
-        Its pods.
-    """
+    """A job that a workflow creates: the name of its object, and the object."""
 
     name: str
     manifest: dict[str, t.Any]
-    elastic: Elastic | None
-    replicas: tuple[Replicas, ...]
 
-    def task(self, *types: str) -> Task | None:
-        """Return what a pod of one of some types requires; None if it has none."""
-        return next((one.task for one in self.replicas if one.type in types), None)
+    @property
+    def elastic(self) -> Elastic:
+        """Its work and value.
 
+        Raises
+        ------
+        PlacementError
+            It does not state them, or not rightly.
+        """
+        try:
+            found = Elastic.of(self.manifest)
+        except ValueError as error:
+            raise PlacementError(f"{self.name}: {error}") from error
+        if found is None:
+            raise PlacementError(
+                f"{self.name} does not state its work. Give it elastic=couler.Elastic(...)"
+            )
+        return found
 
-@dataclass(frozen=True, slots=True)
-class ElasticPlan:
-    """What OASiS has decided.
+    @property
+    def replicas(self) -> tuple[Replicas, ...]:
+        """Its pods."""
+        return pods_of_job(Job(manifest=self.manifest)).replicas
 
-    Attributes
-    ----------
-    jobs
-        The jobs with their slots, in the order in which they were offered.
-    decisions
-        Of the same jobs.
-    prices
-        Price of each resource by slot, averaged over the nodes for workers, after the last job.
-    """
+    @property
+    def worker(self) -> Task | None:
+        """What a worker requests: the most of those and of the replica that works beside them."""
+        tasks = [self.task(type_) for type_ in ("Worker", "Master", "Chief")]
+        worker, others = tasks[0], [one for one in tasks[1:] if one is not None]
+        if worker is None or not others:
+            return worker
+        known = (worker, *others)
+        return replace(
+            worker,
+            cpu=max(one.cpu for one in known),
+            memory_bytes=max(one.memory_bytes for one in known),
+            gpus=max(one.gpus for one in known),
+        )
 
-    jobs: tuple[PlannedJob, ...]
-    decisions: tuple[Decision, ...]
-    prices: tuple[dict[str, float], ...]
+    def task(self, type_: str) -> Task | None:
+        """Return what a pod of a type requests; None if it has none."""
+        return next((one.task for one in self.replicas if one.type == type_), None)
 
 
 def training_jobs(workflows: Sequence[Workflow]) -> list[ClusterJob]:
@@ -114,7 +115,7 @@ def training_jobs(workflows: Sequence[Workflow]) -> list[ClusterJob]:
     """
     found: list[ClusterJob] = []
     for workflow in workflows:
-        jobs = list(_jobs_of(workflow))
+        jobs = list(_jobs_of(workflow, workflow.steps, ()))
         if not jobs:
             raise PlacementError(
                 f"the workflow {workflow.name} has no training job. A plan is of PyTorchJob, "
@@ -124,7 +125,9 @@ def training_jobs(workflows: Sequence[Workflow]) -> list[ClusterJob]:
     names = [job.name for job in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise PlacementError(f"two jobs are called {twice}: name the workflows differently")
+        raise PlacementError(
+            f"two jobs are called {twice}. Give their steps or workflows other names"
+        )
     return found
 
 
@@ -135,7 +138,7 @@ def plan_sizes(
     *,
     running: Sequence[PlannedJob] = (),
     first: int = 0,
-) -> ElasticPlan:
+) -> tuple[list[PlannedJob], list[dict[str, float]]]:
     """Offer jobs to OASiS, in their order.
 
     Parameters
@@ -145,102 +148,94 @@ def plan_sizes(
     cluster
         The machines.
     options
-        The slots, and how prices are set: by these jobs.
+        The slots, and how prices are set: by these jobs and those that run.
     running
-        Jobs of the same plan that were admitted before, which keep what they have.
+        Jobs of the same plan that were admitted before, and keep what they have.
     first
-        Number of the slot that is now.
+        Number of the current slot.
+
+    Returns
+    -------
+    tuple
+        The jobs with their slots, and the price of each resource by slot from the current one on,
+        averaged over the nodes for workers.
 
     Raises
     ------
     PlacementError
-        A job does not state its work, cannot change its size, or no node can host its pods.
+        A job does not state its work or cannot change its size, or no node can host its pods.
     """
-    nodes = _Nodes(cluster, any(job.task("PS") for job in jobs))
-    training = [_training(job, nodes, options.slot_s, first) for job in jobs]
+    earlier = [job for job in running if not job.is_over and job.slots]
+    known = [ClusterJob(job.name, job.manifest) for job in earlier]
+    nodes = _Nodes(cluster, any(job.task("PS") for job in (*jobs, *known)))
+    training = [_training(job, nodes, options.slot_s, first) for job in (*jobs, *known)]
+    for one in training:
+        cells = one.work * options.slots
+        if cells > _MOST_CELLS and one.work <= options.slots * one.chunks:
+            raise PlacementError(
+                f"{one.name} needs {one.work:,} worker-slots in {options.slots:,} slots, too many "
+                "to plan. Give a longer --slot, or fewer --slots"
+            )
     horizon = first + options.slots
-    made: ResourcePrices = (
-        paper_prices(training, nodes.servers, horizon)
+    prices = (
+        paper_prices(training, nodes.machines, horizon)
         if options.prices == "paper"
-        else calibrated_prices(training, nodes.servers, options.slots)
+        else calibrated_prices(training, nodes.machines, options.slots)
     )
-    oasis = Oasis(nodes.servers, horizon, made)
-    for job in running:
-        nodes.load(oasis, job)
-    found = [(job, oasis.offer(one)) for job, one in zip(jobs, training, strict=True)]
-    worker_prices = made.workers(oasis.worker_load, nodes.servers.workers).mean(axis=1)
-    return ElasticPlan(
-        tuple(nodes.planned(job, decision) for job, decision in found),
-        tuple(decision for _, decision in found),
-        tuple(dict(zip(RESOURCES, map(float, row), strict=True)) for row in worker_prices[first:]),
-    )
+    oasis = Oasis(nodes.machines, horizon, prices)
+    for job in earlier:
+        nodes.occupy(oasis, job, first)
+    made = [nodes.planned(job, oasis.offer(one)) for job, one in zip(jobs, training, strict=False)]
+    means = oasis.worker_prices().mean(axis=1)[first:]
+    return made, [dict(zip(RESOURCES, map(float, row), strict=True)) for row in means]
 
 
-def plan_nodes(jobs: Sequence[ClusterJob], cluster: Cluster) -> tuple[PlannedJob, ...]:
+def plan_nodes(
+    jobs: Sequence[ClusterJob], cluster: Cluster, running: Sequence[PlannedJob] = ()
+) -> list[PlannedJob]:
     """Give each job a node, in turn among those that can host all of its pods.
 
+    Jobs share the processors of a node, but not its GPUs.
+
     Raises
     ------
     PlacementError
-        No node can host a job.
+        No node can host a job, or a node is of a pool, whose names are not those of real nodes.
     """
-    turns = Counter(dict.fromkeys((node.name for node in cluster.nodes), 0))
-    found = []
+    for node in cluster.nodes:
+        if node.pool and HOST_LABEL not in node.labels:
+            raise PlacementError(
+                f"moves need the real names of nodes, and {node.name} is of the pool {node.pool}. "
+                "Write the cluster file with `couler cluster import`"
+            )
+    turns = Counter(job.node for job in running if not job.is_over)
+    found = list(running)
     for job in jobs:
-        able = [
-            node.name
-            for node in cluster.nodes
-            if not any(refusal(one.task, node, 1.0) for one in job.replicas)
-        ]
-        if not able:
-            raise PlacementError(_no_node(job, job.replicas[0].task, cluster.nodes))
-        node = min(able, key=lambda name: turns[name])
-        turns[node] += 1
-        found.append(PlannedJob(job.name, job.manifest, node=node))
-    return tuple(found)
+        hosts = [node for node in cluster.nodes if _refusal(job, node) is None]
+        gpus = sum(one.count * one.task.gpus for one in job.replicas)
+        free = [node for node in hosts if gpus <= free_gpus(node, found)]
+        if not free:
+            raise PlacementError(_no_node(job, cluster.nodes))
+        node = min(free, key=lambda one: turns[one.name])
+        turns[node.name] += 1
+        labels = {one.name: one.labels.get(HOST_LABEL, one.name) for one in hosts}
+        planned = PlannedJob(job.name, job.manifest, node=node.name, hosts=labels, gpus=gpus)
+        found.append(planned)
+    return found[len(running) :]
 
 
-def apply_plan(
-    jobs: Sequence[ClusterJob],
-    cluster: Cluster,
-    options: PlanOptions,
-    objects: ClusterObjects,
-    name: str,
-    say: Callable[[str], object],
-) -> TrainingPlan:
-    """Plan the jobs that are not in the plan of a name yet, carry it out, and return it.
+def free_gpus(node: ClusterNode, jobs: Sequence[PlannedJob]) -> int:
+    """Return how many GPUs of a node no job of a plan has."""
+    taken = sum(job.gpus for job in jobs if job.node == node.name and not job.is_over)
+    return (node.gpus.count if node.gpus else 0) - taken
 
-    Raises
-    ------
-    ConfigurationError
-        A plan of that name is under way with another policy.
-    EngineError
-        The cluster refuses, or has an object of the name of a job.
-    """
-    plan = PlanStore(objects, name).load()
-    now = time.time()
-    if plan is None:
-        plan = TrainingPlan(name, options.policy, now, options.tick_s, [])
-    elif (plan.policy, plan.slot_s) != (options.policy, options.tick_s):
-        raise ConfigurationError(
-            f"the plan {name} is under way with the policy {plan.policy} and slots of "
-            f"{plan.slot_s:g} s. Give the same, or another --name"
-        )
-    else:
-        say(f"going on with the plan {name}, in its slot {plan.slot(now)}")
-    known = {job.name for job in plan.jobs}
-    new = [job for job in jobs if job.name not in known]
-    if options.policy != "oasis":
-        plan.jobs += plan_nodes(new, cluster)
-    elif new:
-        plan.jobs += plan_sizes(new, cluster, options, running=plan.jobs, first=plan.slot(now)).jobs
-    for job in plan.jobs:
-        if job.state == "rejected":
-            say(f"{job.name} is not admitted: {job.reason}")
-    controller = Controller(objects, plan, say=say, clock=time.time, sleep=time.sleep)
-    rule = _rule(options, [node.name for node in cluster.nodes])
-    controller.run((lambda: _move(controller, rule)) if rule else (lambda: None))
-    return plan
+
+def migration_rule(policy: PlanPolicy, cluster: Cluster) -> MigrationRule | None:
+    """Return the rule of a policy; None for one that moves nothing."""
+    nodes = [node.name for node in cluster.nodes]
+    if policy == "specon":
+        return SpeCon(nodes)
+    return RemainingWork(nodes) if policy == "remaining-work" else None
 
 
 class _Nodes:
@@ -256,51 +251,60 @@ class _Nodes:
                 f'"{SERVER_GROUP}" for some nodes of the cluster file'
             )
         self.kinds = ([node for node in cluster.nodes if node not in marked], marked)
-        self.servers = Servers.of(
+        self.machines = MachinePool.of(
             RESOURCES, *([_capacity(node) for node in nodes] for nodes in self.kinds)
         )
 
-    def without(self, job: ClusterJob, task: Task | None, kind: int) -> frozenset[int]:
+    def excluded(self, job: ClusterJob, task: Task | None, kind: int) -> frozenset[int]:
         """Return the nodes of a kind that cannot host a pod."""
         if task is None:
             return frozenset()
         nodes = self.kinds[kind]
         refused = {number for number, node in enumerate(nodes) if refusal(task, node, 1.0)}
         if len(refused) == len(nodes):
-            raise PlacementError(_no_node(job, task, nodes))
+            raise PlacementError(_no_node(job, nodes))
         return frozenset(refused)
 
     def planned(self, job: ClusterJob, decision: Decision) -> PlannedJob:
-        """Return a decision as a plan has it."""
+        """Return a decision as a plan has it, with the slots in which the job has no workers."""
         slots = {
             str(one.slot): (self._named(one.workers, 0), self._named(one.servers, 1))
             for one in decision.deployments
         }
         if slots:
-            begin, end = decision.job.arrival, decision.end
-            slots = {f"{slot}": slots.get(f"{slot}", ({}, {})) for slot in range(begin, end + 1)}
+            every = map(str, range(decision.job.arrival, decision.end + 1))
+            slots = {slot: slots.get(slot, ({}, {})) for slot in every}
         return PlannedJob(
             job.name,
             job.manifest,
             "waiting" if decision.admitted else "rejected",
             decision.reason,
+            decision.utility,
+            decision.cost,
             slots,
         )
 
-    def load(self, oasis: Oasis, job: PlannedJob) -> None:
-        """Occupy what a job of an earlier plan has."""
-        pods = {one.type: one.task for one in _replicas(job.manifest)}
-        for slot, sizes in job.slots.items():
-            if int(slot) < oasis.horizon and not job.is_over:
-                for kind, counts, load in zip(
-                    ("Worker", "PS"), sizes, (oasis.worker_load, oasis.server_load), strict=True
-                ):
-                    names = [node.name for node in self.kinds[kind == "PS"]]
-                    for name, count in counts.items():
-                        if name in names:
-                            load[int(slot), names.index(name)] += count * np.array(
-                                _demand(pods[kind])
-                            )
+    def occupy(self, oasis: Oasis, job: PlannedJob, first: int) -> None:
+        """Take note of what a job of the plan has from a slot on."""
+        pods = ClusterJob(job.name, job.manifest)
+        last = max(map(int, job.slots))
+        for slot in range(first, min(oasis.horizon, max(first, last) + 1)):
+            sizes = job.slots[str(min(slot, last))]
+            oasis.occupy(
+                slot,
+                self._used(sizes[0], pods.worker, 0),
+                self._used(sizes[1], pods.task("PS"), 1),
+            )
+
+    def _used(self, counts: dict[str, int], task: Task | None, kind: int) -> Floats:
+        names = [node.name for node in self.kinds[kind]]
+        missing = counts.keys() - set(names)
+        if missing:
+            raise PlacementError(
+                f"the plan uses the node {min(missing)}, which the cluster file does not have"
+            )
+        used = np.array([counts.get(name, 0) for name in names], dtype=float)
+        return np.outer(used, (0.0,) * len(RESOURCES) if task is None else _demand(task))
 
     def _named(self, counts: t.Any, kind: int) -> dict[str, int]:
         return {
@@ -311,11 +315,7 @@ class _Nodes:
 
 
 def _training(job: ClusterJob, nodes: _Nodes, slot_s: float, first: int) -> ElasticJob:
-    elastic, worker = job.elastic, job.task("Worker")
-    if elastic is None:
-        raise PlacementError(
-            f"{job.name} does not state its work. Give it elastic=couler.Elastic()"
-        )
+    elastic, worker, server = job.elastic, job.worker, job.task("PS")
     if job.manifest["kind"] not in SPECS or worker is None:
         raise PlacementError(
             f"{job.name} has no workers whose number can change: {', '.join(sorted(SPECS))} with "
@@ -323,7 +323,6 @@ def _training(job: ClusterJob, nodes: _Nodes, slot_s: float, first: int) -> Elas
         )
     if not any(_demand(worker)):
         raise PlacementError(f"the workers of {job.name} request no gpu, cpu or memory")
-    server = job.task("PS")
     return ElasticJob(
         job.name,
         first,
@@ -339,7 +338,7 @@ def _training(job: ClusterJob, nodes: _Nodes, slot_s: float, first: int) -> Elas
             elastic.decay_per_h * slot_s / 3600,
             elastic.target_h * 3600 / slot_s,
         ),
-        (nodes.without(job, worker, 0), nodes.without(job, server, 1)),
+        (nodes.excluded(job, worker, 0), nodes.excluded(job, server, 1)),
     )
 
 
@@ -351,58 +350,67 @@ def _demand(task: Task) -> tuple[float, ...]:
     return float(task.gpus), task.cpu, task.memory_bytes / _GIB
 
 
-def _replicas(manifest: dict[str, t.Any]) -> tuple[Replicas, ...]:
-    return pods_of_job(Job(manifest=manifest)).replicas
-
-
-def _no_node(job: ClusterJob, task: Task, nodes: Sequence[ClusterNode]) -> str:
-    told = "; ".join(
-        f"{node.name} {refusal(task, node, 1.0)}" for node in itertools.islice(nodes, 3)
+def _refusal(job: ClusterJob, node: ClusterNode) -> str | None:
+    """Return why a node, be it empty, cannot host all pods of a job; None if it can."""
+    for one in job.replicas:
+        reason = refusal(one.task, node, 1.0)
+        if reason is not None:
+            return reason
+    used = sum(
+        (one.count * np.array(_demand(one.task)) for one in job.replicas),
+        np.zeros(len(RESOURCES)),
     )
-    return f"no node can host a {task.name} of {job.name}: {told or 'there is none'}"
-
-
-def _jobs_of(workflow: Workflow) -> Iterator[ClusterJob]:
-    """Yield the jobs that a workflow creates, which must be known before it runs."""
-    for path, step in steps_by_path(workflow):
-        job = step.action
-        if not isinstance(job, Job) or job.action not in ("create", "apply"):
-            continue
-        where = f'the step "{path}" of {workflow.name}'
-        kind = str(job.manifest.get("kind"))
-        if kind not in PLURALS or kind == "ConfigMap":
-            continue
-        if job.values or job.manifest_from or step.when or step.foreach or step.loop:
-            raise PlacementError(
-                f"{where}: its {kind} is known only when the workflow runs. Jobs that are planned "
-                "read no values and have no condition, foreach or loop"
-            )
-        if predecessors(step):
-            raise PlacementError(
-                f"{where} waits for other steps. Jobs that are planned begin by themselves"
-            )
-        try:
-            elastic = Elastic.of(job.manifest)
-        except ValueError as error:
-            raise PlacementError(f"{where}: {error}") from error
-        name = f"{workflow.name}-{path}".replace("/", "-").replace("_", "-").lower()[:63]
-        yield ClusterJob(name, dict(job.manifest), elastic, pods_of_job(job).replicas)
-
-
-def _move(controller: Controller, rule: MigrationRule) -> None:
-    """Let a rule decide, by what the jobs have reported, and move what it says."""
-    found = [
-        JobProgress(
-            job.name, job.node or "", progress.get("loss"), progress.get("done"), progress["used_s"]
-        )
-        for job, progress in controller.running()
-        if progress
+    too_much = [
+        name for name, need, has in zip(RESOURCES, used, _capacity(node), strict=True) if need > has
     ]
-    for one in rule.decide(time.time(), found):
-        controller.move(one.job, one.target)
+    return f"has less {too_much[0]} than all its pods request" if too_much else None
 
 
-def _rule(options: PlanOptions, nodes: Sequence[str]) -> MigrationRule | None:
-    if options.policy == "specon":
-        return SpeCon(nodes)
-    return RemainingWork(nodes) if options.policy == "remaining-work" else None
+def _no_node(job: ClusterJob, nodes: Sequence[ClusterNode]) -> str:
+    reasons = [f"{node.name} {_refusal(job, node) or 'has no free GPUs'}" for node in nodes[:3]]
+    return f"no node can host {job.name}: {'; '.join(reasons) or 'there is none'}"
+
+
+def _jobs_of(
+    workflow: Workflow, steps: Sequence[Step], path: tuple[str, ...]
+) -> Iterator[ClusterJob]:
+    """Yield the jobs of steps that need nothing of the run."""
+    for step in steps:
+        job = step.action
+        if isinstance(job, Group):
+            inner = list(_jobs_of(workflow, job.steps, (*path, step.name)))
+            if inner:
+                _check_plain(workflow, step, (*path, step.name))
+            yield from inner
+        elif isinstance(job, Job) and job.action in ("create", "apply"):
+            kind, version = job.manifest.get("kind"), job.manifest.get("apiVersion")
+            if kind != "ConfigMap" and PLURALS.get(str(kind), ("",))[0] == version:
+                _check_plain(workflow, step, (*path, step.name))
+                yield ClusterJob(_name(workflow.name, *path, step.name), dict(job.manifest))
+
+
+def _check_plain(workflow: Workflow, step: Step, path: tuple[str, ...]) -> None:
+    where = f'the step "{"/".join(path)}" of {workflow.name}'
+    job = step.action
+    reads = isinstance(job, Job) and (bool(job.values) or job.manifest_from is not None)
+    if reads or step.when or step.foreach or step.loop:
+        raise PlacementError(
+            f"{where} is known only when the workflow runs. Jobs that are planned read no values, "
+            "and are in no condition, foreach or loop"
+        )
+    if predecessors(step):
+        raise PlacementError(
+            f"{where} waits for other steps. Jobs that are planned start by themselves"
+        )
+
+
+def _name(*parts: str) -> str:
+    """Return a name of an object for a step."""
+    whole = "-".join(parts)
+    name = re.sub("[^a-z0-9]+", "-", whole.lower()).strip("-")
+    name = name if name[:1].isalpha() else f"job-{name}"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return (
+        f"{name[: _LONGEST_NAME - 9].rstrip('-')}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+    )

@@ -1,4 +1,4 @@
-"""ResourcePrices of resources by their load: as OASiS prints them, and calibrated on known jobs."""
+"""Prices of resources by their load: as printed in OASiS, and calibrated on known jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from couler.optimizers.scheduling.training import ElasticJob, Floats, Servers
+from couler.optimizers.scheduling.training import ElasticJob, Floats, MachinePool, room
 
 _LEAST = 1e-300
 """A utility can be so small that it is 0 as a float, of which there is no logarithm."""
@@ -43,7 +43,7 @@ class ResourcePrices:
     servers: PriceFunction
 
 
-def paper_prices(jobs: Sequence[ElasticJob], servers: Servers, horizon: int) -> ResourcePrices:
+def paper_prices(jobs: Sequence[ElasticJob], servers: MachinePool, horizon: int) -> ResourcePrices:
     """Return the prices with U and L of OASiS, (23) to (26), over all jobs that are to come.
 
     The bounds on eta_1 and eta_2 are taken with equality. A time-critical job makes L vanish: its
@@ -71,7 +71,7 @@ def paper_prices(jobs: Sequence[ElasticJob], servers: Servers, horizon: int) -> 
 
 def calibrated_prices(
     jobs: Sequence[ElasticJob],
-    servers: Servers,
+    servers: MachinePool,
     horizon: int,
     *,
     usable: float = 0.5,
@@ -87,7 +87,8 @@ def calibrated_prices(
     Parameters
     ----------
     jobs
-        Jobs like those that are to come in as many slots, such as earlier ones.
+        Jobs like those that are to come in as many slots, such as earlier ones; those that never
+        fit do not count.
     servers, horizon
         The machines, and the number of slots.
     usable
@@ -95,6 +96,15 @@ def calibrated_prices(
     rise
         Price at full load, as a multiple of that without load.
     """
+    empty = np.zeros_like(servers.workers)
+    jobs = [
+        job
+        for job in jobs
+        if job.work <= horizon * min(job.chunks, room(servers.workers, empty, job.worker).sum())
+    ]
+    if not jobs:
+        nothing = PriceFunction(np.zeros(len(servers.names)), np.zeros(len(servers.names)))
+        return ResourcePrices(nothing, nothing)
     capacity = np.concatenate([servers.workers.sum(axis=0), servers.servers.sum(axis=0)])
     occupied = np.array([[*job.worker, *_server_of_worker(job)] for job in jobs])
     work = np.array([job.work for job in jobs])

@@ -54,7 +54,7 @@ class ElasticJob:
         has no parameter servers.
     utility
         Value by duration in slots.
-    without
+    excluded
         Machines that cannot host its workers, and those that cannot host its parameter servers.
     """
 
@@ -68,7 +68,7 @@ class ElasticJob:
     server: tuple[float, ...]
     workers_per_server: float
     utility: Sigmoid
-    without: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
+    excluded: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
 
     def __post_init__(self) -> None:
         """Refuse what (6) and (7) exclude: parameter servers slower than workers."""
@@ -94,7 +94,7 @@ class ElasticJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Servers:
+class MachinePool:
     """The machines that host workers, and those that host parameter servers.
 
     Attributes
@@ -115,7 +115,7 @@ class Servers:
         names: Sequence[str],
         workers: Sequence[Sequence[float]],
         servers: Sequence[Sequence[float]] = (),
-    ) -> Servers:
+    ) -> MachinePool:
         """Return servers with capacities given as lists."""
         shape = (-1, len(names))
         return cls(
@@ -129,8 +129,6 @@ def room(capacity: Floats, used: Floats, demand: Sequence[float]) -> Counts:
     """Return how many more of a demand fit, by the leading axes of the arrays."""
     needs = np.asarray(demand)
     asked = needs > 0
-    if not asked.any():
-        return np.full(used.shape[:-1], np.iinfo(np.int64).max // 4096)
-    free = (capacity - used)[..., asked] / needs[asked]
-    counts: Counts = np.maximum(np.floor(free.min(axis=-1) + 1e-9), 0).astype(np.int64)
+    free = ((capacity - used)[..., asked] / needs[asked]).min(axis=-1, initial=2.0**40)
+    counts: Counts = np.maximum(np.floor(free + 1e-9), 0).astype(np.int64)
     return counts

@@ -11,7 +11,6 @@ import pytest
 from benchmarks.scheduling.baselines import Packing, fill
 from benchmarks.scheduling.bounds import optimum
 from benchmarks.scheduling.comparison import SCHEMES, SchedulingCase, Scheme
-from benchmarks.scheduling.core import ActiveJob, Share, SimulationEvent, simulate
 from benchmarks.scheduling.migrations import (
     CurveJob,
     EvenCounts,
@@ -20,9 +19,10 @@ from benchmarks.scheduling.migrations import (
     random_schedule,
     run,
 )
+from benchmarks.scheduling.simulator import ActiveJob, Share, SimulationEvent, simulate
 from benchmarks.scheduling.workloads import arrival_slots, kind_of, training_jobs
 from couler.optimizers.scheduling.migration import RemainingWork, SpeCon
-from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
+from couler.optimizers.scheduling.training import ElasticJob, MachinePool, Sigmoid
 
 
 def small(seed: int, jobs: int = 12) -> SchedulingCase:
@@ -73,7 +73,7 @@ def plain(name: str, *, chunks: int = 4, work: int = 4) -> ElasticJob:
 
 
 def test_progressive_filling_by_hand() -> None:
-    servers = Servers.of(("gpu",), [[5], [4]])
+    servers = MachinePool.of(("gpu",), [[5], [4]])
     assert fill({"a": plain("a", chunks=9), "b": plain("b", chunks=2)}, servers) == {"a": 7, "b": 2}
     wide = ElasticJob("wide", 0, 1, 9, 1, 1, (3.0,), (0.0,), 0.0, Sigmoid())
     # wide takes 3 of the first machine, a then 2 of the second and 1 of the first: no room is left
@@ -82,7 +82,7 @@ def test_progressive_filling_by_hand() -> None:
 
 
 def test_workers_are_placed_in_turn_all_or_none() -> None:
-    packing = Packing(Servers.of(("gpu",), [[2], [2], [1]]))
+    packing = Packing(MachinePool.of(("gpu",), [[2], [2], [1]]))
     assert packing.place(plain("a"), 6) is None
     [workers, _] = packing.place(plain("a"), 4) or pytest.fail("it fits")
     assert list(workers) == [2, 1, 1]

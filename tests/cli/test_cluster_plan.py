@@ -72,7 +72,7 @@ def test_a_job_without_room_is_not_admitted() -> None:
     found = plan(torch(f"gpu=1, {ELASTIC}"), "--slot", "15m", "--slots", "2")
     assert found.exit_code == 0
     assert "no        " in found.stdout
-    assert "it takes 16 worker-slots, and there is no room for them" in found.stdout
+    assert "it needs 16 worker-slots, more than are free" in found.stdout
     assert "0 of 1 jobs are admitted" in found.stderr
 
 
@@ -99,7 +99,7 @@ couler.chain(one, {torch(f"gpu=1, {ELASTIC}")})
     [
         (torch("gpu=1"), "work-t does not state its work. Give it elastic=couler.Elastic"),
         (torch(ELASTIC), "the workers of work-t request no gpu, cpu or memory"),
-        (torch(f"gpu=8, {ELASTIC}"), "no node can host a Worker of work-t: big has 4 GPUs, not"),
+        (torch(f"gpu=8, {ELASTIC}"), "no node can host work-t: big has 4 GPUs, not"),
         (
             torch(f"gpu=1, {ELASTIC}").replace("num_workers=1, ", ""),
             "work-t has no workers whose number can change",
@@ -122,10 +122,12 @@ def test_jobs_that_cannot_be_planned(body: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("field", "told"),
     [
-        ("epochs=0", "epochs is 0; it must be a number of at least 1"),
-        ("chunks=2.5", "chunks is 2.5"),
-        ("batch_s=0", "batch_s is 0; it must be a number above 0"),
+        ("epochs=0", "epochs is 0; it must be a whole number of at least 1"),
+        ("chunks=2.5", "chunks is 2.5; it must be a whole number"),
+        ("batch_s=0", "batch_s is 0; it must be a number of at least 1e-06"),
         ("priority=float('inf')", "priority is inf"),
+        ("decay_per_h=float('nan')", "decay_per_h is nan"),
+        ("workers_per_server=0.5", "workers_per_server is 0.5; it must be a number of at least 1"),
     ],
 )
 def test_work_that_no_job_has(field: str, told: str) -> None:
@@ -143,9 +145,8 @@ def test_two_jobs_of_one_name_and_wrong_flags() -> None:
     assert plan(body).exit_code == 0
     found = CliRunner().invoke(app, ["cluster", "plan", "jobs.py", "jobs.py"])
     assert found.exit_code == 1
-    assert "two jobs are called work-t" in found.stderr
+    assert "two jobs are called work-t. Give their steps" in found.stderr
     assert plan(body, "--slot", "0s").exit_code == 2
-    assert plan(body, "--apply", "-e", "argo", "--name", "Not A Name").exit_code == 2
     assert plan(body, "--apply", "-e", "airflow").exit_code == 2
     Path("cluster.yaml").unlink()
     assert "no cluster is described" in plan(body).stderr

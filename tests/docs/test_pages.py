@@ -57,7 +57,7 @@ PAGES = (
     "docs/failures.md",
     "docs/passes.md",
     "docs/clean-passes.md",
-    "docs/scheduling.md",
+    "docs/training-jobs.md",
     "docs/splitting.md",
     "docs/grouping.md",
     "docs/caching.md",

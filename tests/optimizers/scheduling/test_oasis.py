@@ -16,7 +16,7 @@ from couler.optimizers.scheduling.prices import (
     calibrated_prices,
     paper_prices,
 )
-from couler.optimizers.scheduling.training import ElasticJob, Servers, Sigmoid
+from couler.optimizers.scheduling.training import ElasticJob, MachinePool, Sigmoid
 
 NAMES = ("gpu", "bandwidth")
 
@@ -40,73 +40,75 @@ def prices(low: float = 0.01, high: float = 100.0) -> ResourcePrices:
     return ResourcePrices(function, function)
 
 
-def small_case(seed: int) -> tuple[Oasis, ElasticJob]:
-    """Return machines on which something runs already, and a job that arrives."""
-    rng = np.random.default_rng(seed)
-    servers = Servers.of(
-        NAMES,
-        [[int(rng.integers(0, 4)), int(rng.integers(1, 6))] for _ in range(2)],
-        [[0, int(rng.integers(0, 5))] for _ in range(2)],
-    )
-    oasis = Oasis(servers, 4, prices(float(rng.uniform(0.01, 1)), float(rng.uniform(1, 20))))
-    for load, kind in ((oasis.worker_load, servers.workers), (oasis.server_load, servers.servers)):
-        load += np.floor(rng.uniform(0, 1, load.shape) * kind)
-    chunks = int(rng.integers(1, 4))
-    return oasis, job(
-        arrival=int(rng.integers(0, 3)),
-        chunks=chunks,
-        work=int(rng.integers(1, 8)),
-        worker=(int(rng.integers(0, 2)), 1),
-        server=(0, int(rng.integers(0, 4))),  # at least as much as a worker, or none
-        utility=Sigmoid(float(rng.uniform(1, 20)), float(rng.uniform(0, 3)), 2),
-    )
+class SmallCase:
+    """Machines on which something runs already, and a job that arrives."""
 
+    def __init__(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.machines = MachinePool.of(
+            NAMES,
+            [[int(rng.integers(0, 4)), int(rng.integers(1, 6))] for _ in range(2)],
+            [[0, int(rng.integers(0, 5))] for _ in range(2)],
+        )
+        self.prices = prices(float(rng.uniform(0.01, 1)), float(rng.uniform(1, 20)))
+        self.oasis = Oasis(self.machines, 4, self.prices)
+        kinds = (self.machines.workers, self.machines.servers)
+        self.loads = [np.floor(rng.uniform(0, 1, (4, *kind.shape)) * kind) for kind in kinds]
+        for slot in range(4):
+            self.oasis.occupy(slot, self.loads[0][slot], self.loads[1][slot])
+        chunks = int(rng.integers(1, 4))
+        self.job = job(
+            arrival=int(rng.integers(0, 3)),
+            chunks=chunks,
+            work=int(rng.integers(1, 8)),
+            worker=(int(rng.integers(0, 2)), 1),
+            server=(0, int(rng.integers(0, 4))),  # at least as much as a worker, or none
+            utility=Sigmoid(float(rng.uniform(1, 20)), float(rng.uniform(0, 3)), 2),
+        )
 
-def best_by_force(oasis: Oasis, servers: Servers, one: ElasticJob, price: ResourcePrices) -> float:
-    """Return the best payoff over all numbers of workers in all slots, on all machines."""
-
-    def cost(slot: int, count: int) -> float:
-        total = 0.0
-        for demand, size, load, kind, function in (
-            (one.worker, count, oasis.worker_load[slot], servers.workers, price.workers),
+    def cost(self, slot: int, count: int) -> float:
+        """Return the least cost of some workers in a slot, over all ways to place them."""
+        one, total = self.job, 0.0
+        for demand, size, load, kind, price in (
+            (one.worker, count, self.loads[0], self.machines.workers, self.prices.workers),
             (
                 one.server,
                 one.servers(count),
-                oasis.server_load[slot],
-                servers.servers,
-                price.servers,
+                self.loads[1],
+                self.machines.servers,
+                self.prices.servers,
             ),
         ):
-            unit = function(load, kind) @ np.asarray(demand)
+            unit = price(load[slot], kind) @ np.asarray(demand)
             total += min(
                 (
                     float(np.dot(spread, unit))
                     for spread in itertools.product(range(size + 1), repeat=2)
                     if sum(spread) == size
-                    and (load + np.outer(spread, demand) <= kind + 1e-9).all()
+                    and (load[slot] + np.outer(spread, demand) <= kind + 1e-9).all()
                 ),
                 default=math.inf,
             )
         return total
 
-    slots = range(one.arrival, oasis.horizon)
-    costs = {(slot, size): cost(slot, size) for slot in slots for size in range(one.chunks + 1)}
-    best = -math.inf
-    for sizes in itertools.product(range(one.chunks + 1), repeat=len(slots)):
-        if sum(sizes) >= one.work:
-            paid = sum(costs[slot, size] for slot, size in zip(slots, sizes, strict=True))
-            duration = max(place for place, size in enumerate(sizes, 1) if size)
-            best = max(best, one.utility(duration) - paid)
-    return best
+    def best(self) -> float:
+        """Return the best payoff over all numbers of workers in all slots, on all machines."""
+        slots, counts = range(self.job.arrival, 4), range(self.job.chunks + 1)
+        costs = {(slot, size): self.cost(slot, size) for slot in slots for size in counts}
+        best = -math.inf
+        for sizes in itertools.product(counts, repeat=len(slots)):
+            if sum(sizes) >= self.job.work:
+                paid = sum(costs[slot, size] for slot, size in zip(slots, sizes, strict=True))
+                duration = max(place for place, size in enumerate(sizes, 1) if size)
+                best = max(best, self.job.utility(duration) - paid)
+        return best
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_the_schedule_is_as_good_as_the_best_of_all(seed: int) -> None:
-    oasis, one = small_case(seed)
-    machines = Servers(NAMES, oasis._workers._capacity, oasis._servers._capacity)
-    price = ResourcePrices(oasis._workers._price, oasis._servers._price)
-    best = best_by_force(oasis, machines, one, price)
-    decision = oasis.offer(one)
+    case = SmallCase(seed)
+    best = case.best()
+    decision = case.oasis.offer(case.job)
     if math.isfinite(best):
         assert decision.utility - decision.cost == pytest.approx(best)
     else:
@@ -133,7 +135,7 @@ jobs = st.builds(
 def test_capacity_holds_and_every_admitted_job_finishes_its_work(
     some: list[ElasticJob], kind: str
 ) -> None:
-    servers = Servers.of(NAMES, [[4, 8], [2, 12]], [[0, 10], [0, 7]])
+    servers = MachinePool.of(NAMES, [[4, 8], [2, 12]], [[0, 10], [0, 7]])
     some = sorted(some, key=lambda one: one.arrival)
     price = {
         "paper": lambda: paper_prices(some, servers, 8),
@@ -160,14 +162,12 @@ def test_capacity_holds_and_every_admitted_job_finishes_its_work(
             server_load[part.slot] += np.outer(part.servers, one.server)
     assert (worker_load <= servers.workers + 1e-9).all()
     assert (server_load <= servers.servers + 1e-9).all()
-    assert worker_load == pytest.approx(oasis.worker_load)
-    assert server_load == pytest.approx(oasis.server_load)
 
 
 def test_prices_as_printed_by_hand() -> None:
     # One job: 4 worker-slots, one GPU and one unit of bandwidth each; u(1) = 10 / (1 + e^(1 - 2)).
     one = job(work=4, chunks=4, utility=Sigmoid(10, 1, 2))
-    servers = Servers.of(NAMES, [[4, 8]], [[0, 10]])
+    servers = MachinePool.of(NAMES, [[4, 8]], [[0, 10]])
     found = paper_prices([one], servers, 5)
     best, latest = 10 / (1 + math.exp(-1)), 10 / (1 + math.exp(3))
     assert found.workers.high == pytest.approx([best, best])  # (23), by units of 1
@@ -183,7 +183,7 @@ def test_prices_as_printed_by_hand() -> None:
 def test_a_scarce_resource_has_the_price_of_the_last_job_that_fits() -> None:
     # Two of three jobs fit in the half of 4 GPU-slots that is counted: the second is the last.
     some = [job(str(worth), work=1, chunks=1, utility=Sigmoid(2 * worth)) for worth in (9, 5, 1)]
-    servers = Servers.of(NAMES, [[2, 100]], [[0, 100]])
+    servers = MachinePool.of(NAMES, [[2, 100]], [[0, 100]])
     found = calibrated_prices(some, servers, 2)
     assert found.workers.low[1] == found.servers.low[1] == 0
     assert 1 <= found.workers.low[0] <= 5
@@ -191,13 +191,10 @@ def test_a_scarce_resource_has_the_price_of_the_last_job_that_fits() -> None:
 
 
 def test_a_job_is_not_admitted_for_want_of_room_or_of_utility() -> None:
-    oasis = Oasis(Servers.of(NAMES, [[2, 9]], [[0, 9]]), 3, prices(1, 1))
-    assert (
-        oasis.offer(job(work=7)).reason == "it takes 7 worker-slots, and there is no room for them"
-    )
+    oasis = Oasis(MachinePool.of(NAMES, [[2, 9]], [[0, 9]]), 3, prices(1, 1))
+    assert oasis.offer(job(work=7)).reason == "it needs 7 worker-slots, more than are free"
     dear = oasis.offer(job(work=6, server=(0, 0), utility=Sigmoid(20)))
-    assert dear.reason == "its utility is 10, and its resources cost 12"
-    assert oasis.offer(job(arrival=3)).reason == "it arrives after the last slot"
+    assert dear.reason == "its utility is 10, below the cost of its resources, 12"
     assert oasis.offer(job(work=6, server=(0, 0), utility=Sigmoid(30))).admitted
 
 
