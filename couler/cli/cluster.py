@@ -210,7 +210,7 @@ def plan(
         ) from error
     if min(slot, interval) <= timedelta():
         raise click.UsageError("--slot and --interval must be longer than nothing")
-    cluster = read_cluster_file(_described(session, cluster_file))
+    cluster = read_cluster_file(_described(session, cluster_file, files[0]))
     options = PlanOptions(policy, slot.total_seconds(), slots, prices, interval.total_seconds())
     jobs = training_jobs([stages.plan(load(file), passes=()).workflow for file in files])
     if not apply_:
@@ -296,8 +296,8 @@ def schema() -> None:
     echo_json(json_schema())
 
 
-def _described(session: Session, file: Path | None) -> Path:
-    found = find_cluster_file(session, file)
+def _described(session: Session, file: Path | None, program: Source | None = None) -> Path:
+    found = find_cluster_file(session, file, program)
     if found is None:
         raise click.UsageError(
             f"no cluster is described. Give FILE, set cluster in [tool.couler], or write "

@@ -150,3 +150,11 @@ def test_two_jobs_of_one_name_and_wrong_flags() -> None:
     assert plan(body, "--apply", "-e", "airflow").exit_code == 2
     Path("cluster.yaml").unlink()
     assert "no cluster is described" in plan(body).stderr
+
+
+def test_the_cluster_is_described_beside_the_program(tmp_path: Path) -> None:
+    assert plan(torch(f"gpu=1, {ELASTIC}")).exit_code == 0
+    (tmp_path / "sub").mkdir()
+    for name in ("cluster.yaml", "jobs.py"):
+        Path(name).rename(tmp_path / "sub" / name)
+    assert CliRunner().invoke(app, ["cluster", "plan", "sub/jobs.py"]).exit_code == 0
