@@ -16,7 +16,7 @@ PROGRAM = '''
 """A program."""
 import warnings
 import couler
-from shop import pricing
+from market import pricing
 
 def unused():
     pass
@@ -64,7 +64,7 @@ During handling of the above exception, another exception occurred:
 Traceback (most recent call last):
   File "flow.py", line 21, in prices
     pricing.work(x)
-  File "shop/pricing.py", line 2, in work
+  File "market/pricing.py", line 2, in work
     raise ValueError(x)
 ValueError: 0
 """
@@ -87,8 +87,8 @@ def told_of(workflow: Workflow, folder: Path) -> str:
 
 
 def test_a_failed_step_names_lines_of_the_project(tmp_path: Path) -> None:
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop/pricing.py").write_text(MODULE)
+    (tmp_path / "market").mkdir()
+    (tmp_path / "market/pricing.py").write_text(MODULE)
     told = told_of(loaded_from(PROGRAM, tmp_path), tmp_path)
     assert told.replace('  warnings.warn("look")\n', "") == EXPECTED
 
