@@ -181,7 +181,7 @@ class Rrh(FixedSize):
         return one.job.utility(now + self._slots(one) - one.job.arrival)
 
     def _share(self, job: ElasticJob) -> float:
-        """Return the part of the cluster that it occupies: others lose only what it takes."""
+        """Return the part of the cluster that it occupies: others lose only that much."""
         return self._fixed[job.name] * dominant(job, self._servers)
 
 

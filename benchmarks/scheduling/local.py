@@ -5,7 +5,7 @@ A node is a processor to which processes are bound.
 
     python -m benchmarks.scheduling.local NAME STEPS RATE FOLDER
 
-trains one job that saves itself when it is asked to end, and goes on from what was saved.
+trains one job that saves a checkpoint on SIGTERM, and continues from it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _softmax(scores: Floats) -> Floats:
 
 
 def train(name: str, steps: int, rate: float, folder: Path) -> None:
-    """Train a job, from what was saved if there is that; save it when a request to end comes."""
+    """Train a job, from its checkpoint if there is one; save one on SIGTERM."""
     digits, file = Digits(), folder / f"{name}.npz"
     saved: t.Any = np.load(file) if file.exists() else {"step": 0, "weights": np.zeros((65, 10))}
     step, weights = int(saved["step"]), saved["weights"]
@@ -108,7 +108,7 @@ class LocalJob:
     unread: bytes = b""
 
     def start(self, folder: Path, processors: Mapping[str, int]) -> None:
-        """Begin, or go on, on its node."""
+        """Start it on its node, from its checkpoint if there is one."""
         arguments = [self.name, str(self.steps), str(self.rate), str(folder)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.scheduling.local", *arguments],
@@ -134,7 +134,7 @@ class LocalJob:
                 self.done = progress["done"]
 
     def move(self, node: str, folder: Path, processors: Mapping[str, int]) -> None:
-        """Save it, and go on on another node."""
+        """Save it, and continue on another node."""
         assert self.process is not None
         self.used_before_s += _used_s(self.process.pid)
         self.process.terminate()

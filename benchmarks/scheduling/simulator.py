@@ -67,7 +67,7 @@ class SimulationEvent(t.Generic[J]):
 
 
 class Policy(t.Protocol[J]):
-    """Says where jobs run; `wake` is when it wants to be asked next, at the latest."""
+    """Says where jobs run; `wake` is the latest time of its next decision."""
 
     wake: float
 

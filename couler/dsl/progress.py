@@ -8,7 +8,7 @@ REPORT = (
     'lambda **values: print("couler-progress", '
     '__import__("json").dumps(values, default=float), flush=True)'
 )
-"""What stands for `couler.report_progress` in the scripts of steps."""
+"""The code of `couler.report_progress` in the scripts of steps."""
 
 
 def report_progress(

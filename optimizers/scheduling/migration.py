@@ -55,7 +55,7 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A job that is to go on on another node."""
+    """A job that continues on another node."""
 
     job: str
     source: str
