@@ -184,7 +184,8 @@ class RemainingWork:
     """Evens out the work that is left on nodes, which is when they end if they share processors.
 
     The work that is left of a job is ``used_s * (1 - done) / done``: what it has taken so far,
-    extended. Of a job that has not reported what is done, the mean of the others is assumed.
+    extended. Of a job that has not reported what is done, the mean of the others is assumed, and
+    it is not moved: it may not be able to save itself yet.
     """
 
     def __init__(self, nodes: Sequence[str], *, pause_s: float = 5.0) -> None:
@@ -202,8 +203,10 @@ class RemainingWork:
 
     def decide(self, now: float, jobs: Sequence[JobProgress]) -> list[Move]:
         """Move what lets the last node end earlier; see `MigrationRule`."""
-        left = _work_left(jobs)
-        places = {job.name: job.node for job in jobs if job.name in left}
+        known = _work_left(jobs)
+        mean = sum(known.values()) / len(known) if known else 0.0
+        left = {job.name: known.get(job.name, mean) for job in jobs}
+        places = {job.name: job.node for job in jobs}
         loads = dict.fromkeys(self._nodes, 0.0)
         for name, node in places.items():
             loads[node] = loads.get(node, 0.0) + left[name]
@@ -216,7 +219,7 @@ class RemainingWork:
             gains = {
                 name: min(gap - left[name], left[name])
                 for name, node in places.items()
-                if node == source and name not in moved
+                if node == source and name in known and name not in moved
             }
             name = max(gains, key=lambda one: gains[one], default="")
             if gains.get(name, 0.0) <= 2 * self._pause_s:
@@ -229,12 +232,8 @@ class RemainingWork:
 
 
 def _work_left(jobs: Iterable[JobProgress]) -> dict[str, float]:
-    known: dict[str, float] = {}
-    unknown = []
-    for job in jobs:
-        if job.done is not None and 0 < job.done <= 1 and job.used_s:
-            known[job.name] = job.used_s * (1 - job.done) / job.done
-        else:
-            unknown.append(job.name)
-    mean = sum(known.values()) / len(known) if known else 0.0
-    return known | dict.fromkeys(unknown, mean)
+    return {
+        job.name: job.used_s * (1 - job.done) / job.done
+        for job in jobs
+        if job.done is not None and 0 < job.done <= 1 and job.used_s
+    }

@@ -118,4 +118,6 @@ def test_remaining_work_is_evened_out() -> None:
     # Of a job that reports nothing the mean is assumed: 150 here, so that 550 are left on a.
     unknown = [*jobs, JobProgress("new", "a")]
     assert [one.job for one in rule.decide(0, unknown)] == ["x", "z"]
+    # It may not be able to save itself yet, so it is not moved.
+    assert rule.decide(0, [JobProgress("new", "a"), JobProgress("other", "a"), jobs[2]]) == []
     assert rule.decide(0, []) == []
