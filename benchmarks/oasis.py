@@ -252,8 +252,8 @@ def timing() -> bool:
     case = SchedulingCase.random(0)
     oasis = Oasis(case.servers, case.horizon, case.calibrated())
     start = time.process_time()
-    for job in case.jobs:
-        oasis.offer(job)
+    for arriving in case.jobs:
+        oasis.offer(arriving)
     run = time.process_time() - start
     print(
         f"One decision, 300 slots, 50 + 50 machines, {job.work:,} worker-slots: {one:.2f} s. "
