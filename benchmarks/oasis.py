@@ -206,7 +206,8 @@ def held_out(chosen_on: int, reported_on: int) -> bool:
     settings = list(itertools.product((0.3, 0.5, 0.7, 1.0), (2.0, 4.0, 10.0)))
     means = {
         setting: statistics.mean(
-            case.run(case.oasis(case.calibrated(*setting))).utility for case in cases
+            case.run(case.oasis(case.calibrated(usable=setting[0], rise=setting[1]))).utility
+            for case in cases
         )
         for setting in settings
     }

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import typing as t
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -80,7 +81,7 @@ class Packing:
         return taken
 
 
-class SlotPolicy:
+class SlotPolicy(ABC):
     """A policy that plans at the start of a slot: base of all that are compared."""
 
     wake = math.inf
@@ -100,12 +101,14 @@ class SlotPolicy:
             self._sizes = self.plan(running, event.now)
         return {name: Share(size) for name, size in self._sizes.items() if name in running}
 
-    def arrive(self, job: ElasticJob, running: Jobs, now: float) -> None:
+    def arrive(  # noqa: B027 (most policies need nothing)
+        self, job: ElasticJob, running: Jobs, now: float
+    ) -> None:
         """Take note of a job that arrives."""
 
+    @abstractmethod
     def plan(self, running: Jobs, now: float) -> dict[str, int]:
         """Return how many workers each job has from now on."""
-        raise NotImplementedError
 
     def pack(self, wanted: Iterable[tuple[ElasticJob, int]], *, in_order: bool) -> dict[str, int]:
         """Return the sizes that fit on the machines; in order, up to the first that does not."""

@@ -56,9 +56,9 @@ class SchedulingCase:
         """Return OASiS at prices."""
         return OasisPolicy(self.servers, self.horizon, prices)
 
-    def calibrated(self, usable: float = 0.5, rise: float = 4.0) -> ResourcePrices:
+    def calibrated(self, **settings: float) -> ResourcePrices:
         """Return prices of the earlier jobs."""
-        return calibrated_prices(self.earlier, self.servers, self.horizon, usable=usable, rise=rise)
+        return calibrated_prices(self.earlier, self.servers, self.horizon, **settings)
 
     def bound(self) -> float:
         """Return what no schedule's total utility can be above."""

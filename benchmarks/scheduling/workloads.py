@@ -5,7 +5,7 @@ The ranges of the paper are: 50 to 200 epochs, 5 to 100 chunks, 10 to 100 mini-b
 processors, 2 to 32 GB and 5 to 10 GB of disk at 0.1 to 5 Gbit/s, parameter servers without GPUs
 at 5 to 20 Gbit/s; priority 1 to 100, target 1 to 15 slots, 10 % time-insensitive, 55 % sensitive,
 35 % critical. Drawn independently, the fastest run of a job takes about 270 slots on the median.
-So the time of a mini-batch is drawn log-uniformly, and jobs are redrawn until its fastest run
+So the time of a mini-batch is drawn log-uniformly, and jobs are redrawn until their fastest run
 is no longer than `LONGEST` slots, and than what is left. A slot is an hour.
 """
 

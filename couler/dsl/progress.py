@@ -14,7 +14,9 @@ REPORT = (
 def report_progress(
     *, loss: float | None = None, done: float | None = None, **values: object
 ) -> None:
-    """Report the progress of training, on a line of the log that `couler cluster plan` reads.
+    """Report the progress of training on a line of the log.
+
+    `couler cluster plan` reads such lines from the jobs that it has created.
 
     Parameters
     ----------

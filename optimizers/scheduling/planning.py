@@ -38,7 +38,6 @@ PlanPolicy: t.TypeAlias = t.Literal["oasis", "specon", "remaining-work"]
 _LONGEST_NAME = 45
 """Operators append the replica to the name of a job, and 63 characters are the limit."""
 
-
 _MOST_CELLS = 100_000_000
 """Of the table of a job's costs, 8 bytes each."""
 
