@@ -56,7 +56,7 @@ def _told(mistake: Mistake, folder: Path) -> str:
     except LoadError as error:
         told = "\n".join(map(str, error.diagnostics))
         # Python adds what it was doing at the last call, which the depth of the caller decides.
-        return re.sub(r"(maximum recursion depth exceeded) (while|in) [a-z ]+", r"\1", told)
+        return re.sub(r"(maximum recursion depth exceeded) (while|in) [a-zA-Z ]+", r"\1", told)
     return "\n".join(map(str, [*loaded.diagnostics, *verify(loaded.workflow)]))
 
 

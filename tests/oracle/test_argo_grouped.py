@@ -26,15 +26,10 @@ def _is_given(case: Case) -> bool:
     return bool(case.parameters or case.secrets or case.config_maps or case.artifacts)
 
 
-NOT_COMPARED = {  # nor are they without the pass
-    "files-of-a-foreach-in-a-pod": "what a step keeps is told as a file here, and as a key there",
-    "files-of-a-foreach-that-failed": "as above",
-}
-
 FOUND = [
     one
     for name, one in grouped_in_python().items()
-    if name not in {*REFUSED, *NOT_COMPARED} and not _is_given(one.case) and is_taken(one.planned)
+    if name not in REFUSED and not _is_given(one.case) and is_taken(one.planned)
 ]
 
 
@@ -46,10 +41,9 @@ def test_the_corpus_shows_something() -> None:
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("one", FOUND, ids=lambda one: one.case.name)
 def test_outcome(one: Grouped, argo: argo_oracle.Session, tmp_path: Path) -> None:
-    expected = one.case.expected
-    paths = {path for path in expected.steps if not _is_there(one.planned, path)}
-    found = assert_same_outcome(one.planned, argo, tmp_path, unbegun=paths)
-    assert found.status == expected.status
+    unbegun = {path for path in one.case.expected.steps if not _is_there(one.planned, path)}
+    found = assert_same_outcome(one.planned, argo, tmp_path, unbegun=unbegun)
+    assert found.status == one.case.expected.status
 
 
 def _is_there(workflow: Workflow, path: str) -> bool:

@@ -126,4 +126,4 @@ def test_compile_writes_the_archive_and_the_command(project: Path) -> None:
     )
     done = couler("compile", "flow.py", "-e", "argo", "--option", "code=archive", *STORE)
     assert done.exit_code == 0
-    assert "note: -o FILE writes the archive" in done.stderr
+    assert "note: -o FILE writes the archive" in done.output
