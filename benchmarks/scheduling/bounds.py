@@ -122,8 +122,8 @@ def _schedule(
     costs = np.outer(local[:, :half] @ demand, counts) + np.outer(local[:, half:] @ served, hosts)
     used = np.hstack([np.outer(counts, demand), np.outer(hosts, served)])
     costs[:, (used > capacity + 1e-9).any(axis=1)] = np.inf
-    table = cheapest(costs, job.work)
     utilities = np.array([job.utility(slots) for slots in range(1, len(costs) + 1)])
+    table = cheapest(costs, job.work, utilities)
     payoffs = utilities - table[1:, job.work]
     end = int(np.argmax(payoffs))
     use = np.zeros((horizon, len(capacity)))

@@ -98,10 +98,10 @@ class Oasis:
         if work > slots * job.chunks:
             return Decision(job, float(utilities[0]), np.inf, reason=too_much)
         costs = self._costs(job)
-        table = cheapest(costs, work)
-        if np.isinf(table[-1, work]):
-            return Decision(job, float(utilities[0]), np.inf, reason=too_much)
+        table = cheapest(costs, work, utilities)
         payoffs = utilities - table[1:, work]
+        if np.isinf(payoffs.max()):
+            return Decision(job, float(utilities[0]), np.inf, reason=too_much)
         end = _first_near(payoffs, payoffs.max())
         utility, cost = float(utilities[end]), float(table[end + 1, work])
         if payoffs[end] < -1e-9 * utility:  # calibrated prices let the last job break even
@@ -181,7 +181,7 @@ class _Machines:
         return prices, free
 
 
-def cheapest(costs: Floats, work: int) -> Floats:
+def cheapest(costs: Floats, work: int, utilities: Floats) -> Floats:
     """Return the least cost of an amount of work in the first slots: Algorithm 2.
 
     Parameters
@@ -191,18 +191,24 @@ def cheapest(costs: Floats, work: int) -> Floats:
         0 for none, infinite where they do not fit.
     work
         Worker-slots.
+    utilities
+        Utility by the slot in which the work ends.
 
     Returns
     -------
     Floats
-        Of shape (slots + 1, work + 1). What cannot lead to all of the work any more is not
-        computed.
+        Of shape (slots + 1, work + 1). Infinite also where it is not computed: what cannot lead to
+        all of the work any more, and slots in which an end cannot pay off more than an earlier one.
     """
     slots, most = len(costs), costs.shape[1] - 1
     table = np.full((slots + 1, work + 1), np.inf)
     table[0, 0] = 0.0
     buffer = np.empty(work + 1)
+    at_least = work * float((costs[:, 1:] / np.arange(1, most + 1)).min())
+    best = -np.inf
     for slot, row in enumerate(costs):
+        if best >= utilities[slot:].max() - at_least:
+            break
         before, after = table[slot], table[slot + 1]
         after[:] = before
         high = min(work, slot * most) + 1
@@ -213,6 +219,7 @@ def cheapest(costs: Floats, work: int) -> Floats:
                 sums = np.add(before[start:stop], row[count], out=buffer[: stop - start])
                 target = after[start + count : stop + count]
                 np.minimum(target, sums, out=target)
+        best = max(best, utilities[slot] - after[work])
     return table
 
 
