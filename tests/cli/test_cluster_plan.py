@@ -138,7 +138,7 @@ def test_work_that_no_job_has(field: str, told: str) -> None:
     text = ", ".join(f"{key}={value}" for key, value in given.items())
     found = plan(torch(f"gpu=1, elastic=couler.Elastic({text})"))
     assert found.exit_code != 0
-    assert told in found.output + str(found.exception)
+    assert told in found.stderr + str(found.exception)
 
 
 def test_two_jobs_of_one_name_and_wrong_flags() -> None:
