@@ -192,7 +192,7 @@ def cheapest(costs: Floats, work: int, utilities: Floats) -> Floats:
     work
         Worker-slots.
     utilities
-        Utility by the slot in which the work ends.
+        Utility by the slot in which the work ends, not increasing.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def cheapest(costs: Floats, work: int, utilities: Floats) -> Floats:
     at_least = work * float((costs[:, 1:] / np.arange(1, most + 1)).min())
     best = -np.inf
     for slot, row in enumerate(costs):
-        if best >= utilities[slot:].max() - at_least:
+        if best >= utilities[slot] - at_least:
             break
         before, after = table[slot], table[slot + 1]
         after[:] = before

@@ -116,15 +116,20 @@ def objects(cluster: FakeCluster, resource: Resource) -> dict[str, Json]:
     return {one["metadata"]["name"]: one for one in cluster.objects(resource)}
 
 
+def write_program(folder: Path, jobs: dict[str, int]) -> dict[str, float]:
+    """Write a program whose jobs have epochs of 4 worker-slots; return their worker-seconds."""
+    (folder / "cluster.yaml").write_text(CLUSTER)
+    text = PROGRAM.format(jobs=list(jobs.items()), slot_s=SLOT_S)
+    (folder / "program.py").write_text(text)
+    return {f"vision-{name}": 3.9 * jobs[name] * SLOT_S for name in jobs}
+
+
 @contextlib.contextmanager
 def elastic_cluster(
     folder: Path, jobs: dict[str, int]
 ) -> Iterator[tuple[FakeCluster, ElasticOperator]]:
-    """Serve a cluster; write a program whose jobs have epochs of 4 worker-slots."""
-    (folder / "cluster.yaml").write_text(CLUSTER)
-    text = PROGRAM.format(jobs=list(jobs.items()), slot_s=SLOT_S)
-    (folder / "program.py").write_text(text)
-    operator = ElasticOperator({f"vision-{name}": 3.9 * jobs[name] * SLOT_S for name in jobs})
+    """Serve a cluster for the jobs of a program."""
+    operator = ElasticOperator(write_program(folder, jobs))
     with FakeCluster(folder / "cluster", operators={PYTORCH_JOBS: operator}) as cluster:
         yield cluster, operator
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from couler.cli import app
 from couler.cluster.objects import size_of
-from tests.cluster.test_plans_applied import ARGUMENTS, CLUSTER, PROGRAM, SLOT_S
+from tests.cluster.test_plans_applied import ARGUMENTS, until, write_program
 from tests.kube.api_server import ApiServer, Json
 
 pytestmark = [pytest.mark.kube_api, pytest.mark.timeout(600)]
@@ -63,13 +63,9 @@ def operate(server: ApiServer, work: dict[str, float], sizes: dict[str, set[int]
 
 def test_a_plan_is_carried_out(cluster: ApiServer, tmp_path: Path) -> None:
     cluster.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
-    while cluster.call("GET", JOBS)[0] != 200:
-        time.sleep(0.1)
-    jobs = {"one": 3, "two": 5}
-    (tmp_path / "cluster.yaml").write_text(CLUSTER)
-    (tmp_path / "program.py").write_text(PROGRAM.format(jobs=list(jobs.items()), slot_s=SLOT_S))
+    until(lambda: cluster.call("GET", JOBS)[0] == 200)
+    needed = write_program(tmp_path, {"one": 3, "two": 5})
     sizes: dict[str, set[int]] = {}
-    needed = {f"vision-{name}": 3.9 * epochs * SLOT_S for name, epochs in jobs.items()}
     operator = threading.Thread(target=operate, args=(cluster, needed, sizes))
     operator.start()
     arguments = ("-e", "argo", "--cluster", "cluster.yaml", *ARGUMENTS)

@@ -55,7 +55,7 @@ def assert_same_outcome(
     different = _differences(there.states, states)
     assert not different, (different, there.messages)
     assert there.status == here.status
-    # A file that is kept in a shared pod is its key there, and its path here.
+    # Of a file from a shared pod, Argo has the key of the artifact and a local run the path.
     files = {
         (path, output.name)
         for path, step in steps_by_path(workflow)
