@@ -8,6 +8,7 @@ import math
 import re
 import typing as t
 from collections.abc import Iterable
+from json.encoder import encode_basestring
 
 JsonTree: t.TypeAlias = dict[str, t.Any] | list[t.Any] | tuple[t.Any, ...] | str | float | None
 """What JSON can hold, all the way down (an int or a bool is a float to a type checker)."""
@@ -15,7 +16,6 @@ JsonTree: t.TypeAlias = dict[str, t.Any] | list[t.Any] | tuple[t.Any, ...] | str
 _FLOW_WIDTH = 90  # characters of a list or a map on one line, with its indentation
 _FLOW_DEPTH = 4  # those of the indentation of the outermost map that can be on one line
 _LONG = 200  # characters; a longer block is written once, and has an anchor if it is repeated
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 # Numbers and times begin with a digit, sign or point: of these only options and ./paths are plain.
 _is_plain = re.compile(
@@ -113,16 +113,15 @@ class _Writer:
             return _scalar(value)
         if not value:
             return "{}" if isinstance(value, dict) else "[]"
-        pairs: t.Any = value.items() if isinstance(value, dict) else enumerate(value)
         is_map = isinstance(value, dict)
-        if len(value) > _FLOW_WIDTH // 3 or (is_map and len(pad) < _FLOW_DEPTH):
+        if is_map and (len(pad) < _FLOW_DEPTH or _is_deep(value)):
             return None
         words: list[str] = []
         room = _FLOW_WIDTH - len(pad)
+        pairs: t.Any = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in pairs:
-            is_deep = is_map and isinstance(item, dict) and len(item) > 2
-            word = None if is_deep else self._line(item, pad)
-            if word is None or "\n" in word or (is_map and word[0:2] == "[{"):
+            word = self._text(item) if isinstance(item, str) else self._line(item, pad)
+            if not word:
                 return None
             words.append(f"{self._key(key)} {word}" if is_map else word)
             room -= len(words[-1]) + 2
@@ -130,6 +129,19 @@ class _Writer:
                 return None
         line = ", ".join(words)
         return f"{{{line}}}" if is_map else f"[{line}]"
+
+
+def _is_deep(tree: t.Any) -> bool:
+    """Whether a map is written on several lines, however short, for what it holds."""
+    for value in tree.values():
+        if value.__class__ is str:  # most are, and an isinstance that says no takes longer
+            continue
+        if isinstance(value, dict):
+            if len(value) > 2 or _is_deep(value):
+                return True
+        elif isinstance(value, (list, tuple)) and value and isinstance(value[0], dict):
+            return True
+    return False
 
 
 def _key(key: object) -> str:
@@ -148,14 +160,16 @@ def _text(text: str) -> str:
 
 def quote(text: str) -> str:
     r"""Return text in double quotes, as `dump` writes what cannot be plain."""
-    if not text.isprintable() and re.search(r"[\ud800-\udfff]", text):
+    if text.isprintable():
+        return encode_basestring(text)
+    if re.search(r"[\ud800-\udfff]", text):
         raise _NoFormError("the text holds half a surrogate pair")
-    return _hidden.sub(lambda match: f"\\u{ord(match[0]):04x}", _encode(text))
+    return _hidden.sub(lambda match: f"\\u{ord(match[0]):04x}", encode_basestring(text))
 
 
 def _scalar(value: object) -> str:
     if value is None or (isinstance(value, int) and -(2**63) <= value < 2**64):
-        return _encode(value)
+        return json.dumps(value)
     if isinstance(value, float) and math.isfinite(value):
         digits, e, exponent = float.__repr__(value).partition("e")
         return digits + ("" if "." in digits else ".0") + e + exponent  # YAML 1.1 wants the point

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 
@@ -432,6 +434,7 @@ class StartRules:
         self._steps = steps
         self._task_names = task_names
         self._asks_for_failure = self._asking(steps)
+        self._read_by = functools.cache(lambda name: implied_dependencies(steps[name]))
 
     def _asking(self, steps: Mapping[str, Step]) -> AbstractSet[str]:
         """The steps that Argo may call omitted when they are skipped."""
@@ -444,15 +447,15 @@ class StartRules:
     def depends(self, step: Step) -> str:
         """Return the `depends` of a step's task; empty for a step that waits for none."""
         entries = [*step.depends_on]
-        read = implied_dependencies(step)
-        if read:
+        if read := self._read_by(step.name):
             entries += [name for name in read if name in self._steps]
         if len(entries) < 2:
             return self._clause(entries[0]) if entries else ""
         # A step that is skipped fails the run if it waits for one that was skipped below a failure.
         if step.when is None and step.foreach is None and step.name not in self._asks_for_failure:
-            needed = [self._steps[one] for one in strictly_needed(step) if self._says_all(one)]
-            said = {before for one in needed for before in strictly_needed(one)}
+            needed = [one for one in entries if isinstance(one, str) and self._says_all(one)]
+            said = set(itertools.chain(*[self._steps[one].depends_on for one in needed]))
+            said.update(*map(self._read_by, needed))
             entries = [one for one in entries if one not in said]
         return " && ".join(dict.fromkeys(filter(None, map(self._clause, entries))))
 

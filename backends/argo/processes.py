@@ -6,6 +6,7 @@ import json
 import re
 import typing as t
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from couler.backends.argo import pods
 from couler.backends.argo.names import input_place
@@ -122,7 +123,7 @@ class Processes:
         tree.update((name, value) for name, value in fields.items() if value)
         return tree
 
-    @property
+    @cached_property
     def _uses_work_dir(self) -> bool:
         """Whether the process can tell that it has a work folder."""
         step = self._step
@@ -138,7 +139,7 @@ class Processes:
         texts += self._shared_texts()
         return any(text is not None and "COULER_WORK" in text for text in texts)
 
-    @property
+    @cached_property
     def mounts_work_dir(self) -> bool:
         """Whether the folder must be made: a typed function makes it by itself."""
         action = self._step.action
