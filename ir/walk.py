@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 import typing as t
 from collections.abc import Callable, Iterator
@@ -55,8 +57,29 @@ class Scope(t.NamedTuple):
         return "/".join((*handler, *self.path, step.name))
 
 
-def scopes(workflow: Workflow) -> Iterator[Scope]:
-    """Yield every scope of a workflow, outer before inner, exit handlers last."""
+class _Itself(t.NamedTuple):
+    """A workflow that equals no other: comparing two takes longer than a walk through one."""
+
+    workflow: Workflow
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.workflow is other.workflow
+
+    def __hash__(self) -> int:
+        return id(self.workflow)
+
+
+def scopes(workflow: Workflow) -> tuple[Scope, ...]:
+    """Return every scope of a workflow, outer before inner, exit handlers last."""
+    return _scopes(_Itself(workflow))
+
+
+@functools.lru_cache(maxsize=4)  # each stage of a compilation asks several times
+def _scopes(of: _Itself) -> tuple[Scope, ...]:
+    return tuple(_all_scopes(of.workflow))
+
+
+def _all_scopes(workflow: Workflow) -> Iterator[Scope]:
     yield from _scopes_below(Scope((), workflow.steps, None))
     if workflow.hooks:
         yield _hooks((HOOKS,), workflow.hooks, None)
@@ -81,8 +104,7 @@ def _hooks(path: tuple[str, ...], hooks: tuple[Hook, ...], handler: str | None) 
 
 def all_steps(workflow: Workflow) -> Iterator[Step]:
     """Yield every step of a workflow, those of exit handlers last."""
-    for scope in scopes(workflow):
-        yield from scope.steps
+    return itertools.chain.from_iterable([scope.steps for scope in scopes(workflow)])
 
 
 def steps_by_path(workflow: Workflow) -> Iterator[tuple[str, Step]]:

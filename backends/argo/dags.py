@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 
@@ -454,8 +453,9 @@ class StartRules:
         # A step that is skipped fails the run if it waits for one that was skipped below a failure.
         if step.when is None and step.foreach is None and step.name not in self._asks_for_failure:
             needed = [one for one in entries if isinstance(one, str) and self._says_all(one)]
-            said = set(itertools.chain(*[self._steps[one].depends_on for one in needed]))
-            said.update(*map(self._read_by, needed))
+            said: set[str | Dependency | AnyOf] = set()
+            for one in needed:
+                said.update(self._steps[one].depends_on, self._read_by(one))
             entries = [one for one in entries if one not in said]
         return " && ".join(dict.fromkeys(filter(None, map(self._clause, entries))))
 
