@@ -114,14 +114,26 @@ def run_text(needs: frozenset[str] = frozenset(("files", "chdir"))) -> str:
 
     It has the helpers that are needed, and of each the lines that are: `files` or `xcom`, where
     outputs are written; `chdir`, where scripts run in the work folder; `modules` and `future`,
-    where they have modules of the project or such an import.
+    where they have modules of the project or such an import; `of`, `gathered` and `json`, where
+    outputs are lists of one type, are gathered, or hold texts in JSON; `many`, where inputs are
+    lists of files.
     """
     texts = [text for name, text in _helper_texts().items() if name in needs or name == "run"]
     return "\n\n".join(_with_imports(_needed(text, needs)) for text in texts) + _CALL
 
 
+_OPTIONS = {"of": ", of=()", "gathered": ", gathered=False", "many": ", many=False"}
+"""Parameters of helpers by what needs them."""
+_IF_GATHERED = "json.dumps(text) if gathered else "
+
+
 def _needed(text: str, needs: frozenset[str]) -> str:
-    """Return a text without the lines that are not needed."""
+    """Return a text without the lines and the parameters that are not needed."""
+    for name, option in _OPTIONS.items():
+        if name not in needs:
+            text = text.replace(option, "")
+    if "gathered" not in needs:
+        text = text.replace(_IF_GATHERED, "")
     lines = []
     for line in text.split("\n"):
         code, _, condition = line.partition("  # if ")
@@ -182,11 +194,13 @@ class _Glue:
         self._script_files = script.files
         self._has_numpy = bool(script.files) or not imported <= sys.stdlib_module_names
         self._helpers: dict[str, None] = {}
+        self._used: set[str] = set()
+        """What its calls of the helper that writes need of it."""
 
     def parts(self) -> tuple[str, str]:
         """Return the functions that the glue has, and the block that calls the step's function."""
         body = [*self._body()]
-        texts = (_needed(_helper_texts()[name], self._needs) for name in self._helpers)
+        texts = (_needed(_helper_texts()[name], self._needs | self._used) for name in self._helpers)
         helpers = "".join(f"{text}\n\n\n" for text in texts)
         return helpers, 'if __name__ == "__main__":\n' + "".join(f"    {one}\n" for one in body)
 
@@ -211,6 +225,7 @@ class _Glue:
         own = head.rstrip("\n") + "\n\n" * bool(head) + self._own()
         first = own.count("\n") + 4
         needs |= {"future"} if self._has_future else set()
+        needs |= self._used
         needs |= {"modules"} if self._script_files else set()
         return f"{own}\n\n# From couler:{first}\n{glue}", needs
 
@@ -238,6 +253,8 @@ class _Glue:
         if self._is_alone and not call.stay:
             yield 'os.chdir(os.environ["COULER_WORK"])'
         for name, is_many in self._files:
+            if is_many:
+                self._used.add("many")
             yield f'{self._helper("take")}("{name}"{", many=True" * is_many})'
         given = [(one.name, self._given(one.name, one.type)) for one in call.arguments]
         arguments = [f"{name}={read}" for name, read in given if read is not None]
@@ -384,8 +401,13 @@ class _Glue:
         if item is not None and not item.optional and item.kind in (*NUMBER_TYPES, "str"):
             inner = ", ".join(_TYPES.get(item.kind, ["str"]))
             types = [*types, f"of=({inner})" if "," in inner else f"of=({inner},)"]
+            self._used.add("of")
         is_number = data.kind in NUMBER_TYPES and not data.optional
         gathered = ["gathered=True"] if self._hands_on == "items" and not is_number else []
+        if gathered:
+            self._used.add("gathered")
+        if data.kind not in NUMBER_TYPES and (gathered or types != ["str"]):
+            self._used.add("json")
         given = ", ".join([f'"{name}"', value, *types, *gathered])
         return f"{self._helper('write')}({given})"
 

@@ -34,10 +34,12 @@ from couler.ir.values import (
 from couler.ir.walk import all_steps, output_references, references, step_values
 from couler.ir.workflow import (
     STDOUT,
+    Container,
     Group,
     Input,
     Job,
     Output,
+    Script,
     Step,
     Workflow,
 )
@@ -63,6 +65,7 @@ def lower(workflow: Workflow) -> Workflow:
     kept = steps_read_at_exit(workflow)
     if not kept and all(_is_plain(step) for step in all_steps(workflow)):
         return workflow
+    original, workflow = workflow, _with_bound_of_run(workflow)
     view = ScopeView.of_workflow(workflow)
     reads = _reads(workflow.steps, [output.value for output in workflow.outputs])
     for step, outputs in kept.items():
@@ -78,9 +81,38 @@ def lower(workflow: Workflow) -> Workflow:
         )
         for handler in workflow.exit_handlers
     )
-    if steps == workflow.steps and handlers == workflow.exit_handlers:
-        return workflow
+    if steps == original.steps and handlers == original.exit_handlers:
+        return original
     return workflow.model_copy(update={"steps": steps, "exit_handlers": handlers})
+
+
+def _with_bound_of_run(workflow: Workflow) -> Workflow:
+    """Return a workflow that bounds all of its run where it bounds a foreach alone in its time."""
+    found = [one for one in workflow.steps if one.foreach and one.foreach.max_parallel is not None]
+    if len(found) != 1 or workflow.max_parallel is not None or workflow.exit_handlers:
+        return workflow
+    if any(map(_may_take_more, workflow.steps)):
+        return workflow
+    from couler.ir.graph import Graph
+
+    step = found[0]
+    foreach = step.foreach
+    assert foreach is not None
+    graph = Graph.of(workflow.steps)
+    before, after = graph.ancestors(step.name), Graph(graph.successors).ancestors(step.name)
+    beside = len(workflow.steps) - len(before) - len(after) - 1
+    if beside or max(len(before), len(after)) > (foreach.max_parallel or 0):
+        return workflow
+    unlimited = step.model_copy(update={"foreach": Foreach(over=foreach.over)})
+    steps = tuple(unlimited if one is step else one for one in workflow.steps)
+    return workflow.model_copy(update={"steps": steps, "max_parallel": foreach.max_parallel})
+
+
+def _may_take_more(step: Step) -> bool:
+    """Whether a step, or an item of it, can take other than one pod while it runs."""
+    foreach = step.foreach is not None and step.foreach.max_parallel is None
+    is_process = isinstance(step.action, Container | Script) and not step.daemon
+    return foreach or not is_process or step.loop is not None or bool(step.hooks or step.part)
 
 
 def steps_read_at_exit(workflow: Workflow) -> dict[str, set[str]]:

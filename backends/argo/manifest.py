@@ -142,6 +142,8 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     body = _NO_BODY if workflow.stored is not None else _body(workflow, options)
     # The workflow's own spec, wherever it stands: the same override fits all kinds.
     own = _spec(workflow, in_schedule=kind == "CronWorkflow")
+    if body.parallelism is not None:
+        own["parallelism"] = body.parallelism
     if body.hooks:
         own["hooks"] = body.hooks
     if workflow.stored is None:
@@ -290,6 +292,8 @@ class _Body(t.NamedTuple):
     hooks: Tree
     owners: Mapping[str, Step]
     runs: tuple[RunPart, ...] = ()
+    parallelism: int | None = None
+    """How many pods run at a time at most."""
 
 
 def _repository(workflow: Workflow, options: ManifestOptions) -> str | None:
@@ -357,7 +361,8 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
 
         templates.append(limit_template(options.helper_image))
     owners = {**dict(scopes.owners()), **dict(leaves.owners())}
-    return _Body(templates, depth, own_hooks, owners, tuple(scopes.runs))
+    runs = tuple(scopes.runs)
+    return _Body(templates, depth, own_hooks, owners, runs, workflow.max_parallel)
 
 
 def _on_exit(handlers: tuple[ExitHandler, ...], name: str, templates: dict[str, str]) -> Tree:

@@ -60,7 +60,7 @@ from couler.ir.values import (
     walk,
 )
 from couler.ir.walk import explicit_dependencies
-from couler.ir.workflow import Plugin, Step, TemplateCall
+from couler.ir.workflow import Plugin, Script, Step, TemplateCall
 
 _TOO_MANY = f"a range has at most {MAX_ITEMS:,} numbers where its ends are known only in the run"
 
@@ -441,7 +441,27 @@ class Renderer:
         while isinstance(base, Field):
             path = base.path + path
             base = base.of
-        return part(self.expression_as(base, step, "str"), path)
+        text = self.expression_as(base, step, "str")
+        if len(path) == 1 and isinstance(base, StepRef) and self._has_number(base, path[0]):
+            named = quote(f'"{path[0]}":')  # quotes in texts have a backslash
+            return f"split(split(trim({text}, '{{}}'), {named})[1], ',')[0]"
+        return part(text, path)
+
+    def _has_number(self, record: StepRef, field: str | int) -> bool:
+        """Whether a function wrote a record of texts and numbers, one of which is a number."""
+        producer = self.view.steps.get(record.step)
+        if producer is None or not isinstance(producer.action, Script) or producer.foreach:
+            return False
+        call = producer.action.call
+        outputs = {} if call is None else {one.name: one.type for one in call.outputs}
+        fields = outputs[record.output].fields if record.output in outputs else ()
+        if any(one.type.kind not in (*NUMBER_TYPES, "str") for one in fields):
+            return False
+        return any(
+            one.name == field and one.type.kind != "str" and not one.type.optional
+            for one in fields
+            if not one.has_default
+        )
 
     # locations of files ----------------------------------------------------------------------
 

@@ -1,15 +1,14 @@
-RUN = r'''def write(name, value, *types, of=(), gathered=False):
+RUN = r'''def write(name, value, *types, of=()):
     """Check an output and write it: a text as it is, all else as JSON."""
     import json, sys
-
-    def fits(one, types):
-        return isinstance(one, types) and (bool in types or not isinstance(one, bool))
-
-    if (types and not fits(value, types)) or (of and not all(fits(one, of) for one in value)):
+    if types and (not isinstance(value, types) or (type(value) is bool and bool not in types)):
         sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
+    for one in value if of else ():
+        if not isinstance(one, of) or (type(one) is bool and bool not in of):
+            sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")  # as Go does
+        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")  # as in Go
         size = len((value if types == (str,) else text).encode())
         if "\\u0000" in text.replace("\\\\", ""):
             raise ValueError("a text cannot hold NUL")
@@ -17,7 +16,7 @@ RUN = r'''def write(name, value, *types, of=(), gathered=False):
         sys.exit(f"the output {name} cannot travel: {error}")
     if size > 65536:
         sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
-    text = value if types == (str,) and not gathered else text
+    text = value if types == (str,) else text
     globals().setdefault("couler_outputs", {})[name] = text
 
 def files_in(folder):
@@ -57,12 +56,13 @@ def take(name, many=False):
     """Copy an input from the volume to its path; of a list, each line names a file."""
     import os
     keys, path = os.environ["COULER_FILE_" + name], os.environ["COULER_INPUT_" + name]
+    files = [(keys, path)]
     if many:
         os.makedirs(path, exist_ok=True)
-    for index, key in enumerate(keys.split("\n")):
-        if not many or key not in ("", "-"):
-            target = os.path.join(path, str(index)) if many else path
-            copy_all(f"/couler/files/{key}", target, 0o700)
+        found = enumerate(keys.split("\n"))
+        files = [(key, f"{path}/{at}") for at, key in found if key not in ("", "-")]
+    for key, target in files:
+        copy_all(f"/couler/files/{key}", target, 0o700)
 
 def hand_on(name, source):
     """Copy an output to where files are kept, and return where that is."""
