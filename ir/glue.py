@@ -195,7 +195,7 @@ class _Glue:
         self._has_numpy = bool(script.files) or not imported <= sys.stdlib_module_names
         self._helpers: dict[str, None] = {}
         self._used: set[str] = set()
-        """What its calls of the helper that writes need of it."""
+        """What its calls need of the helpers."""
 
     def parts(self) -> tuple[str, str]:
         """Return the functions that the glue has, and the block that calls the step's function."""

@@ -89,7 +89,7 @@ def lower(workflow: Workflow) -> Workflow:
 def _with_bound_of_run(workflow: Workflow) -> Workflow:
     """Return a workflow that bounds all of its run where it bounds a foreach alone in its time."""
     found = [one for one in workflow.steps if one.foreach and one.foreach.max_parallel is not None]
-    if len(found) != 1 or workflow.max_parallel is not None or workflow.exit_handlers:
+    if len(found) != 1 or workflow.max_parallel or workflow.exit_handlers or workflow.hooks:
         return workflow
     if any(map(_may_take_more, workflow.steps)):
         return workflow

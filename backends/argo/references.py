@@ -452,6 +452,8 @@ class Renderer:
         producer = self.view.steps.get(record.step)
         if producer is None or not isinstance(producer.action, Script) or producer.foreach:
             return False
+        if self._default_of(record) is not None:
+            return False
         call = producer.action.call
         outputs = {} if call is None else {one.name: one.type for one in call.outputs}
         fields = outputs[record.output].fields if record.output in outputs else ()

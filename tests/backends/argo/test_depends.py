@@ -28,6 +28,12 @@ def test_waits_stay_where_the_other_may_run_without_them() -> None:
     assert found["d"] == f"a && ({ended}) && c"
 
 
+def test_an_alternative_that_another_says_too_is_left_out() -> None:
+    either = any_of("a", "b")
+    found = steps_of(("a", ()), ("b", ()), ("c", (either,)), ("d", (either, "c")))
+    assert (found["c"], found["d"]) == ("(a || b)", "c")
+
+
 def test_waits_of_a_map_and_of_what_asks_for_an_end_stay() -> None:
     first = sh("x", "true"), sh("a", "true"), sh("b", "true", depends_on=["a"])
     each = sh("c", "true", depends_on=["a", "b"], foreach=[1, 2])
