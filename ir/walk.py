@@ -74,7 +74,7 @@ def scopes(workflow: Workflow) -> tuple[Scope, ...]:
     return _scopes(_Itself(workflow))
 
 
-@functools.lru_cache(maxsize=4)  # each stage of a compilation asks several times
+@functools.lru_cache(maxsize=1)  # each stage of a compilation asks several times
 def _scopes(of: _Itself) -> tuple[Scope, ...]:
     return tuple(_all_scopes(of.workflow))
 
