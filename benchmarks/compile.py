@@ -164,7 +164,7 @@ def report(*, quick: bool) -> bool:
         verdict(
             "JSON, couler / hera's YAML",
             results["couler", "json", COMPARED]["seconds"] / hera,
-            0.16,
+            1 / 8,
         ),
         verdict(f"YAML, time a step at {sizes[-1]:,} / at {sizes[1]:,}", per_step["yaml"], 1.5),
         verdict(f"JSON, time a step at {sizes[-1]:,} / at {sizes[1]:,}", per_step["json"], 1.5),

@@ -34,12 +34,10 @@ from couler.ir.values import (
 from couler.ir.walk import all_steps, output_references, references, step_values
 from couler.ir.workflow import (
     STDOUT,
-    Container,
     Group,
     Input,
     Job,
     Output,
-    Script,
     Step,
     Workflow,
 )
@@ -65,7 +63,10 @@ def lower(workflow: Workflow) -> Workflow:
     kept = steps_read_at_exit(workflow)
     if not kept and all(_is_plain(step) for step in all_steps(workflow)):
         return workflow
-    original, workflow = workflow, _with_bound_of_run(workflow)
+    if (bounded := bounded_alone(workflow)) is not None:
+        unlimited = bounded.step.model_copy(update={"foreach": Foreach(over=bounded.over)})
+        flat = tuple(unlimited if one is bounded.step else one for one in workflow.steps)
+        workflow = workflow.model_copy(update={"steps": flat})
     view = ScopeView.of_workflow(workflow)
     reads = _reads(workflow.steps, [output.value for output in workflow.outputs])
     for step, outputs in kept.items():
@@ -81,38 +82,41 @@ def lower(workflow: Workflow) -> Workflow:
         )
         for handler in workflow.exit_handlers
     )
-    if steps == original.steps and handlers == original.exit_handlers:
-        return original
+    if steps == workflow.steps and handlers == workflow.exit_handlers:
+        return workflow
     return workflow.model_copy(update={"steps": steps, "exit_handlers": handlers})
 
 
-def _with_bound_of_run(workflow: Workflow) -> Workflow:
-    """Return a workflow that bounds all of its run where it bounds a foreach alone in its time."""
-    found = [one for one in workflow.steps if one.foreach and one.foreach.max_parallel is not None]
-    if len(found) != 1 or workflow.max_parallel or workflow.exit_handlers or workflow.hooks:
-        return workflow
-    if any(map(_may_take_more, workflow.steps)):
-        return workflow
+class BoundedForeach(t.NamedTuple):
+    """A foreach whose bound can be that of the template that it is in."""
+
+    step: Step
+    over: dict[str, Value]
+    most: int
+
+
+def bounded_alone(workflow: Workflow) -> BoundedForeach | None:
+    """Return the foreach of a workflow that nothing runs beside, if its bound hinders no others."""
+    found = [
+        BoundedForeach(step, foreach.over, foreach.max_parallel)
+        for step in workflow.steps
+        if (foreach := step.foreach) is not None and foreach.max_parallel is not None
+    ]
+    if len(found) != 1 or any(map(_may_take_more, workflow.steps)):
+        return None
     from couler.ir.graph import Graph
 
-    step = found[0]
-    foreach = step.foreach
-    assert foreach is not None
-    graph = Graph.of(workflow.steps)
-    before, after = graph.ancestors(step.name), Graph(graph.successors).ancestors(step.name)
-    beside = len(workflow.steps) - len(before) - len(after) - 1
-    if beside or max(len(before), len(after)) > (foreach.max_parallel or 0):
-        return workflow
-    unlimited = step.model_copy(update={"foreach": Foreach(over=foreach.over)})
-    steps = tuple(unlimited if one is step else one for one in workflow.steps)
-    return workflow.model_copy(update={"steps": steps, "max_parallel": foreach.max_parallel})
+    [only] = found
+    graph, name = Graph.of(workflow.steps), only.step.name
+    before, after = graph.ancestors(name), Graph(graph.successors).ancestors(name)
+    is_alone = len(before) + len(after) + 1 == len(workflow.steps)
+    return only if is_alone and max(len(before), len(after)) <= only.most else None
 
 
 def _may_take_more(step: Step) -> bool:
-    """Whether a step, or an item of it, can take other than one pod while it runs."""
-    foreach = step.foreach is not None and step.foreach.max_parallel is None
-    is_process = isinstance(step.action, Container | Script) and not step.daemon
-    return foreach or not is_process or step.loop is not None or bool(step.hooks or step.part)
+    """Whether a step can be more than one node of its template, or one after it has ended."""
+    is_unbounded = step.foreach is not None and step.foreach.max_parallel is None
+    return is_unbounded or step.daemon or bool(step.hooks or step.part)
 
 
 def steps_read_at_exit(workflow: Workflow) -> dict[str, set[str]]:

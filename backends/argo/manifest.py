@@ -12,7 +12,7 @@ from couler.backends.argo import files, pods
 from couler.backends.argo.common import with_defaults, write_fixed_arguments
 from couler.backends.argo.dags import Scopes, hooks
 from couler.backends.argo.leaves import Leaves, holes_of_metrics, merge, overrides_of
-from couler.backends.argo.lower import lower, steps_read_at_exit
+from couler.backends.argo.lower import bounded_alone, lower, steps_read_at_exit
 from couler.backends.argo.memoization import DEFAULT_MAPS, map_name
 from couler.backends.argo.names import Names, TemplateNames
 from couler.backends.argo.parts import (
@@ -142,8 +142,6 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     body = _NO_BODY if workflow.stored is not None else _body(workflow, options)
     # The workflow's own spec, wherever it stands: the same override fits all kinds.
     own = _spec(workflow, in_schedule=kind == "CronWorkflow")
-    if body.parallelism is not None:
-        own["parallelism"] = body.parallelism
     if body.hooks:
         own["hooks"] = body.hooks
     if workflow.stored is None:
@@ -292,8 +290,6 @@ class _Body(t.NamedTuple):
     hooks: Tree
     owners: Mapping[str, Step]
     runs: tuple[RunPart, ...] = ()
-    parallelism: int | None = None
-    """How many pods run at a time at most."""
 
 
 def _repository(workflow: Workflow, options: ManifestOptions) -> str | None:
@@ -308,8 +304,9 @@ _NO_BODY = _Body([], 1, {}, {})
 
 
 def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
-    workflow = lower(with_copies(leave_out_local_forms(workflow)))
-    workflow = with_scripts(workflow, hands_on)
+    workflow = with_copies(leave_out_local_forms(workflow))
+    bounded = bounded_alone(workflow)
+    workflow = with_scripts(lower(workflow), hands_on)
     kept = frozenset(steps_read_at_exit(workflow))
     names = TemplateNames()
     entrypoint = names.take(ENTRYPOINT)
@@ -341,6 +338,7 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
         workflow.steps,
         entrypoint,
         outputs=workflow.outputs,
+        parallelism=None if bounded is None else bounded.most,
         is_followed=bool(workflow.exit_handlers or workflow.hooks),
     )
     if workflow.exit_handlers:
@@ -361,8 +359,7 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
 
         templates.append(limit_template(options.helper_image))
     owners = {**dict(scopes.owners()), **dict(leaves.owners())}
-    runs = tuple(scopes.runs)
-    return _Body(templates, depth, own_hooks, owners, runs, workflow.max_parallel)
+    return _Body(templates, depth, own_hooks, owners, tuple(scopes.runs))
 
 
 def _on_exit(handlers: tuple[ExitHandler, ...], name: str, templates: dict[str, str]) -> Tree:

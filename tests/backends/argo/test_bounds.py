@@ -1,4 +1,4 @@
-"""The bound of a foreach is that of the run where nothing runs beside it, else of a template."""
+"""The bound of a foreach that nothing runs beside is that of the entrypoint."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def bounds(workflow: Workflow) -> dict[str, int]:
     return {name: one["parallelism"] for name, one in places.items() if "parallelism" in one}
 
 
-def test_a_bound_holds_for_the_run_where_nothing_runs_beside_the_items() -> None:
+def test_a_bound_holds_for_the_entrypoint_where_nothing_runs_beside_the_items() -> None:
     before, after = [sh("a", "true"), sh("b", "true")], sh("c", "true", depends_on=["each"])
-    assert bounds(flow("f", *before, bounded(after=("a", "b")), after)) == {"run": 2}
+    assert bounds(flow("f", *before, bounded(after=("a", "b")), after)) == {"main": 2}
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,9 @@ def test_a_bound_holds_for_the_run_where_nothing_runs_beside_the_items() -> None
     [
         (sh("x", "true"),),
         (sh("x", "true", depends_on=["each"], foreach=[1, 2, 3]),),
-        (group("x", sh("y", "true"), sh("z", "true"), depends_on=["each"]),),
         tuple(sh(name, "true", depends_on=["each"]) for name in "xyz"),
     ],
-    ids=["at the same time", "items without a bound", "a group", "more steps than the bound"],
+    ids=["at the same time", "items without a bound", "more steps than the bound"],
 )
 def test_a_bound_holds_for_the_items_alone_where_others_may_take_more(
     beside: tuple[Step, ...],
@@ -45,11 +44,15 @@ def test_a_bound_holds_for_the_items_alone_where_others_may_take_more(
     assert bounds(flow("f", bounded(), *beside)) == {"each-group": 2}
 
 
-def test_a_bound_leaves_the_pods_of_daemons_and_of_exit_handlers_alone() -> None:
+def test_a_daemon_beside_the_items_does_not_count() -> None:
     daemon = sh("serve", "sleep 60", daemon=True, result=None)
     assert bounds(flow("f", daemon, bounded(after=("serve",)))) == {"each-group": 2}
+
+
+def test_groups_count_once_and_exit_handlers_never() -> None:
+    after = group("x", sh("y", "true"), sh("z", "true"), depends_on=["each"])
     told = ExitHandler(name="tell", on="any", steps=(sh("tell", "true"),))
-    assert bounds(flow("f", bounded(), exit_handlers=[told])) == {"each-group": 2}
+    assert bounds(flow("f", bounded(), after, exit_handlers=[told])) == {"main": 2}
 
 
 def test_two_bounds_hold_each_for_its_items() -> None:
@@ -58,4 +61,4 @@ def test_two_bounds_hold_each_for_its_items() -> None:
 
 
 def test_the_bound_of_a_workflow_stays() -> None:
-    assert bounds(flow("f", bounded(), max_parallel=7)) == {"run": 7, "each-group": 2}
+    assert bounds(flow("f", bounded(), max_parallel=7)) == {"run": 7, "main": 2}
