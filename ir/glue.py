@@ -43,7 +43,6 @@ _READ = """\
 """
 _WRITE = """\
     import signal
-
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # which the first process ignores
     text, script = script, work + ".py"
     pathlib.Path(script).write_text(text, "utf-8")
@@ -115,8 +114,8 @@ def run_text(needs: frozenset[str] = frozenset(("files", "chdir"))) -> str:
     It has the helpers that are needed, and of each the lines that are: `files` or `xcom`, where
     outputs are written; `chdir`, where scripts run in the work folder; `modules` and `future`,
     where they have modules of the project or such an import; `of`, `gathered` and `json`, where
-    outputs are lists of one type, are gathered, or hold texts in JSON; `many`, where inputs are
-    lists of files.
+    outputs are lists of one type, are gathered, or hold texts in JSON; `many` and `folders`, where
+    inputs are lists of files, and where some are folders.
     """
     texts = [text for name, text in _helper_texts().items() if name in needs or name == "run"]
     return "\n\n".join(_with_imports(_needed(text, needs)) for text in texts) + _CALL
@@ -252,6 +251,9 @@ class _Glue:
             yield 'os.makedirs(os.environ["COULER_WORK"], exist_ok=True)'
         if self._is_alone and not call.stay:
             yield 'os.chdir(os.environ["COULER_WORK"])'
+        types = [one.type for one in (*call.arguments, *call.outputs)]
+        if any("directory" in _kinds(one) for one in types):
+            self._used.add("folders")
         for name, is_many in self._files:
             if is_many:
                 self._used.add("many")
@@ -449,9 +451,15 @@ def _is_text(data: DataType) -> bool:
 
 def _has_json(data: DataType) -> bool:
     """Return whether a value can hold what only the run knows the form of."""
-    if data.kind in ("json", "dict") or (data.item is not None and _has_json(data.item)):
-        return True
-    return any(_has_json(one.type) for one in data.fields)
+    return not {"json", "dict"}.isdisjoint(_kinds(data))
+
+
+def _kinds(data: DataType) -> Iterator[str]:
+    """Yield the kinds of a value, and of all that it can hold."""
+    yield data.kind
+    for inner in (data.item, *(one.type for one in data.fields)):
+        if inner is not None:
+            yield from _kinds(inner)
 
 
 def _variable(depth: int) -> str:

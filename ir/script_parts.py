@@ -37,8 +37,8 @@ def write(name, value, *types, of=(), gathered=False):
         sys.exit(f"the output {name} cannot travel: {error}")
     if size > 65536:
         sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
-    text = value if types == (str,) else text  # if xcom
-    globals().setdefault("couler_outputs", {})[name] = text  # if xcom
+    outputs = globals().setdefault("couler_outputs", {})  # if xcom
+    outputs[name] = value if types == (str,) else text  # if xcom
     text = json.dumps(text) if gathered else value + "\n" if types == (str,) else text  # if files
     out = pathlib.Path(os.environ["COULER_WORK"], "outputs")  # if files
     out.mkdir(exist_ok=True)  # if files
@@ -94,14 +94,16 @@ def copy_all(source, path, mode):
     """Copy a file or a folder, and allow more than their modes do; an error is not the step's."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        if os.path.isdir(source):
-            shutil.copytree(source, path, symlinks=True, dirs_exist_ok=True)
-        else:
-            shutil.copy(source, path)
-        for one in [pathlib.Path(path), *pathlib.Path(path).rglob("*")]:
-            if not one.is_symlink():
-                bits = one.stat().st_mode
-                one.chmod(bits | (mode if bits & 0o111 else mode & 0o666))
+        if os.path.isdir(source):  # if folders
+            shutil.copytree(source, path, symlinks=True, dirs_exist_ok=True)  # if folders
+        else:  # if folders
+            shutil.copy(source, path)  # if folders
+        shutil.copy(source, path)  # if not folders
+        made = [pathlib.Path(path)]
+        made += [one for one in made[0].rglob("*") if not one.is_symlink()]  # if folders
+        for one in made:
+            bits = one.stat().st_mode
+            one.chmod(bits | (mode if bits & 0o111 else mode & 0o666))
     except OSError as error:
         pathlib.Path("/dev/termination-log").write_text(f"couler error: {error}")
         sys.exit(f"couler: {error}")
@@ -110,13 +112,13 @@ def copy_all(source, path, mode):
 def take(name, many=False):
     """Copy an input from the volume to its path; of a list, each line names a file."""
     keys, path = os.environ["COULER_FILE_" + name], os.environ["COULER_INPUT_" + name]
-    files = [(keys, path)]
     if many:  # if many
         os.makedirs(path, exist_ok=True)  # if many
-        found = enumerate(keys.split("\n"))  # if many
-        files = [(key, f"{path}/{at}") for at, key in found if key not in ("", "-")]  # if many
-    for key, target in files:
-        copy_all(f"/couler/files/{key}", target, 0o700)
+        for at, key in enumerate(keys.split("\n")):  # if many
+            if key not in ("", "-"):  # if many
+                copy_all(f"/couler/files/{key}", f"{path}/{at}", 0o700)  # if many
+        return  # if many
+    copy_all(f"/couler/files/{keys}", path, 0o700)
 
 
 def hand_on(name, source):
@@ -126,10 +128,10 @@ def hand_on(name, source):
     for path in [f"/couler/files/{key}" for key in keys if key]:
         new = f"{path}.{uuid.uuid4().hex}"
         copy_all(source, new, 0o555)
-        if os.path.isdir(path) or (os.path.isdir(new) and os.path.exists(path)):
-            os.rename(path, new + ".old")
+        if os.path.isdir(path) or (os.path.isdir(new) and os.path.exists(path)):  # if folders
+            os.rename(path, new + ".old")  # if folders
         os.replace(new, path)
-        shutil.rmtree(new + ".old", ignore_errors=True)
+        shutil.rmtree(new + ".old", ignore_errors=True)  # if folders
     return keys[0]
 
 

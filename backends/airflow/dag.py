@@ -106,11 +106,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
 def _docstring(workflow: Workflow, options: Options) -> list[str]:
     title, _, more = (workflow.description or "").strip().partition("\n")
     where = "The DAG stands at the end, what it uses before it."
-    return [
-        title or f"Workflow {workflow.name}.",
-        *([more] if more else ()),
-        f"{mark(options.version)} {where}",
-    ]
+    return [*filter(None, (title, more)), f"{mark(options.version)} {where}"]
 
 
 def _dag(
@@ -217,7 +213,7 @@ class RunObjects:
         if leaves:
             failed = self._module.use(f"run_failed(ti, {value_of(list(leaves)).flat()})")
             when = self._module.condition("when_run_succeeded", f"not {failed}")
-            condition = call(self._module.use("run_if"), Code(when))
+            condition = self._module.skip_unless(when)
         created = call(
             self._module.take(_RESOURCE, "KubernetesCreateResourceOperator"),
             task_id=f"make-{name}",

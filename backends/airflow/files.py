@@ -100,6 +100,7 @@ class Files:
         self._module = module
         self._root = options.files_path.strip("/")
         self._writer = writer
+        self._by_try = by_try
         self._place = "place_of_try" if by_try else "place"
         self._below_root = f", {quoted(self._root)}" if self._root else ""
 
@@ -130,11 +131,21 @@ class Files:
             if isinstance(one, Input):
                 found[f"COULER_FILE_{one.name}"] = self._location_of(one, scope)
                 continue
-            code = f"{self._place}(ti, {quoted(one.name)}{self._below_root})"
-            found[f"COULER_OUTPUT_{one.name}"] = self._writer.template(code)
+            found[f"COULER_OUTPUT_{one.name}"] = self._own_place(one, step, scope)
             if one.at is not None:
                 found[f"COULER_COPY_{one.name}"] = self._copy(one.at, scope)
         return found
+
+    def _own_place(self, output: Output, step: Step, scope: Scope) -> Expression:
+        """Return where an output is kept: below the root by DAG, run, task and item."""
+        if not re.fullmatch(r"[\w./-]*", self._root):
+            code = f"{self._place}(ti, {quoted(output.name)}{self._below_root})"
+            return self._writer.template(code)
+        is_mapped = scope.within_mapped or scope.spot(step).items == "mapped"
+        parts = ["dag_id", "run_id", "task_id", *["map_index"] * is_mapped]
+        words = [self._root, *(f"{{{{ ti.{one} }}}}" for one in parts), output.name]
+        words += ["{{ ti.try_number }}"] * self._by_try
+        return value_of("/".join(filter(None, words)))
 
     def volume(self) -> Code:
         """Return the arguments of an operator whose pod has the volume."""

@@ -65,7 +65,8 @@ class Iterations:
             place = replace(place, is_decided=True, conditions=(), rule=None)
         else:
             where = self._module.table(f"{name}_items", item_rows(foreach))
-            over = Code(f"{self._module.use('labels')}({where})")
+            labels = f'{{"couler-item": str(index)}} for index in range(len({where}))'
+            over = Code(f"[{labels}]")
         scope = replace(place.scope, items=_items(foreach, where, place.scope))
         place = replace(place, scope=scope, is_mapped=True)
         task = self._tasks.operator(spot.step, task_name(spot.step.name), place)
@@ -177,7 +178,7 @@ class Iterations:
         rounds, number = self._module.name(f"{name}_rounds", "rounds"), self._module.name("number")
         again = self._again(spot, loop, inside.scope, name)
         scope = replace(inside.scope, loop=spot)
-        later = call(self._module.use("run_if"), Code(again))
+        later = self._module.skip_unless(again)
         start = Choice(later, Code(number), Code("None"))
         head = INDENT * indent
         lines = [

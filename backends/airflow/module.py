@@ -23,8 +23,10 @@ from couler.backends.airflow import (
 )
 from couler.backends.airflow.python import (
     INDENT,
+    Call,
     Code,
     Expression,
+    call,
     imports,
     laid_out,
     quoted,
@@ -162,6 +164,12 @@ class Module:
         self._conditions[name] = takes, self.use(code)
         return name
 
+    def skip_unless(self, condition: str) -> Call:
+        """Return what skips a task, before it starts, if a condition is false."""
+        return call(
+            self.take("functools", "partial"), Code(self.use("skip_unless")), Code(condition)
+        )
+
     def outputs(self, wanted: str, codes: Mapping[str, str], checks: str = "") -> str:
         """Return the name of a function that gives the outputs of a group, after a check."""
         name = self.name(wanted)
@@ -273,6 +281,7 @@ _STANDARD = frozenset(
         "base64",
         "collections.abc",
         "datetime",
+        "functools",
         "hashlib",
         "itertools",
         "json",

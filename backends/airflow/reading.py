@@ -362,6 +362,8 @@ class Scope:
             unsure = self.is_unsure or declared.default is not None
             inside = replace(self.inside(step, step.action), is_unsure=unsure)
             code = inside.read(declared.value).to(declared.type).code
+        elif self._is_surely_there(step, declared):
+            code = f"ti.xcom_pull({quoted(spot.base)})[{quoted(value.output)}]"
         else:
             code = _output_of(spot.base, value.output, is_item=self.within_mapped)
         if self.is_unsure or declared.default is not None:
@@ -398,27 +400,44 @@ class Scope:
         """Return whether what the items of a step give can be read as it is, and is there."""
         return gives_plain_lists(step) and self._always_runs(step.name)
 
+    def _is_surely_there(self, step: Step, output: Output) -> bool:
+        is_made = isinstance(step.action, Container | Script) and not output.optional
+        return is_made and output.default is None and self._always_runs(step.name)
+
     def _always_runs(self, name: str) -> bool:
         """Return whether a step has run well before anything that reads it is looked at."""
         if self.prefix or self.outer is not None or self.is_unsure or self.has_ended:
             return False
-        waiting = {name: self.steps[name]}
-        seen = dict(waiting)
-        while waiting:
-            _, step = waiting.popitem()
-            if step.when is not None or not all(isinstance(one, str) for one in step.depends_on):
-                return False
-            new = {one: self.steps[one] for one in predecessors(step) if one not in seen}
-            waiting |= new
-            seen |= new
-        return True
+        return name not in self._may_not_run
+
+    @cached_property
+    def _may_not_run(self) -> frozenset[str]:
+        """The steps with a condition, or below a failure, and those after one."""
+        found = {
+            name
+            for name, step in self.steps.items()
+            if step.when is not None or not all(isinstance(one, str) for one in step.depends_on)
+        }
+        after: dict[str, list[str]] = {}
+        for name, step in self.steps.items():
+            for one in predecessors(step):
+                after.setdefault(one, []).append(name)
+        waiting = [*found]
+        for name in waiting:  # which grows
+            new = [one for one in after.get(name, ()) if one not in found]
+            found.update(new)
+            waiting += new
+        return frozenset(found)
 
     def _gathered(self, spot: Spot, declared: Output) -> Read:
         is_number = declared.type in NUMBER_TYPES
         if self.lists_are_plain(spot.step):
             given = [quoted(spot.base), quoted(declared.name)]
             given += [quoted(spot.maker)] if spot.has_maker else []
-            return Read(f"listed(ti, {', '.join(given)})", "list", is_plain=is_number)
+            code = f"listed(ti, {', '.join(given)})"
+            texts = f'ti.xcom_pull([{given[0]}]) | map(attribute={given[1]}) | join(",")'
+            alone = None if spot.has_maker else f'"[" + {texts} + "]"'
+            return Read(code, "list", alone=alone, is_plain=is_number)
         place, rows = self.gathered_from(spot.step)
         code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows.flat()}"
         if declared.type not in TEXT_TYPES:

@@ -69,12 +69,11 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
 
 def make_plain_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists that functions gave, as texts; return a label for each."""
-    read = {name: json.loads(value) for name, value in lists.items()}
-    texts = {
-        name: [one if isinstance(one, str) else json.dumps(one) for one in value]
-        for name, value in read.items()
+    read = {
+        name: [one if isinstance(one, str) else json.dumps(one) for one in json.loads(value)]
+        for name, value in lists.items()
     }
-    return rows_of(ti, texts)
+    return rows_of(ti, read)
 
 
 def rows_of(ti: Any, read: dict[str, list[str]]) -> list[dict[str, str]]:
@@ -87,7 +86,7 @@ def rows_of(ti: Any, read: dict[str, list[str]]) -> list[dict[str, str]]:
         raise AirflowFailException(f"a list has more than 1000 items: {shown}")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(rows)
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def listed(ti: Any, task: str, name: str, rows: str = "") -> str:
@@ -104,11 +103,6 @@ def check_sizes(place: str, rows: str, *names: str, ti: Any) -> None:
         size = len(listed(ti, place, name, rows).encode())
         if size > 96 * 1024:
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
-
-
-def labels(rows: list[Any]) -> list[dict[str, str]]:
-    """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -173,14 +167,10 @@ def plain(value: str | None) -> str | None:
     return None if value is None else to_text(value)
 
 
-def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
-    """Return what skips a task, before it starts, if its condition is false."""
-
-    def pre_execute(context: Any) -> None:
-        if not condition(context["ti"], context["params"]):
-            raise AirflowSkipException(f"{condition.__name__} is false")
-
-    return pre_execute
+def skip_unless(condition: Callable[[Any, Any], bool], context: Any) -> None:
+    """Skip a task, before it starts, if its condition is false."""
+    if not condition(context["ti"], context["params"]):
+        raise AirflowSkipException(f"{condition.__name__} is false")
 
 
 def open_gate(*needs: Any, ti: Any) -> None:

@@ -31,7 +31,7 @@ def dag_settings(
         "dag_id": workflow.name,
         "description": workflow.description,
         "schedule": Code("None") if schedule is None else _timetable(schedule, module),
-        "catchup": False,
+        "catchup": None if schedule is None else False,
         "default_args": value_of({**_default_args(workflow, options), **common}),
         "tags": tags(workflow) or None,
         "doc_md": _annotations(workflow),

@@ -175,6 +175,8 @@ class Tasks:
             if count > 1:
                 words = t.cast("tuple[str, ...]", command)  # of a script
                 found["cmds"] = [self._lines(word, "run") for word in words]
+        if all(is_direct(step) and step.outputs for step in all_steps(workflow)):
+            found["do_xcom_push"] = True
         return found
 
     def operator(self, step: Step, task_id: str | Code, place: Place) -> Call:
@@ -341,7 +343,7 @@ class Tasks:
         if gates:
             given = None if condition is None else Code(condition)
             return call(self._module.use("run_within"), *gates, condition=given)
-        return None if condition is None else call(self._module.use("run_if"), Code(condition))
+        return None if condition is None else self._module.skip_unless(condition)
 
     def text(self, text: Text, scope: Scope) -> Expression:
         """Return a text for a pod, past Jinja and the kubelet."""

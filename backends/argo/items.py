@@ -5,18 +5,18 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from couler.backends.argo.files import INDEX, keeps_files
+from couler.backends.argo.files import INDEX, file_outputs, keeps_files
 from couler.backends.argo.json_text import elements
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer, sequence
-from couler.backends.argo.scope import TAG_SAFE, is_read_as_json
-from couler.backends.argo.tags import encode_braces, encoding, quote, tag
+from couler.backends.argo.scope import TAG_SAFE, can_be_skipped, is_read_as_json
+from couler.backends.argo.tags import Tagged, encode_braces, encoding, quote, tag
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
 from couler.ir.semantics import find_output
 from couler.ir.semantics.wire import dump_json, encode
 from couler.ir.values import MAX_ITEMS, Range, StepRef, Value, ValueType
-from couler.ir.workflow import Step
+from couler.ir.workflow import Group, Step
 
 _SAFE_INTEGER = 2**53
 """Beyond it Go's numbers of JSON are not exact."""
@@ -38,9 +38,8 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
                 lambda end: renderer.expression_as(end, step, "int"),
             )
         }
-    all_known = all(map(is_known, foreach.over.values()))
-    if all_known:
-        lists = {name: known_items(items) or () for name, items in foreach.over.items()}
+    lists = _known_lists(step, foreach, renderer)
+    if lists is not None:
         if not all(lists.values()):
             return {"withParam": "[]"}  # Argo runs a task with an empty `withItems` once
         if as_rows:
@@ -69,6 +68,33 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
         terms.append(f"len(fromJSON({text})) <= {MAX_ITEMS}")
         found = f"{' && '.join(terms)} ? {found} : {quote(_TOO_MANY)}"
     return {"withParam": tag(found)}
+
+
+def _known_lists(
+    step: Step, foreach: Foreach, renderer: Renderer
+) -> dict[str, Sequence[t.Any]] | None:
+    """Return the items of each list, of files their keys; None if some depend on the run."""
+    known = {name: known_items(one) for name, one in foreach.over.items() if is_known(one)}
+    if known and renderer.has_plain_rows(step):
+        keys = {name: _keys(one, renderer) for name, one in foreach.over.items()}
+        known |= {name: one for name, one in keys.items() if one}
+    if len(known) < len(foreach.over):
+        return None
+    return {name: known[name] or () for name in foreach.over}
+
+
+def _keys(items: Value, renderer: Renderer) -> list[Tagged]:
+    """Return the keys of the files that a foreach over known lists makes before any is read."""
+    producer = renderer.view.steps.get(items.step) if isinstance(items, StepRef) else None
+    if producer is None or producer.foreach is None or not isinstance(items, StepRef):
+        return []
+    is_kept = find_output(producer, items.output) in file_outputs(producer)
+    is_process = not isinstance(producer.action, Group) and producer.cache is None
+    if not (is_kept and is_process) or can_be_skipped(producer):
+        return []
+    [count, *_] = (len(known_items(one) or ()) for one in producer.foreach.over.values())
+    place = renderer.location_of(items)
+    return [Tagged(f"{place}/{index}") for index in range(count)]
 
 
 def _kind_of_items(items: Value, renderer: Renderer) -> ValueType | None:
@@ -106,7 +132,8 @@ def _row_items(
     for index, row in enumerate(rows):
         item: Tree = {INDEX: str(index)} if indexed else {}
         for name, value in zip(lists, row, strict=True):
-            item[name] = encode(value, "json" if name in as_json else "str")
+            is_key = isinstance(value, Tagged)
+            item[name] = value if is_key else encode(value, "json" if name in as_json else "str")
         items.append(item)
     return items
 

@@ -43,6 +43,7 @@ class Code:
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
         self._files: dict[str, Path] = {}
+        self._sources: dict[str, None] = {}
         self._left_out: dict[str, None] = {}
         self._project = functools.cache(_project)
         self._folders: dict[Path, dict[str, Path]] = {}
@@ -114,6 +115,7 @@ class Code:
         others = self._others(inside, whole, root)
         files = others | modules
         self._files |= files
+        self._sources[text] = None
         missing: list[str] = []
         try:
             used = used_code(written or text, own, missing)
@@ -231,15 +233,13 @@ class Code:
                 source=self._builder.source,
             )
             return ()
-        from couler.dsl.plain import strip_couler
+        from couler.dsl.plain import drop_unused_steps
 
-        found = []
-        for path, file in sorted(self._files.items()):
-            one = code_file(path, file.read_bytes())
-            if path.endswith(".py"):
-                one = one.model_copy(update={"text": strip_couler(one.text)})
-            found.append(one)
-        return tuple(found)
+        found = {path: code_file(path, one.read_bytes()) for path, one in self._files.items()}
+        modules = {path: one.text for path, one in found.items() if path.endswith(".py")}
+        for path, text in drop_unused_steps(modules, self._sources).items():
+            found[path] = found[path].model_copy(update={"text": text})
+        return tuple(found[path] for path in sorted(found))
 
 
 def _content(file: Path) -> bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 import couler
 from couler.dsl.progress import REPORT
@@ -23,6 +24,11 @@ _FILE = 'File = Directory = type("File", (str,), {"path": property(str)})'
 """What modules of steps have in place of Couler's classes, on one line."""
 _FILES = frozenset(("File", "Directory"))
 _REPORTERS = frozenset(("report_progress", "*"))
+_FINDS_NAMES = re.compile(
+    r"\b(globals|vars|getmembers|import_module|__(import|dict|subclasses)__|runpy)\b"
+    r"|\bsys\.modules\b|\bgetattr\b(?!\(\w+, ['\"])"
+)
+"""What can find functions otherwise than by their names."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -95,6 +101,50 @@ def strip_couler(text: str) -> str:
         reports = " = ".join((*sorted(reporters), REPORT))
         lines[first] = "; ".join(filter(None, (reports, lines[first])))
     return "\n".join(lines)
+
+
+def drop_unused_steps(files: Mapping[str, str], sources: Iterable[str]) -> dict[str, str]:
+    """Return the texts of modules as steps import them, without steps that nothing there names.
+
+    Their scripts have these functions themselves. `sources` are the scripts that import modules.
+    """
+    plain = {path: strip_couler(text) for path, text in files.items()}
+    texts = [*sources, *plain.values()]
+    if any(map(_FINDS_NAMES.search, texts)):
+        return plain
+    try:
+        named = Counter(name for text in texts for name in _mentioned(parsed(text)))
+    except SourceError:
+        return plain
+    for path, text in plain.items():
+        lines = text.split("\n")
+        for one in _steps(files[path], text):
+            if named[one.name] == Counter(_mentioned(one))[one.name]:
+                _clear(lines, one)
+        plain[path] = "\n".join(lines).rstrip("\n") + "\n"
+    return plain
+
+
+def _steps(whole: str, plain: str) -> list[ast.FunctionDef]:
+    """Return the functions that have no decorators without those of Couler."""
+    if whole == plain:
+        return []
+    decorated = {one.lineno for one in parsed(whole).body if getattr(one, "decorator_list", ())}
+    return [
+        one
+        for one in parsed(plain).body
+        if isinstance(one, ast.FunctionDef) and one.lineno in decorated and not one.decorator_list
+    ]
+
+
+def _mentioned(node: ast.AST) -> Iterator[str]:
+    """Yield the names and texts in a tree, but for those of definitions."""
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(name) | ast.Attribute(attr=name) | ast.alias(name):
+                yield name
+            case ast.Constant(str(text)):
+                yield text
 
 
 def _others(node: ast.stmt) -> list[ast.alias]:

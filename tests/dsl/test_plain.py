@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from couler.dsl.plain import strip_couler
+from couler.dsl.plain import drop_unused_steps, strip_couler
 
 ANNOTATED = """from couler import File, Workflow
 def build() -> Workflow: pass
@@ -39,3 +39,35 @@ def test_modules_give_what_they_give_here(text: str, expected: object) -> None:
     exec(strip_couler(text), names)
     assert names.get("R") == expected
     assert strip_couler(text).count("\n") == text.count("\n")
+
+
+SHARED = (
+    "import couler\n\nclass Kind: pass\n\n@couler.step\ndef make() -> int:\n    return helper()\n"
+)
+HELPER = "\ndef helper() -> int: return 1\n"
+
+
+def test_steps_that_nothing_names_do_not_travel() -> None:
+    source = "from shared import Kind\n\ndef use() -> int:\n    return Kind.size\n"
+    found = drop_unused_steps({"shared.py": SHARED + HELPER}, [source])
+    assert found == {"shared.py": f"\n\nclass Kind: pass\n\n\n\n\n{HELPER}"}
+    assert drop_unused_steps({"shared.py": SHARED}, [source]) == {
+        "shared.py": "\n\nclass Kind: pass\n"
+    }
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import shared\nshared.make()",
+        "from shared import make as made",
+        "import shared\ngetattr(shared, name)()",
+        "import shared\ngetattr(shared, 'make')()",
+        "import shared\nvars(shared)",
+    ],
+)
+def test_steps_that_something_names_travel(source: str) -> None:
+    texts = {"shared.py": SHARED + HELPER}
+    assert "def make" in drop_unused_steps(texts, [source])["shared.py"]
+    other = {**texts, "other.py": source}
+    assert "def make" in drop_unused_steps(other, ["import other"])["shared.py"]

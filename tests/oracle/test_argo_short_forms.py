@@ -6,6 +6,7 @@ import pytest
 
 import couler
 from couler.ir.policies import Foreach
+from tests.backends.argo.test_file_keys import read_in_turn
 from tests.backends.argo.test_record_numbers import both, shown
 from tests.corpus.build import flow, item, value
 from tests.support import argo_oracle
@@ -35,3 +36,8 @@ def test_numbers_of_a_record_arrive_beside_texts_that_look_like_them(bench: Benc
         workflow.output("said", shown(made.flat.error, made.nested.error, made.flat.rounds))
     bench.run(workflow.to_ir())
     assert (bench.status, bench.run_outputs) == ("succeeded", {"said": "1e-05 0.5 None"})
+
+
+def test_files_by_index_are_those_of_their_items(bench: Bench) -> None:
+    bench.run(read_in_turn().to_ir())
+    assert (bench.status, bench.run_outputs) == ("succeeded", {"said": "xa yb zc"})

@@ -28,7 +28,6 @@ TARGET = with_files()
 MARK = "# Above: what the tasks need, the same in all such files. Below: this workflow."
 DEFAULTS = """\
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

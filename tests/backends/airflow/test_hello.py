@@ -89,7 +89,7 @@ def test_each_step_before_a_list_is_looked_at_once(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         reading, "predecessors", lambda step: asked.append(step.name) or predecessors(step)
     )
-    assert 'listed(ti, "add-23", "result")' in "\n".join(lines(workflow))
+    assert 'ti.xcom_pull(["add-23"]) | map(attribute="result")' in "\n".join(lines(workflow))
     assert len(asked) > 20
     assert max(Counter(asked).values()) < 10
 

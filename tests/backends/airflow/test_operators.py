@@ -165,7 +165,7 @@ def test_values_stand_in_a_manifest() -> None:
     text = sample(Feature.JOB_VALUES)
     assert '"json_at": [["spec", "parallelism"]]' in text
     assert '"parallelism": \'{{ params["n"] }}\'' in text
-    assert '"image": \'{{ output(ti, "a") }}\'' in text
+    assert '"image": \'{{ ti.xcom_pull("a")["result"] }}\'' in text
     assert 'mode="reschedule"' in text
     assert "print(1)" not in text, "its local form is left out"
 
@@ -273,8 +273,9 @@ def test_sets_that_are_no_row_are_refused(containers: tuple[PodContainer, ...]) 
 def test_items_of_a_foreach_have_labels_where_the_operator_has_a_field_for_them() -> None:
     over = Foreach(over={"item": Literal(value=("a", "b"))})
     url = ItemRef()
-    assert ").expand(templates_dict=labels(A_ITEMS))" in text_of(does(Http(url=url), foreach=over))
-    assert ").expand(body=label_texts(labels(A_ITEMS)))" in text_of(does(Suspend(), foreach=over))
+    labels = '[{"couler-item": str(index)} for index in range(len(A_ITEMS))]'
+    assert f").expand(templates_dict={labels})" in text_of(does(Http(url=url), foreach=over))
+    assert f").expand(body=label_texts({labels}))" in text_of(does(Suspend(), foreach=over))
 
 
 def asked_core(monkeypatch: pytest.MonkeyPatch, **answers: t.Any) -> None:

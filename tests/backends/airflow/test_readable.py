@@ -42,7 +42,12 @@ def echo(name: str, *words: Text, **fields: object) -> Step:
         (ParamRef(name="b"), "!=", True, 'params["b"] in (False, "false")'),
         (ParamRef(name="s"), "<", "a", 'compare(params["s"], "<", "a")'),
         (ParamRef(name="s"), "==", 1, 'compare(params["s"], "==", 1)'),
-        (StepRef(step="first", output="n"), ">", 1, 'decode(output(ti, "first", "n"), "int") > 1'),
+        (
+            StepRef(step="first", output="n"),
+            ">",
+            1,
+            'decode(ti.xcom_pull("first")["n"], "int") > 1',
+        ),
     ],
 )
 def test_conditions(left: Value, op: str, right: object, code: str) -> None:

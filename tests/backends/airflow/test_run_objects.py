@@ -39,7 +39,7 @@ def test_claims_are_made_before_the_steps_and_deleted_after_them() -> None:
 
 def test_claims_can_be_kept_after_a_failure() -> None:
     text = text_of(claiming(RunSettings(claim_cleanup="run_success")))
-    assert "pre_execute=run_if(when_run_succeeded)" in text
+    assert "pre_execute=partial(skip_unless, when_run_succeeded)" in text
     assert 'return not run_failed(ti, ["a"])' in text
 
 

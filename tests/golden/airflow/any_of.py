@@ -3,7 +3,6 @@ LEAVES = ["one-success", "a-failure", "any-end", "after-skip"]
 with DAG(
     dag_id="any-of",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="archive-travels",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place},
 ): ...
 pack = KubernetesPodOperator(
     task_id="pack",
@@ -29,7 +28,7 @@ unpack = KubernetesPodOperator(
             "-c",
             'cd "$COULER_WORK"; test -f "$COULER_INPUT_packed"; mkdir here; tar xzf "$COULER_INPUT_packed" -C here; cat here/in/file',
         ],
-        before=[["take", "file", "inputs/packed", '{{ output(ti, "pack", "packed") }}']],
+        before=[["take", "file", "inputs/packed", '{{ ti.xcom_pull("pack")["packed"] }}']],
         outputs=["result=-"],
         claim=FILES_CLAIM,
     ),

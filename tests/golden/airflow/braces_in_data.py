@@ -1,7 +1,6 @@
 with DAG(
     dag_id="braces-in-data",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,12 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "python:3.12-slim",
     },
-    user_defined_macros={
-        "PROCESS": PROCESS,
-        "output": output,
-        "to_text": to_text,
-        "joined": joined,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "to_text": to_text, "joined": joined},
 ): ...
 args = KubernetesPodOperator(
     task_id="args",
@@ -33,7 +27,7 @@ args = KubernetesPodOperator(
 items_items = PythonOperator(
     task_id="items-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "args") }}'}},
+    op_kwargs={"lists": {"item": '{{ ti.xcom_pull("args")["result"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 items = KubernetesPodOperator.partial(
@@ -62,7 +56,7 @@ joined_2 = KubernetesPodOperator(
             "python",
             "-c",
             "import json, sys; print(json.dumps(sys.argv[1:]))",
-            '{{ joined("{{", output(ti, "args"), "}}") | replace("$", "$$") }}',
+            '{{ joined("{{", ti.xcom_pull("args")["result"], "}}") | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

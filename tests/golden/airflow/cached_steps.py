@@ -3,7 +3,6 @@ EACH_ITEMS = [{"item": "a"}, {"item": "b"}]
 with DAG(
     dag_id="cached-steps",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -15,7 +14,6 @@ with DAG(
         "PROCESS": PROCESS,
         "CACHE": CACHE,
         "EACH_ITEMS": EACH_ITEMS,
-        "output": output,
         "encode": encode,
         "sha256": sha256,
         "gathered": gathered,
@@ -48,7 +46,7 @@ each = KubernetesPodOperator.partial(
                 'echo "$1$2"',
                 "sh",
                 '{{ EACH_ITEMS[ti.map_index]["item"] }}',
-                '{{ output(ti, "load") | replace("$", "$$") }}',
+                '{{ ti.xcom_pull("load")["result"] | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
@@ -58,11 +56,11 @@ each = KubernetesPodOperator.partial(
             "ff7f506d304810757db7858b62c9f9521d38b868766ca9c2b1b98843d0401604",
             "89c4ec9f6b3f1086b158d8ef03dfe8155e6f79d9e66434b8f9b3432fe8720e50",
             '{{ sha256(encode(EACH_ITEMS[ti.map_index]["item"])) }}',
-            '{{ sha256(output(ti, "load")) }}',
+            '{{ sha256(ti.xcom_pull("load")["result"]) }}',
         ],
         claim=FILES_CLAIM,
     ),
-).expand(labels=labels(EACH_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(EACH_ITEMS))])
 each_lists = PythonOperator(
     task_id="each-lists",
     python_callable=check_lists,
@@ -102,7 +100,7 @@ with TaskGroup("work") as work:
         **with_cache(
             process_with_files(
                 ["sh", "-c", 'cat "$COULER_WORK/f"'],
-                before=[["take", "file", "f", '{{ output(ti, "make", "f") }}']],
+                before=[["take", "file", "f", '{{ ti.xcom_pull("make")["f"] }}']],
                 outputs=["result=-"],
                 claim=FILES_CLAIM,
             ),
@@ -110,7 +108,7 @@ with TaskGroup("work") as work:
             [
                 "68a81002b70e3113371df036ef3e876dfd3ad176c90c908623172867c01dafe1",
                 "34547a41b844ed039e123b60c0d1eda99072016799327838e0c56680455887a1",
-                '{{ sha256(output(ti, "make", "f")) }}',
+                '{{ sha256(ti.xcom_pull("make")["f"]) }}',
             ],
             max_age_s=60,
         ),

@@ -69,7 +69,6 @@ POD_TEMPLATE = {
 with DAG(
     dag_id="code-files",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

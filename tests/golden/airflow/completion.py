@@ -8,7 +8,6 @@ def when_off(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="completion",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -75,7 +74,7 @@ all__needs >> all_
 off = KubernetesPodOperator(
     task_id="off",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_off),
+    pre_execute=partial(skip_unless, when_off),
 )
 all_ >> off
 run_status = PythonOperator(

@@ -1,11 +1,10 @@
 def when_b(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "a"), ">", 3)
+    return compare(ti.xcom_pull("a")["result"], ">", 3)
 
 
 with DAG(
     dag_id="condition-is-no-number",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -22,7 +21,7 @@ a = KubernetesPodOperator(
 b = KubernetesPodOperator(
     task_id="b",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_b),
+    pre_execute=partial(skip_unless, when_b),
 )
 a >> b
 c = KubernetesPodOperator(task_id="c", **process(["sh", "-c", "true"], outputs=["result=-"]))

@@ -1,39 +1,38 @@
 def when_number_text(ti: Any, params: Any) -> bool:
-    return compare(decode(part_of(output(ti, "value"), "n")), "==", "5")
+    return compare(decode(part_of(ti.xcom_pull("value")["result"], "n")), "==", "5")
 
 
 def when_number_part(ti: Any, params: Any) -> bool:
     return compare(
-        decode(part_of(output(ti, "value"), "v")),
+        decode(part_of(ti.xcom_pull("value")["result"], "v")),
         "==",
-        decode(part_of(output(ti, "value"), "n")),
+        decode(part_of(ti.xcom_pull("value")["result"], "n")),
     )
 
 
 def when_text_true(ti: Any, params: Any) -> bool:
-    return compare(decode(part_of(output(ti, "value"), "t")), "==", True)
+    return compare(decode(part_of(ti.xcom_pull("value")["result"], "t")), "==", True)
 
 
 def when_text_text(ti: Any, params: Any) -> bool:
-    return compare(decode(part_of(output(ti, "value"), "v")), "==", "5")
+    return compare(decode(part_of(ti.xcom_pull("value")["result"], "v")), "==", "5")
 
 
 def when_null(ti: Any, params: Any) -> bool:
-    return compare(decode(part_of(output(ti, "value"), "z")), "==", None)
+    return compare(decode(part_of(ti.xcom_pull("value")["result"], "z")), "==", None)
 
 
 def when_differs(ti: Any, params: Any) -> bool:
-    return compare(decode(part_of(output(ti, "value"), "n")), "!=", "5")
+    return compare(decode(part_of(ti.xcom_pull("value")["result"], "n")), "!=", "5")
 
 
 def when_no_number(ti: Any, params: Any) -> bool:
-    return compare(decode(part_of(output(ti, "value"), "n")), "==", "five")
+    return compare(decode(part_of(ti.xcom_pull("value")["result"], "n")), "==", "five")
 
 
 with DAG(
     dag_id="condition-on-parts",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -53,42 +52,42 @@ value = KubernetesPodOperator(
 number_text = KubernetesPodOperator(
     task_id="number-text",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_number_text),
+    pre_execute=partial(skip_unless, when_number_text),
 )
 value >> number_text
 number_part = KubernetesPodOperator(
     task_id="number-part",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_number_part),
+    pre_execute=partial(skip_unless, when_number_part),
 )
 value >> number_part
 text_true = KubernetesPodOperator(
     task_id="text-true",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_text_true),
+    pre_execute=partial(skip_unless, when_text_true),
 )
 value >> text_true
 text_text = KubernetesPodOperator(
     task_id="text-text",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_text_text),
+    pre_execute=partial(skip_unless, when_text_text),
 )
 value >> text_text
 null = KubernetesPodOperator(
     task_id="null",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_null),
+    pre_execute=partial(skip_unless, when_null),
 )
 value >> null
 differs = KubernetesPodOperator(
     task_id="differs",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_differs),
+    pre_execute=partial(skip_unless, when_differs),
 )
 value >> differs
 no_number = KubernetesPodOperator(
     task_id="no-number",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_no_number),
+    pre_execute=partial(skip_unless, when_no_number),
 )
 value >> no_number

@@ -6,15 +6,15 @@ INTEGER = {
 
 
 def when_as_number(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "nine"), "<", 10)
+    return compare(ti.xcom_pull("nine")["result"], "<", 10)
 
 
 def when_as_text(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "nine"), "<", "10")
+    return compare(ti.xcom_pull("nine")["result"], "<", "10")
 
 
 def when_equal_number(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "nine"), "==", 9.0)
+    return compare(ti.xcom_pull("nine")["result"], "==", 9.0)
 
 
 def when_flag(ti: Any, params: Any) -> bool:
@@ -34,13 +34,12 @@ def when_or(ti: Any, params: Any) -> bool:
 
 
 def when_short(ti: Any, params: Any) -> bool:
-    return int(params["n"]) == 10 or compare(output(ti, "word"), ">", 1)
+    return int(params["n"]) == 10 or compare(ti.xcom_pull("word")["result"], ">", 1)
 
 
 with DAG(
     dag_id="condition-operators",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -62,45 +61,45 @@ nine = KubernetesPodOperator(
 as_number = KubernetesPodOperator(
     task_id="as-number",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_as_number),
+    pre_execute=partial(skip_unless, when_as_number),
 )
 nine >> as_number
 as_text = KubernetesPodOperator(
     task_id="as-text",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_as_text),
+    pre_execute=partial(skip_unless, when_as_text),
 )
 nine >> as_text
 equal_number = KubernetesPodOperator(
     task_id="equal-number",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_equal_number),
+    pre_execute=partial(skip_unless, when_equal_number),
 )
 nine >> equal_number
 flag = KubernetesPodOperator(
     task_id="flag",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_flag),
+    pre_execute=partial(skip_unless, when_flag),
 )
 list_ = KubernetesPodOperator(
     task_id="list",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_list),
+    pre_execute=partial(skip_unless, when_list),
 )
 and_ = KubernetesPodOperator(
     task_id="and",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_and),
+    pre_execute=partial(skip_unless, when_and),
 )
 or_ = KubernetesPodOperator(
     task_id="or",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_or),
+    pre_execute=partial(skip_unless, when_or),
 )
 short = KubernetesPodOperator(
     task_id="short",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_short),
+    pre_execute=partial(skip_unless, when_short),
 )
 word = KubernetesPodOperator(
     task_id="word",

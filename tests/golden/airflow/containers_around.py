@@ -24,7 +24,6 @@ EACH_ITEMS = [{"item": 1}, {"item": 2}]
 with DAG(
     dag_id="containers-around",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -33,7 +32,7 @@ with DAG(
         "image": "busybox:1.36",
     },
     params={"mark": Param("!", type="string")},
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined, "BESIDE": BESIDE},
+    user_defined_macros={"PROCESS": PROCESS, "joined": joined, "BESIDE": BESIDE},
 ): ...
 who = KubernetesPodOperator(
     task_id="who",
@@ -77,7 +76,7 @@ asks = KubernetesPodOperator(
                         {"name": "COULER_WORK", "value": "/tmp/couler"},
                         {
                             "name": "GREETING",
-                            "value": '{{ joined("dear ", output(ti, "who")) | replace("$", "$$") }}',
+                            "value": '{{ joined("dear ", ti.xcom_pull("who")["result"]) | replace("$", "$$") }}',
                         },
                     ],
                     "volumeMounts": [
@@ -129,7 +128,7 @@ each = KubernetesPodOperator.partial(
             "volumes": [{"name": "couler-work", "emptyDir": {}}],
         },
     },
-).expand(labels=labels(EACH_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(EACH_ITEMS))])
 each_lists = PythonOperator(
     task_id="each-lists",
     python_callable=check_lists,

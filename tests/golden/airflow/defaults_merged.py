@@ -3,7 +3,6 @@ LEAVES = ["env", "work.inside", "attempts"]
 with DAG(
     dag_id="defaults-merged",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="diamond",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,19 +8,25 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output},
+    user_defined_macros={"PROCESS": PROCESS},
 ): ...
 a = KubernetesPodOperator(task_id="a", **process(["sh", "-c", "echo 2"], outputs=["result=-"]))
 b = KubernetesPodOperator(
     task_id="b",
     **process(["sh", "-c", "echo $$((COULER_INPUT_n + 1))"], outputs=["result=-"]),
-    env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_n": '{{ output(ti, "a") }}'},
+    env_vars={
+        "COULER_WORK": "/tmp/couler",
+        "COULER_INPUT_n": '{{ ti.xcom_pull("a")["result"] }}',
+    },
 )
 a >> b
 c = KubernetesPodOperator(
     task_id="c",
     **process(["sh", "-c", "echo $$((COULER_INPUT_n * 5))"], outputs=["result=-"]),
-    env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_n": '{{ output(ti, "a") }}'},
+    env_vars={
+        "COULER_WORK": "/tmp/couler",
+        "COULER_INPUT_n": '{{ ti.xcom_pull("a")["result"] }}',
+    },
 )
 a >> c
 quiet = KubernetesPodOperator(
@@ -32,7 +37,14 @@ a >> quiet
 d = KubernetesPodOperator(
     task_id="d",
     **process(
-        ["sh", "-c", 'echo "$1+$2"', "sh", '{{ output(ti, "b") }}', '{{ output(ti, "c") }}'],
+        [
+            "sh",
+            "-c",
+            'echo "$1+$2"',
+            "sh",
+            '{{ ti.xcom_pull("b")["result"] }}',
+            '{{ ti.xcom_pull("c")["result"] }}',
+        ],
         outputs=["result=-"],
     ),
 )

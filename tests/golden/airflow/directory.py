@@ -1,7 +1,6 @@
 with DAG(
     dag_id="directory",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place},
 ): ...
 write = KubernetesPodOperator(
     task_id="write",
@@ -25,7 +24,7 @@ read = KubernetesPodOperator(
     task_id="read",
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_d/one" "$COULER_INPUT_d/sub/two"'],
-        before=[["take", "directory", "given", '{{ output(ti, "write", "d") }}']],
+        before=[["take", "directory", "given", '{{ ti.xcom_pull("write")["d"] }}']],
         outputs=["result=-"],
         claim=FILES_CLAIM,
     ),

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="environment",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined},
+    user_defined_macros={"PROCESS": PROCESS, "joined": joined},
 ): ...
 n = KubernetesPodOperator(task_id="n", **process(["sh", "-c", "echo 4"], outputs=["result=-"]))
 shows = KubernetesPodOperator(
@@ -18,8 +17,8 @@ shows = KubernetesPodOperator(
     env_vars={
         "COULER_DIR": "/usr",
         "PLAIN": "a b",
-        "NUMBER": '{{ output(ti, "n") }}',
-        "JOINED": '{{ joined("<", output(ti, "n"), ">") | replace("$", "$$") }}',
+        "NUMBER": '{{ ti.xcom_pull("n")["result"] }}',
+        "JOINED": '{{ joined("<", ti.xcom_pull("n")["result"], ">") | replace("$", "$$") }}',
     },
 )
 n >> shows

@@ -2,13 +2,12 @@ LEAVES = ["work"]
 
 
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
-    return {"work": output(ti, "work")}
+    return {"work": ti.xcom_pull("work")["result"]}
 
 
 with DAG(
     dag_id="exit-handler-fails",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

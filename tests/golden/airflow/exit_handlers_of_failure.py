@@ -14,13 +14,12 @@ def when_exit_bad_off(ti: Any, params: Any) -> bool:
 
 
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
-    return {"first": output(ti, "first")}
+    return {"first": ti.xcom_pull("first")["result"]}
 
 
 with DAG(
     dag_id="exit-handlers-of-failure",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -55,7 +54,7 @@ with TaskGroup("exit-good") as exit_good:
         task_id="when",
         python_callable=passed,
         trigger_rule="all_done",
-        pre_execute=run_if(when_exit_good),
+        pre_execute=partial(skip_unless, when_exit_good),
     )
     say = KubernetesPodOperator(
         task_id="say",
@@ -69,7 +68,7 @@ with TaskGroup("exit-bad") as exit_bad:
         task_id="when",
         python_callable=passed,
         trigger_rule="all_done",
-        pre_execute=run_if(when_exit_bad),
+        pre_execute=partial(skip_unless, when_exit_bad),
     )
     exit_bad_say = KubernetesPodOperator(
         task_id="say",
@@ -93,7 +92,7 @@ with TaskGroup("exit-bad") as exit_bad:
         task_id="off",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         trigger_rule="none_failed_min_one_success",
-        pre_execute=run_if(when_exit_bad_off),
+        pre_execute=partial(skip_unless, when_exit_bad_off),
     )
     exit_bad_when >> off
 never >> exit_bad

@@ -10,13 +10,12 @@ def when_exit_bad(ti: Any, params: Any) -> bool:
 
 
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
-    return {"work": output(ti, "work")}
+    return {"work": ti.xcom_pull("work")["result"]}
 
 
 with DAG(
     dag_id="exit-handlers-of-success",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -41,7 +40,7 @@ with TaskGroup("exit-good") as exit_good:
         task_id="when",
         python_callable=passed,
         trigger_rule="all_done",
-        pre_execute=run_if(when_exit_good),
+        pre_execute=partial(skip_unless, when_exit_good),
     )
     first = KubernetesPodOperator(
         task_id="first",
@@ -80,7 +79,7 @@ with TaskGroup("exit-bad") as exit_bad:
         task_id="when",
         python_callable=passed,
         trigger_rule="all_done",
-        pre_execute=run_if(when_exit_bad),
+        pre_execute=partial(skip_unless, when_exit_bad),
     )
     say = KubernetesPodOperator(
         task_id="say",

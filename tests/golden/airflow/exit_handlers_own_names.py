@@ -3,7 +3,6 @@ LEAVES = ["work.two"]
 with DAG(
     dag_id="exit-handlers-own-names",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

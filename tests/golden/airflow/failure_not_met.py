@@ -3,7 +3,6 @@ LEAVES = ["report"]
 with DAG(
     dag_id="failure-not-met",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -38,7 +37,7 @@ report = KubernetesPodOperator(
             "-c",
             'echo "$1 $2"',
             "sh",
-            '{{ output(ti, "work") | replace("$", "$$") }}',
+            '{{ ti.xcom_pull("work")["result"] | replace("$", "$$") }}',
             '{{ first_of(output(ti, "repair"), "without repair") | replace("$", "$$") }}',
         ],
         outputs=["result=-"],

@@ -16,7 +16,7 @@ square = KubernetesPodOperator.partial(
         ["sh", "-c", "echo $$(($$1 * $$1))", "sh", '{{ SQUARE_ITEMS[ti.map_index]["item"] }}'],
         outputs=["result=-"],
     ),
-).expand(labels=labels(SQUARE_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(SQUARE_ITEMS))])
 square_lists = PythonOperator(
     task_id="square-lists",
     python_callable=check_lists,

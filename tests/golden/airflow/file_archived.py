@@ -1,7 +1,6 @@
 with DAG(
     dag_id="file-archived",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place},
 ): ...
 make = KubernetesPodOperator(
     task_id="make",
@@ -58,8 +57,8 @@ read = KubernetesPodOperator(
             'cat "$COULER_INPUT_folder/a" "$COULER_INPUT_folder/deep/b" "$COULER_INPUT_note"',
         ],
         before=[
-            ["take", "directory", "inputs/folder", '{{ output(ti, "make", "folder") }}'],
-            ["take", "file", "inputs/note", '{{ output(ti, "make", "note") }}'],
+            ["take", "directory", "inputs/folder", '{{ ti.xcom_pull("make")["folder"] }}'],
+            ["take", "file", "inputs/note", '{{ ti.xcom_pull("make")["note"] }}'],
         ],
         outputs=["result=-"],
         claim=FILES_CLAIM,

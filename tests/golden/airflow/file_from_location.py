@@ -3,7 +3,6 @@ EACH_ITEMS = [{"item": "monday"}, {"item": "tuesday"}]
 with DAG(
     dag_id="file-from-location",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -18,7 +17,6 @@ with DAG(
         "joined": joined,
         "encode": encode,
         "EACH_ITEMS": EACH_ITEMS,
-        "output": output,
     },
 ): ...
 read = KubernetesPodOperator(
@@ -69,7 +67,7 @@ each = KubernetesPodOperator.partial(
         claim=FILES_CLAIM,
     ),
     env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_table": "/tmp/couler/inputs/table"},
-).expand(labels=labels(EACH_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(EACH_ITEMS))])
 each_lists = PythonOperator(
     task_id="each-lists",
     python_callable=check_lists,
@@ -86,7 +84,7 @@ with TaskGroup("inside") as inside:
                     "take",
                     "directory",
                     "inputs/tables",
-                    '{{ output(ti, "place") | replace("$", "$$") }}',
+                    '{{ ti.xcom_pull("place")["result"] | replace("$", "$$") }}',
                 ],
             ],
             outputs=["result=-"],

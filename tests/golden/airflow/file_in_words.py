@@ -1,7 +1,6 @@
 with DAG(
     dag_id="file-in-words",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place},
 ): ...
 write = KubernetesPodOperator(
     task_id="write",
@@ -26,7 +25,7 @@ read = KubernetesPodOperator(
     **process_with_files(
         ["cat", "/tmp/couler/inputs/data"],
         before=[
-            ["take", "file", "/tmp/couler/inputs/data", '{{ output(ti, "write", "data") }}'],
+            ["take", "file", "/tmp/couler/inputs/data", '{{ ti.xcom_pull("write")["data"] }}'],
         ],
         outputs=["result=-"],
         claim=FILES_CLAIM,
@@ -37,7 +36,13 @@ write >> read
 end = KubernetesPodOperator(
     task_id="end",
     **process(
-        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ ti.xcom_pull("read")["result"] | replace("$", "$$") }}',
+        ],
         outputs=["result=-"],
     ),
 )

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="file-kept-at-location",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -10,13 +9,7 @@ with DAG(
         "image": "busybox:1.36",
     },
     params={"name": Param("first", type="string")},
-    user_defined_macros={
-        "FILES": FILES,
-        "PROCESS": PROCESS,
-        "place": place,
-        "joined": joined,
-        "output": output,
-    },
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "joined": joined},
 ): ...
 make = KubernetesPodOperator(
     task_id="make",
@@ -48,8 +41,8 @@ read = KubernetesPodOperator(
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_model"; cat "$COULER_INPUT_parts"/*'],
         before=[
-            ["take", "file", "inputs/model", '{{ output(ti, "make", "model") }}'],
-            ["take", "directory", "inputs/parts", '{{ output(ti, "make", "parts") }}'],
+            ["take", "file", "inputs/model", '{{ ti.xcom_pull("make")["model"] }}'],
+            ["take", "directory", "inputs/parts", '{{ ti.xcom_pull("make")["parts"] }}'],
         ],
         outputs=["result=-"],
         claim=FILES_CLAIM,
@@ -84,7 +77,7 @@ with TaskGroup("inside") as inside:
         task_id="look",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_it"'],
-            before=[["take", "file", "inputs/it", '{{ output(ti, "make", "model") }}']],
+            before=[["take", "file", "inputs/it", '{{ ti.xcom_pull("make")["model"] }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),

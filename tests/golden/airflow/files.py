@@ -1,7 +1,6 @@
 with DAG(
     dag_id="files",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
+    user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place},
 ): ...
 write = KubernetesPodOperator(
     task_id="write",
@@ -29,7 +28,7 @@ change = KubernetesPodOperator(
             "-c",
             'cd "$COULER_WORK"; cat in/place > out.txt; echo c >> out.txt; echo spoilt > in/place',
         ],
-        before=[["take", "file", "in/place", '{{ output(ti, "write", "raw") }}']],
+        before=[["take", "file", "in/place", '{{ ti.xcom_pull("write")["raw"] }}']],
         after=[["keep", "file", "changed", "out.txt"]],
         outputs=["result=-"],
         claim=FILES_CLAIM,
@@ -42,8 +41,8 @@ read = KubernetesPodOperator(
     **process_with_files(
         ["sh", "-c", 'cat "$COULER_INPUT_raw" "$COULER_INPUT_changed"'],
         before=[
-            ["take", "file", "inputs/raw", '{{ output(ti, "write", "raw") }}'],
-            ["take", "file", "inputs/changed", '{{ output(ti, "change", "changed") }}'],
+            ["take", "file", "inputs/raw", '{{ ti.xcom_pull("write")["raw"] }}'],
+            ["take", "file", "inputs/changed", '{{ ti.xcom_pull("change")["changed"] }}'],
         ],
         outputs=["result=-"],
         claim=FILES_CLAIM,

@@ -12,7 +12,6 @@ LEAVES = [
 with DAG(
     dag_id="files-of-no-items",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -22,12 +21,12 @@ with DAG(
     },
     user_defined_macros={
         "PROCESS": PROCESS,
-        "output": output,
         "to_text": to_text,
         "FILES": FILES,
         "place": place,
         "gathered": gathered,
         "lines": lines,
+        "output": output,
         "first_of": first_of,
     },
 ) as dag: ...
@@ -54,7 +53,7 @@ none >> none_lists
 none_made_items = PythonOperator(
     task_id="none-made-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "nothing") }}'}},
+    op_kwargs={"lists": {"item": '{{ ti.xcom_pull("nothing")["result"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 none_made = KubernetesPodOperator.partial(
@@ -83,7 +82,7 @@ nothing >> none_made_items
 some_items = PythonOperator(
     task_id="some-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "letters") }}'}},
+    op_kwargs={"lists": {"item": '{{ ti.xcom_pull("letters")["result"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 some = KubernetesPodOperator.partial(
@@ -193,7 +192,7 @@ often = KubernetesPodOperator.partial(
         claim=FILES_CLAIM,
     ),
     env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_files": "/tmp/couler/files"},
-).expand(labels=labels(OFTEN_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(OFTEN_ITEMS))])
 often_lists = PythonOperator(
     task_id="often-lists",
     python_callable=check_lists,

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="files-through-groups",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -26,7 +25,7 @@ with TaskGroup("work") as work:
         task_id="add",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_WORK"; cat given > more; echo 2 >> more'],
-            before=[["take", "file", "given", '{{ output(ti, "write", "f") }}']],
+            before=[["take", "file", "given", '{{ ti.xcom_pull("write")["f"] }}']],
             after=[["keep", "file", "more", "more"]],
             outputs=["result=-"],
             claim=FILES_CLAIM,

@@ -1,9 +1,9 @@
 def when_large(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "size"), ">", 10)
+    return compare(ti.xcom_pull("size")["result"], ">", 10)
 
 
 def when_small(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "size"), "<=", 10)
+    return compare(ti.xcom_pull("size")["result"], "<=", 10)
 
 
 def when_met(ti: Any, params: Any) -> bool:
@@ -11,11 +11,11 @@ def when_met(ti: Any, params: Any) -> bool:
 
 
 def when_inside_large(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "size"), ">", 10)
+    return compare(ti.xcom_pull("size")["result"], ">", 10)
 
 
 def when_inside_small(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "size"), "<=", 10)
+    return compare(ti.xcom_pull("size")["result"], "<=", 10)
 
 
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
@@ -25,7 +25,6 @@ def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="first-of-run-and-skipped",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -49,13 +48,13 @@ size = KubernetesPodOperator(
 large = KubernetesPodOperator(
     task_id="large",
     **process(["sh", "-c", "echo '[1]'"], outputs=["result=-"]),
-    pre_execute=run_if(when_large),
+    pre_execute=partial(skip_unless, when_large),
 )
 size >> large
 small = KubernetesPodOperator(
     task_id="small",
     **process(["sh", "-c", "echo '[2]'"], outputs=["result=-"]),
-    pre_execute=run_if(when_small),
+    pre_execute=partial(skip_unless, when_small),
 )
 size >> small
 one = KubernetesPodOperator(
@@ -131,19 +130,19 @@ default = KubernetesPodOperator(
 met = KubernetesPodOperator(
     task_id="met",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_met),
+    pre_execute=partial(skip_unless, when_met),
 )
 [large, small] >> met
 with TaskGroup("inside") as inside:
     inside_large = KubernetesPodOperator(
         task_id="large",
         **process(["sh", "-c", "echo l"], outputs=["result=-"]),
-        pre_execute=run_if(when_inside_large),
+        pre_execute=partial(skip_unless, when_inside_large),
     )
     inside_small = KubernetesPodOperator(
         task_id="small",
         **process(["sh", "-c", "echo s"], outputs=["result=-"]),
-        pre_execute=run_if(when_inside_small),
+        pre_execute=partial(skip_unless, when_inside_small),
     )
 size >> inside
 after = KubernetesPodOperator(

@@ -6,7 +6,6 @@ print(len(json.loads(os.environ["COULER_INPUT_all"])))
 with DAG(
     dag_id="foreach-empty",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -14,12 +13,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={
-        "PROCESS": PROCESS,
-        "output": output,
-        "to_text": to_text,
-        "gathered": gathered,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "to_text": to_text, "gathered": gathered},
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
@@ -28,7 +22,7 @@ list_ = KubernetesPodOperator(
 each_items = PythonOperator(
     task_id="each-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "list") }}'}},
+    op_kwargs={"lists": {"item": '{{ ti.xcom_pull("list")["result"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(

@@ -3,7 +3,6 @@ WRITE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
 with DAG(
     dag_id="foreach-files",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -37,7 +36,7 @@ write = KubernetesPodOperator.partial(
         claim=FILES_CLAIM,
     ),
     env_vars={"COULER_WORK": "/tmp/couler"},
-).expand(labels=labels(WRITE_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(WRITE_ITEMS))])
 write_lists = PythonOperator(
     task_id="write-lists",
     python_callable=check_lists,

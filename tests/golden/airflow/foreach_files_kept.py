@@ -3,7 +3,6 @@ MAKE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
 with DAG(
     dag_id="foreach-files-kept",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -47,7 +46,7 @@ make = KubernetesPodOperator.partial(
         claim=FILES_CLAIM,
     ),
     env_vars={"COULER_WORK": "/tmp/couler"},
-).expand(labels=labels(MAKE_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(MAKE_ITEMS))])
 make_lists = PythonOperator(
     task_id="make-lists",
     python_callable=check_lists,

@@ -4,7 +4,6 @@ LEAVES = ["all"]
 with DAG(
     dag_id="foreach-files-some-failed",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -39,7 +38,7 @@ write = KubernetesPodOperator.partial(
         claim=FILES_CLAIM,
     ),
     env_vars={"COULER_WORK": "/tmp/couler"},
-).expand(labels=labels(WRITE_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(WRITE_ITEMS))])
 write_lists = PythonOperator(
     task_id="write-lists",
     python_callable=check_lists,

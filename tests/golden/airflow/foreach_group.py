@@ -15,7 +15,6 @@ def each_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="foreach-group",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -54,7 +53,7 @@ with TaskGroup("each") as each:
                 ],
                 outputs=["result=-"],
             ),
-            pre_execute=run_if(when_each_odd),
+            pre_execute=partial(skip_unless, when_each_odd),
         )
         each_end = PythonOperator(task_id="end", python_callable=each_outputs)
         [double, odd] >> each_end

@@ -11,7 +11,6 @@ def each_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="foreach-group-files",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

@@ -9,7 +9,6 @@ def row_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="foreach-in-foreach",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

@@ -26,7 +26,7 @@ with TaskGroup("grow") as grow:
                 task_id="when",
                 python_callable=passed,
                 trigger_rule="all_success",
-                pre_execute=run_if(grow_again) if number else None,
+                pre_execute=partial(skip_unless, grow_again) if number else None,
             )
             each_items = PythonOperator(
                 task_id="each-items",
@@ -73,6 +73,6 @@ with TaskGroup("grow") as grow:
         python_callable=reached_bound,
         op_args=[20],
         trigger_rule="all_success",
-        pre_execute=run_if(grow_again),
+        pre_execute=partial(skip_unless, grow_again),
     )
     before(rounds) >> bound_20

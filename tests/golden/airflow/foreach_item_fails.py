@@ -3,7 +3,6 @@ CHECK_ITEMS = [{"item": "one"}, {"item": "bad"}, {"item": "two"}]
 with DAG(
     dag_id="foreach-item-fails",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -11,12 +10,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={
-        "CHECK_ITEMS": CHECK_ITEMS,
-        "PROCESS": PROCESS,
-        "gathered": gathered,
-        "output": output,
-    },
+    user_defined_macros={"CHECK_ITEMS": CHECK_ITEMS, "PROCESS": PROCESS, "gathered": gathered},
 ): ...
 # What is expanded is a label; each task reads its item by its map index.
 check = KubernetesPodOperator.partial(
@@ -31,7 +25,7 @@ check = KubernetesPodOperator.partial(
         ],
         outputs=["result=-"],
     ),
-).expand(labels=labels(CHECK_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(CHECK_ITEMS))])
 check_lists_2 = PythonOperator(
     task_id="check-lists",
     python_callable=check_lists,
@@ -59,7 +53,13 @@ other = KubernetesPodOperator(
 other_end = KubernetesPodOperator(
     task_id="other-end",
     **process(
-        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "other") | replace("$", "$$") }}'],
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ ti.xcom_pull("other")["result"] | replace("$", "$$") }}',
+        ],
         outputs=["result=-"],
     ),
 )

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="foreach-over-no-list",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "plain": plain, "to_text": to_text},
+    user_defined_macros={"PROCESS": PROCESS, "plain": plain, "to_text": to_text},
 ): ...
 object_ = KubernetesPodOperator(
     task_id="object",
@@ -18,7 +17,7 @@ object_ = KubernetesPodOperator(
 each_items = PythonOperator(
     task_id="each-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ plain(output(ti, "object")) }}'}},
+    op_kwargs={"lists": {"item": '{{ plain(ti.xcom_pull("object")["result"]) }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(

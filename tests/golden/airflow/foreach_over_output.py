@@ -1,7 +1,6 @@
 with DAG(
     dag_id="foreach-over-output",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
+    user_defined_macros={"PROCESS": PROCESS, "to_text": to_text},
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
@@ -18,7 +17,7 @@ list_ = KubernetesPodOperator(
 one_items = PythonOperator(
     task_id="one-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "list") }}'}},
+    op_kwargs={"lists": {"item": '{{ ti.xcom_pull("list")["result"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 one = KubernetesPodOperator.partial(
@@ -48,7 +47,7 @@ text = KubernetesPodOperator(
 from_text_items = PythonOperator(
     task_id="from-text-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "text") }}'}},
+    op_kwargs={"lists": {"item": '{{ ti.xcom_pull("text")["result"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 from_text = KubernetesPodOperator.partial(

@@ -8,7 +8,6 @@ def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="foreach-over-output-in-group",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -16,7 +15,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
+    user_defined_macros={"PROCESS": PROCESS, "to_text": to_text, "output": output},
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
@@ -30,7 +29,7 @@ with TaskGroup("work") as work:
     outer_items = PythonOperator(
         task_id="outer-items",
         python_callable=make_rows,
-        op_kwargs={"lists": {"item": '{{ output(ti, "list") }}'}},
+        op_kwargs={"lists": {"item": '{{ ti.xcom_pull("list")["result"] }}'}},
     )
     # What is expanded is a label; each task reads its item by its map index.
     outer = KubernetesPodOperator.partial(

@@ -12,7 +12,6 @@ def outer_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="foreach-range",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -38,7 +37,7 @@ plain_2 = KubernetesPodOperator.partial(
         ["sh", "-c", 'echo "$1"', "sh", '{{ PLAIN_2_ITEMS[ti.map_index]["item"] }}'],
         outputs=["result=-"],
     ),
-).expand(labels=labels(PLAIN_2_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(PLAIN_2_ITEMS))])
 plain_2_lists = PythonOperator(
     task_id="plain-lists",
     python_callable=check_lists,
@@ -52,7 +51,7 @@ down = KubernetesPodOperator.partial(
         ["sh", "-c", 'echo "$1"', "sh", '{{ DOWN_ITEMS[ti.map_index]["item"] }}'],
         outputs=["result=-"],
     ),
-).expand(labels=labels(DOWN_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(DOWN_ITEMS))])
 down_lists = PythonOperator(
     task_id="down-lists",
     python_callable=check_lists,
@@ -85,7 +84,7 @@ row = KubernetesPodOperator.partial(
         ],
         outputs=["result=-"],
     ),
-).expand(labels=labels(ROW_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(ROW_ITEMS))])
 row_lists = PythonOperator(
     task_id="row-lists",
     python_callable=check_lists,

@@ -7,7 +7,6 @@ INTEGER = {
 with DAG(
     dag_id="foreach-range-of-outputs",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -18,7 +17,6 @@ with DAG(
     params={"last": Param(1, **INTEGER), "least": Param(-1, **INTEGER)},
     user_defined_macros={
         "PROCESS": PROCESS,
-        "output": output,
         "numbers": numbers,
         "to_text": to_text,
         "encode": encode,
@@ -38,7 +36,7 @@ counted_items = PythonOperator(
     python_callable=make_rows,
     op_kwargs={
         "lists": {
-            "item": '{{ numbers(output(ti, "first"), count=output(ti, "text"), form="{:02d}") }}',
+            "item": '{{ numbers(ti.xcom_pull("first")["result"], count=ti.xcom_pull("text")["result"], form="{:02d}") }}',
         },
     },
 )
@@ -67,7 +65,9 @@ down_items = PythonOperator(
     task_id="down-items",
     python_callable=make_rows,
     op_kwargs={
-        "lists": {"item": '{{ numbers(output(ti, "first"), end=encode(params["last"])) }}'},
+        "lists": {
+            "item": '{{ numbers(ti.xcom_pull("first")["result"], end=encode(params["last"])) }}',
+        },
     },
 )
 # What is expanded is a label; each task reads its item by its map index.
@@ -113,7 +113,7 @@ pair_items = PythonOperator(
     op_kwargs={
         "lists": {
             "letter": '["a","b","c"]',
-            "number": '{{ numbers(encode(params["last"]), end=output(ti, "first")) }}',
+            "number": '{{ numbers(encode(params["last"]), end=ti.xcom_pull("first")["result"]) }}',
         },
     },
 )
@@ -143,7 +143,7 @@ with TaskGroup("inside") as inside:
     each_items = PythonOperator(
         task_id="each-items",
         python_callable=make_rows,
-        op_kwargs={"lists": {"item": '{{ numbers("1", end=output(ti, "text")) }}'}},
+        op_kwargs={"lists": {"item": '{{ numbers("1", end=ti.xcom_pull("text")["result"]) }}'}},
     )
     # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
@@ -188,7 +188,7 @@ whole_2 = KubernetesPodOperator(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ numbers(output(ti, "first"), end=encode(params["least"]), form="{:4d}") }}',
+            '{{ numbers(ti.xcom_pull("first")["result"], end=encode(params["least"]), form="{:4d}") }}',
         ],
         outputs=["result=-"],
     ),

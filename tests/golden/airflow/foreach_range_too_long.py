@@ -1,7 +1,6 @@
 with DAG(
     dag_id="foreach-range-too-long",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,12 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={
-        "PROCESS": PROCESS,
-        "output": output,
-        "numbers": numbers,
-        "to_text": to_text,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "numbers": numbers, "to_text": to_text},
 ): ...
 many = KubernetesPodOperator(
     task_id="many",
@@ -27,7 +21,7 @@ word = KubernetesPodOperator(
 long_items = PythonOperator(
     task_id="long-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ numbers("0", count=output(ti, "many")) }}'}},
+    op_kwargs={"lists": {"item": '{{ numbers("0", count=ti.xcom_pull("many")["result"]) }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 long = KubernetesPodOperator.partial(
@@ -44,7 +38,7 @@ many >> long_items
 far_items = PythonOperator(
     task_id="far-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ numbers("0", end=output(ti, "many")) }}'}},
+    op_kwargs={"lists": {"item": '{{ numbers("0", end=ti.xcom_pull("many")["result"]) }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 far = KubernetesPodOperator.partial(
@@ -61,7 +55,7 @@ many >> far_items
 wrong_items = PythonOperator(
     task_id="wrong-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ numbers("0", count=output(ti, "word")) }}'}},
+    op_kwargs={"lists": {"item": '{{ numbers("0", count=ti.xcom_pull("word")["result"]) }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 wrong = KubernetesPodOperator.partial(

@@ -4,7 +4,6 @@ LEAVES = ["after", "handle"]
 with DAG(
     dag_id="foreach-read-on-completion",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -34,7 +33,7 @@ work = KubernetesPodOperator.partial(
         ],
         outputs=["result=-"],
     ),
-).expand(labels=labels(WORK_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(WORK_ITEMS))])
 work_lists = PythonOperator(
     task_id="work-lists",
     python_callable=check_lists,

@@ -3,7 +3,6 @@ LEAVES = ["handle"]
 with DAG(
     dag_id="foreach-unequal-lists",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -11,7 +10,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
+    user_defined_macros={"PROCESS": PROCESS, "to_text": to_text},
 ) as dag: ...
 numbers_2 = KubernetesPodOperator(
     task_id="numbers",
@@ -20,7 +19,12 @@ numbers_2 = KubernetesPodOperator(
 pair_items = PythonOperator(
     task_id="pair-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"letter": '["a","b","c"]', "number": '{{ output(ti, "numbers") }}'}},
+    op_kwargs={
+        "lists": {
+            "letter": '["a","b","c"]',
+            "number": '{{ ti.xcom_pull("numbers")["result"] }}',
+        },
+    },
 )
 # What is expanded is a label; each task reads its item by its map index.
 pair = KubernetesPodOperator.partial(

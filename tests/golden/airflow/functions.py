@@ -16,8 +16,8 @@ RUN = r'''def write(name, value, *types, of=()):
         sys.exit(f"the output {name} cannot travel: {error}")
     if size > 65536:
         sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
-    text = value if types == (str,) else text
-    globals().setdefault("couler_outputs", {})[name] = text
+    outputs = globals().setdefault("couler_outputs", {})
+    outputs[name] = value if types == (str,) else text
 
 def files_in(folder):
     """Return the files of a list, by their indexes; None for those that are missing."""
@@ -44,10 +44,11 @@ def copy_all(source, path, mode):
             shutil.copytree(source, path, symlinks=True, dirs_exist_ok=True)
         else:
             shutil.copy(source, path)
-        for one in [pathlib.Path(path), *pathlib.Path(path).rglob("*")]:
-            if not one.is_symlink():
-                bits = one.stat().st_mode
-                one.chmod(bits | (mode if bits & 0o111 else mode & 0o666))
+        made = [pathlib.Path(path)]
+        made += [one for one in made[0].rglob("*") if not one.is_symlink()]
+        for one in made:
+            bits = one.stat().st_mode
+            one.chmod(bits | (mode if bits & 0o111 else mode & 0o666))
     except OSError as error:
         pathlib.Path("/dev/termination-log").write_text(f"couler error: {error}")
         sys.exit(f"couler: {error}")
@@ -56,13 +57,13 @@ def take(name, many=False):
     """Copy an input from the volume to its path; of a list, each line names a file."""
     import os
     keys, path = os.environ["COULER_FILE_" + name], os.environ["COULER_INPUT_" + name]
-    files = [(keys, path)]
     if many:
         os.makedirs(path, exist_ok=True)
-        found = enumerate(keys.split("\n"))
-        files = [(key, f"{path}/{at}") for at, key in found if key not in ("", "-")]
-    for key, target in files:
-        copy_all(f"/couler/files/{key}", target, 0o700)
+        for at, key in enumerate(keys.split("\n")):
+            if key not in ("", "-"):
+                copy_all(f"/couler/files/{key}", f"{path}/{at}", 0o700)
+        return
+    copy_all(f"/couler/files/{keys}", path, 0o700)
 
 def hand_on(name, source):
     """Copy an output to where files are kept, and return where that is."""
@@ -130,7 +131,6 @@ def run(script):
     os.makedirs(work, exist_ok=True)
     os.chdir(work)
     import signal
-
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # which the first process ignores
     text, script = script, work + ".py"
     pathlib.Path(script).write_text(text, "utf-8")
@@ -460,14 +460,13 @@ INTEGER = {
 
 
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
-    return {"lines": typed(output(ti, "read"), "list")}
+    return {"lines": typed(ti.xcom_pull("read")["result"], "list")}
 
 
 with DAG(
     dag_id="functions",
     description="Functions with files and lists: maps over numbers, and files and lists that maps give.",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -475,11 +474,10 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "python:3.12-slim",
         "cmds": ["python", "-c", RUN],
+        "do_xcom_push": True,
     },
     params={"rows": Param(2, **INTEGER)},
     user_defined_macros={
-        "place": place,
-        "output": output,
         "gathered": gathered,
         "listed": listed,
         "lines": lines,
@@ -491,21 +489,20 @@ with DAG(
 prepare = KubernetesPodOperator(
     task_id="prepare",
     **FILES_VOLUME,
-    do_xcom_push=True,
     arguments=[PREPARE],
     env_vars={
         "COULER_INPUT_rows": '{{ params["rows"] }}',
-        "COULER_OUTPUT_result": '{{ place(ti, "result") }}',
+        "COULER_OUTPUT_result": "{{ ti.dag_id }}/{{ ti.run_id }}/{{ ti.task_id }}/result",
     },
 )
-grid = KubernetesPodOperator(task_id="grid", do_xcom_push=True, arguments=[literal(GRID)])
+grid = KubernetesPodOperator(task_id="grid", arguments=[literal(GRID)])
 train_items = PythonOperator(
     task_id="train-items",
     python_callable=make_plain_rows,
     op_kwargs={
         "lists": {
-            "depth": '{{ output(ti, "grid", "depths") }}',
-            "rate": '{{ output(ti, "grid", "rates") }}',
+            "depth": '{{ ti.xcom_pull("grid")["depths"] }}',
+            "rate": '{{ ti.xcom_pull("grid")["rates"] }}',
         },
     },
 )
@@ -513,14 +510,13 @@ train_items = PythonOperator(
 train = KubernetesPodOperator.partial(
     task_id="train",
     **FILES_VOLUME,
-    do_xcom_push=True,
     arguments=[TRAIN],
     env_vars={
         "COULER_INPUT_data": "/tmp/couler/inputs/data/data.csv",
         "COULER_INPUT_depth": '{{ ti.xcom_pull("train-items", key="rows")[ti.map_index]["depth"] }}',
         "COULER_INPUT_rate": '{{ ti.xcom_pull("train-items", key="rows")[ti.map_index]["rate"] }}',
-        "COULER_FILE_data": '{{ output(ti, "prepare") }}',
-        "COULER_OUTPUT_model": '{{ place(ti, "model") }}',
+        "COULER_FILE_data": '{{ ti.xcom_pull("prepare")["result"] }}',
+        "COULER_OUTPUT_model": "{{ ti.dag_id }}/{{ ti.run_id }}/{{ ti.task_id }}/{{ ti.map_index }}/model",
     },
     max_active_tis_per_dagrun=2,
 ).expand(labels=train_items.output)
@@ -538,12 +534,11 @@ train >> train_lists
 shout_items = PythonOperator(
     task_id="shout-items",
     python_callable=make_plain_rows,
-    op_kwargs={"lists": {"name": '{{ output(ti, "grid", "names") }}'}},
+    op_kwargs={"lists": {"name": '{{ ti.xcom_pull("grid")["names"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 shout = KubernetesPodOperator.partial(
     task_id="shout",
-    do_xcom_push=True,
     arguments=[SHOUT],
     env_vars={
         "COULER_INPUT_name": '{{ ti.xcom_pull("shout-items", key="rows")[ti.map_index]["name"] | replace("$", "$$") }}',
@@ -559,12 +554,11 @@ grid >> shout_items
 never_items = PythonOperator(
     task_id="never-items",
     python_callable=make_plain_rows,
-    op_kwargs={"lists": {"number": '{{ output(ti, "grid", "none") }}'}},
+    op_kwargs={"lists": {"number": '{{ ti.xcom_pull("grid")["none"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 never = KubernetesPodOperator.partial(
     task_id="never",
-    do_xcom_push=True,
     arguments=[NEVER],
     env_vars={
         "COULER_INPUT_number": '{{ ti.xcom_pull("never-items", key="rows")[ti.map_index]["number"] }}',
@@ -580,14 +574,15 @@ grid >> never_items
 folder = KubernetesPodOperator(
     task_id="folder",
     **FILES_VOLUME,
-    do_xcom_push=True,
     arguments=[FOLDER],
-    env_vars={"COULER_INPUT_text": "text", "COULER_OUTPUT_result": '{{ place(ti, "result") }}'},
+    env_vars={
+        "COULER_INPUT_text": "text",
+        "COULER_OUTPUT_result": "{{ ti.dag_id }}/{{ ti.run_id }}/{{ ti.task_id }}/result",
+    },
 )
 best = KubernetesPodOperator(
     task_id="best",
     **FILES_VOLUME,
-    do_xcom_push=True,
     arguments=[BEST],
     env_vars={
         "COULER_INPUT_trials_depth": '{{ gathered(ti, "train", "depth", "train-items", kind="int") }}',
@@ -597,8 +592,8 @@ best = KubernetesPodOperator(
         "COULER_INPUT_made": "/tmp/couler/inputs/made/made",
         "COULER_INPUT_halves": '{{ listed(ti, "never", "result", "never-items") }}',
         "COULER_FILE_trials_model": '{{ lines(gathered(ti, "train", "model", "train-items")) }}',
-        "COULER_FILE_made": '{{ output(ti, "folder") }}',
-        "COULER_OUTPUT_result": '{{ place(ti, "result") }}',
+        "COULER_FILE_made": '{{ ti.xcom_pull("folder")["result"] }}',
+        "COULER_OUTPUT_result": "{{ ti.dag_id }}/{{ ti.run_id }}/{{ ti.task_id }}/result",
         "COULER_COPY_result": "models/best.txt",
     },
 )
@@ -617,7 +612,6 @@ look_items = PythonOperator(
 look = KubernetesPodOperator.partial(
     task_id="look",
     **FILES_VOLUME,
-    do_xcom_push=True,
     arguments=[LOOK],
     env_vars={
         "COULER_INPUT_model": "/tmp/couler/inputs/model/model",
@@ -637,15 +631,14 @@ label_items = PythonOperator(
     python_callable=make_plain_rows,
     op_kwargs={
         "lists": {
-            "name": '{{ output(ti, "grid", "names") }}',
-            "depth": '{{ output(ti, "grid", "depths") }}',
+            "name": '{{ ti.xcom_pull("grid")["names"] }}',
+            "depth": '{{ ti.xcom_pull("grid")["depths"] }}',
         },
     },
 )
 # What is expanded is a label; each task reads its item by its map index.
 label = KubernetesPodOperator.partial(
     task_id="label",
-    do_xcom_push=True,
     arguments=[LABEL],
     env_vars={
         "COULER_INPUT_name": '{{ ti.xcom_pull("label-items", key="rows")[ti.map_index]["name"] | replace("$", "$$") }}',
@@ -659,27 +652,25 @@ label_lists = PythonOperator(
 )
 label >> label_lists
 grid >> label_items
-whole_2 = KubernetesPodOperator(task_id="whole", do_xcom_push=True, arguments=[literal(WHOLE)])
+whole_2 = KubernetesPodOperator(task_id="whole", arguments=[literal(WHOLE)])
 shown = KubernetesPodOperator(
     task_id="shown",
-    do_xcom_push=True,
     arguments=[SHOWN],
     env_vars={
-        "COULER_INPUT_x": '{{ plain(part_of(output(ti, "whole", "point"), "x")) }}',
-        "COULER_INPUT_y": '{{ plain(part_of(output(ti, "whole", "point"), "y")) }}',
-        "COULER_INPUT_note": '{{ output(ti, "whole", "note") | replace("$", "$$") }}',
+        "COULER_INPUT_x": '{{ plain(part_of(ti.xcom_pull("whole")["point"], "x")) }}',
+        "COULER_INPUT_y": '{{ plain(part_of(ti.xcom_pull("whole")["point"], "y")) }}',
+        "COULER_INPUT_note": '{{ ti.xcom_pull("whole")["note"] | replace("$", "$$") }}',
     },
 )
 whole_2 >> shown
 exact_items = PythonOperator(
     task_id="exact-items",
     python_callable=make_plain_rows,
-    op_kwargs={"lists": {"number": '{{ output(ti, "grid", "depths") }}'}},
+    op_kwargs={"lists": {"number": '{{ ti.xcom_pull("grid")["depths"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 exact = KubernetesPodOperator.partial(
     task_id="exact",
-    do_xcom_push=True,
     arguments=[EXACT],
     env_vars={
         "COULER_INPUT_number": '{{ ti.xcom_pull("exact-items", key="rows")[ti.map_index]["number"] }}',
@@ -695,7 +686,6 @@ grid >> exact_items
 read = KubernetesPodOperator(
     task_id="read",
     **FILES_VOLUME,
-    do_xcom_push=True,
     arguments=[READ],
     env_vars={
         "COULER_INPUT_file": "/tmp/couler/inputs/file/best",
@@ -703,8 +693,8 @@ read = KubernetesPodOperator(
         "COULER_INPUT_numbers": '{{ gathered(ti, "exact", "result", "exact-items") | replace("$", "$$") }}',
         "COULER_INPUT_looks": '{{ gathered(ti, "look", "result", "look-items") | replace("$", "$$") }}',
         "COULER_INPUT_labels": '{{ gathered(ti, "label", "result", "label-items") | replace("$", "$$") }}',
-        "COULER_INPUT_last": '{{ output(ti, "shown") | replace("$", "$$") }}',
-        "COULER_FILE_file": '{{ output(ti, "best") }}',
+        "COULER_INPUT_last": '{{ ti.xcom_pull("shown")["result"] | replace("$", "$$") }}',
+        "COULER_FILE_file": '{{ ti.xcom_pull("best")["result"] }}',
     },
 )
 [best, shout_lists, exact_lists, look_lists, label_lists, shown] >> read

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="group",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -19,7 +18,7 @@ with TaskGroup("work") as work:
     twice = KubernetesPodOperator(
         task_id="twice",
         **process(
-            ["sh", "-c", "echo $$(($$1 * 2))", "sh", '{{ output(ti, "start") }}'],
+            ["sh", "-c", "echo $$(($$1 * 2))", "sh", '{{ ti.xcom_pull("start")["result"] }}'],
             outputs=["result=-"],
         ),
     )

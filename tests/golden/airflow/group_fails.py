@@ -3,7 +3,6 @@ LEAVES = ["reads", "handles"]
 with DAG(
     dag_id="group-fails",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

@@ -9,7 +9,6 @@ def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="group-handles-failure",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

@@ -3,7 +3,6 @@ LEAVES = ["repair"]
 with DAG(
     dag_id="handler-of-failure-fails",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

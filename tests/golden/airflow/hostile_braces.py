@@ -6,7 +6,6 @@ print(json.dumps([os.environ["A"], os.environ["COULER_INPUT_b"], "{{=1+1}}"]))
 with DAG(
     dag_id="hostile-braces",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

@@ -23,7 +23,6 @@ KNOWN_ITEMS = [
 with DAG(
     dag_id="hostile-items",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -34,7 +33,6 @@ with DAG(
     user_defined_macros={
         "PROCESS": PROCESS,
         "PAIRS_ITEMS": PAIRS_ITEMS,
-        "output": output,
         "to_text": to_text,
         "dump_json": dump_json,
         "KNOWN_ITEMS": KNOWN_ITEMS,
@@ -81,7 +79,7 @@ pairs = KubernetesPodOperator.partial(
         ],
         outputs=["result=-"],
     ),
-).expand(labels=labels(PAIRS_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(PAIRS_ITEMS))])
 pairs_lists = PythonOperator(
     task_id="pairs-lists",
     python_callable=check_lists,
@@ -93,7 +91,7 @@ later_items = PythonOperator(
     python_callable=make_rows,
     op_kwargs={
         "lists": {
-            "a": '{{ output(ti, "texts") }}',
+            "a": '{{ ti.xcom_pull("texts")["result"] }}',
             "b": '["it\'s","$(HOME) $$","{\\"k\\":\\"v\\"}","x\\ny","a\\\\b","q\\"u"]',
         },
     },
@@ -128,7 +126,7 @@ known = KubernetesPodOperator.partial(
         "COULER_INPUT_v": '{{ dump_json(KNOWN_ITEMS[ti.map_index]["item"]) }}',
         "COULER_SCRIPT": literal(KNOWN),
     },
-).expand(labels=labels(KNOWN_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(KNOWN_ITEMS))])
 known_lists = PythonOperator(
     task_id="known-lists",
     python_callable=check_lists,
@@ -138,7 +136,7 @@ known >> known_lists
 made_items = PythonOperator(
     task_id="made-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "values") }}'}},
+    op_kwargs={"lists": {"item": '{{ ti.xcom_pull("values")["result"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 made = KubernetesPodOperator.partial(

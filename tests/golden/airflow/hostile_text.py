@@ -42,13 +42,12 @@ ITEMS_ITEMS = [
 
 
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
-    return {"args": typed(output(ti, "args"), "list")}
+    return {"args": typed(ti.xcom_pull("args")["result"], "list")}
 
 
 with DAG(
     dag_id="hostile-text",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -57,12 +56,7 @@ with DAG(
         "image": "python:3.12-slim",
     },
     params={"p": Param("$(HOME) $$", type="string")},
-    user_defined_macros={
-        "PROCESS": PROCESS,
-        "ITEMS_ITEMS": ITEMS_ITEMS,
-        "output": output,
-        "to_text": to_text,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "ITEMS_ITEMS": ITEMS_ITEMS, "to_text": to_text},
 ): ...
 args = KubernetesPodOperator(
     task_id="args",
@@ -167,7 +161,7 @@ items = KubernetesPodOperator.partial(
         ],
         outputs=["result=-"],
     ),
-).expand(labels=labels(ITEMS_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(ITEMS_ITEMS))])
 items_lists = PythonOperator(
     task_id="items-lists",
     python_callable=check_lists,
@@ -177,7 +171,7 @@ items >> items_lists
 later_items = PythonOperator(
     task_id="later-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "args") }}'}},
+    op_kwargs={"lists": {"item": '{{ ti.xcom_pull("args")["result"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 later = KubernetesPodOperator.partial(
@@ -206,7 +200,7 @@ whole_2 = KubernetesPodOperator(
             "python",
             "-c",
             "import json, sys; print(json.dumps(sys.argv[1:]))",
-            '{{ output(ti, "args") | replace("$", "$$") }}',
+            '{{ ti.xcom_pull("args")["result"] | replace("$", "$$") }}',
             '{{ params["p"] | replace("$", "$$") }}',
         ],
         outputs=["result=-"],

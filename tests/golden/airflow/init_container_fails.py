@@ -3,7 +3,6 @@ LEAVES = ["after", "second"]
 with DAG(
     dag_id="init-container-fails",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

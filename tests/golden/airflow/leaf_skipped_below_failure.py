@@ -13,7 +13,6 @@ def when_off(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="leaf-skipped-below-failure",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

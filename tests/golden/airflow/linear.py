@@ -1,7 +1,6 @@
 with DAG(
     dag_id="linear",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output},
+    user_defined_macros={"PROCESS": PROCESS},
 ): ...
 a = KubernetesPodOperator(
     task_id="a",
@@ -18,7 +17,13 @@ a = KubernetesPodOperator(
 b = KubernetesPodOperator(
     task_id="b",
     **process(
-        ["sh", "-c", 'echo "$1 two"', "sh", '{{ output(ti, "a") | replace("$", "$$") }}'],
+        [
+            "sh",
+            "-c",
+            'echo "$1 two"',
+            "sh",
+            '{{ ti.xcom_pull("a")["result"] | replace("$", "$$") }}',
+        ],
         outputs=["result=-"],
     ),
 )
@@ -28,7 +33,7 @@ c = KubernetesPodOperator(
     **process(["sh", "-c", 'echo "$COULER_INPUT_before three"'], outputs=["result=-"]),
     env_vars={
         "COULER_WORK": "/tmp/couler",
-        "COULER_INPUT_before": '{{ output(ti, "b") | replace("$", "$$") }}',
+        "COULER_INPUT_before": '{{ ti.xcom_pull("b")["result"] | replace("$", "$$") }}',
     },
 )
 b >> c

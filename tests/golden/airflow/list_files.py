@@ -3,7 +3,6 @@ BY_ITEM_ITEMS = [{"item": "2024"}, {"item": "2024/01"}]
 with DAG(
     dag_id="list-files",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -123,7 +122,7 @@ by_item = KubernetesPodOperator.partial(
         claim=FILES_CLAIM,
         folder="/couler/files",
     ),
-).expand(labels=labels(BY_ITEM_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(BY_ITEM_ITEMS))])
 by_item_lists = PythonOperator(
     task_id="by_item-lists",
     python_callable=check_lists,

@@ -4,7 +4,6 @@ LARGE_ITEMS = [{"item": 50000}, {"item": 50000}]
 with DAG(
     dag_id="list-too-large",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -31,7 +30,7 @@ fits_2 = KubernetesPodOperator.partial(
         ],
         outputs=["result=-"],
     ),
-).expand(labels=labels(FITS_2_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(FITS_2_ITEMS))])
 fits_2_lists = PythonOperator(
     task_id="fits-lists",
     python_callable=check_lists,
@@ -50,7 +49,7 @@ large = KubernetesPodOperator.partial(
         ],
         outputs=["result=-"],
     ),
-).expand(labels=labels(LARGE_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(LARGE_ITEMS))])
 large_lists = PythonOperator(
     task_id="large-lists",
     python_callable=check_lists,

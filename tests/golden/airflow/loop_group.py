@@ -12,7 +12,6 @@ def refine_round_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="loop-group",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -30,7 +29,7 @@ with TaskGroup("refine") as refine:
                 task_id="when",
                 python_callable=passed,
                 trigger_rule="all_success",
-                pre_execute=run_if(refine_again) if number else None,
+                pre_execute=partial(skip_unless, refine_again) if number else None,
             )
             step = KubernetesPodOperator(
                 task_id="step",
@@ -75,7 +74,7 @@ with TaskGroup("refine") as refine:
         python_callable=reached_bound,
         op_args=[20],
         trigger_rule="all_success",
-        pre_execute=run_if(refine_again),
+        pre_execute=partial(skip_unless, refine_again),
     )
     before(rounds) >> bound_20
 end = KubernetesPodOperator(

@@ -40,7 +40,7 @@ with TaskGroup("each") as each:
                         outputs=["result=-"],
                     ),
                     trigger_rule="all_success",
-                    pre_execute=run_if(count_again) if number_2 else None,
+                    pre_execute=partial(skip_unless, count_again) if number_2 else None,
                 )
                 before(rounds) >> count_round
                 rounds.append(count_round)
@@ -49,7 +49,7 @@ with TaskGroup("each") as each:
                 python_callable=reached_bound,
                 op_args=[20],
                 trigger_rule="all_success",
-                pre_execute=run_if(count_again),
+                pre_execute=partial(skip_unless, count_again),
             )
             before(rounds) >> bound_20
         each_end = PythonOperator(task_id="end", python_callable=each_outputs)

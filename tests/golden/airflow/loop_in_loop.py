@@ -22,7 +22,7 @@ with TaskGroup("outer") as outer:
                 task_id="when",
                 python_callable=passed,
                 trigger_rule="all_success",
-                pre_execute=run_if(outer_again) if number else None,
+                pre_execute=partial(skip_unless, outer_again) if number else None,
             )
             with TaskGroup("inner") as inner:
                 inner_when = PythonOperator(
@@ -46,7 +46,7 @@ with TaskGroup("outer") as outer:
                             outputs=["result=-"],
                         ),
                         trigger_rule="all_success",
-                        pre_execute=run_if(inner_again) if number_2 else None,
+                        pre_execute=partial(skip_unless, inner_again) if number_2 else None,
                     )
                     before(inner_rounds) >> inner_round
                     inner_rounds.append(inner_round)
@@ -55,7 +55,7 @@ with TaskGroup("outer") as outer:
                     python_callable=reached_bound,
                     op_args=[20],
                     trigger_rule="all_success",
-                    pre_execute=run_if(inner_again),
+                    pre_execute=partial(skip_unless, inner_again),
                 )
                 before(inner_rounds) >> bound_20
             outer_round_when >> inner
@@ -72,6 +72,6 @@ with TaskGroup("outer") as outer:
         python_callable=reached_bound,
         op_args=[20],
         trigger_rule="all_success",
-        pre_execute=run_if(outer_again),
+        pre_execute=partial(skip_unless, outer_again),
     )
     before(rounds) >> outer_bound

@@ -9,7 +9,6 @@ def in_time_again(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="loop-reaches-bound",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -26,7 +25,7 @@ with TaskGroup("again") as again:
             task_id=f"round_{number}",
             **process(["sh", "-c", "echo yes"], outputs=["result=-"]),
             trigger_rule="all_success",
-            pre_execute=run_if(again_again) if number else None,
+            pre_execute=partial(skip_unless, again_again) if number else None,
         )
         before(rounds) >> again_round
         rounds.append(again_round)
@@ -35,7 +34,7 @@ with TaskGroup("again") as again:
         python_callable=reached_bound,
         op_args=[3],
         trigger_rule="all_success",
-        pre_execute=run_if(again_again),
+        pre_execute=partial(skip_unless, again_again),
     )
     before(rounds) >> bound_3
 with TaskGroup("in-time") as in_time:
@@ -54,7 +53,7 @@ with TaskGroup("in-time") as in_time:
                 outputs=["result=-"],
             ),
             trigger_rule="all_success",
-            pre_execute=run_if(in_time_again) if number_2 else None,
+            pre_execute=partial(skip_unless, in_time_again) if number_2 else None,
         )
         before(in_time_rounds) >> in_time_round
         in_time_rounds.append(in_time_round)
@@ -63,7 +62,7 @@ with TaskGroup("in-time") as in_time:
         python_callable=reached_bound,
         op_args=[3],
         trigger_rule="all_success",
-        pre_execute=run_if(in_time_again),
+        pre_execute=partial(skip_unless, in_time_again),
     )
     before(in_time_rounds) >> in_time_bound
 after = KubernetesPodOperator(

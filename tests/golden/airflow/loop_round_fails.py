@@ -8,7 +8,6 @@ def count_again(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="loop-round-fails",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -34,7 +33,7 @@ with TaskGroup("count") as count:
                 outputs=["result=-"],
             ),
             trigger_rule="all_success",
-            pre_execute=run_if(count_again) if number else None,
+            pre_execute=partial(skip_unless, count_again) if number else None,
         )
         before(rounds) >> count_round
         rounds.append(count_round)
@@ -43,7 +42,7 @@ with TaskGroup("count") as count:
         python_callable=reached_bound,
         op_args=[20],
         trigger_rule="all_success",
-        pre_execute=run_if(count_again),
+        pre_execute=partial(skip_unless, count_again),
     )
     before(rounds) >> bound_20
 handle_needs = PythonOperator(

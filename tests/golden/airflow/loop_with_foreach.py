@@ -12,7 +12,6 @@ def count_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="loop-with-foreach",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -49,7 +48,7 @@ with TaskGroup("count") as count:
                     outputs=["result=-"],
                 ),
                 trigger_rule="all_success",
-                pre_execute=run_if(count_again) if number_2 else None,
+                pre_execute=partial(skip_unless, count_again) if number_2 else None,
             )
             before(rounds) >> count_round
             rounds.append(count_round)
@@ -58,7 +57,7 @@ with TaskGroup("count") as count:
             python_callable=reached_bound,
             op_args=[20],
             trigger_rule="all_success",
-            pre_execute=run_if(count_again),
+            pre_execute=partial(skip_unless, count_again),
         )
         before(rounds) >> bound_20
         count_end = PythonOperator(task_id="end", python_callable=count_outputs)

@@ -3,7 +3,6 @@ FIRST_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
 with DAG(
     dag_id="map-of-map",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -25,7 +24,7 @@ first = KubernetesPodOperator.partial(
         ["sh", "-c", "echo $$(($$1 + 1))", "sh", '{{ FIRST_ITEMS[ti.map_index]["item"] }}'],
         outputs=["result=-"],
     ),
-).expand(labels=labels(FIRST_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(FIRST_ITEMS))])
 first_lists = PythonOperator(
     task_id="first-lists",
     python_callable=check_lists,

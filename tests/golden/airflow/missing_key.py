@@ -3,7 +3,6 @@ LEAVES = ["handle"]
 with DAG(
     dag_id="missing-key",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -13,9 +12,9 @@ with DAG(
     },
     user_defined_macros={
         "PROCESS": PROCESS,
-        "output": output,
         "part_of": part_of,
         "plain": plain,
+        "output": output,
         "first_of": first_of,
     },
 ) as dag: ...
@@ -31,7 +30,7 @@ reads = KubernetesPodOperator(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ plain(part_of(output(ti, "make"), "b")) | replace("$", "$$") }}',
+            '{{ plain(part_of(ti.xcom_pull("make")["result"], "b")) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="omitted-chain",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output},
+    user_defined_macros={"PROCESS": PROCESS},
 ): ...
 root = KubernetesPodOperator(
     task_id="root",
@@ -23,7 +22,13 @@ root >> bad
 next_ = KubernetesPodOperator(
     task_id="next",
     **process(
-        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "bad") | replace("$", "$$") }}'],
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ ti.xcom_pull("bad")["result"] | replace("$", "$$") }}',
+        ],
         outputs=["result=-"],
     ),
 )
@@ -36,7 +41,13 @@ next_ >> last
 other = KubernetesPodOperator(
     task_id="other",
     **process(
-        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "root") | replace("$", "$$") }}'],
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ ti.xcom_pull("root")["result"] | replace("$", "$$") }}',
+        ],
         outputs=["result=-"],
     ),
 )
@@ -49,7 +60,13 @@ joined_2 = KubernetesPodOperator(
 other_end = KubernetesPodOperator(
     task_id="other-end",
     **process(
-        ["sh", "-c", 'echo "$1 end"', "sh", '{{ output(ti, "other") | replace("$", "$$") }}'],
+        [
+            "sh",
+            "-c",
+            'echo "$1 end"',
+            "sh",
+            '{{ ti.xcom_pull("other")["result"] | replace("$", "$$") }}',
+        ],
         outputs=["result=-"],
     ),
 )

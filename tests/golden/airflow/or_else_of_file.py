@@ -9,7 +9,6 @@ def when_made(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="or-else-of-file",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -35,7 +34,7 @@ skipped = KubernetesPodOperator(
         claim=FILES_CLAIM,
     ),
     env_vars={"COULER_WORK": "/tmp/couler"},
-    pre_execute=run_if(when_skipped),
+    pre_execute=partial(skip_unless, when_skipped),
 )
 made = KubernetesPodOperator(
     task_id="made",
@@ -46,7 +45,7 @@ made = KubernetesPodOperator(
         claim=FILES_CLAIM,
     ),
     env_vars={"COULER_WORK": "/tmp/couler"},
-    pre_execute=run_if(when_made),
+    pre_execute=partial(skip_unless, when_made),
 )
 none = KubernetesPodOperator(
     task_id="none",

@@ -5,7 +5,6 @@ def when_maybe(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="or-else-of-skipped",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -26,7 +25,7 @@ with DAG(
 maybe = KubernetesPodOperator(
     task_id="maybe",
     **process(["sh", "-c", "echo '{\"n\": 1}'"], outputs=["result=-"]),
-    pre_execute=run_if(when_maybe),
+    pre_execute=partial(skip_unless, when_maybe),
 )
 plain_2 = KubernetesPodOperator(
     task_id="plain",

@@ -1,11 +1,13 @@
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
-    return {"size": typed(output(ti, "run-parameters", "size"), "int"), "all": output(ti, "all")}
+    return {
+        "size": typed(output(ti, "run-parameters", "size"), "int"),
+        "all": ti.xcom_pull("all")["result"],
+    }
 
 
 with DAG(
     dag_id="parameters-from-config",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

@@ -3,12 +3,12 @@ LEAVES = ["either", "large", "list", "after", "handles"]
 
 
 def when_large(ti: Any, params: Any) -> bool:
-    return decode(output(ti, "train"), "int") > 100
+    return decode(ti.xcom_pull("train")["result"], "int") > 100
 
 
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
     return {
-        "text": output(ti, "alone"),
+        "text": ti.xcom_pull("alone")["result"],
         "large": first_of(output(ti, "large"), "small"),
         "after": output(ti, "after"),
     }
@@ -17,7 +17,6 @@ def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="parts",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -28,8 +27,8 @@ with DAG(
     user_defined_macros={
         "PROCESS": PROCESS,
         "EACH_ITEMS": EACH_ITEMS,
-        "output": output,
         "gathered": gathered,
+        "output": output,
         "first_of": first_of,
     },
 ) as dag: ...
@@ -49,7 +48,7 @@ with TaskGroup("first", prefix_group_id=False):
             ["sh", "-c", 'echo "<$1>"', "sh", '{{ EACH_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
         ),
-    ).expand(labels=labels(EACH_ITEMS))
+    ).expand(labels=[{"couler-item": str(index)} for index in range(len(EACH_ITEMS))])
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
@@ -65,7 +64,10 @@ with TaskGroup("second", prefix_group_id=False):
     train = KubernetesPodOperator(
         task_id="train",
         **process(["sh", "-c", "echo $$((COULER_INPUT_n * 2))"], outputs=["result=-"]),
-        env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_n": '{{ output(ti, "load") }}'},
+        env_vars={
+            "COULER_WORK": "/tmp/couler",
+            "COULER_INPUT_n": '{{ ti.xcom_pull("load")["result"] }}',
+        },
     )
     load >> train
     alarm_needs = PythonOperator(
@@ -111,7 +113,7 @@ with TaskGroup("last", prefix_group_id=False):
     large = KubernetesPodOperator(
         task_id="large",
         **process(["sh", "-c", "echo large"], outputs=["result=-"]),
-        pre_execute=run_if(when_large),
+        pre_execute=partial(skip_unless, when_large),
     )
     train >> large
     list_ = KubernetesPodOperator(
@@ -158,7 +160,7 @@ with TaskGroup("inside") as inside:
     a = KubernetesPodOperator(
         task_id="a",
         **process(
-            ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "train") }}'],
+            ["sh", "-c", 'echo "$1"', "sh", '{{ ti.xcom_pull("train")["result"] }}'],
             outputs=["result=-"],
         ),
     )

@@ -6,14 +6,13 @@ def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
     return {
         "text": output(ti, "inside.a"),
         "after": output(ti, "after"),
-        "list": output(ti, "list"),
+        "list": ti.xcom_pull("list")["result"],
     }
 
 
 with DAG(
     dag_id="parts-with-runs",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -27,8 +26,8 @@ with DAG(
         "PROCESS": PROCESS,
         "place": place,
         "EACH_ITEMS": EACH_ITEMS,
-        "output": output,
         "gathered": gathered,
+        "output": output,
         "first_of": first_of,
     },
 ) as dag: ...
@@ -58,7 +57,7 @@ with TaskGroup("first", prefix_group_id=False):
             ["sh", "-c", 'echo "($1)"', "sh", '{{ EACH_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
         ),
-    ).expand(labels=labels(EACH_ITEMS))
+    ).expand(labels=[{"couler-item": str(index)} for index in range(len(EACH_ITEMS))])
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
@@ -78,10 +77,10 @@ with TaskGroup("second", prefix_group_id=False):
                 "-c",
                 'cat "$COULER_INPUT_note"; test "$1" = "$2" && echo same',
                 "sh",
-                '{{ output(ti, "make") | replace("$", "$$") }}',
+                '{{ ti.xcom_pull("make")["result"] | replace("$", "$$") }}',
                 '{{ ti.run_id | replace("$", "$$") }}',
             ],
-            before=[["take", "file", "inputs/note", '{{ output(ti, "make", "note") }}']],
+            before=[["take", "file", "inputs/note", '{{ ti.xcom_pull("make")["note"] }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
@@ -143,7 +142,7 @@ with TaskGroup("third", prefix_group_id=False):
                     "-c",
                     'echo "$1"',
                     "sh",
-                    '{{ output(ti, "alone") | replace("$", "$$") }}',
+                    '{{ ti.xcom_pull("alone")["result"] | replace("$", "$$") }}',
                 ],
                 outputs=["result=-"],
             ),
@@ -159,7 +158,7 @@ with TaskGroup("third", prefix_group_id=False):
                         "-c",
                         'echo "$1"',
                         "sh",
-                        '{{ output(ti, "read") | replace("$", "$$") }}',
+                        '{{ ti.xcom_pull("read")["result"] | replace("$", "$$") }}',
                     ],
                     outputs=["result=-"],
                 ),

@@ -3,7 +3,6 @@ LEAVES = ["attempts"]
 with DAG(
     dag_id="retry-exit-codes",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

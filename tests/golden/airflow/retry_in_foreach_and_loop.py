@@ -41,7 +41,7 @@ with TaskGroup("work") as work:
                     outputs=["result=-"],
                 ),
                 trigger_rule="all_success",
-                pre_execute=run_if(work_again) if number_2 else None,
+                pre_execute=partial(skip_unless, work_again) if number_2 else None,
                 retries=1,
                 retry_delay=timedelta(seconds=0),
             )
@@ -52,7 +52,7 @@ with TaskGroup("work") as work:
             python_callable=reached_bound,
             op_args=[20],
             trigger_rule="all_success",
-            pre_execute=run_if(work_again),
+            pre_execute=partial(skip_unless, work_again),
         )
         before(rounds) >> bound_20
         work_end = PythonOperator(task_id="end", python_callable=work_outputs)

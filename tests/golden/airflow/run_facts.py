@@ -7,7 +7,6 @@ print(then.utcoffset().total_seconds() == 0, 0 <= (now - then).total_seconds() <
 with DAG(
     dag_id="run-facts",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -15,7 +14,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "run_time": run_time},
+    user_defined_macros={"PROCESS": PROCESS, "run_time": run_time},
 ): ...
 id_ = KubernetesPodOperator(
     task_id="id",
@@ -33,7 +32,7 @@ same = KubernetesPodOperator(
             'test -n "$1" && test "$1" = "$2" && echo same',
             "sh",
             '{{ ti.run_id | replace("$", "$$") }}',
-            '{{ output(ti, "id") | replace("$", "$$") }}',
+            '{{ ti.xcom_pull("id")["result"] | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

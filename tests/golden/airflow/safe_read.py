@@ -20,7 +20,6 @@ def when_c(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="safe-read",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -37,17 +36,17 @@ a = KubernetesPodOperator(
         ["sh", "-c", "echo $$(($$1 * 2))", "sh", '{{ params["n"] }}'],
         outputs=["result=-"],
     ),
-    pre_execute=run_if(when_a),
+    pre_execute=partial(skip_unless, when_a),
 )
 b = KubernetesPodOperator(
     task_id="b",
     **process(["sh", "-c", 'echo "$1!"', "sh", '{{ output(ti, "a") }}'], outputs=["result=-"]),
-    pre_execute=run_if(when_b),
+    pre_execute=partial(skip_unless, when_b),
 )
 a >> b
 c = KubernetesPodOperator(
     task_id="c",
     **process(["sh", "-c", 'echo "$1?"', "sh", '{{ output(ti, "a") }}'], outputs=["result=-"]),
-    pre_execute=run_if(when_c),
+    pre_execute=partial(skip_unless, when_c),
 )
 a >> c

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="sidecar-fails",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

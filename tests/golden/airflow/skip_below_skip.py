@@ -12,7 +12,6 @@ def when_b(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="skip-below-skip",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -26,7 +25,7 @@ with DAG(
 a = KubernetesPodOperator(
     task_id="a",
     **process(["sh", "-c", "echo a"], outputs=["result=-"]),
-    pre_execute=run_if(when_a),
+    pre_execute=partial(skip_unless, when_a),
 )
 b = KubernetesPodOperator(
     task_id="b",
@@ -34,7 +33,7 @@ b = KubernetesPodOperator(
         ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "a") | replace("$", "$$") }}'],
         outputs=["result=-"],
     ),
-    pre_execute=run_if(when_b),
+    pre_execute=partial(skip_unless, when_b),
 )
 a >> b
 c = KubernetesPodOperator(

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="standard-output",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output},
+    user_defined_macros={"PROCESS": PROCESS},
 ): ...
 none = KubernetesPodOperator(
     task_id="none",
@@ -35,10 +34,10 @@ end = KubernetesPodOperator(
             "-c",
             'printf "<%s>" "$@"',
             "sh",
-            '{{ output(ti, "none") | replace("$", "$$") }}',
-            '{{ output(ti, "two") | replace("$", "$$") }}',
-            '{{ output(ti, "blanks") | replace("$", "$$") }}',
-            '{{ output(ti, "errors") | replace("$", "$$") }}',
+            '{{ ti.xcom_pull("none")["result"] | replace("$", "$$") }}',
+            '{{ ti.xcom_pull("two")["result"] | replace("$", "$$") }}',
+            '{{ ti.xcom_pull("blanks")["result"] | replace("$", "$$") }}',
+            '{{ ti.xcom_pull("errors")["result"] | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

@@ -1,7 +1,6 @@
 with DAG(
     dag_id="templates-and-parts",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -18,7 +17,6 @@ with DAG(
     },
     user_defined_macros={
         "PROCESS": PROCESS,
-        "output": output,
         "part_of": part_of,
         "plain": plain,
         "encode": encode,
@@ -45,10 +43,10 @@ parts_2 = KubernetesPodOperator(
             "-c",
             'echo "$1|$2|$3|$4"',
             "sh",
-            '{{ plain(part_of(output(ti, "report"), "scores", 1, "x y")) | replace("$", "$$") }}',
-            '{{ plain(part_of(output(ti, "report"), "name")) | replace("$", "$$") }}',
-            '{{ plain(part_of(output(ti, "report"), "scores")) | replace("$", "$$") }}',
-            '{{ plain(part_of(output(ti, "as-text"), 0, 1)) | replace("$", "$$") }}',
+            '{{ plain(part_of(ti.xcom_pull("report")["result"], "scores", 1, "x y")) | replace("$", "$$") }}',
+            '{{ plain(part_of(ti.xcom_pull("report")["result"], "name")) | replace("$", "$$") }}',
+            '{{ plain(part_of(ti.xcom_pull("report")["result"], "scores")) | replace("$", "$$") }}',
+            '{{ plain(part_of(ti.xcom_pull("as-text")["result"], 0, 1)) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -62,7 +60,7 @@ joined_2 = KubernetesPodOperator(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ joined("n=", encode(params["n"]), ", name=", plain(part_of(output(ti, "report"), "name")), ", ", plain(part_of(output(ti, "as-text"), 0))) | replace("$", "$$") }}',
+            '{{ joined("n=", encode(params["n"]), ", name=", plain(part_of(ti.xcom_pull("report")["result"], "name")), ", ", plain(part_of(ti.xcom_pull("as-text")["result"], 0))) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -71,7 +69,7 @@ joined_2 = KubernetesPodOperator(
 each_items = PythonOperator(
     task_id="each-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ plain(part_of(output(ti, "as-text"), 0)) }}'}},
+    op_kwargs={"lists": {"item": '{{ plain(part_of(ti.xcom_pull("as-text")["result"], 0)) }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(

@@ -3,7 +3,6 @@ LEAVES = ["look", "in-time"]
 with DAG(
     dag_id="timeout",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",

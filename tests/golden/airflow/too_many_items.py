@@ -1,6 +1,6 @@
 with DAG(
     dag_id="too-many-items",
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "to_text": to_text},
+    user_defined_macros={"PROCESS": PROCESS, "to_text": to_text},
 ): ...
 list_ = KubernetesPodOperator(
     task_id="list",
@@ -10,7 +10,7 @@ list_ = KubernetesPodOperator(
 each_items = PythonOperator(
     task_id="each-items",
     python_callable=make_rows,
-    op_kwargs={"lists": {"item": '{{ output(ti, "list") }}'}},
+    op_kwargs={"lists": {"item": '{{ ti.xcom_pull("list")["result"] }}'}},
 )
 # What is expanded is a label; each task reads its item by its map index.
 each = KubernetesPodOperator.partial(

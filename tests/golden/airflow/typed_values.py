@@ -11,25 +11,24 @@ for name in ['str', 'int', 'float', 'small', 'bool', 'list', 'dict', 'null', 'te
 
 
 def when_one(ti: Any, params: Any) -> bool:
-    return decode(output(ti, "second", "float"), "float") == 1
+    return decode(ti.xcom_pull("second")["float"], "float") == 1
 
 
 def when_seven(ti: Any, params: Any) -> bool:
-    return output(ti, "second", "str") == "7"
+    return ti.xcom_pull("second")["str"] == "7"
 
 
 def when_null(ti: Any, params: Any) -> bool:
-    return compare(decode(output(ti, "second", "null")), "==", None)
+    return compare(decode(ti.xcom_pull("second")["null"]), "==", None)
 
 
 def when_off(ti: Any, params: Any) -> bool:
-    return decode(output(ti, "second", "bool"), "bool")
+    return decode(ti.xcom_pull("second")["bool"], "bool")
 
 
 with DAG(
     dag_id="typed-values",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -37,7 +36,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output},
+    user_defined_macros={"PROCESS": PROCESS},
 ): ...
 first = KubernetesPodOperator(
     task_id="first",
@@ -92,16 +91,16 @@ second = KubernetesPodOperator(
     ),
     env_vars={
         "COULER_WORK": "/tmp/couler",
-        "COULER_INPUT_str": '{{ output(ti, "first", "str") | replace("$", "$$") }}',
-        "COULER_INPUT_int": '{{ output(ti, "first", "int") }}',
-        "COULER_INPUT_float": '{{ output(ti, "first", "float") }}',
-        "COULER_INPUT_small": '{{ output(ti, "first", "small") }}',
-        "COULER_INPUT_bool": '{{ output(ti, "first", "bool") }}',
-        "COULER_INPUT_list": '{{ output(ti, "first", "list") | replace("$", "$$") }}',
-        "COULER_INPUT_dict": '{{ output(ti, "first", "dict") | replace("$", "$$") }}',
-        "COULER_INPUT_null": '{{ output(ti, "first", "null") | replace("$", "$$") }}',
-        "COULER_INPUT_text": '{{ output(ti, "first", "text") | replace("$", "$$") }}',
-        "COULER_INPUT_number": '{{ output(ti, "first", "number") | replace("$", "$$") }}',
+        "COULER_INPUT_str": '{{ ti.xcom_pull("first")["str"] | replace("$", "$$") }}',
+        "COULER_INPUT_int": '{{ ti.xcom_pull("first")["int"] }}',
+        "COULER_INPUT_float": '{{ ti.xcom_pull("first")["float"] }}',
+        "COULER_INPUT_small": '{{ ti.xcom_pull("first")["small"] }}',
+        "COULER_INPUT_bool": '{{ ti.xcom_pull("first")["bool"] }}',
+        "COULER_INPUT_list": '{{ ti.xcom_pull("first")["list"] | replace("$", "$$") }}',
+        "COULER_INPUT_dict": '{{ ti.xcom_pull("first")["dict"] | replace("$", "$$") }}',
+        "COULER_INPUT_null": '{{ ti.xcom_pull("first")["null"] | replace("$", "$$") }}',
+        "COULER_INPUT_text": '{{ ti.xcom_pull("first")["text"] | replace("$", "$$") }}',
+        "COULER_INPUT_number": '{{ ti.xcom_pull("first")["number"] | replace("$", "$$") }}',
         "COULER_SCRIPT": literal(FIRST),
     },
 )
@@ -109,24 +108,24 @@ first >> second
 one = KubernetesPodOperator(
     task_id="one",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_one),
+    pre_execute=partial(skip_unless, when_one),
 )
 second >> one
 seven = KubernetesPodOperator(
     task_id="seven",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_seven),
+    pre_execute=partial(skip_unless, when_seven),
 )
 second >> seven
 null = KubernetesPodOperator(
     task_id="null",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_null),
+    pre_execute=partial(skip_unless, when_null),
 )
 second >> null
 off = KubernetesPodOperator(
     task_id="off",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_off),
+    pre_execute=partial(skip_unless, when_off),
 )
 second >> off

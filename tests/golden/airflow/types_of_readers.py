@@ -1,5 +1,5 @@
 def work_inputs(ti: Any, params: Any) -> dict[str, Any]:
-    return {"a": plain(output(ti, "quoted"))}
+    return {"a": plain(ti.xcom_pull("quoted")["result"])}
 
 
 def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
@@ -9,7 +9,6 @@ def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="types-of-readers",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -19,9 +18,9 @@ with DAG(
     },
     user_defined_macros={
         "PROCESS": PROCESS,
-        "output": output,
         "json_or_none": json_or_none,
         "plain": plain,
+        "output": output,
     },
 ): ...
 text = KubernetesPodOperator(
@@ -44,16 +43,16 @@ reads = KubernetesPodOperator(
             "-c",
             'echo "$COULER_INPUT_a $COULER_INPUT_b $COULER_INPUT_c $COULER_INPUT_d $1"',
             "sh",
-            '{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
+            '{{ plain(ti.xcom_pull("quoted")["result"]) | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
     env_vars={
         "COULER_WORK": "/tmp/couler",
-        "COULER_INPUT_a": '{{ json_or_none(output(ti, "text")) | replace("$", "$$") }}',
-        "COULER_INPUT_b": '{{ output(ti, "quoted") | replace("$", "$$") }}',
-        "COULER_INPUT_c": '{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
-        "COULER_INPUT_d": '{{ output(ti, "number") | replace("$", "$$") }}',
+        "COULER_INPUT_a": '{{ json_or_none(ti.xcom_pull("text")["result"]) | replace("$", "$$") }}',
+        "COULER_INPUT_b": '{{ ti.xcom_pull("quoted")["result"] | replace("$", "$$") }}',
+        "COULER_INPUT_c": '{{ plain(ti.xcom_pull("quoted")["result"]) | replace("$", "$$") }}',
+        "COULER_INPUT_d": '{{ ti.xcom_pull("number")["result"] | replace("$", "$$") }}',
     },
 )
 [text, quoted, number] >> reads
@@ -67,8 +66,8 @@ with TaskGroup("work") as work:
                 "-c",
                 'echo "$1 $2"',
                 "sh",
-                '{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
-                '{{ plain(json_or_none(output(ti, "text"))) | replace("$", "$$") }}',
+                '{{ plain(ti.xcom_pull("quoted")["result"]) | replace("$", "$$") }}',
+                '{{ plain(json_or_none(ti.xcom_pull("text")["result"])) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),

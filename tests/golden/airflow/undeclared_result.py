@@ -9,7 +9,6 @@ def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="undeclared-result",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -17,12 +16,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={
-        "PROCESS": PROCESS,
-        "output": output,
-        "first_of": first_of,
-        "output_near": output_near,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "first_of": first_of, "output_near": output_near},
 ): ...
 read = KubernetesPodOperator(
     task_id="read",
@@ -36,7 +30,13 @@ unread = KubernetesPodOperator(
 reader = KubernetesPodOperator(
     task_id="reader",
     **process(
-        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
+        [
+            "sh",
+            "-c",
+            'echo "$1"',
+            "sh",
+            '{{ ti.xcom_pull("read")["result"] | replace("$", "$$") }}',
+        ],
         outputs=["result=-"],
     ),
 )
@@ -57,7 +57,7 @@ with TaskGroup("loop") as loop:
                 outputs=["result=-"],
             ),
             trigger_rule="all_success",
-            pre_execute=run_if(loop_again) if number else None,
+            pre_execute=partial(skip_unless, loop_again) if number else None,
         )
         before(rounds) >> loop_round
         rounds.append(loop_round)
@@ -66,7 +66,7 @@ with TaskGroup("loop") as loop:
         python_callable=reached_bound,
         op_args=[20],
         trigger_rule="all_success",
-        pre_execute=run_if(loop_again),
+        pre_execute=partial(skip_unless, loop_again),
     )
     before(rounds) >> bound_20
 with TaskGroup("work") as work:

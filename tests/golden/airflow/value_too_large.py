@@ -1,7 +1,6 @@
 with DAG(
     dag_id="value-too-large",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -9,7 +8,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "python:3.12-slim",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output},
+    user_defined_macros={"PROCESS": PROCESS},
 ): ...
 fits_2 = KubernetesPodOperator(
     task_id="fits",
@@ -38,7 +37,7 @@ reads = KubernetesPodOperator(
             "python",
             "-c",
             "import sys; print(len(sys.argv[1]))",
-            '{{ output(ti, "fits") | replace("$", "$$") }}',
+            '{{ ti.xcom_pull("fits")["result"] | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -47,7 +46,7 @@ fits_2 >> reads
 after = KubernetesPodOperator(
     task_id="after",
     **process(
-        ["python", "-c", "", '{{ output(ti, "stdout") | replace("$", "$$") }}'],
+        ["python", "-c", "", '{{ ti.xcom_pull("stdout")["result"] | replace("$", "$$") }}'],
         outputs=["result=-"],
     ),
 )

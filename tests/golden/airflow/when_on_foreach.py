@@ -16,7 +16,6 @@ def when_no(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="when-on-foreach",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -36,7 +35,7 @@ yes_items = PythonOperator(
     task_id="yes-items",
     python_callable=make_rows,
     op_kwargs={"lists": {"item": '["a","b"]'}},
-    pre_execute=run_if(when_yes),
+    pre_execute=partial(skip_unless, when_yes),
 )
 # What is expanded is a label; each task reads its item by its map index.
 yes = KubernetesPodOperator.partial(
@@ -62,7 +61,7 @@ no_items = PythonOperator(
     task_id="no-items",
     python_callable=make_rows,
     op_kwargs={"lists": {"item": '["a","b"]'}},
-    pre_execute=run_if(when_no),
+    pre_execute=partial(skip_unless, when_no),
 )
 # What is expanded is a label; each task reads its item by its map index.
 no = KubernetesPodOperator.partial(

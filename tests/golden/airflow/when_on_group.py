@@ -20,7 +20,6 @@ def when_no(ti: Any, params: Any) -> bool:
 with DAG(
     dag_id="when-on-group",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -35,7 +34,7 @@ with TaskGroup("yes") as yes:
     yes_when = PythonOperator(
         task_id="when",
         python_callable=passed,
-        pre_execute=run_if(when_yes),
+        pre_execute=partial(skip_unless, when_yes),
     )
     a = KubernetesPodOperator(
         task_id="a",
@@ -47,14 +46,14 @@ with TaskGroup("yes") as yes:
         task_id="b",
         **process(["sh", "-c", "true"], outputs=["result=-"]),
         trigger_rule="none_failed_min_one_success",
-        pre_execute=run_if(when_yes_b),
+        pre_execute=partial(skip_unless, when_yes_b),
     )
     [a, yes_when] >> b
 with TaskGroup("no") as no:
     no_when = PythonOperator(
         task_id="when",
         python_callable=passed,
-        pre_execute=run_if(when_no),
+        pre_execute=partial(skip_unless, when_no),
     )
     no_a = KubernetesPodOperator(
         task_id="a",

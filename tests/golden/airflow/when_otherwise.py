@@ -1,15 +1,14 @@
 def when_large(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "measure"), ">", 100)
+    return compare(ti.xcom_pull("measure")["result"], ">", 100)
 
 
 def when_small(ti: Any, params: Any) -> bool:
-    return not compare(output(ti, "measure"), ">", 100)
+    return not compare(ti.xcom_pull("measure")["result"], ">", 100)
 
 
 with DAG(
     dag_id="when-otherwise",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -26,13 +25,13 @@ measure = KubernetesPodOperator(
 large = KubernetesPodOperator(
     task_id="large",
     **process(["sh", "-c", "echo large"], outputs=["result=-"]),
-    pre_execute=run_if(when_large),
+    pre_execute=partial(skip_unless, when_large),
 )
 measure >> large
 small = KubernetesPodOperator(
     task_id="small",
     **process(["sh", "-c", "echo small"], outputs=["result=-"]),
-    pre_execute=run_if(when_small),
+    pre_execute=partial(skip_unless, when_small),
 )
 measure >> small
 report = KubernetesPodOperator(

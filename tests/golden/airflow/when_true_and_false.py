@@ -1,15 +1,14 @@
 def when_heads(ti: Any, params: Any) -> bool:
-    return output(ti, "toss") == "heads"
+    return ti.xcom_pull("toss")["result"] == "heads"
 
 
 def when_tails(ti: Any, params: Any) -> bool:
-    return output(ti, "toss") == "tails"
+    return ti.xcom_pull("toss")["result"] == "tails"
 
 
 with DAG(
     dag_id="when-true-and-false",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -26,13 +25,13 @@ toss = KubernetesPodOperator(
 heads = KubernetesPodOperator(
     task_id="heads",
     **process(["sh", "-c", "echo won"], outputs=["result=-"]),
-    pre_execute=run_if(when_heads),
+    pre_execute=partial(skip_unless, when_heads),
 )
 toss >> heads
 tails = KubernetesPodOperator(
     task_id="tails",
     **process(["sh", "-c", "echo lost"], outputs=["result=-"]),
-    pre_execute=run_if(when_tails),
+    pre_execute=partial(skip_unless, when_tails),
 )
 toss >> tails
 after = KubernetesPodOperator(

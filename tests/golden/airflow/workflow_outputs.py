@@ -16,11 +16,11 @@ def when_far(ti: Any, params: Any) -> bool:
 
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
     return {
-        "n": typed(output(ti, "n"), "int"),
+        "n": typed(ti.xcom_pull("n")["result"], "int"),
         "each": typed(gathered(ti, "each", "result", 2), "list"),
         "off": first_of(output(ti, "off"), "was off"),
         "off-too": first_of(output(ti, "off"), "off too"),
-        "part": typed(plain(part_of(output(ti, "tree"), "a", 0)), "float"),
+        "part": typed(plain(part_of(ti.xcom_pull("tree")["result"], "a", 0)), "float"),
         "on": typed(encode(params["on"]), "bool"),
         "far": typed(first_of(gathered(ti, "far", "result", "far-items"), "[]"), "list"),
     }
@@ -29,7 +29,6 @@ def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
 with DAG(
     dag_id="workflow-outputs",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -51,7 +50,7 @@ each = KubernetesPodOperator.partial(
         ["sh", "-c", 'echo "$1"', "sh", '{{ EACH_ITEMS[ti.map_index]["item"] }}'],
         outputs=["result=-"],
     ),
-).expand(labels=labels(EACH_ITEMS))
+).expand(labels=[{"couler-item": str(index)} for index in range(len(EACH_ITEMS))])
 each_lists = PythonOperator(
     task_id="each-lists",
     python_callable=check_lists,
@@ -61,13 +60,13 @@ each >> each_lists
 off = KubernetesPodOperator(
     task_id="off",
     **process(["sh", "-c", "echo on"], outputs=["result=-"]),
-    pre_execute=run_if(when_off),
+    pre_execute=partial(skip_unless, when_off),
 )
 far_items = PythonOperator(
     task_id="far-items",
     python_callable=make_rows,
     op_kwargs={"lists": {"item": '["a"]'}},
-    pre_execute=run_if(when_far),
+    pre_execute=partial(skip_unless, when_far),
 )
 # What is expanded is a label; each task reads its item by its map index.
 far = KubernetesPodOperator.partial(

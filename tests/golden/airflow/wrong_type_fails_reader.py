@@ -2,13 +2,12 @@ LEAVES = ["handle"]
 
 
 def when_decodes(ti: Any, params: Any) -> bool:
-    return decode(output(ti, "makes"), "int") > 1
+    return decode(ti.xcom_pull("makes")["result"], "int") > 1
 
 
 with DAG(
     dag_id="wrong-type-fails-reader",
     schedule=None,
-    catchup=False,
     default_args={
         "retries": 0,
         "trigger_rule": "none_failed",
@@ -16,7 +15,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
         "image": "busybox:1.36",
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output},
+    user_defined_macros={"PROCESS": PROCESS},
 ) as dag: ...
 makes = KubernetesPodOperator(
     task_id="makes",
@@ -25,7 +24,7 @@ makes = KubernetesPodOperator(
 passes = KubernetesPodOperator(
     task_id="passes",
     **process(
-        ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "makes") }}'],
+        ["sh", "-c", 'echo "$1"', "sh", '{{ ti.xcom_pull("makes")["result"] }}'],
         outputs=["result=-"],
     ),
 )
@@ -33,7 +32,7 @@ makes >> passes
 decodes = KubernetesPodOperator(
     task_id="decodes",
     **process(["sh", "-c", "true"], outputs=["result=-"]),
-    pre_execute=run_if(when_decodes),
+    pre_execute=partial(skip_unless, when_decodes),
 )
 makes >> decodes
 handle_needs = PythonOperator(
