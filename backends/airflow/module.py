@@ -122,6 +122,8 @@ class Module:
             if name in FUNCTIONS and name not in self._functions:
                 self._functions.add(name)
                 self._take_for(FUNCTIONS[name])
+            elif name == "json":
+                self.take(name)
 
     def use_in_templates(self, code: str) -> str:
         """Carry the functions that an expression in a template calls; return it as Jinja has it."""

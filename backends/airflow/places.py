@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from couler.backends.airflow.doubts import has_doubts
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
-from couler.ir.semantics import TEXT_TYPES
 from couler.ir.walk import predecessors
 from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 
@@ -246,10 +245,10 @@ _LONGEST = {"float": 25, "bool": 6, "int": 4302}
 
 
 def gives_plain_lists(step: Step) -> bool:
-    """Return whether all items of a function are one task, and give JSON as it is in lists."""
+    """Return whether all items of a function are one task, and give all that they should."""
     is_one_task = axis(step, within_mapped=False) == "mapped" and step.loop is None
-    has_texts = any(one.default is not None or one.type in TEXT_TYPES for one in step.outputs)
-    return is_one_task and step.is_function and step.when is None and not has_texts
+    may_lack = any(one.default is not None or one.optional for one in step.outputs)
+    return is_one_task and step.is_function and step.when is None and not may_lack
 
 
 def gives_few_numbers(step: Step) -> bool:

@@ -58,7 +58,7 @@ from couler.ir.values import (
 from couler.ir.walk import predecessors
 from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 
-MAY_FAIL = re.compile(r'\b(decode|numbers|part_of|plain|to_text)\(|, kind="')
+MAY_FAIL = re.compile(r'\b(decode|field_of|numbers|part_of|plain|to_text)\(|, kind="')
 """Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
 
 _WIDEST = 80
@@ -239,12 +239,7 @@ class Scope:
             case StepRef():
                 return self._output(value)
             case Field():
-                path = ", ".join(
-                    quoted(key) if isinstance(key, str) else str(key) for key in value.path
-                )
-                whole = self.read(value.of)
-                code = f"part_of({whole.to('str').code}, {path})"
-                return Read(code, "json", is_plain=whole.is_clean)
+                return self._field(value)
             case OrElse() | FirstOf():
                 return self._first(children(value))
             case Template():
@@ -265,6 +260,20 @@ class Scope:
             case OwnRef():
                 raise AssertionError(f"{value.kind} is refused by the capabilities")
         t.assert_never(value)
+
+    def _field(self, value: Field) -> Read:
+        base: Value = value.of
+        keys = value.path
+        while isinstance(base, Field):
+            keys = base.path + keys
+            base = base.of
+        path = ", ".join(quoted(key) if isinstance(key, str) else str(key) for key in keys)
+        whole = self.read(base)
+        if self._is_checked(base) and whole.type in ("json", "dict", "list"):
+            code, more = f"field_of({whole.code}, {path}", ", as_json=True)"
+            return Read(f"{code})", "str", json=code + more, is_plain=whole.is_clean)
+        code = f"part_of({whole.to('str').code}, {path})"
+        return Read(code, "json", is_plain=whole.is_clean)
 
     def _first(self, options: Sequence[Value]) -> Read:
         """Return the first that is there; where their types differ, its type is known when read."""
@@ -381,19 +390,27 @@ class Scope:
         return step.is_function and step.foreach is None and not has_default
 
     def items_of(self, value: Value) -> ValueType | None:
-        """Return what the items of a list are declared that a function gives, if it is plain."""
-        if not isinstance(value, StepRef) or not self._is_checked(value):
+        """Return what the items of a list are, if plain, and known or given by functions."""
+        if isinstance(value, Literal):
+            kinds = {literal_type(one) for one in known_items(value) or ()}
+            items: str | None = kinds.pop() if len(kinds) == 1 else None
+        elif not isinstance(value, StepRef) or value.step not in self.steps:
             return None
-        items = item_type(self.steps[value.step], value.output)
-        return items if items in ("str", *NUMBER_TYPES) else None
+        elif self.lists_are_plain(self.steps[value.step]):
+            items = find_output(self.steps[value.step], value.output).type
+        else:
+            is_checked = self._is_checked(value)
+            items = item_type(self.steps[value.step], value.output) if is_checked else None
+        known: tuple[ValueType, ...] = (*TEXT_TYPES, *NUMBER_TYPES)
+        return next((one for one in known if one == items), None)
 
     def result(self, output: Output) -> str:
         """Return the expression for an output of the workflow, as a value of its type."""
         code, value = self.given(output), output.value
         if isinstance(value, StepRef) and self._is_checked(value) and output.default is None:
             own = find_output(self.steps[value.step], value.output).type
-            if own == output.type and own in ("int", "float") and self._always_runs(value.step):
-                return f"{own}({code})"
+            if own == output.type and own not in TEXT_TYPES and self._always_runs(value.step):
+                return _decoded(code, own)
         return typed(code, output.type)
 
     def lists_are_plain(self, step: Step) -> bool:
@@ -434,10 +451,12 @@ class Scope:
         if self.lists_are_plain(spot.step):
             given = [quoted(spot.base), quoted(declared.name)]
             given += [quoted(spot.maker)] if spot.has_maker else []
-            code = f"listed(ti, {', '.join(given)})"
+            if declared.type in TEXT_TYPES:
+                code = f"listed(ti, {', '.join(given)}, texts=True)"
+                return Read(code, "list", is_plain=_is_plain(declared, spot.step))
             texts = f'ti.xcom_pull([{given[0]}]) | map(attribute={given[1]}) | join(",")'
             alone = None if spot.has_maker else f'"[" + {texts} + "]"'
-            return Read(code, "list", alone=alone, is_plain=is_number)
+            return Read(f"listed(ti, {', '.join(given)})", "list", alone=alone, is_plain=is_number)
         place, rows = self.gathered_from(spot.step)
         code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows.flat()}"
         if declared.type not in TEXT_TYPES:
@@ -488,7 +507,7 @@ class Scope:
             is_wanted = bool(given.right.value) == (given.op == "==")
             if left.endswith(_TRUE):
                 return left if is_wanted else left.removesuffix(_TRUE) + _FALSE
-            if left.startswith("decode("):
+            if left.startswith(("decode(", "json.loads(")):
                 return left if is_wanted else f"not {left}"
         return f"compare({left}, {quoted(given.op)}, {right})"
 
@@ -518,10 +537,15 @@ class Scope:
             return read.native
         if read.json is not None:
             return f"decode({read.json})"
-        if self._is_checked(value) and read.type in ("int", "float"):
-            return f"{read.type}({read.code})"
+        if self._is_checked(value) and read.type not in TEXT_TYPES:
+            return _decoded(read.code, read.type)
         kind = "" if read.type == "json" else f", {quoted(read.type)}"
         return read.code if read.type in TEXT_TYPES else f"decode({read.code}{kind})"
+
+
+def _decoded(code: str, kind: ValueType) -> str:
+    """Return the expression for the value of a text that a function wrote."""
+    return f"{kind}({code})" if kind in ("int", "float") else f"json.loads({code})"
 
 
 def typed(code: str, kind: ValueType) -> str:

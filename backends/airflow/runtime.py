@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "AirflowSkipException",
         "AirflowTaskTimeout",
     ),
-    "collections.abc": ("Callable",),
+    "collections.abc": ("Callable", "Sequence"),
     "datetime": ("UTC",),
     "hashlib": (),
     "json": (),
@@ -89,18 +89,19 @@ def rows_of(ti: Any, read: dict[str, list[str]]) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
-def listed(ti: Any, task: str, name: str, rows: str = "") -> str:
-    """Return the JSON that all items of a task gave as a list; an earlier try may have had more."""
+def listed(ti: Any, task: str, name: str, rows: str = "", *, texts: bool = False) -> str:
+    """Return the JSON of what all items of a task gave; an earlier try may have had more."""
     given = ti.xcom_pull([task])
     if rows:
         given = given[: len(ti.xcom_pull(rows, key="rows"))]
-    return f"[{','.join(one[name] for one in given)}]"
+    found = [json.dumps(one[name], ensure_ascii=False) if texts else one[name] for one in given]
+    return f"[{','.join(found)}]".replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def check_sizes(place: str, rows: str, *names: str, ti: Any) -> None:
+def check_sizes(place: str, rows: str, *names: str, texts: Sequence[str] = (), ti: Any) -> None:
     """Fail if a list of what the items of a task gave is too large to travel."""
-    for name in names:
-        size = len(listed(ti, place, name, rows).encode())
+    for name in (*names, *texts):
+        size = len(listed(ti, place, name, rows, texts=name in texts).encode())
         if size > 96 * 1024:
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
@@ -160,6 +161,22 @@ def json_or_none(value: Any) -> str | None:
 def part_of(value: str | None, *path: str | int) -> str | None:
     """Return a part of a JSON value, by keys and indexes, as JSON."""
     return None if value is None else part(value, *path)
+
+
+def field_of(value: str | None, *path: str | int, as_json: bool = False) -> str | None:
+    """Return a part of what a function returned as JSON, or as a text if it is one."""
+    if value is None:
+        return None
+    found = json.loads(value)
+    for key in path:
+        there = dict(enumerate(found)) if isinstance(found, list) else found
+        if not isinstance(there, dict) or key not in there:
+            raise AirflowFailException(f"there is no {key!r} in {found!r:.60}")
+        found = there[key]
+    if isinstance(found, str) and not as_json:
+        return found
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def plain(value: str | None) -> str | None:

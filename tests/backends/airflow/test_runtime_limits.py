@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from couler.backends.airflow import runtime, worker
-from couler.backends.airflow.runtime import check_lists
+from couler.backends.airflow.runtime import check_lists, check_sizes
 from tests.backends.airflow.test_runtime import RefusedError, SkippedError
 
 KINDS = {"f": "file", "result": "str"}
@@ -29,7 +29,7 @@ class Instance:
     def __init__(self, given: Given) -> None:
         self.given = given
 
-    def xcom_pull(self, **_which: object) -> Given:
+    def xcom_pull(self, *_tasks: object, **_which: object) -> Given:
         """Return what the items gave."""
         return self.given
 
@@ -45,6 +45,13 @@ def test_a_file_that_no_item_wrote_hides_no_large_list() -> None:
     check()
     with pytest.raises(SkippedError):
         check(None, None)
+
+
+def test_lists_of_texts_count_as_json() -> None:
+    items = Instance([{"text": '"' * 25_000, "number": "1"}] * 2)  # each has a backslash
+    check_sizes("e", "", "number", "text", ti=items)
+    with pytest.raises(RefusedError, match="text takes 100007 bytes in all"):
+        check_sizes("e", "", "number", texts=["text"], ti=items)
 
 
 def test_what_a_person_enters_has_the_limit_of_a_value() -> None:

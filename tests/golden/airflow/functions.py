@@ -460,7 +460,7 @@ INTEGER = {
 
 
 def outputs_of_run(ti: Any, params: Any) -> dict[str, Any]:
-    return {"lines": typed(ti.xcom_pull("read")["result"], "list")}
+    return {"lines": json.loads(ti.xcom_pull("read")["result"])}
 
 
 with DAG(
@@ -477,14 +477,7 @@ with DAG(
         "do_xcom_push": True,
     },
     params={"rows": Param(2, **INTEGER)},
-    user_defined_macros={
-        "gathered": gathered,
-        "listed": listed,
-        "lines": lines,
-        "to_text": to_text,
-        "part_of": part_of,
-        "plain": plain,
-    },
+    user_defined_macros={"listed": listed, "lines": lines, "field_of": field_of},
 ): ...
 prepare = KubernetesPodOperator(
     task_id="prepare",
@@ -522,12 +515,9 @@ train = KubernetesPodOperator.partial(
 ).expand(labels=train_items.output)
 train_lists = PythonOperator(
     task_id="train-lists",
-    python_callable=check_lists,
-    op_args=[
-        "train",
-        "train-items",
-        {"depth": "int", "score": "float", "good": "bool", "model": "file"},
-    ],
+    python_callable=check_sizes,
+    op_args=["train", "train-items", "depth", "score", "good"],
+    op_kwargs={"texts": ["model"]},
 )
 train >> train_lists
 [grid, prepare] >> train_items
@@ -546,8 +536,9 @@ shout = KubernetesPodOperator.partial(
 ).expand(labels=shout_items.output)
 shout_lists = PythonOperator(
     task_id="shout-lists",
-    python_callable=check_lists,
-    op_args=["shout", "shout-items", {"result": "str"}],
+    python_callable=check_sizes,
+    op_args=["shout", "shout-items"],
+    op_kwargs={"texts": ["result"]},
 )
 shout >> shout_lists
 grid >> shout_items
@@ -585,13 +576,13 @@ best = KubernetesPodOperator(
     **FILES_VOLUME,
     arguments=[BEST],
     env_vars={
-        "COULER_INPUT_trials_depth": '{{ gathered(ti, "train", "depth", "train-items", kind="int") }}',
-        "COULER_INPUT_trials_score": '{{ gathered(ti, "train", "score", "train-items", kind="float") }}',
-        "COULER_INPUT_trials_good": '{{ gathered(ti, "train", "good", "train-items", kind="bool") }}',
+        "COULER_INPUT_trials_depth": '{{ listed(ti, "train", "depth", "train-items") }}',
+        "COULER_INPUT_trials_score": '{{ listed(ti, "train", "score", "train-items") }}',
+        "COULER_INPUT_trials_good": '{{ listed(ti, "train", "good", "train-items") }}',
         "COULER_INPUT_trials_model": "/tmp/couler/inputs/trials_model",
         "COULER_INPUT_made": "/tmp/couler/inputs/made/made",
         "COULER_INPUT_halves": '{{ listed(ti, "never", "result", "never-items") }}',
-        "COULER_FILE_trials_model": '{{ lines(gathered(ti, "train", "model", "train-items")) }}',
+        "COULER_FILE_trials_model": '{{ lines(listed(ti, "train", "model", "train-items", texts=True)) }}',
         "COULER_FILE_made": '{{ ti.xcom_pull("folder")["result"] }}',
         "COULER_OUTPUT_result": "{{ ti.dag_id }}/{{ ti.run_id }}/{{ ti.task_id }}/result",
         "COULER_COPY_result": "models/best.txt",
@@ -600,10 +591,10 @@ best = KubernetesPodOperator(
 [train_lists, folder, never_lists] >> best
 look_items = PythonOperator(
     task_id="look-items",
-    python_callable=make_rows,
+    python_callable=make_plain_rows,
     op_kwargs={
         "lists": {
-            "model": '{{ gathered(ti, "train", "model", "train-items") }}',
+            "model": '{{ listed(ti, "train", "model", "train-items", texts=True) }}',
             "name": literal('["{{p}}","q","$$(r)"]'),
         },
     },
@@ -615,14 +606,15 @@ look = KubernetesPodOperator.partial(
     arguments=[LOOK],
     env_vars={
         "COULER_INPUT_model": "/tmp/couler/inputs/model/model",
-        "COULER_INPUT_name": '{{ to_text(ti.xcom_pull("look-items", key="rows")[ti.map_index]["name"]) | replace("$", "$$") }}',
-        "COULER_FILE_model": '{{ to_text(ti.xcom_pull("look-items", key="rows")[ti.map_index]["model"]) }}',
+        "COULER_INPUT_name": '{{ ti.xcom_pull("look-items", key="rows")[ti.map_index]["name"] | replace("$", "$$") }}',
+        "COULER_FILE_model": '{{ ti.xcom_pull("look-items", key="rows")[ti.map_index]["model"] | replace("$", "$$") }}',
     },
 ).expand(labels=look_items.output)
 look_lists = PythonOperator(
     task_id="look-lists",
-    python_callable=check_lists,
-    op_args=["look", "look-items", {"result": "str"}],
+    python_callable=check_sizes,
+    op_args=["look", "look-items"],
+    op_kwargs={"texts": ["result"]},
 )
 look >> look_lists
 train_lists >> look_items
@@ -647,8 +639,9 @@ label = KubernetesPodOperator.partial(
 ).expand(labels=label_items.output)
 label_lists = PythonOperator(
     task_id="label-lists",
-    python_callable=check_lists,
-    op_args=["label", "label-items", {"result": "str"}],
+    python_callable=check_sizes,
+    op_args=["label", "label-items"],
+    op_kwargs={"texts": ["result"]},
 )
 label >> label_lists
 grid >> label_items
@@ -657,8 +650,8 @@ shown = KubernetesPodOperator(
     task_id="shown",
     arguments=[SHOWN],
     env_vars={
-        "COULER_INPUT_x": '{{ plain(part_of(ti.xcom_pull("whole")["point"], "x")) }}',
-        "COULER_INPUT_y": '{{ plain(part_of(ti.xcom_pull("whole")["point"], "y")) }}',
+        "COULER_INPUT_x": '{{ field_of(ti.xcom_pull("whole")["point"], "x") }}',
+        "COULER_INPUT_y": '{{ field_of(ti.xcom_pull("whole")["point"], "y") }}',
         "COULER_INPUT_note": '{{ ti.xcom_pull("whole")["note"] | replace("$", "$$") }}',
     },
 )
@@ -678,8 +671,9 @@ exact = KubernetesPodOperator.partial(
 ).expand(labels=exact_items.output)
 exact_lists = PythonOperator(
     task_id="exact-lists",
-    python_callable=check_lists,
-    op_args=["exact", "exact-items", {"result": "str"}],
+    python_callable=check_sizes,
+    op_args=["exact", "exact-items"],
+    op_kwargs={"texts": ["result"]},
 )
 exact >> exact_lists
 grid >> exact_items
@@ -689,10 +683,10 @@ read = KubernetesPodOperator(
     arguments=[READ],
     env_vars={
         "COULER_INPUT_file": "/tmp/couler/inputs/file/best",
-        "COULER_INPUT_names": '{{ gathered(ti, "shout", "result", "shout-items") | replace("$", "$$") }}',
-        "COULER_INPUT_numbers": '{{ gathered(ti, "exact", "result", "exact-items") | replace("$", "$$") }}',
-        "COULER_INPUT_looks": '{{ gathered(ti, "look", "result", "look-items") | replace("$", "$$") }}',
-        "COULER_INPUT_labels": '{{ gathered(ti, "label", "result", "label-items") | replace("$", "$$") }}',
+        "COULER_INPUT_names": '{{ listed(ti, "shout", "result", "shout-items", texts=True) | replace("$", "$$") }}',
+        "COULER_INPUT_numbers": '{{ listed(ti, "exact", "result", "exact-items", texts=True) | replace("$", "$$") }}',
+        "COULER_INPUT_looks": '{{ listed(ti, "look", "result", "look-items", texts=True) | replace("$", "$$") }}',
+        "COULER_INPUT_labels": '{{ listed(ti, "label", "result", "label-items", texts=True) | replace("$", "$$") }}',
         "COULER_INPUT_last": '{{ ti.xcom_pull("shown")["result"] | replace("$", "$$") }}',
         "COULER_FILE_file": '{{ ti.xcom_pull("best")["result"] }}',
     },

@@ -24,16 +24,11 @@ with DAG(
         "image": "busybox:1.36",
     },
     params={"n": Param(1, **INTEGER)},
-    user_defined_macros={
-        "to_text": to_text,
-        "PROCESS": PROCESS,
-        "gathered": gathered,
-        "first_of": first_of,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "gathered": gathered, "first_of": first_of},
 ): ...
 yes_items = PythonOperator(
     task_id="yes-items",
-    python_callable=make_rows,
+    python_callable=make_plain_rows,
     op_kwargs={"lists": {"item": '["a","b"]'}},
     pre_execute=partial(skip_unless, when_yes),
 )
@@ -46,7 +41,7 @@ yes = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ to_text(ti.xcom_pull("yes-items", key="rows")[ti.map_index]["item"]) }}',
+            '{{ ti.xcom_pull("yes-items", key="rows")[ti.map_index]["item"] | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
@@ -59,7 +54,7 @@ yes_lists = PythonOperator(
 yes >> yes_lists
 no_items = PythonOperator(
     task_id="no-items",
-    python_callable=make_rows,
+    python_callable=make_plain_rows,
     op_kwargs={"lists": {"item": '["a","b"]'}},
     pre_execute=partial(skip_unless, when_no),
 )
@@ -72,7 +67,7 @@ no = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ to_text(ti.xcom_pull("no-items", key="rows")[ti.map_index]["item"]) }}',
+            '{{ ti.xcom_pull("no-items", key="rows")[ti.map_index]["item"] | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),

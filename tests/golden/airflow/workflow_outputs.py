@@ -40,7 +40,7 @@ with DAG(
         "on": Param(False, type=["boolean", "string"], pattern="^(true|false)$"),
         "how-far": Param(0, **INTEGER),
     },
-    user_defined_macros={"PROCESS": PROCESS, "EACH_ITEMS": EACH_ITEMS, "to_text": to_text},
+    user_defined_macros={"PROCESS": PROCESS, "EACH_ITEMS": EACH_ITEMS},
 ): ...
 n = KubernetesPodOperator(task_id="n", **process(["sh", "-c", "echo 3"], outputs=["result=-"]))
 # What is expanded is a label; each task reads its item by its map index.
@@ -64,7 +64,7 @@ off = KubernetesPodOperator(
 )
 far_items = PythonOperator(
     task_id="far-items",
-    python_callable=make_rows,
+    python_callable=make_plain_rows,
     op_kwargs={"lists": {"item": '["a"]'}},
     pre_execute=partial(skip_unless, when_far),
 )
@@ -77,7 +77,7 @@ far = KubernetesPodOperator.partial(
             "-c",
             'echo "$1"',
             "sh",
-            '{{ to_text(ti.xcom_pull("far-items", key="rows")[ti.map_index]["item"]) }}',
+            '{{ ti.xcom_pull("far-items", key="rows")[ti.map_index]["item"] | replace("$", "$$") }}',
         ],
         outputs=["result=-"],
     ),
