@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from couler.backends.airflow.doubts import has_doubts
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
+from couler.ir.values import MAX_ITEMS
 from couler.ir.walk import predecessors
 from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 
@@ -240,8 +241,8 @@ def makes_lists(step: Step) -> bool:
     return step.foreach is not None and bool(step.outputs) and not gives_few_numbers(step)
 
 
-_LONGEST = {"float": 25, "bool": 6, "int": 4302}
-"""Most characters of a number and a comma: Python writes no int of more digits."""
+_LONGEST = {"float": 25, "bool": 6, "int": 96}
+"""Most characters of a number and a comma; lists of longer ints fail the pod that reads them."""
 
 
 def gives_plain_lists(step: Step) -> bool:
@@ -252,8 +253,8 @@ def gives_plain_lists(step: Step) -> bool:
 
 
 def gives_few_numbers(step: Step) -> bool:
-    """Return whether all that the known items of a function give are numbers, short as lists."""
-    if step.foreach is None or is_dynamic(step.foreach) or not gives_plain_lists(step):
+    """Return whether all that the items of a function give are numbers, short as lists."""
+    if step.foreach is None or not gives_plain_lists(step):
         return False
-    count = item_count(step.foreach)
+    count = MAX_ITEMS if is_dynamic(step.foreach) else item_count(step.foreach)
     return all(count * _LONGEST.get(one.type, MAX_LISTS) < MAX_LISTS for one in step.outputs)

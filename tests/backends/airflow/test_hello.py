@@ -107,5 +107,6 @@ def test_lists_of_a_map_are_cut_to_the_rows_only_of_a_task_that_makes_rows(
         words = workflow.params.words if count is None else [f"w{one}" for one in range(count)]
         workflow.output("lengths", length.map(words))
     dag = workflow.compile("airflow").to_text()
-    rows = "" if count else "length-items"
-    assert f'op_args=["length", "{rows}", "result"]' in dag
+    rows = "" if count else ', "length-items"'
+    assert f'listed(ti, "length", "result"{rows})' in dag
+    assert "length-lists" not in dag

@@ -555,12 +555,6 @@ never = KubernetesPodOperator.partial(
         "COULER_INPUT_number": '{{ ti.xcom_pull("never-items", key="rows")[ti.map_index]["number"] }}',
     },
 ).expand(labels=never_items.output)
-never_lists = PythonOperator(
-    task_id="never-lists",
-    python_callable=check_sizes,
-    op_args=["never", "never-items", "result"],
-)
-never >> never_lists
 grid >> never_items
 folder = KubernetesPodOperator(
     task_id="folder",
@@ -588,7 +582,7 @@ best = KubernetesPodOperator(
         "COULER_COPY_result": "models/best.txt",
     },
 )
-[train_lists, folder, never_lists] >> best
+[train_lists, folder, never] >> best
 look_items = PythonOperator(
     task_id="look-items",
     python_callable=make_plain_rows,
