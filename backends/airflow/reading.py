@@ -455,7 +455,7 @@ class Scope:
                 code = f"listed(ti, {', '.join(given)}, texts=True)"
                 return Read(code, "list", is_plain=_is_plain(declared, spot.step))
             texts = f'ti.xcom_pull([{given[0]}]) | map(attribute={given[1]}) | join(",")'
-            alone = None if spot.has_maker else f'"[" + {texts} + "]"'
+            alone = f'"[" + {texts} + "]"' if is_number and not spot.has_maker else None
             return Read(f"listed(ti, {', '.join(given)})", "list", alone=alone, is_plain=is_number)
         place, rows = self.gathered_from(spot.step)
         code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows.flat()}"

@@ -24,9 +24,9 @@ _FILE = 'File = Directory = type("File", (str,), {"path": property(str)})'
 """What modules of steps have in place of Couler's classes, on one line."""
 _FILES = frozenset(("File", "Directory"))
 _REPORTERS = frozenset(("report_progress", "*"))
-_FINDS_NAMES = re.compile(
-    r"\b(globals|vars|getmembers|import_module|__(import|dict|subclasses)__|runpy)\b"
-    r"|\bsys\.modules\b|\bgetattr\b(?!\(\w+, ['\"])"
+_FINDERS = re.compile(
+    "attrgetter|dir|eval|exec|getmembers|globals|import_module|locals|methodcaller|modules"
+    "|resolve_name|run_module|run_path|vars|__(dict|getattribute|import|subclasses)__"
 )
 """What can find functions otherwise than by their names."""
 
@@ -109,13 +109,13 @@ def drop_unused_steps(files: Mapping[str, str], sources: Iterable[str]) -> dict[
     Their scripts have these functions themselves. `sources` are the scripts that import modules.
     """
     plain = {path: strip_couler(text) for path, text in files.items()}
-    texts = [*sources, *plain.values()]
-    if any(map(_FINDS_NAMES.search, texts)):
-        return plain
     try:
-        named = Counter(name for text in texts for name in _mentioned(parsed(text)))
+        trees = [parsed(text) for text in (*sources, *plain.values())]
     except SourceError:
         return plain
+    if any(map(_finds_names, trees)):
+        return plain
+    named = Counter(name for tree in trees for name in _mentioned(tree))
     for path, text in plain.items():
         lines = text.split("\n")
         for one in _steps(files[path], text):
@@ -138,13 +138,24 @@ def _steps(whole: str, plain: str) -> list[ast.FunctionDef]:
 
 
 def _mentioned(node: ast.AST) -> Iterator[str]:
-    """Yield the names and texts in a tree, but for those of definitions."""
+    """Yield the names in a tree, but for those of definitions, and the words of texts in it."""
+    docstrings = {one.value for one in ast.walk(node) if isinstance(one, ast.Expr)}
     for one in ast.walk(node):
         match one:
             case ast.Name(name) | ast.Attribute(attr=name) | ast.alias(name):
                 yield name
-            case ast.Constant(str(text)):
-                yield text
+            case ast.Constant(str(text)) if one not in docstrings:
+                yield from re.findall(r"\w+", text)
+
+
+def _finds_names(tree: ast.Module) -> bool:
+    """Return whether a module may find functions otherwise than by their names."""
+    found = Counter(_mentioned(tree))
+    for one in ast.walk(tree):
+        match one:
+            case ast.Call(ast.Name("getattr"), [_, ast.Constant(), *_]):
+                found["getattr"] -= 1
+    return found["getattr"] > 0 or any(map(_FINDERS.fullmatch, found))
 
 
 def _others(node: ast.stmt) -> list[ast.alias]:

@@ -64,6 +64,11 @@ def test_steps_that_nothing_names_do_not_travel() -> None:
         "import shared\ngetattr(shared, name)()",
         "import shared\ngetattr(shared, 'make')()",
         "import shared\nvars(shared)",
+        "import shared\ngetattr(shared, 'ma' + kind, None)",
+        "import shared\neval('shared.ma' + kind)",
+        "import shared\nlist(map(getattr, [shared], names))",
+        "import shared\nfrom operator import attrgetter as get",
+        "import shared\nsubprocess.run([python, '-c', 'import shared; shared.make()'])",
     ],
 )
 def test_steps_that_something_names_travel(source: str) -> None:

@@ -110,3 +110,20 @@ def test_lists_of_a_map_are_cut_to_the_rows_only_of_a_task_that_makes_rows(
     rows = "" if count else ', "length-items"'
     assert f'listed(ti, "length", "result"{rows})' in dag
     assert "length-lists" not in dag
+
+
+@couler.step
+def price(i: int) -> dict[str, str]:
+    return {"note": f"costs $${i}, see $(HOME)"}
+
+
+@couler.step
+def total_of(prices: list[dict[str, str]]) -> str:
+    return str(prices)
+
+
+def test_dollars_in_lists_of_a_map_are_doubled() -> None:
+    with couler.Workflow("prices") as workflow:
+        total_of(price.map(i=[1, 2]))
+    dag = workflow.compile("airflow").to_text()
+    assert """'{{ listed(ti, "price", "result") | replace("$", "$$") }}'""" in dag
