@@ -31,7 +31,7 @@ from couler.ir.values import (
     map_children,
     walk,
 )
-from couler.ir.walk import all_steps, output_references, references, step_values
+from couler.ir.walk import all_steps, map_steps, output_references, references, step_values
 from couler.ir.workflow import (
     STDOUT,
     Group,
@@ -67,6 +67,7 @@ def lower(workflow: Workflow) -> Workflow:
         unlimited = bounded.step.model_copy(update={"foreach": Foreach(over=bounded.over)})
         flat = tuple(unlimited if one is bounded.step else one for one in workflow.steps)
         workflow = workflow.model_copy(update={"steps": flat})
+    workflow = map_steps(workflow, _with_lists)
     view = ScopeView.of_workflow(workflow)
     reads = _reads(workflow.steps, [output.value for output in workflow.outputs])
     for step, outputs in kept.items():
@@ -129,6 +130,52 @@ def steps_read_at_exit(workflow: Workflow) -> dict[str, set[str]]:
                 if reference.step not in own:
                     found.setdefault(reference.step, set()).add(reference.output)
     return found
+
+
+def _with_lists(step: Step) -> Step:
+    """Return a group that takes lists of files, not their folders, for each foreach in it."""
+    if not isinstance(step.action, Group):
+        return step
+    folders = {one.name: one for one in step.inputs if is_folder(one)}
+    taken = {one.name for one in step.inputs}
+    lists: dict[str, Input] = {}
+
+    def listed(value: Value | None) -> Value | None:
+        if not isinstance(value, ParamRef) or value.name not in folders:
+            return value
+        name = f"{value.name}_list"
+        while name in taken:
+            name += "_"
+        lists[value.name] = Input(name=name, value=folders[value.name].value, type="list")
+        return ParamRef(name=name)
+
+    def inside(one: Step) -> Step:
+        update: dict[str, t.Any] = {}
+        if one.foreach is not None:
+            over = {name: listed(items) for name, items in one.foreach.over.items()}
+            update["foreach"] = one.foreach.model_copy(update={"over": over})
+        if isinstance(one.action, Group):
+            update["inputs"] = tuple(
+                given.model_copy(update={"value": listed(given.value)})
+                if given.type == "list"
+                else given
+                for given in one.inputs
+            )
+        return one.model_copy(update=update)
+
+    steps = tuple(map(inside, step.action.steps)) if folders else ()
+    if not lists:
+        return step
+    read = {
+        one.name
+        for inner in steps
+        for value in children(inner)
+        for one in walk(value)
+        if isinstance(one, ParamRef)
+    }
+    kept = [one for one in step.inputs if one.name not in lists or one.name in read]
+    action = step.action.model_copy(update={"steps": steps})
+    return step.model_copy(update={"action": action, "inputs": (*kept, *lists.values())})
 
 
 def _reads(steps: Sequence[Step], outputs: Sequence[Value | None]) -> dict[str, set[str]]:

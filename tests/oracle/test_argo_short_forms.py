@@ -6,7 +6,7 @@ import pytest
 
 import couler
 from couler.ir.policies import Foreach
-from tests.backends.argo.test_file_keys import read_in_turn
+from tests.backends.argo.test_file_keys import read_in_groups, read_in_turn
 from tests.backends.argo.test_record_numbers import both, shown
 from tests.corpus.build import flow, item, value
 from tests.support import argo_oracle
@@ -41,3 +41,9 @@ def test_numbers_of_a_record_arrive_beside_texts_that_look_like_them(bench: Benc
 def test_files_by_index_are_those_of_their_items(bench: Bench) -> None:
     bench.run(read_in_turn().to_ir())
     assert (bench.status, bench.run_outputs) == ("succeeded", {"said": "xa yb zc"})
+
+
+def test_groups_map_over_files_made_outside(bench: Bench) -> None:
+    bench.run(read_in_groups().to_ir())
+    assert bench.status == "succeeded"
+    assert bench.run_outputs == {"said": "a b", "again": "a b", "count": 2}

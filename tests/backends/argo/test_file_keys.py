@@ -52,3 +52,41 @@ def test_keys_are_known_by_index() -> None:
 
 def test_files_that_may_be_those_of_an_earlier_run_are_read_where_they_are() -> None:
     assert items(read_in_turn(cache=True)) is None
+
+
+@couler.step
+def sizes(files: list[File]) -> int:
+    return len(files)
+
+
+@couler.step
+def reread(file: File) -> str:
+    with open(file) as there:
+        return there.read()
+
+
+def read_in_groups() -> couler.Workflow:
+    """Return a workflow that maps over files in a group, and in one of a group that reads them."""
+    with couler.Workflow("grouped") as workflow:
+        files = written.map(word=["a", "b"])
+        with couler.group("outer"):
+            one = reread.map(file=files)
+            count = sizes(files)
+            with couler.group("inner"):
+                two = reread.map(file=files)
+        workflow.output("said", joined(one))
+        workflow.output("again", joined(two))
+        workflow.output("count", count)
+    return workflow
+
+
+def test_groups_take_lists_of_files_for_a_foreach() -> None:
+    text = stages.compile(read_in_groups(), "argo", format="json").to_text()
+    templates = {one["name"]: one for one in json.loads(text)["spec"]["templates"]}
+    names = {
+        name: [one["name"] for one in templates[name]["inputs"]["parameters"]]
+        for name in ("outer", "inner")
+    }
+    assert names == {"outer": ["written_list"], "inner": ["written_list"]}
+    [folder] = templates["sizes"]["inputs"]["artifacts"]  # the same for all that call it
+    assert folder["s3"]["key"] == "{{workflow.name}}/written/result"
