@@ -99,26 +99,27 @@ def copy_all(source, path, mode):
         else:  # if folders
             shutil.copy(source, path)  # if folders
         shutil.copy(source, path)  # if not folders
-        made = [pathlib.Path(path)]
-        made += [one for one in made[0].rglob("*") if not one.is_symlink()]  # if folders
-        for one in made:
-            bits = one.stat().st_mode
-            one.chmod(bits | (mode if bits & 0o111 else mode & 0o666))
+        bits = os.stat(path).st_mode  # if not folders
+        os.chmod(path, bits | (mode if bits & 0o111 else mode & 0o666))  # if not folders
+        for one in [pathlib.Path(path), *pathlib.Path(path).rglob("*")]:  # if folders
+            if not one.is_symlink():  # if folders
+                bits = one.stat().st_mode  # if folders
+                one.chmod(bits | (mode if bits & 0o111 else mode & 0o666))  # if folders
     except OSError as error:
         pathlib.Path("/dev/termination-log").write_text(f"couler error: {error}")
         sys.exit(f"couler: {error}")
 
 
 def take(name, many=False):
-    """Copy an input from the volume to its path; of a list, each line names a file."""
-    keys, path = os.environ["COULER_FILE_" + name], os.environ["COULER_INPUT_" + name]
-    if many:  # if many
+    """Copy an input from the volume to its path."""
+    key, path = os.environ["COULER_FILE_" + name], os.environ["COULER_INPUT_" + name]
+    copy_all(f"/couler/files/{key}", path, 0o700)  # if not many
+    if not many:  # if many
+        copy_all(f"/couler/files/{key}", path, 0o700)  # if many
+    for at, one in enumerate(key.split("\n") if many else ()):  # if many
         os.makedirs(path, exist_ok=True)  # if many
-        for at, key in enumerate(keys.split("\n")):  # if many
-            if key not in ("", "-"):  # if many
-                copy_all(f"/couler/files/{key}", f"{path}/{at}", 0o700)  # if many
-        return  # if many
-    copy_all(f"/couler/files/{keys}", path, 0o700)
+        if one not in ("", "-"):  # if many
+            copy_all(f"/couler/files/{one}", f"{path}/{at}", 0o700)  # if many
 
 
 def hand_on(name, source):

@@ -240,7 +240,9 @@ class Iterations:
         make = "make_plain_rows" if _item_types(foreach, place.scope) else "make_rows"
         with self._tasks.runs_if(step, place):
             lists = {
-                key: self._tasks.list_of(one, place.scope) for key, one in foreach.over.items()
+                # As text, as a text in JSON can hold a list.
+                key: self._tasks.read(one, "str", place.scope)
+                for key, one in foreach.over.items()
             }
         made = call(
             self._module.take(PYTHON, "PythonOperator"),

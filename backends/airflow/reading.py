@@ -27,6 +27,7 @@ from couler.backends.airflow.places import (
     task_name,
 )
 from couler.backends.airflow.python import Expression, quoted, value_of, width
+from couler.ir.graph import Graph
 from couler.ir.ranges import known_items
 from couler.ir.semantics import NUMBER_TYPES, TEXT_TYPES, Kind, find_output, item_type
 from couler.ir.semantics.wire import decode, dump_json, encode
@@ -55,7 +56,6 @@ from couler.ir.values import (
     literal_type,
     thawed,
 )
-from couler.ir.walk import predecessors
 from couler.ir.workflow import Container, Group, Input, Output, Script, Step
 
 MAY_FAIL = re.compile(r'\b(decode|field_of|numbers|part_of|plain|to_text)\(|, kind="')
@@ -262,14 +262,9 @@ class Scope:
         t.assert_never(value)
 
     def _field(self, value: Field) -> Read:
-        base: Value = value.of
-        keys = value.path
-        while isinstance(base, Field):
-            keys = base.path + keys
-            base = base.of
-        path = ", ".join(quoted(key) if isinstance(key, str) else str(key) for key in keys)
-        whole = self.read(base)
-        if self._is_checked(base) and whole.type in ("json", "dict", "list"):
+        path = ", ".join(quoted(key) if isinstance(key, str) else str(key) for key in value.path)
+        whole = self.read(value.of)
+        if self._is_checked(value.of) and whole.type in ("json", "dict", "list"):
             code, more = f"field_of({whole.code}, {path}", ", as_json=True)"
             return Read(f"{code})", "str", json=code + more, is_plain=whole.is_clean)
         code = f"part_of({whole.to('str').code}, {path})"
@@ -401,8 +396,8 @@ class Scope:
         else:
             is_checked = self._is_checked(value)
             items = item_type(self.steps[value.step], value.output) if is_checked else None
-        known: tuple[ValueType, ...] = (*TEXT_TYPES, *NUMBER_TYPES)
-        return next((one for one in known if one == items), None)
+        is_plain = items in (*TEXT_TYPES, *NUMBER_TYPES)
+        return t.cast("ValueType", items) if is_plain else None
 
     def result(self, output: Output) -> str:
         """Return the expression for an output of the workflow, as a value of its type."""
@@ -429,42 +424,33 @@ class Scope:
 
     @cached_property
     def _may_not_run(self) -> frozenset[str]:
-        """The steps with a condition, or below a failure, and those after one."""
-        found = {
-            name
-            for name, step in self.steps.items()
-            if step.when is not None or not all(isinstance(one, str) for one in step.depends_on)
-        }
-        after: dict[str, list[str]] = {}
-        for name, step in self.steps.items():
-            for one in predecessors(step):
-                after.setdefault(one, []).append(name)
-        waiting = [*found]
-        for name in waiting:  # which grows
-            new = [one for one in after.get(name, ()) if one not in found]
-            found.update(new)
-            waiting += new
+        """The steps that have a condition or wait for more than successes, and those after one."""
+        graph, found = Graph.of(tuple(self.steps.values())), set[str]()
+        for name in graph.topological_order:
+            step = self.steps[name]
+            is_plain = step.when is None and all(isinstance(one, str) for one in step.depends_on)
+            if not is_plain or not found.isdisjoint(graph.predecessors[name]):
+                found.add(name)
         return frozenset(found)
 
     def _gathered(self, spot: Spot, declared: Output) -> Read:
         is_number = declared.type in NUMBER_TYPES
+        is_plain = is_number or _is_plain(declared, spot.step)
         if self.lists_are_plain(spot.step):
             given = [quoted(spot.base), quoted(declared.name)]
             given += [quoted(spot.maker)] if spot.has_maker else []
-            if declared.type in TEXT_TYPES:
-                code = f"listed(ti, {', '.join(given)}, texts=True)"
-                return Read(code, "list", is_plain=_is_plain(declared, spot.step))
             texts = f'ti.xcom_pull([{given[0]}]) | map(attribute={given[1]}) | join(",")'
             alone = f'"[" + {texts} + "]"' if is_number and not spot.has_maker else None
-            return Read(f"listed(ti, {', '.join(given)})", "list", alone=alone, is_plain=is_number)
+            given += ["texts=True"] if declared.type in TEXT_TYPES else []
+            code = f"listed(ti, {', '.join(given)})"
+            return Read(code, "list", alone=alone, is_plain=is_plain)
         place, rows = self.gathered_from(spot.step)
         code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows.flat()}"
         if declared.type not in TEXT_TYPES:
             code += f", kind={quoted(declared.type)}"
         if declared.default is not None:
             code += f", default={quoted(encode(declared.default, declared.type))}"
-        is_plain = _is_plain(declared, spot.step)
-        return Read(f"{code})", "list", is_plain=is_plain or is_number)  # which are decoded
+        return Read(f"{code})", "list", is_plain=is_plain)
 
     def _template(self, value: Template) -> Read:
         parts = [
@@ -536,7 +522,8 @@ class Scope:
         if read.native is not None:
             return read.native
         if read.json is not None:
-            return f"decode({read.json})"
+            is_checked = isinstance(value, Field) and self._is_checked(value.of)
+            return f"{'json.loads' if is_checked else 'decode'}({read.json})"
         if self._is_checked(value) and read.type not in TEXT_TYPES:
             return _decoded(read.code, read.type)
         kind = "" if read.type == "json" else f", {quoted(read.type)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "AirflowSkipException",
         "AirflowTaskTimeout",
     ),
-    "collections.abc": ("Callable", "Sequence"),
+    "collections.abc": ("Callable",),
     "datetime": ("UTC",),
     "hashlib": (),
     "json": (),
@@ -98,10 +98,11 @@ def listed(ti: Any, task: str, name: str, rows: str = "", *, texts: bool = False
     return f"[{','.join(found)}]".replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def check_sizes(place: str, rows: str, *names: str, texts: Sequence[str] = (), ti: Any) -> None:
+def check_sizes(place: str, rows: str, kinds: dict[str, str], ti: Any) -> None:
     """Fail if a list of what the items of a task gave is too large to travel."""
-    for name in (*names, *texts):
-        size = len(listed(ti, place, name, rows, texts=name in texts).encode())
+    for name, kind in kinds.items():
+        texts = kind in ("str", "file", "directory")
+        size = len(listed(ti, place, name, rows, texts=texts).encode())
         if size > 96 * 1024:
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 

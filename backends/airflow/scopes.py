@@ -37,7 +37,6 @@ from couler.backends.airflow.python import (
 from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.semantics import TEXT_TYPES
 from couler.ir.semantics.wire import encode
 from couler.ir.walk import implied_dependencies, predecessors
 from couler.ir.workflow import ExitHandler, Group, Step, Workflow
@@ -132,19 +131,14 @@ class Scopes:
         }
         kinds = {one.name: one.type for one in step.outputs}
         check, given = "check_lists", [place, rows, kinds, *([defaults] if defaults else [])]
-        more: dict[str, object] | None = None
         if scope.lists_are_plain(step):
             spot = scope.spot(step)
-            texts = [one for one, kind in kinds.items() if kind in TEXT_TYPES]
-            names = [one for one in kinds if one not in texts]
-            check, given = "check_sizes", [place, spot.maker if spot.has_maker else "", *names]
-            more = {"texts": texts} if texts else None
+            check, given = "check_sizes", [place, spot.maker if spot.has_maker else "", kinds]
         made = call(
             self._module.take(PYTHON, "PythonOperator"),
             task_id=scope.spot(step).own_name("lists"),
             python_callable=Code(self._module.use(check)),
             op_args=given,
-            op_kwargs=more,
         )
         last = self.last(name)
         return [statement(last, made, indent=indent), edge([name], last, indent=indent)]

@@ -370,13 +370,6 @@ class Tasks:
             return self.as_it_is(read.constant)
         return self.template(read.alone or read.code)
 
-    def list_of(self, value: Value, scope: Scope) -> Expression:
-        """Return the text of a list for the task that makes items of it."""
-        read = scope.read(value).to("str")  # a text in JSON can hold one
-        if read.constant is not None:
-            return self._quoted(read.constant)
-        return self.template(read.code)
-
     def value(self, read: Read) -> Expression:
         """Return the text of a value for a pod."""
         if read.constant is not None:

@@ -75,7 +75,7 @@ def _known_lists(
 ) -> dict[str, Sequence[t.Any]] | None:
     """Return the items of each list, of files their keys; None if some depend on the run."""
     known = {name: known_items(one) for name, one in foreach.over.items() if is_known(one)}
-    if known and renderer.has_plain_rows(step):
+    if known and renderer.has_plain_rows(step):  # else the expression is shorter than the keys
         keys = {name: _keys(one, renderer) for name, one in foreach.over.items()}
         known |= {name: one for name, one in keys.items() if one}
     if len(known) < len(foreach.over):
@@ -85,26 +85,34 @@ def _known_lists(
 
 def _keys(items: Value, renderer: Renderer) -> list[Tagged]:
     """Return the keys of the files that a foreach over known lists makes before any is read."""
-    producer = renderer.view.steps.get(items.step) if isinstance(items, StepRef) else None
-    if producer is None or producer.foreach is None or not isinstance(items, StepRef):
+    producer = _mapped(items, renderer)
+    if producer is None or not isinstance(items, StepRef):
         return []
     is_kept = find_output(producer, items.output) in file_outputs(producer)
     is_process = not isinstance(producer.action, Group) and producer.cache is None
     if not (is_kept and is_process) or can_be_skipped(producer):
         return []
-    [count, *_] = (len(known_items(one) or ()) for one in producer.foreach.over.values())
+    [first, *_] = _over(producer)
     place = renderer.location_of(items)
-    return [Tagged(f"{place}/{index}") for index in range(count)]
+    return [Tagged(f"{place}/{index}") for index, _ in enumerate(known_items(first) or ())]
+
+
+def _mapped(items: Value, renderer: Renderer) -> Step | None:
+    """Return the step with a foreach that gives a list, if one does."""
+    found = renderer.view.steps.get(items.step) if isinstance(items, StepRef) else None
+    return found if found is not None and found.foreach is not None else None
+
+
+def _over(step: Step) -> list[Value]:
+    return [] if step.foreach is None else [*step.foreach.over.values()]
 
 
 def _kind_of_items(items: Value, renderer: Renderer) -> ValueType | None:
     """The type of all items of a list, if they are known to be texts, numbers or booleans."""
     if isinstance(items, Range):
         return "int" if items.format is None else "str"
-    if not isinstance(items, StepRef):
-        return None
-    producer = renderer.view.steps.get(items.step)
-    if producer is None or producer.foreach is None:
+    producer = _mapped(items, renderer)
+    if producer is None or not isinstance(items, StepRef):
         return None
     kind = find_output(producer, items.output).type
     return None if kind in ("list", "dict", "json") else kind
@@ -114,14 +122,10 @@ def _is_bounded(items: Value, renderer: Renderer) -> bool:
     """Whether a list is known to be short enough, as a foreach within the bound made it."""
     if isinstance(items, Range):
         return not is_known(items)
-    if not isinstance(items, StepRef):
+    producer = _mapped(items, renderer)
+    if producer is None:
         return False
-    producer = renderer.view.steps.get(items.step)
-    if producer is None or producer.foreach is None:
-        return False
-    return all(
-        len(known_items(source) or ()) <= MAX_ITEMS for source in producer.foreach.over.values()
-    )
+    return all(len(known_items(source) or ()) <= MAX_ITEMS for source in _over(producer))
 
 
 def _row_items(
@@ -132,8 +136,7 @@ def _row_items(
     for index, row in enumerate(rows):
         item: Tree = {INDEX: str(index)} if indexed else {}
         for name, value in zip(lists, row, strict=True):
-            is_key = isinstance(value, Tagged)
-            item[name] = value if is_key else encode(value, "json" if name in as_json else "str")
+            item[name] = encode(value, "json" if name in as_json else "str")
         items.append(item)
     return items
 

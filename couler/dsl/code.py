@@ -237,7 +237,8 @@ class Code:
 
         found = {path: code_file(path, one.read_bytes()) for path, one in self._files.items()}
         modules = {path: one.text for path, one in found.items() if path.endswith(".py")}
-        for path, text in drop_unused_steps(modules, self._sources).items():
+        data = [one.text for path, one in found.items() if path not in modules]
+        for path, text in drop_unused_steps(modules, self._sources, data).items():
             found[path] = found[path].model_copy(update={"text": text})
         return tuple(found[path] for path in sorted(found))
 

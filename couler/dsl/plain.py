@@ -24,6 +24,7 @@ _FILE = 'File = Directory = type("File", (str,), {"path": property(str)})'
 """What modules of steps have in place of Couler's classes, on one line."""
 _FILES = frozenset(("File", "Directory"))
 _REPORTERS = frozenset(("report_progress", "*"))
+_WORD = re.compile(r"\w+")
 _FINDERS = re.compile(
     "attrgetter|dir|eval|exec|getmembers|globals|import_module|locals|methodcaller|modules"
     "|resolve_name|run_module|run_path|vars|__(dict|getattribute|import|subclasses)__"
@@ -103,10 +104,13 @@ def strip_couler(text: str) -> str:
     return "\n".join(lines)
 
 
-def drop_unused_steps(files: Mapping[str, str], sources: Iterable[str]) -> dict[str, str]:
+def drop_unused_steps(
+    files: Mapping[str, str], sources: Iterable[str], data: Iterable[str] = ()
+) -> dict[str, str]:
     """Return the texts of modules as steps import them, without steps that nothing there names.
 
-    Their scripts have these functions themselves. `sources` are the scripts that import modules.
+    Their scripts have these functions themselves. `sources` are the scripts that import modules,
+    `data` the other files beside these.
     """
     plain = {path: strip_couler(text) for path, text in files.items()}
     try:
@@ -115,20 +119,23 @@ def drop_unused_steps(files: Mapping[str, str], sources: Iterable[str]) -> dict[
         return plain
     if any(map(_finds_names, trees)):
         return plain
-    named = Counter(name for tree in trees for name in _mentioned(tree))
+    named = Counter(name for tree in trees for name in (*_names(tree), *_words(tree)))
+    named.update(word for text in data for word in _WORD.findall(text))
     for path, text in plain.items():
         lines = text.split("\n")
-        for one in _steps(files[path], text):
-            if named[one.name] == Counter(_mentioned(one))[one.name]:
-                _clear(lines, one)
-        plain[path] = "\n".join(lines).rstrip("\n") + "\n"
+        unused = [
+            one
+            for one in _steps(files[path], text)
+            if named[one.name] == [*_names(one), *_words(one)].count(one.name)
+        ]
+        for one in unused:
+            _clear(lines, one)
+        plain[path] = "\n".join(lines).rstrip("\n") + "\n" if unused else text
     return plain
 
 
 def _steps(whole: str, plain: str) -> list[ast.FunctionDef]:
     """Return the functions that have no decorators without those of Couler."""
-    if whole == plain:
-        return []
     decorated = {one.lineno for one in parsed(whole).body if getattr(one, "decorator_list", ())}
     return [
         one
@@ -137,20 +144,26 @@ def _steps(whole: str, plain: str) -> list[ast.FunctionDef]:
     ]
 
 
-def _mentioned(node: ast.AST) -> Iterator[str]:
-    """Yield the names in a tree, but for those of definitions, and the words of texts in it."""
-    docstrings = {one.value for one in ast.walk(node) if isinstance(one, ast.Expr)}
+def _names(node: ast.AST) -> Iterator[str]:
+    """Yield the names in a tree, but for those of definitions."""
     for one in ast.walk(node):
         match one:
             case ast.Name(name) | ast.Attribute(attr=name) | ast.alias(name):
                 yield name
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    """Yield the words of the texts in a tree, but for docstrings."""
+    docstrings = {one.value for one in ast.walk(node) if isinstance(one, ast.Expr)}
+    for one in ast.walk(node):
+        match one:
             case ast.Constant(str(text)) if one not in docstrings:
-                yield from re.findall(r"\w+", text)
+                yield from _WORD.findall(text)
 
 
 def _finds_names(tree: ast.Module) -> bool:
     """Return whether a module may find functions otherwise than by their names."""
-    found = Counter(_mentioned(tree))
+    found = Counter(_names(tree))
     for one in ast.walk(tree):
         match one:
             case ast.Call(ast.Name("getattr"), [_, ast.Constant(), *_]):

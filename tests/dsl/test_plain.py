@@ -74,5 +74,6 @@ def test_steps_that_nothing_names_do_not_travel() -> None:
 def test_steps_that_something_names_travel(source: str) -> None:
     texts = {"shared.py": SHARED + HELPER}
     assert "def make" in drop_unused_steps(texts, [source])["shared.py"]
+    assert "def make" in drop_unused_steps(texts, [], ["_target_: shared.make"])["shared.py"]
     other = {**texts, "other.py": source}
     assert "def make" in drop_unused_steps(other, ["import other"])["shared.py"]

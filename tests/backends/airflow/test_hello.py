@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 import pytest
 
 import couler
 from couler import stages
-from couler.backends.airflow import reading
-from couler.ir.walk import predecessors
 from tests.backends.airflow.ruff import formatted
 
 pytestmark = pytest.mark.checkout  # which has ruff
@@ -67,31 +64,6 @@ def test_packages_are_installed_by_the_shell_of_the_image() -> None:
     source = "\n".join(lines(workflow))
     assert "busybox" not in source
     assert re.search(r'cmds=\[\s+"sh",\s+"-c",\s+.python -m pip install .*numpy>=2', source)
-
-
-def test_each_step_before_a_list_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between ten layers of two steps there are a thousand paths."""
-
-    @couler.step
-    def add(x: float, y: float) -> float:
-        return x + y
-
-    @couler.step
-    def total(xs: list[float]) -> float:
-        return sum(xs)
-
-    with couler.Workflow("layers") as workflow:
-        pair = [add(1.0, 2.0), add(3.0, 4.0)]
-        for _ in range(10):
-            pair = [add(*pair), add(*pair)]
-        total(add.partial(y=pair[0]).map(x=[1.0, 2.0]))
-    asked: list[str] = []
-    monkeypatch.setattr(
-        reading, "predecessors", lambda step: asked.append(step.name) or predecessors(step)
-    )
-    assert 'ti.xcom_pull(["add-23"]) | map(attribute="result")' in "\n".join(lines(workflow))
-    assert len(asked) > 20
-    assert max(Counter(asked).values()) < 10
 
 
 @couler.step

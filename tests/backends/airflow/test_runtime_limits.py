@@ -49,9 +49,9 @@ def test_a_file_that_no_item_wrote_hides_no_large_list() -> None:
 
 def test_lists_of_texts_count_as_json() -> None:
     items = Instance([{"text": '"' * 25_000, "number": "1"}] * 2)  # each has a backslash
-    check_sizes("e", "", "number", "text", ti=items)
+    check_sizes("e", "", {"number": "int", "text": "json"}, ti=items)
     with pytest.raises(RefusedError, match="text takes 100007 bytes in all"):
-        check_sizes("e", "", "number", texts=["text"], ti=items)
+        check_sizes("e", "", {"number": "int", "text": "str"}, ti=items)
 
 
 def test_what_a_person_enters_has_the_limit_of_a_value() -> None:

@@ -44,26 +44,24 @@ def copy_all(source, path, mode):
             shutil.copytree(source, path, symlinks=True, dirs_exist_ok=True)
         else:
             shutil.copy(source, path)
-        made = [pathlib.Path(path)]
-        made += [one for one in made[0].rglob("*") if not one.is_symlink()]
-        for one in made:
-            bits = one.stat().st_mode
-            one.chmod(bits | (mode if bits & 0o111 else mode & 0o666))
+        for one in [pathlib.Path(path), *pathlib.Path(path).rglob("*")]:
+            if not one.is_symlink():
+                bits = one.stat().st_mode
+                one.chmod(bits | (mode if bits & 0o111 else mode & 0o666))
     except OSError as error:
         pathlib.Path("/dev/termination-log").write_text(f"couler error: {error}")
         sys.exit(f"couler: {error}")
 
 def take(name, many=False):
-    """Copy an input from the volume to its path; of a list, each line names a file."""
+    """Copy an input from the volume to its path."""
     import os
-    keys, path = os.environ["COULER_FILE_" + name], os.environ["COULER_INPUT_" + name]
-    if many:
+    key, path = os.environ["COULER_FILE_" + name], os.environ["COULER_INPUT_" + name]
+    if not many:
+        copy_all(f"/couler/files/{key}", path, 0o700)
+    for at, one in enumerate(key.split("\n") if many else ()):
         os.makedirs(path, exist_ok=True)
-        for at, key in enumerate(keys.split("\n")):
-            if key not in ("", "-"):
-                copy_all(f"/couler/files/{key}", f"{path}/{at}", 0o700)
-        return
-    copy_all(f"/couler/files/{keys}", path, 0o700)
+        if one not in ("", "-"):
+            copy_all(f"/couler/files/{one}", f"{path}/{at}", 0o700)
 
 def hand_on(name, source):
     """Copy an output to where files are kept, and return where that is."""
@@ -516,8 +514,11 @@ train = KubernetesPodOperator.partial(
 train_lists = PythonOperator(
     task_id="train-lists",
     python_callable=check_sizes,
-    op_args=["train", "train-items", "depth", "score", "good"],
-    op_kwargs={"texts": ["model"]},
+    op_args=[
+        "train",
+        "train-items",
+        {"depth": "int", "score": "float", "good": "bool", "model": "file"},
+    ],
 )
 train >> train_lists
 [grid, prepare] >> train_items
@@ -537,8 +538,7 @@ shout = KubernetesPodOperator.partial(
 shout_lists = PythonOperator(
     task_id="shout-lists",
     python_callable=check_sizes,
-    op_args=["shout", "shout-items"],
-    op_kwargs={"texts": ["result"]},
+    op_args=["shout", "shout-items", {"result": "str"}],
 )
 shout >> shout_lists
 grid >> shout_items
@@ -607,8 +607,7 @@ look = KubernetesPodOperator.partial(
 look_lists = PythonOperator(
     task_id="look-lists",
     python_callable=check_sizes,
-    op_args=["look", "look-items"],
-    op_kwargs={"texts": ["result"]},
+    op_args=["look", "look-items", {"result": "str"}],
 )
 look >> look_lists
 train_lists >> look_items
@@ -634,8 +633,7 @@ label = KubernetesPodOperator.partial(
 label_lists = PythonOperator(
     task_id="label-lists",
     python_callable=check_sizes,
-    op_args=["label", "label-items"],
-    op_kwargs={"texts": ["result"]},
+    op_args=["label", "label-items", {"result": "str"}],
 )
 label >> label_lists
 grid >> label_items
@@ -666,8 +664,7 @@ exact = KubernetesPodOperator.partial(
 exact_lists = PythonOperator(
     task_id="exact-lists",
     python_callable=check_sizes,
-    op_args=["exact", "exact-items"],
-    op_kwargs={"texts": ["result"]},
+    op_args=["exact", "exact-items", {"result": "str"}],
 )
 exact >> exact_lists
 grid >> exact_items
