@@ -30,7 +30,7 @@ RUNS = 5
 ROUNDS = 4
 """Processes of each tool at the size that is compared, one tool after the other."""
 SECONDS = 8
-"""CPU seconds for which each runs: more runs find a quieter minimum, so both tools need as many."""
+"""CPU seconds for which each runs: more time finds a quieter minimum, so both have the same."""
 
 
 def couler_program(steps: int) -> object:

@@ -131,13 +131,13 @@ class Files:
             if isinstance(one, Input):
                 found[f"COULER_FILE_{one.name}"] = self._location_of(one, scope)
                 continue
-            found[f"COULER_OUTPUT_{one.name}"] = self._own_place(one, step, scope)
+            found[f"COULER_OUTPUT_{one.name}"] = self._output_location(one, step, scope)
             if one.at is not None:
                 found[f"COULER_COPY_{one.name}"] = self._copy(one.at, scope)
         return found
 
-    def _own_place(self, output: Output, step: Step, scope: Scope) -> Expression:
-        """Return where an output is kept: below the root by DAG, run, task and item."""
+    def _output_location(self, output: Output, step: Step, scope: Scope) -> Expression:
+        """Return the location of an output: below the root by DAG, run, task and item."""
         if not re.fullmatch(r"[\w./-]*", self._root):
             code = f"{self._place}(ti, {quoted(output.name)}{self._below_root})"
             return self._writer.template(code)

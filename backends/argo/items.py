@@ -85,36 +85,35 @@ def _known_lists(
 
 def _keys(items: Value, renderer: Renderer) -> list[Tagged]:
     """Return the keys of the files that a foreach over known lists makes before any is read."""
-    producer = _mapped(items, renderer)
-    if producer is None or not isinstance(items, StepRef):
+    found = _gathered(items, renderer)
+    if found is None:
         return []
-    is_kept = find_output(producer, items.output) in file_outputs(producer)
+    producer, sources, reference = found
+    is_file = find_output(producer, reference.output) in file_outputs(producer)
     is_process = not isinstance(producer.action, Group) and producer.cache is None
-    if not (is_kept and is_process) or can_be_skipped(producer):
+    if not (is_file and is_process) or can_be_skipped(producer):
         return []
-    [first, *_] = _over(producer)
-    place = renderer.location_of(items)
-    return [Tagged(f"{place}/{index}") for index, _ in enumerate(known_items(first) or ())]
+    location = renderer.location_of(reference)
+    return [Tagged(f"{location}/{index}") for index, _ in enumerate(known_items(sources[0]) or ())]
 
 
-def _mapped(items: Value, renderer: Renderer) -> Step | None:
-    """Return the step with a foreach that gives a list, if one does."""
-    found = renderer.view.steps.get(items.step) if isinstance(items, StepRef) else None
-    return found if found is not None and found.foreach is not None else None
-
-
-def _over(step: Step) -> list[Value]:
-    return [] if step.foreach is None else [*step.foreach.over.values()]
+def _gathered(items: Value, renderer: Renderer) -> tuple[Step, list[Value], StepRef] | None:
+    """Return the step whose foreach gives a list, and the lists of that foreach."""
+    step = renderer.view.steps.get(items.step) if isinstance(items, StepRef) else None
+    if step is None or step.foreach is None or not isinstance(items, StepRef):
+        return None
+    return step, [*step.foreach.over.values()], items
 
 
 def _kind_of_items(items: Value, renderer: Renderer) -> ValueType | None:
     """The type of all items of a list, if they are known to be texts, numbers or booleans."""
     if isinstance(items, Range):
         return "int" if items.format is None else "str"
-    producer = _mapped(items, renderer)
-    if producer is None or not isinstance(items, StepRef):
+    found = _gathered(items, renderer)
+    if found is None:
         return None
-    kind = find_output(producer, items.output).type
+    producer, _, reference = found
+    kind = find_output(producer, reference.output).type
     return None if kind in ("list", "dict", "json") else kind
 
 
@@ -122,10 +121,8 @@ def _is_bounded(items: Value, renderer: Renderer) -> bool:
     """Whether a list is known to be short enough, as a foreach within the bound made it."""
     if isinstance(items, Range):
         return not is_known(items)
-    producer = _mapped(items, renderer)
-    if producer is None:
-        return False
-    return all(len(known_items(source) or ()) <= MAX_ITEMS for source in _over(producer))
+    found = _gathered(items, renderer)
+    return found is not None and all(len(known_items(one) or ()) <= MAX_ITEMS for one in found[1])
 
 
 def _row_items(

@@ -74,6 +74,12 @@ def test_steps_that_nothing_names_do_not_travel() -> None:
 def test_steps_that_something_names_travel(source: str) -> None:
     texts = {"shared.py": SHARED + HELPER}
     assert "def make" in drop_unused_steps(texts, [source])["shared.py"]
-    assert "def make" in drop_unused_steps(texts, [], ["_target_: shared.make"])["shared.py"]
     other = {**texts, "other.py": source}
     assert "def make" in drop_unused_steps(other, ["import other"])["shared.py"]
+
+
+def test_steps_that_a_data_file_names_travel() -> None:
+    texts = {"shared.py": SHARED + HELPER}
+    found = drop_unused_steps(texts, ["import shared"], ["_target_: shared.make"])
+    assert "def make" in found["shared.py"]
+    assert "def make" not in drop_unused_steps(texts, ["import shared"])["shared.py"]

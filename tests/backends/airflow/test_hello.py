@@ -8,6 +8,7 @@ import pytest
 
 import couler
 from couler import stages
+from couler.backends.base import Target
 from tests.backends.airflow.ruff import formatted
 
 pytestmark = pytest.mark.checkout  # which has ruff
@@ -99,3 +100,24 @@ def test_dollars_in_lists_of_a_map_are_doubled() -> None:
         total_of(price.map(i=[1, 2]))
     dag = workflow.compile("airflow").to_text()
     assert """'{{ listed(ti, "price", "result") | replace("$", "$$") }}'""" in dag
+
+
+@couler.step
+def written() -> couler.File:
+    return couler.File("it")
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("a/b", '"a/b/{{ ti.dag_id }}/{{ ti.run_id }}/{{ ti.task_id }}/result"'),
+        ("{{a}}", """'{{ place(ti, "result", "{{a}}") }}'"""),
+    ],
+    ids=["plain", "braces"],
+)
+def test_a_path_of_files_is_a_template_unless_it_has_braces(path: str, location: str) -> None:
+    with couler.Workflow("w") as workflow:
+        written()
+    target = Target(options={"files_claim": "files", "files_path": path})
+    dag = stages.compile(workflow, "airflow", target=target).to_text()
+    assert f'"COULER_OUTPUT_result": {location}' in dag
