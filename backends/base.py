@@ -261,13 +261,15 @@ def unsupported_uses(
     others
         The abilities of the other engines, to name those that can.
     """
-    capabilities = backend.capabilities(target)
-    if not any(isinstance(capabilities[used], Unsupported) for used in features(workflow)):
-        return
+    lacking = {
+        feature: support
+        for feature, support in backend.capabilities(target).items()
+        if isinstance(support, Unsupported)
+    }
     seen: set[tuple[Feature, str | None]] = set()
-    for use in find_uses(workflow):
-        support = capabilities[use.feature]
-        if not isinstance(support, Unsupported) or (use.feature, use.step) in seen:
+    for use in find_uses(workflow, frozenset(lacking)):
+        support = lacking[use.feature]
+        if (use.feature, use.step) in seen:
             continue
         seen.add((use.feature, use.step))
         able = sorted(
@@ -296,8 +298,8 @@ def ignored_features(workflow: Workflow, backend: Backend, target: Target) -> Ma
     }
     if not ignored:
         return {}
-    used = features(workflow)
-    return {feature: ignored[feature] for feature in Feature if feature in used & ignored.keys()}
+    used = features(workflow, frozenset(ignored))
+    return {feature: ignored[feature] for feature in Feature if feature in used}
 
 
 def ignored_notes(engine: str, ignored: Mapping[Feature, str]) -> tuple[str, ...]:

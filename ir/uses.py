@@ -40,10 +40,23 @@ from couler.ir.workflow import (
     Workflow,
 )
 
-_Entry: t.TypeAlias = Feature | dict[t.Any, Feature] | Callable[[t.Any], Iterable[Feature]]
+
+class _ByValue(t.NamedTuple):
+    """The features that a value can ask for, and what says which of them it does."""
+
+    features: frozenset[Feature]
+    of: Callable[[t.Any], Iterable[Feature]]
+
+
+def _by_value(*features: Feature) -> Callable[[Callable[[t.Any], Iterable[Feature]]], _ByValue]:
+    return functools.partial(_ByValue, frozenset(features))
+
+
+_Entry: t.TypeAlias = Feature | dict[t.Any, Feature] | _ByValue
 """The feature of a field that differs from its default, or features by the value of the field."""
 
 
+@_by_value(Feature.SECRET_ENV, Feature.ENV, Feature.CONFIG_ENV)
 def _of_environment(variables: Iterable[storage.EnvVar]) -> Iterator[Feature]:
     for one in variables:
         if one.secret is not None:
@@ -52,6 +65,7 @@ def _of_environment(variables: Iterable[storage.EnvVar]) -> Iterator[Feature]:
             yield Feature.ENV if one.config is None else Feature.CONFIG_ENV
 
 
+@_by_value(Feature.RESOURCES, Feature.GPU, Feature.GPU_TYPE)
 def _of_resources(resources: policies.Resources) -> Iterator[Feature]:
     if resources.model_copy(update={"gpu": None}) != policies.Resources():
         yield Feature.RESOURCES
@@ -61,6 +75,10 @@ def _of_resources(resources: policies.Resources) -> Iterator[Feature]:
             yield Feature.GPU_TYPE
 
 
+@_by_value(
+    *(Feature.RETRY, Feature.RETRY_EXIT_CODES, Feature.RETRY_BACKOFF, Feature.RETRY_MAX_DURATION),
+    *(Feature.RETRY_OTHER_NODE, Feature.RETRY_TRANSIENT, Feature.RETRY_ON_ONE_KIND),
+)
 def _of_retry(retry: policies.Retry) -> Iterator[Feature]:
     if retry.limit:
         yield Feature.RETRY
@@ -94,7 +112,16 @@ _PROCESS: Mapping[str, _Entry] = {
 }
 _NAMESPACE: Mapping[str, _Entry] = {"namespace": Feature.LOCK_NAMESPACE}
 
-_ENTRYPOINT = (Feature.CONTAINER, Feature.IMAGE_ENTRYPOINT)
+
+@_by_value(Feature.IMAGE_ENTRYPOINT)
+def _of_command(process: t.Any) -> Iterable[Feature]:
+    return () if process.command else (Feature.IMAGE_ENTRYPOINT,)
+
+
+@_by_value(Feature.CONTAINER, Feature.IMAGE_ENTRYPOINT)
+def _of_container(container: Container) -> Iterable[Feature]:
+    return Feature.CONTAINER, *_of_command.of(container)
+
 
 ITSELF = ""
 """Stands in the table for a node as such, whatever its fields are."""
@@ -121,7 +148,9 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
     Schedule: {
         "keep_succeeded": Feature.KEEP,
         "keep_failed": Feature.KEEP,
-        "cron": lambda cron: (Feature.SCHEDULE_SEVERAL,) if len(cron) > 1 else (),
+        "cron": _by_value(Feature.SCHEDULE_SEVERAL)(
+            lambda cron: (Feature.SCHEDULE_SEVERAL,) if len(cron) > 1 else ()
+        ),
         "min_gap_s": Feature.SCHEDULE_GAP,
         "stop_after_succeeded": Feature.SCHEDULE_STOP,
         "stop_after_failed": Feature.SCHEDULE_STOP,
@@ -161,10 +190,12 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
         "annotations": Feature.POD_LABELS,
         **_PROCESS,
     },
-    Container: {ITSELF: lambda one: _ENTRYPOINT if one.command == () else (Feature.CONTAINER,)},
+    Container: {ITSELF: _of_container},
     Script: {ITSELF: Feature.SCRIPT, "packages": Feature.PACKAGES, "files": Feature.CODE_FILES},
     Job: {
-        ITSELF: lambda job: (Feature.JOB if job.local is None else Feature.JOB_LOCAL_FORM,),
+        ITSELF: _by_value(Feature.JOB, Feature.JOB_LOCAL_FORM)(
+            lambda job: (Feature.JOB if job.local is None else Feature.JOB_LOCAL_FORM,)
+        ),
         "values": Feature.JOB_VALUES,
         "flags": Feature.JOB_FLAGS,
         "merge_strategy": Feature.JOB_MERGE_STRATEGY,
@@ -177,7 +208,9 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
         "verify_tls": Feature.HTTP_UNVERIFIED,
     },
     Suspend: {
-        ITSELF: lambda one: (Feature.SUSPEND if one.seconds is None else Feature.SUSPEND_SECONDS,)
+        ITSELF: _by_value(Feature.SUSPEND, Feature.SUSPEND_SECONDS)(
+            lambda one: (Feature.SUSPEND if one.seconds is None else Feature.SUSPEND_SECONDS,)
+        )
     },
     artifacts.ListFiles: {ITSELF: Feature.LIST_FILES},
     ContainerSet: {ITSELF: Feature.CONTAINER_SET},
@@ -196,7 +229,9 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
     policies.Part: {"group": Feature.PART, "run": Feature.PART_RUN},
     policies.Gauge: {"realtime": Feature.METRIC_REALTIME},
     policies.Mutex: {
-        ITSELF: lambda lock: (Feature.MUTEX_DATABASE if lock.database else Feature.MUTEX,),
+        ITSELF: _by_value(Feature.MUTEX, Feature.MUTEX_DATABASE)(
+            lambda lock: (Feature.MUTEX_DATABASE if lock.database else Feature.MUTEX,)
+        ),
         **_NAMESPACE,
     },
     policies.Semaphore: {ITSELF: Feature.SEMAPHORE, **_NAMESPACE},
@@ -253,7 +288,7 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
         }
     },
     pods.PodContainer: {
-        ITSELF: lambda one: () if one.command else (Feature.IMAGE_ENTRYPOINT,),
+        ITSELF: _of_command,
         **_PROCESS,
     },
     pods.ContainerSettings: {
@@ -313,36 +348,53 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
 }
 """The features that fields ask of an engine, those of subclasses as well."""
 
-_ASKING: Traversal[Node] = Traversal(*FEATURES, enters=("inside", "typed"), inside=True)
+ALL_FEATURES = frozenset(Feature)
 
 
-@functools.cache
-def _entries(cls: type[Node]) -> ByFields[tuple[str, object, _Entry]]:
-    """Return the entries of the table for a class, each with the default of its field."""
-    return ByFields(
-        (name, None if name == ITSELF else cls.model_fields[name].default, entry)
-        for base in cls.__mro__
-        for name, entry in FEATURES.get(base, {}).items()
-    )
+class _Asking:
+    """Finds in nodes the fields that ask for some features."""
+
+    def __init__(self, wanted: frozenset[Feature]) -> None:
+        self.wanted = wanted
+        self._entries = functools.cache(self._entries_of)
+        kinds = [cls for cls in FEATURES if self._entries_of(cls).entries]
+        self._nodes: Traversal[Node] = Traversal(*kinds, enters=("inside", "typed"), inside=True)
+
+    def _entries_of(self, cls: type[Node]) -> ByFields[tuple[str, object, _Entry]]:
+        """Return the entries of the table for a class, each with the default of its field."""
+        return ByFields(
+            (name, None if name == ITSELF else cls.model_fields[name].default, entry)
+            for base in cls.__mro__
+            for name, entry in FEATURES.get(base, {}).items()
+            if not self.wanted.isdisjoint(_features_of(entry))
+        )
+
+    def asked(self, owner: Node) -> list[Feature]:
+        """Return the features that a step or a workflow asks for by what it is given."""
+        found: list[Feature] = []
+        for _, node in (("", owner), *self._nodes.visit(owner)):
+            data = node.__dict__
+            entries = self._entries(type(node))
+            for name, default, entry in entries[entries.names & node.__pydantic_fields_set__]:
+                value: t.Any = data[name] if name else node
+                if value is default or (type(value) is FrozenDict and not value):
+                    continue
+                if isinstance(entry, Feature):
+                    found.append(entry)
+                elif isinstance(entry, dict):
+                    found += [entry[value]] if value in entry else []
+                else:
+                    found += entry.of(value)
+        return found
 
 
-def _asked(owner: Node) -> list[Feature]:
-    """Return the features that a step or a workflow asks for by what it is given."""
-    found: list[Feature] = []
-    for _, node in (("", owner), *_ASKING.visit(owner)):
-        data = node.__dict__
-        entries = _entries(type(node))
-        for name, default, entry in entries[entries.names & node.__pydantic_fields_set__]:
-            value: t.Any = data[name] if name else node
-            if value is default or (type(value) is FrozenDict and not value):
-                continue
-            if isinstance(entry, Feature):
-                found.append(entry)
-            elif isinstance(entry, dict):
-                found += [entry[value]] if value in entry else []
-            else:
-                found += entry(value)
-    return found
+_asking_for = functools.cache(_Asking)
+
+
+def _features_of(entry: _Entry) -> Iterable[Feature]:
+    if isinstance(entry, Feature):
+        return (entry,)
+    return entry.values() if isinstance(entry, dict) else entry.features
 
 
 class Use(t.NamedTuple):
@@ -354,36 +406,34 @@ class Use(t.NamedTuple):
     source: policies.SourceRef | None
 
 
-def find_uses(workflow: Workflow) -> Iterator[Use]:
-    """Yield every use of every feature, in program order; a place can come more than once."""
-    for feature in _of_workflow(workflow):
-        yield Use(feature, None, workflow.source)
+def find_uses(workflow: Workflow, wanted: frozenset[Feature] = ALL_FEATURES) -> Iterator[Use]:
+    """Yield every use of some features, in program order; a place can come more than once."""
+    asking = _asking_for(wanted)
+    for feature in _of_workflow(workflow, asking):
+        if feature in wanted:
+            yield Use(feature, None, workflow.source)
     for around in enclosed_scopes(workflow):
         for step in around.scope.steps:
-            path = around.scope.path_of(step)
-            for feature in _of_step(step, around):
-                yield Use(feature, path, step.source)
+            for feature in _of_step(step, around, asking):
+                if feature in wanted:
+                    yield Use(feature, around.scope.path_of(step), step.source)
 
 
-def features(workflow: Workflow) -> frozenset[Feature]:
-    """Return the features that a workflow uses."""
-    found = set(_of_workflow(workflow))
-    for around in enclosed_scopes(workflow):
-        for step in around.scope.steps:
-            found.update(_of_step(step, around))
-    return frozenset(found)
+def features(workflow: Workflow, wanted: frozenset[Feature] = ALL_FEATURES) -> frozenset[Feature]:
+    """Return those of some features that a workflow uses."""
+    return frozenset(use.feature for use in find_uses(workflow, wanted))
 
 
-def _of_workflow(workflow: Workflow) -> Iterator[Feature]:
-    yield from _asked(workflow)
+def _of_workflow(workflow: Workflow, asking: _Asking) -> Iterator[Feature]:
+    yield from asking.asked(workflow)
     for handler in workflow.exit_handlers:
         own = {step.name for step in handler.steps}
         if any(read.step not in own for step in handler.steps for read in references(step)):
             yield Feature.EXIT_HANDLER_READS_OUTPUT
 
 
-def _of_step(step: Step, around: Enclosed) -> list[Feature]:
-    found = _asked(step)
+def _of_step(step: Step, around: Enclosed, asking: _Asking) -> list[Feature]:
+    found = asking.asked(step)
     is_group = type(step.action) is Group
     if step.when is not None:
         found += _holding(

@@ -273,9 +273,9 @@ def constant_text(text: Text) -> str | None:
 def way_of_arguments(args: Sequence[Text]) -> ArgumentsWay:
     """Return how the arguments of a container travel, as far as they are known before the run."""
     known = [text if isinstance(text, str) else constant_text(text) for text in args]
-    texts = [text for text in known if text is not None]
-    if sum(map(len, texts)) * 6 < OFFLOAD_BYTES // 2:  # all of them escaped and protected
+    if sum(map(len, filter(None, known))) * 6 < OFFLOAD_BYTES // 2:  # all escaped and protected
         return "kubelet"
+    texts = [text for text in known if text is not None]
     if words_bytes(text or "" for text in known) > OFFLOAD_BYTES:
         return "none" if any(map(has_tag, texts)) else "config_map"
     if None in known or words_bytes(map(protect, texts)) <= OFFLOAD_BYTES:
