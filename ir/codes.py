@@ -250,6 +250,5 @@ CODES: dict[str, str] = {
     "CLR624": "result of a build that is no workflow",
     "CLR625": "something that is not in the box",
     "CLR626": "body of a step that is run in the build",
-    "CLR640": "name that two modules define",
     "CLR641": "form that is no workflow",
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from benchmarks.nl.evaluating import Plan, evaluate, spent
-from benchmarks.nl.generating import ABLATIONS, OwnGenerator, check_ablations
+from benchmarks.nl.generating import MODES, OwnGenerator, check_modes
 from benchmarks.nl.items import read_benchmark
 from benchmarks.nl.judging import Judge
 from benchmarks.nl.records import Header, Records, Sample
@@ -70,9 +70,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="T,...",
 )
 @click.option(
-    "--ablations",
+    "--modes",
     type=_names,
-    default=",".join(ABLATIONS),
+    default=",".join(MODES),
     show_default=True,
     metavar="NAME,...",
 )
@@ -103,7 +103,7 @@ def main(
     descriptions: int | None,
     samples: int,
     temperatures: tuple[float, ...],
-    ablations: tuple[str, ...],
+    modes: tuple[str, ...],
     ks: tuple[int, ...],
     jobs: int,
     seed: int,
@@ -126,10 +126,10 @@ def main(
     if out is not None and resume is not None:
         raise click.UsageError("--resume FILE continues FILE: leave --json out")
     items = read_benchmark(folder).select(patterns)
-    plan = Plan(items, samples, temperatures, ablations, descriptions, seed)
+    plan = Plan(items, samples, temperatures, modes, descriptions, seed)
     if max(ks) > samples:
         raise click.UsageError(f"pass@{max(ks)} needs at least {max(ks)} samples")
-    check_ablations(plan.ablations)
+    check_modes(plan.modes)
     found = found_settings(session, llm)
     header = Header(plan.benchmark.digest, found.settings.model, found.settings.base_url, plan.seed)
     file = resume or out
@@ -185,7 +185,7 @@ def _line(sample: Sample) -> str:
     code = f" {sample.code}" if sample.code else ""
     run = " (not run)" if sample.not_run else ""
     return (
-        f"{sample.item}#{sample.description} {sample.ablation} {sample.temperature:g}  "
+        f"{sample.item}#{sample.description} {sample.mode} {sample.temperature:g}  "
         f"{sample.outcome}{code}{run}{why}"
     )
 
@@ -207,7 +207,7 @@ def _tables(report: Report, plan: Plan, currency: str) -> t.Iterator[str]:
     yield from _pass_table(report.scores, plan, with_temperature=True)
     yield ""
     yield f"answers by what they came to{mark}"
-    names = [name for name in plan.ablations if name in report.outcomes]
+    names = [name for name in plan.modes if name in report.outcomes]
     outcomes = dict.fromkeys(one for name in names for one in report.outcomes[name])
     rows = [(one, *(str(report.outcomes[name][one]) for name in names)) for one in outcomes]
     yield from aligned((("outcome", *names), *rows))
@@ -223,7 +223,7 @@ def _tables(report: Report, plan: Plan, currency: str) -> t.Iterator[str]:
         )
         for name, cost in report.costs.items()
     ]
-    yield from aligned((("ablation", "tokens", "money", "seconds", "calls"), *costs))
+    yield from aligned((("mode", "tokens", "money", "seconds", "calls"), *costs))
     for why, count in report.not_run.items():
         yield f"not run: {count} answers count as right that were not run: {why}"
     if report.missing:
@@ -235,19 +235,18 @@ def _pass_table(
 ) -> t.Iterator[str]:
     ks = list(dict.fromkeys(score.k for score in scores))
     rows = []
-    for ablation in plan.ablations:
+    for mode in plan.modes:
         for temperature in plan.temperatures if with_temperature else (None,):
             cells = [
                 _cell(score, with_temperature)
                 for k in ks
                 for score in scores
-                if (score.ablation, score.k) == (ablation, k)
-                and temperature in (None, score.temperature)
+                if (score.mode, score.k) == (mode, k) and temperature in (None, score.temperature)
             ]
             if cells:
-                lead = (ablation,) if temperature is None else (ablation, f"{temperature:g}")
+                lead = (mode,) if temperature is None else (mode, f"{temperature:g}")
                 rows.append((*lead, *cells))
-    heads = ("ablation", "temperature") if with_temperature else ("ablation",)
+    heads = ("mode", "temperature") if with_temperature else ("mode",)
     yield from aligned(((*heads, *(f"pass@{k}" for k in ks)), *rows))
 
 

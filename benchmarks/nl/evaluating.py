@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from benchmarks.nl.generating import ABLATIONS, Generator, Question
+from benchmarks.nl.generating import MODES, Generator, Question
 from benchmarks.nl.items import Benchmark, Item
 from benchmarks.nl.judging import Judge, reference_workflow
 from benchmarks.nl.records import Key, Records, Sample, writable
@@ -30,7 +30,7 @@ class Plan:
     benchmark: Benchmark
     samples: int = 5
     temperatures: tuple[float, ...] = TEMPERATURES
-    ablations: tuple[str, ...] = tuple(ABLATIONS)
+    modes: tuple[str, ...] = tuple(MODES)
     descriptions: int | None = None
     seed: int = 0
 
@@ -44,9 +44,9 @@ class Plan:
         """Yield all samples; first samples of all tasks come before second ones."""
         tasks = list(self.tasks())
         numbers = range(self.samples)
-        for sample, ablation, temperature in product(numbers, self.ablations, self.temperatures):
+        for sample, mode, temperature in product(numbers, self.modes, self.temperatures):
             for item, number in tasks:
-                yield item, Key(item.name, number, ablation, temperature, sample)
+                yield item, Key(item.name, number, mode, temperature, sample)
 
 
 @dataclass
@@ -138,7 +138,7 @@ def sample_of(
     question = Question(
         item.descriptions[key.description],
         item.engines[0],
-        ABLATIONS[key.ablation],
+        key.mode,
         key.temperature,
         own,
     )

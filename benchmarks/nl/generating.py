@@ -1,4 +1,4 @@
-"""Asking for a program: by a plain prompt, or by `couler.generation` with parts of it left out."""
+"""Asking for a program: by a plain prompt, or by `couler.generation` in its modes."""
 
 from __future__ import annotations
 
@@ -14,30 +14,13 @@ from couler.generation import GenerateOptions, generate_workflow
 from couler.generation.judging import TargetSettingError
 from couler.llm import LanguageModel, render_prompt
 
-
-@dataclass(frozen=True, slots=True)
-class Ablation:
-    """What of the generation is used."""
-
-    use_rules: bool = False
-    use_card: bool = False
-    use_lake: bool = False
-    calibrate: bool = False
-    decompose: bool = False
-    repair: bool = False
-
-
-PLAIN = Ablation()
-
-ABLATIONS: Mapping[str, Ablation] = {
-    "plain": PLAIN,
-    "rules": Ablation(use_rules=True),
-    "card": Ablation(use_rules=True, use_card=True),
-    "lake": Ablation(use_lake=True),
-    "calibration": Ablation(calibrate=True),
-    "all": Ablation(True, True, True, True, True, True),
+MODES: Mapping[str, GenerateOptions | None] = {
+    "plain": None,
+    "one-shot": GenerateOptions(max_repairs=0),
+    "code": GenerateOptions(),
+    "modules": GenerateOptions(mode="modules"),
 }
-"""By name: a single plain prompt; rules alone and with the card; other parts alone; all parts."""
+"""By name: a single plain prompt; the first answer; with repairs; Algorithm 1 of the paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +29,7 @@ class Question:
 
     description: str
     engine: str
-    ablation: Ablation
+    mode: str
     temperature: float
     seed: int
 
@@ -64,40 +47,28 @@ class OwnGenerator:
 
     def program(self, question: Question, model: LanguageModel) -> str | None:
         """Return the program that a model writes."""
-        if question.ablation == PLAIN:
+        options = MODES[question.mode]
+        if options is None:
             prompt = render_prompt("benchmarks.nl", "plain", description=question.description)
             answer = model.ask(prompt, temperature=question.temperature, seed=question.seed)
             return program_in(answer.text)
-        return self._generated(question, model)
-
-    def _generated(self, question: Question, model: LanguageModel) -> str | None:
-        ablation = question.ablation
-        engine = question.engine
-        options = GenerateOptions(
-            targets={engine: TARGETS.get(engine, Target())},
+        options = replace(
+            options,
+            targets={question.engine: TARGETS.get(question.engine, Target())},
             temperature=question.temperature,
             seed=question.seed,
-            use_rules=ablation.use_rules,
-            use_card=ablation.use_card,
-            use_lake=ablation.use_lake,
-            calibrate=ablation.calibrate,
-            decompose=ablation.decompose,
         )
-        if not ablation.repair:
-            options = replace(options, max_repairs=0)
         try:
             return generate_workflow(question.description, model, options).program
         except TargetSettingError as error:  # as wrong an answer as any that an engine refuses
             return error.program
 
 
-def check_ablations(names: t.Iterable[str]) -> None:
-    """Refuse ablations that are none."""
+def check_modes(names: t.Iterable[str]) -> None:
+    """Refuse modes that there are not."""
     for name in names:
-        if name not in ABLATIONS:
-            raise ConfigurationError(
-                f'there is no ablation "{name}"; there are: {", ".join(ABLATIONS)}'
-            )
+        if name not in MODES:
+            raise ConfigurationError(f'there is no mode "{name}"; there are: {", ".join(MODES)}')
 
 
 _BLOCK = re.compile(

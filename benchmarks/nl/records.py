@@ -25,7 +25,7 @@ class Key(t.NamedTuple):
 
     item: str
     description: int
-    ablation: str
+    mode: str
     temperature: float
     sample: int
 
@@ -36,7 +36,7 @@ class Sample:
 
     item: str
     description: int
-    ablation: str
+    mode: str
     temperature: float
     sample: int
     seed: int
@@ -51,7 +51,7 @@ class Sample:
     @property
     def key(self) -> Key:
         """What tells it from others."""
-        return Key(self.item, self.description, self.ablation, self.temperature, self.sample)
+        return Key(self.item, self.description, self.mode, self.temperature, self.sample)
 
     @property
     def is_scripted(self) -> bool:

@@ -18,9 +18,9 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """pass@k of one ablation at one temperature."""
+    """pass@k of one mode at one temperature."""
 
-    ablation: str
+    mode: str
     temperature: float
     k: int
     estimate: Estimate
@@ -71,27 +71,25 @@ def report_of(result: Result, ks: Iterable[int]) -> Report:
     plan, samples = result.plan, result.samples
     scores: list[Score] = []
     best: list[Score] = []
-    for ablation in plan.ablations:
+    for mode in plan.modes:
         for k in ks:
             found = []
             for temperature in plan.temperatures:
-                tried = _tried(samples, ablation, temperature)
+                tried = _tried(samples, mode, temperature)
                 estimate = mean_pass_at_k(tried, k, seed=plan.seed)
                 if estimate is not None:
-                    found.append(Score(ablation, temperature, k, estimate))
+                    found.append(Score(mode, temperature, k, estimate))
             scores += found
             if found:
                 best.append(max(found, key=lambda score: score.estimate.value))
-    by_ablation = {
-        name: [one for one in samples if one.ablation == name] for name in plan.ablations
-    }
-    counts = Counter((one.item, one.description, one.ablation, one.temperature) for one in samples)
+    by_mode = {name: [one for one in samples if one.mode == name] for name in plan.modes}
+    counts = Counter((one.item, one.description, one.mode, one.temperature) for one in samples)
     numbers = list(counts.values()) or [0]
     return Report(
         tuple(scores),
         tuple(best),
-        {name: _outcomes(found) for name, found in by_ablation.items() if found},
-        {name: _cost(found) for name, found in by_ablation.items() if found},
+        {name: _outcomes(found) for name, found in by_mode.items() if found},
+        {name: _cost(found) for name, found in by_mode.items() if found},
         tuple(sorted({one.model for one in samples if one.model})),
         (min(numbers), max(numbers)),
         result.missing,
@@ -100,10 +98,10 @@ def report_of(result: Result, ks: Iterable[int]) -> Report:
     )
 
 
-def _tried(samples: Sequence[Sample], ablation: str, temperature: float) -> list[Tried]:
+def _tried(samples: Sequence[Sample], mode: str, temperature: float) -> list[Tried]:
     tasks: dict[tuple[str, int], list[bool]] = {}
     for one in samples:
-        if (one.ablation, one.temperature) == (ablation, temperature):
+        if (one.mode, one.temperature) == (mode, temperature):
             task = (one.item, one.description)
             tasks.setdefault(task, []).append(one.outcome == "right")
     return [Tried(item, len(right), sum(right)) for (item, _), right in tasks.items()]
@@ -127,7 +125,7 @@ def _cost(samples: Sequence[Sample]) -> Cost:
 def _score_json(score: Score) -> dict[str, t.Any]:
     value, low, high, tasks = score.estimate
     return {
-        "ablation": score.ablation,
+        "mode": score.mode,
         "temperature": score.temperature,
         "k": score.k,
         "pass": value,

@@ -20,8 +20,6 @@ from couler.stages import compile, plan, show
 if t.TYPE_CHECKING:
     from couler.generation import Generated
 
-_SUFFIXES = {"code": ".py", "schema": ".json"}
-
 
 @dataclass(frozen=True, slots=True)
 class Destination:
@@ -37,16 +35,12 @@ class Destination:
         if output is None or output == "-":
             return None
         path = Path(output)
-        other = _SUFFIXES["schema" if mode == "code" else "code"]
-        if path.suffix == other:
+        suffix = ".json" if mode == "schema" else ".py"
+        if path.suffix not in ("", suffix):
             raise click.UsageError(
-                f"-o {output}: mode {mode} gives a file {_SUFFIXES[mode]}, or name a folder"
+                f"-o {output}: mode {mode} gives a file {suffix}, or a folder without an ending"
             )
-        if path.suffix not in ("", _SUFFIXES[mode]):
-            raise click.UsageError(
-                f"-o {output}: name a file {_SUFFIXES[mode]}, or a folder without an ending"
-            )
-        is_folder = path.suffix != _SUFFIXES[mode]
+        is_folder = path.suffix != suffix
         if path.is_dir() and not is_folder:
             raise click.UsageError(f"-o {output} is a folder")
         taken = path.exists() and not (path.is_dir() and not any(path.iterdir()))

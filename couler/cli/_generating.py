@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from couler.llm import LanguageModel, Usage
 
 _UNWRITTEN = "nothing was written. `couler llm log` shows what the model was asked and said"
-_WIDTH_OF_KINDS = max(map(len, ("decompose", "generate", "critique", "retrieve")))
+_WIDTH_OF_KINDS = len("decompose")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Wanted:
 def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
     """Generate a workflow, show it, and write it once it is verified."""
     description = _description(wanted.text)
-    if wanted.options.mode == "code":
+    if wanted.options.mode != "schema":
         from couler.box import isolation
 
         isolation().require()
@@ -132,6 +132,7 @@ class _Conversation:
         self.session.info(f"\n{clean(show(made.workflow))}\n")
         engine, target = next(iter(self.wanted.options.targets.items()), (None, None))
         self.session.info(clean(plan(made.workflow, engine=engine, target=target).to_text()))
+        self.session.info(clean("\n".join(_in_words(made))))
 
 
 def _description(text: str) -> str:
@@ -162,15 +163,24 @@ def _description(text: str) -> str:
 def _lake(wanted: Wanted) -> CodeLake:
     from couler.generation import CodeLake, packaged_snippets, read_folder
 
-    if not wanted.options.use_lake:
-        return CodeLake(())
     own = [snippet for folder in wanted.lake for snippet in read_folder(folder)]
     return CodeLake([*packaged_snippets(), *own])
+
+
+def _in_words(made: Generated) -> Iterator[str]:
+    """Yield what the description left open."""
+    if made.assumptions:
+        yield "\nassumed:"
+        yield from (f"  - {' '.join(one.split())}" for one in made.assumptions)
+    if made.question:
+        yield f"open: {' '.join(made.question.split())}"
 
 
 def _tell_failure(session: Session, made: Generated) -> None:
     for line in text_lines(session, made.diagnostics):
         click.echo(clean(line), err=True)
+    if made.question:
+        session.info(f"the description does not say: {clean(' '.join(made.question.split()))}")
     session.info(f"no sound workflow came of it, and {_UNWRITTEN}")
 
 
@@ -200,6 +210,9 @@ def _json(made: Generated, usage: Usage, written: Sequence[Path]) -> str:
     tree = {
         "schema_version": SCHEMA_VERSION,
         "description": made.description,
+        "plan": made.plan,
+        "assumptions": list(made.assumptions),
+        "question": made.question,
         "is_verified": made.is_verified,
         "program": made.program,
         "workflow": None if made.workflow is None else to_tree(made.workflow),

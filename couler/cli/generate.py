@@ -17,16 +17,11 @@ from couler.cli.language_model import LlmFlags, llm_options
 from couler.cli.runs import FORMATS, format_option
 from couler.cli.session import Session, pass_session, session_options
 
-_OF_PROGRAMS = frozenset(
-    {
-        *("lake", "no_lake", "no_card", "whole", "no_calibration", "baseline_score"),
-        "max_regenerations",
-    }
-)
-"""Options that mean nothing where a form is filled in."""
+_OF_MODULES = frozenset({"baseline_score", "max_regenerations"})
+"""Options that mean nothing unless one module is written after the other."""
 
-_OF_GENERATING = _OF_PROGRAMS | {
-    *("output", "overwrite", "interactive", "mode", "temperature", "seed", "max_repairs"),
+_OF_GENERATING = _OF_MODULES | {
+    *("output", "overwrite", "interactive", "mode", "temperature", "seed", "max_repairs", "lake"),
     *("llm_model", "llm_base_url", "llm_max_tokens_total", "llm_max_cost"),
     *("llm_record", "llm_replay"),
 }
@@ -70,10 +65,10 @@ _OF_GENERATING = _OF_PROGRAMS | {
 )
 @click.option(
     "--mode",
-    type=click.Choice(("code", "schema")),
+    type=click.Choice(("code", "modules", "schema")),
     default="code",
     show_default=True,
-    help="The model writes a program, or fills in a form from which nothing runs.",
+    help="The model writes a program, at once or module by module, or fills in a form.",
 )
 @llm_options
 @click.option("--temperature", type=FiniteRange(0, 2), help="Of the model.")
@@ -85,32 +80,26 @@ _OF_GENERATING = _OF_PROGRAMS | {
     metavar="FOLDER",
     help="A folder with programs (*.py) that the model is shown where they fit. Several times.",
 )
-@click.option("--no-lake", is_flag=True, help="Show the model no programs.")
-@click.option("--no-card", is_flag=True, help="Do not tell the model the names of the library.")
-@click.option(
-    "--whole", is_flag=True, help="Ask for the program as a whole, not for one module at a time."
-)
-@click.option("--no-calibration", is_flag=True, help="Do not let the model score what it wrote.")
 @click.option(
     "--baseline-score",
     type=FiniteRange(0, 1),
     default=0.7,
     show_default=True,
-    help="A module that the model scores below this is written anew.",
+    help="With --mode modules: a module that the model scores below this is written anew.",
 )
 @click.option(
     "--max-regenerations",
     type=click.IntRange(min=0),
     default=2,
     show_default=True,
-    help="How often at most, for a module.",
+    help="With --mode modules: how often at most.",
 )
 @click.option(
     "--max-repairs",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="How often at most a candidate goes back with what is wrong with it.",
+    help="How often at most a program goes back with what is wrong with it.",
 )
 @click.option(
     "--check",
@@ -131,15 +120,11 @@ def command(
     target_names: tuple[str, ...],
     settings_of_engines: tuple[str, ...],
     interactive: bool,
-    mode: t.Literal["code", "schema"],
+    mode: t.Literal["code", "modules", "schema"],
     llm: LlmFlags,
     temperature: float | None,
     seed: int | None,
     lake: tuple[Path, ...],
-    no_lake: bool,
-    no_card: bool,
-    whole: bool,
-    no_calibration: bool,
     baseline_score: float,
     max_regenerations: int,
     max_repairs: int,
@@ -148,10 +133,10 @@ def command(
 ) -> None:
     """Make a workflow from TEXT, or check a program that was made.
 
-    TEXT is a description, or - for that on standard input. A language model decomposes it and
-    writes each part; the compiler builds what it wrote in a process without files, network and
-    environment, and sends back what is wrong. The workflow is shown as code, picture and plan.
-    Nothing is submitted.
+    TEXT is a description, or - for that on standard input. A language model writes the program;
+    the compiler builds it in a process without files, network and environment, and sends back
+    what is wrong. You see what the workflow does, what the model assumed, the program, a picture
+    and the plan. Nothing is submitted.
 
     With --check, the program goes the same way without a model, and it is told what to look at
     before it is run. Ends with 1 if no sound workflow comes of it; then nothing is written.
@@ -166,8 +151,8 @@ def command(
         return
     if text is None:
         raise click.UsageError("give a TEXT that says what the workflow is to do, or --check FILE")
-    if mode == "schema":
-        _refuse(_OF_PROGRAMS, "for programs, not for --mode schema")
+    if mode != "modules":
+        _refuse(_OF_MODULES, "for --mode modules")
     if interactive and text == "-":
         raise click.UsageError("--interactive asks on standard input, where the text is: give it")
     from couler.cli._generated_files import Destination
@@ -179,10 +164,6 @@ def command(
         targets=targets,
         temperature=temperature,
         seed=seed,
-        decompose=not whole,
-        use_card=not no_card,
-        use_lake=not no_lake,
-        calibrate=not no_calibration,
         baseline_score=baseline_score,
         max_regenerations=max_regenerations,
         max_repairs=max_repairs,

@@ -85,10 +85,10 @@ def http(
     --------
     >>> import couler
     >>> with couler.Workflow("notify", host="example.org") as wf:
-    ...     found = couler.http(couler.text("https://{}/scores", wf.params.host), step_name="find")
+    ...     found = couler.http(couler.text("https://{}/scores", wf.params.host), name="find")
     ...     told = couler.http(
     ...         "https://example.org/hook", "POST", {"X-Kind": "scores"}, body=found,
-    ...         success_codes=[200, 202], retry=2, step_name="tell")
+    ...         success_codes=[200, 202], retry=2, name="tell")
     >>> [step.action.method for step in wf.to_ir().steps]
     ['GET', 'POST']
     """
@@ -172,10 +172,10 @@ def suspend(
     --------
     >>> import couler
     >>> with couler.Workflow("release") as wf:
-    ...     build = couler.run_container("busybox", ["true"], step_name="build")
-    ...     approval = couler.suspend(step_name="approval", message="Release this?")
-    ...     publish = couler.run_container("busybox", ["true"], step_name="publish")
-    ...     build >> approval >> couler.suspend("10m", step_name="cool-down") >> publish
+    ...     build = couler.run_container("busybox", ["true"], name="build")
+    ...     approval = couler.suspend(name="approval", message="Release this?")
+    ...     publish = couler.run_container("busybox", ["true"], name="publish")
+    ...     build >> approval >> couler.suspend("10m", name="cool-down") >> publish
     <couler step publish>
     """
     given = {**options, "timeout": timeout}
@@ -266,7 +266,7 @@ def list_files(
     ...     keys = couler.list_files(couler.S3Artifact(bucket="data", key="in"), "**/*.csv")
     ...     rows = couler.map(
     ...         lambda key: couler.run_container(
-    ...             "busybox", ["wc", "-l", "table.csv"], step_name="count",
+    ...             "busybox", ["wc", "-l", "table.csv"], name="count",
     ...             input=couler.S3Artifact("table.csv", bucket="data", key=key)),
     ...         keys)
     >>> [step.action.kind for step in wf.to_ir().steps]

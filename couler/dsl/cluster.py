@@ -61,7 +61,7 @@ def run_container_set(
     ...         couler.PodContainer("fetch", "busybox", ["sh", "-c", "date > $COULER_WORK/day"]),
     ...         couler.PodContainer(
     ...             "main", "busybox", ["sh", "-c", "cat $COULER_WORK/day"], depends_on=["fetch"]),
-    ...     ], step_name="both")
+    ...     ], name="both")
     >>> [one.name for one in wf.to_ir().steps[0].action.containers]
     ['fetch', 'main']
     """
@@ -126,7 +126,7 @@ def call_template(
     >>> with couler.Workflow("calls", table="rows") as wf:
     ...     counted = couler.call_template(
     ...         "shared", "count", {"text": wf.params.table}, outputs={"total": int})
-    ...     shown = couler.run_container("busybox", ["echo", counted.total], step_name="show")
+    ...     shown = couler.run_container("busybox", ["echo", counted.total], name="show")
     >>> wf.to_ir().steps[0].action.template
     'count'
     """

@@ -106,9 +106,9 @@ def when(condition: object, function: Callable[[], t.Any] | None = None) -> When
     >>> import couler
     >>> with couler.Workflow("branches", size=3) as wf:
     ...     with couler.when(wf.params.size > 2) as large:
-    ...         big = couler.run_container("busybox", ["true"], step_name="big")
+    ...         big = couler.run_container("busybox", ["true"], name="big")
     ...     with large.otherwise():
-    ...         small = couler.run_container("busybox", ["true"], step_name="small")
+    ...         small = couler.run_container("busybox", ["true"], name="small")
     >>> [step.when.kind for step in wf.to_ir().steps]
     ['compare', 'not']
     """
@@ -132,6 +132,16 @@ def first_of(*options: t.Any) -> t.Any:
     ----------
     options
         Values of the workflow, of the same type; the last may be a plain default.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("branches", size=3) as wf:
+    ...     with couler.when(wf.params.size > 2) as large:
+    ...         big = couler.run_container("busybox", ["echo", "big"])
+    ...     with large.otherwise():
+    ...         small = couler.run_container("busybox", ["echo", "small"])
+    ...     wf.output("which", couler.first_of(big, small))
     """
     specs = [spec_of_argument(option) for option in options]
     spec = one_of(specs) if specs else JSON
@@ -256,8 +266,8 @@ def group(name: str, **options: t.Unpack[StepOptions]) -> GroupBlock:
     >>> import couler
     >>> with couler.Workflow("nested") as wf:
     ...     with couler.group("prepare") as prepare:
-    ...         fetch = couler.run_container("busybox", ["date"], step_name="fetch")
-    ...     show = couler.run_container("busybox", ["echo"], args=[fetch], step_name="show")
+    ...         fetch = couler.run_container("busybox", ["date"], name="fetch")
+    ...     show = couler.run_container("busybox", ["echo"], args=[fetch], name="show")
     >>> [step.name for step in wf.to_ir().steps]
     ['prepare', 'show']
     """

@@ -71,7 +71,7 @@ def dag(dependency_graph: Sequence[Sequence[Callable[[], object]]]) -> None:
     --------
     >>> import couler
     >>> def job(name):
-    ...     return couler.run_container("busybox", ["echo"], args=[name], step_name=name)
+    ...     return couler.run_container("busybox", ["echo"], args=[name], name=name)
     >>> with couler.Workflow("diamond") as wf:
     ...     couler.dag([
     ...         [lambda: job("a"), lambda: job("b"), lambda: job("d")],
@@ -133,7 +133,7 @@ def set_dependencies(
     --------
     >>> import couler
     >>> def job(name):
-    ...     return couler.run_container("busybox", ["echo"], args=[name], step_name=name)
+    ...     return couler.run_container("busybox", ["echo"], args=[name], name=name)
     >>> with couler.Workflow("chain") as wf:
     ...     first = couler.set_dependencies(lambda: job("second"), ["first"])
     ...     second = couler.set_dependencies(lambda: job("first"))

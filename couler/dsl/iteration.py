@@ -120,9 +120,9 @@ def map(  # named as the ancestor's
     >>> import couler
     >>> with couler.Workflow("squares") as wf:
     ...     sizes = couler.map(
-    ...         lambda n: couler.run_container("busybox", ["expr", n, "*", n], step_name="square"),
+    ...         lambda n: couler.run_container("busybox", ["expr", n, "*", n], name="square"),
     ...         range(3))
-    ...     total = couler.run_container("busybox", ["echo"], args=[sizes], step_name="total")
+    ...     total = couler.run_container("busybox", ["echo"], args=[sizes], name="total")
     >>> [(step.name, step.foreach is not None) for step in wf.to_ir().steps]
     [('square', True), ('total', False)]
     """

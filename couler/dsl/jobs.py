@@ -113,6 +113,17 @@ def run_job(
     ------
     DefinitionError
         There is no manifest.
+
+    Examples
+    --------
+    >>> import couler
+    >>> pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
+    >>> job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "main-"},
+    ...        "spec": {"template": {"spec": pod}}}
+    >>> with couler.Workflow("jobs") as wf:
+    ...     done = couler.run_job(
+    ...         job, success_condition="status.succeeded > 0", outputs={"phase": "{.status.phase}"})
+    ...     wf.output("phase", done.phase)
     """
     if manifest is None:
         raise ProgramError("CLR141", "couler.run_job needs a manifest: a dict or YAML")

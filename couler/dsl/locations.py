@@ -158,6 +158,15 @@ class S3Artifact(LocatedFile):
         Make the bucket if it is not there, with locks on its objects.
     encryption
         Encrypt by S3's own key (True) or by another.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("copy") as wf:
+    ...     copied = couler.run_container(
+    ...         "busybox", ["cp", "in.csv", "out.csv"], working_dir=".",
+    ...         input=couler.S3Artifact("in.csv", bucket="data", key="raw/in.csv"),
+    ...         output=couler.S3Artifact("out.csv", bucket="data", key="clean/out.csv"))
     """
 
     accesskey_id: Credential = None
@@ -295,6 +304,13 @@ class GitArtifact(LocatedFile):
         Credentials: entries of secrets, or text.
     insecure_ignore_host_key, insecure_skip_tls
         Trust every server.
+
+    Examples
+    --------
+    >>> import couler
+    >>> source = couler.GitArtifact("/src", repo="https://git.example.org/app.git", revision="v2")
+    >>> with couler.Workflow("tests") as wf:
+    ...     test = couler.run_container("golang", ["go", "test"], input=source, working_dir="/src")
     """
 
     repo: object = None

@@ -22,6 +22,12 @@ class Mutex:
         Of the cluster, whose locks these are; None for that of the run.
     database
         Keep it in the database of the engine, so that several clusters can share it.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("deployment") as wf:
+    ...     deploy = couler.run_container("busybox", ["true"], locks=couler.Mutex("production"))
     """
 
     name: str
@@ -41,6 +47,13 @@ class Semaphore:
         The config map that the entry is in; None for the database of the engine.
     namespace
         Of the cluster, whose locks these are; None for that of the run.
+
+    Examples
+    --------
+    >>> import couler
+    >>> limit = couler.Semaphore("trainings", config_map="limits")
+    >>> with couler.Workflow("training") as wf:
+    ...     fit = couler.run_container("busybox", ["true"], locks=limit)
     """
 
     key: str

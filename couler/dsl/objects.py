@@ -38,6 +38,11 @@ class Retry:
         From the start of the first attempt: no wait goes beyond it, and later attempts end there.
     other_node
         Each attempt on another node than those before.
+
+    Examples
+    --------
+    >>> import couler
+    >>> retry = couler.Retry(3, wait="10s", cap="5m", exit_codes=[137])
     """
 
     limit: int
@@ -62,6 +67,11 @@ class Cache:
         Text or value that is added to the key; change it to run the step again.
     max_age
         How old an entry may be; None or "" for any age.
+
+    Examples
+    --------
+    >>> import couler
+    >>> cache = couler.Cache("features", max_age="7d")
     """
 
     name: str | None = None
@@ -169,6 +179,14 @@ class Volume:
         Of the claim, on the cluster.
     read_only
         No step can write to it.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("stats") as wf:
+    ...     couler.add_volume(couler.Volume("data", claim_name="datasets"))
+    ...     stats = couler.run_container(
+    ...         "busybox", ["ls", "/data"], volume_mounts=[couler.VolumeMount("data", "/data")])
     """
 
     name: str
@@ -369,6 +387,12 @@ class Schedule:
         No run starts so soon after the one before: seconds, or text such as `"30m"`.
     stop_after_succeeded, stop_after_failed
         No run starts any more after so many that have ended so.
+
+    Examples
+    --------
+    >>> import couler
+    >>> nightly = couler.Schedule("0 3 * * *", timezone="Europe/Berlin", concurrency="forbid")
+    >>> wf = couler.Workflow("report", schedule=nightly)
     """
 
     cron: str | Sequence[str]
@@ -402,6 +426,13 @@ class Parameter:
     config
         An entry of a config map, whose value is taken where a run gives none; the default is for
         want of the entry.
+
+    Examples
+    --------
+    >>> import couler
+    >>> kind = couler.Parameter("svm", choices=["svm", "tree"])
+    >>> day = couler.Parameter(type=str, required=True)
+    >>> wf = couler.Workflow("train", kind=kind, day=day)
     """
 
     default: object = None

@@ -103,8 +103,8 @@ def run_container(
     --------
     >>> import couler
     >>> with couler.Workflow("hello") as wf:
-    ...     greet = couler.run_container("busybox", ["echo", "hello"], step_name="greet")
-    ...     shout = couler.run_container("busybox", ["echo"], args=[greet], step_name="shout")
+    ...     greet = couler.run_container("busybox", ["echo", "hello"], name="greet")
+    ...     shout = couler.run_container("busybox", ["echo"], args=[greet], name="shout")
     >>> wf.to_ir().steps[1].action.args
     (StepRef(kind='step', step='greet', output='result'),)
     """
@@ -207,7 +207,7 @@ def run_script(
     --------
     >>> import couler
     >>> with couler.Workflow("today") as wf:
-    ...     day = couler.run_script("busybox", "sh", "date +%A", step_name="day")
+    ...     day = couler.run_script("busybox", "sh", "date +%A", name="day")
     >>> wf.to_ir().steps[0].action.command
     ('sh',)
     """

@@ -46,7 +46,7 @@ def sequence(
     >>> import couler
     >>> with couler.Workflow("parts", last=3) as wf:
     ...     couler.map(
-    ...         lambda name: couler.run_container("busybox", ["echo", name], step_name="part"),
+    ...         lambda name: couler.run_container("busybox", ["echo", name], name="part"),
     ...         couler.sequence(1, wf.params.last, format="part-%02d"))
     <couler step part>
     """

@@ -299,6 +299,13 @@ def obtain_secret(
         Its name; by default one made of its keys.
     dry_run
         Kept for programs of the ancestor.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("export") as wf:
+    ...     login = couler.obtain_secret(["USER", "TOKEN"], name="registry")
+    ...     push = couler.run_container("busybox", ["sh", "-c", "login $USER $TOKEN"], secret=login)
     """
     builder = current_scope().builder
     given: object = secret_keys

@@ -23,7 +23,7 @@ class Submitter(t.Protocol):
     >>> class Printer:
     ...     def submit(self, workflow):
     ...         print([step.name for step in workflow.to_ir().steps])
-    >>> _ = couler.run_container("busybox", ["true"], step_name="hello")
+    >>> _ = couler.run_container("busybox", ["true"], name="hello")
     >>> couler.run(Printer())
     ['hello']
     """

@@ -117,7 +117,7 @@ def add_volume(volume: AnyVolume) -> None:
     >>> import couler
     >>> with couler.Workflow("mounts") as wf:
     ...     couler.add_volume(couler.SecretVolume("keys", secret="deploy-keys"))
-    ...     couler.run_container("busybox", ["ls", "/keys"], step_name="list", volume_mounts=[
+    ...     couler.run_container("busybox", ["ls", "/keys"], name="list", volume_mounts=[
     ...         couler.VolumeMount("keys", "/keys", read_only=True)])
     <couler step list>
     >>> [(volume.name, volume.secret) for volume in wf.to_ir().volumes]

@@ -160,7 +160,7 @@ class Workflow(Block):
     --------
     >>> import couler
     >>> with couler.Workflow("greeting", person="you") as wf:
-    ...     hello = couler.run_container("busybox", ["echo", wf.params.person], step_name="hello")
+    ...     hello = couler.run_container("busybox", ["echo", wf.params.person], name="hello")
     >>> [step.name for step in wf.to_ir().steps]
     ['hello']
     """

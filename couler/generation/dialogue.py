@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from couler.generation.judging import Build, judge_program
 from couler.generation.options import GenerateOptions, Kind, Listener, Round, Verdict
-from couler.generation.prompting import Prompts
+from couler.generation.prompting import Prompts, set_apart
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import LanguageModel, Prompt, Usage
 
@@ -38,6 +38,11 @@ class Dialogue:
         self.usage += asked.answer.usage
         return asked.value
 
+    def render(self, name: str, query: str, **values: str) -> tuple[Prompt, tuple[str, ...]]:
+        """Return a prompt, and the names of what was retrieved for a query."""
+        description = set_apart(self.description, "description")
+        return self.prompts.render(name, query, description=description, **values)
+
     def judge(self, program: str) -> Verdict:
         """Return what is to be said of a program."""
         return judge_program(program, self.options.targets, build=self.build)
@@ -56,9 +61,3 @@ class Dialogue:
         self.log.append(ended)
         if self.listener is not None:
             self.listener(ended)
-
-    def tell_retrieved(self, names: t.Iterable[str], *, module: str | None = None) -> None:
-        """Log what was found in the Code Lake, if anything was."""
-        listed = ", ".join(names)
-        if listed:
-            self.tell("retrieve", f"from the Code Lake: {listed}", module=module)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import typing as t
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from couler.backends.base import Target
 from couler.generation.algorithm import generate_workflow
 from couler.generation.lake import CodeLake, packaged_snippets, read_folder
-from couler.generation.options import Generated, GenerateOptions, Listener
+from couler.generation.options import Generated, GenerateOptions, Listener, Mode
 from couler.llm import LanguageModel, LlmSettings, open_model, settings_from_environ
 
 
@@ -19,7 +18,7 @@ def generate(
     description: str,
     *,
     engines: Iterable[str] | Mapping[str, Target] = (),
-    mode: t.Literal["code", "schema"] | None = None,
+    mode: Mode | None = None,
     options: GenerateOptions | None = None,
     model: LanguageModel | LlmSettings | None = None,
     lake: Iterable[str | Path] = (),
@@ -34,8 +33,8 @@ def generate(
     engines
         Engines that it must be possible on, by name, or with their settings.
     mode
-        `code`, the default: the model writes a program. `schema`: it fills in a form, and nothing
-        that it wrote runs here.
+        `code`, the default: the model writes a program. `modules`: it writes one module after the
+        other. `schema`: it fills in a form, and nothing that it wrote runs here.
     options
         All that can be set; `engines` and `mode`, where they are given, go before it.
     model

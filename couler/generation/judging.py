@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from couler.backends.base import Target
 from couler.box import Built, build_program
 from couler.errors import ConfigurationError
-from couler.generation.assembling import PROGRAM_FILE
 from couler.generation.options import Verdict
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 from couler.stages.checks import diagnose
+
+PROGRAM_FILE = "workflow.py"
+"""What a program is called while it has no file."""
 
 Build = Callable[[str], Built]
 """Builds a program in isolation."""

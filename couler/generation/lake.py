@@ -42,13 +42,14 @@ class CodeLake:
         self.snippets = tuple(by_name[name] for name in sorted(by_name))
 
     def search(self, query: str, count: int = 3) -> tuple[Snippet, ...]:
-        """Return the snippets that fit a text best, the best first; none that shares no word."""
+        """Return the snippets that fit a text best, the best first, and no much worse ones."""
         words = [word for word in words_of(query) if word in self._vocabulary]
         if not words or count < 1:
             return ()
         scores = self._index.get_scores(list(dict.fromkeys(words)))
         ranked = sorted(range(len(self.snippets)), key=lambda one: (-scores[one], one))
-        return tuple(self.snippets[one] for one in ranked[:count] if scores[one] > 0)
+        least = scores[ranked[0]] / 2
+        return tuple(self.snippets[one] for one in ranked[:count] if scores[one] > least)
 
     @functools.cached_property
     def _documents(self) -> Sequence[list[str]]:
@@ -87,8 +88,8 @@ def _stem(word: str) -> str:
 
 @functools.cache
 def packaged_snippets() -> tuple[Snippet, ...]:
-    """Return the snippets that come with Couler, those of the zoo among them."""
-    from couler.steps.registry import get_step, step_names
+    """Return the snippets that come with Couler, those that show single names among them."""
+    from couler.generation.card import api_snippets
 
     folder = resources.files("couler.generation") / "snippets"
     files = {file.name: file for file in folder.iterdir() if file.name.endswith(".py")}
@@ -96,11 +97,7 @@ def packaged_snippets() -> tuple[Snippet, ...]:
         _snippet(name.removesuffix(".py"), file.read_text(encoding="utf-8"), name)
         for name, file in sorted(files.items())
     ]
-    for name in step_names():
-        step = get_step(name)
-        if step.example:
-            found.append(Snippet(name, step.summary, step.example))
-    return tuple(found)
+    return (*found, *api_snippets())
 
 
 def read_folder(folder: Path) -> tuple[Snippet, ...]:

@@ -153,7 +153,7 @@ def run(
     ...     )
     ...     final = couler.run_container(
     ...         "example.org/train:1", ["python", "/srv/train.py"],
-    ...         args=[couler.text("--lr={}", best.best_lr)], step_name="final")
+    ...         args=[couler.text("--lr={}", best.best_lr)], name="final")
     """
     draft = begin_job("katib-run", locals())
     given, report = draft.given, draft.report

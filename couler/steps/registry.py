@@ -37,7 +37,7 @@ class ZooStep(t.Generic[P, R]):
         self.version = version
         told = sections(inspect.getdoc(function) or "")
         self.summary = told[""].partition("\n")[0]
-        self.example = _without_prompts(told.get("Examples", ""))
+        self.example = doctest_code(told.get("Examples", ""))
         self.returns = _described(told.get("Returns", ""))
         self._prefix = prefix
         functools.update_wrapper(self, function)
@@ -105,7 +105,7 @@ def _described(text: str) -> str:
     return " ".join(line.strip() for line in text.splitlines() if line.startswith(" "))
 
 
-def _without_prompts(text: str) -> str:
+def doctest_code(text: str) -> str:
     """Return an example of a docstring as a program."""
     lines = [
         line[4:]

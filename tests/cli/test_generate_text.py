@@ -19,13 +19,12 @@ from couler.ir.serialize import read_json
 from couler.llm.opening import OpenedModel
 from tests.cli.conftest import KEY, Outcome, Serve
 from tests.fakes.llm import ScriptedServer
+from tests.generation.replies import written
 from tests.generation.test_schema_mode import WHOLE as FORM
 
 Couler = Callable[..., Outcome]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "from_english"
-
-WHOLE = ("--whole", "--no-calibration")
 
 SOUND = """\
 import couler
@@ -37,7 +36,7 @@ with couler.Workflow("made") as wf:
 
 
 def program(text: str, prompt: str = "write") -> dict[str, t.Any]:
-    answer = {"explanation": "It is done.", "program": text}
+    _, answer = written(text)
     return {"when": {"prompt": prompt}, "reply": {"json": answer}}
 
 
@@ -66,9 +65,9 @@ def test_the_example_of_the_paper_becomes_code_picture_yaml_and_a_dag_file(
         *("workflow.py", "workflow.json", "workflow.svg", "argo/plan.txt", "airflow/plan.txt"),
         *("argo/select-image-classifier.yaml", "airflow/select-image-classifier.py"),
     }
-    assert "repair    train_models: asked to mend CLR104" in outcome.err
+    assert "repair    asked to mend CLR104" in outcome.err
     assert 'Did you mean "gpu"?' in outcome.err
-    assert "critique  compare_models: score 0.40, below 0.7" in outcome.err
+    assert "assumed:\n  - Ten epochs of training, as a parameter.\n" in outcome.err
     assert "├─ train  script" in outcome.err
     assert 'plan of "select-image-classifier" for argo' in outcome.err
     assert (made / "workflow.py").read_text() == (EXAMPLE / "from_english.py").read_text()
@@ -90,11 +89,11 @@ def test_without_a_destination_the_program_goes_to_standard_output(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
     serve([program(SOUND)])
-    outcome = couler("generate", "Print 1.", *WHOLE, "--no-lake")
+    outcome = couler("generate", "Print 1.")
     assert (outcome.code, outcome.out) == (0, SOUND)
     assert "verify    the workflow is verified" in outcome.err
     assert nothing_written(folder)
-    quiet = couler("generate", "Print 1.", *WHOLE, "--no-lake", "-q")
+    quiet = couler("generate", "Print 1.", "-q")
     assert (quiet.out, quiet.err) == (SOUND, "")
 
 
@@ -118,7 +117,7 @@ def test_nothing_that_is_printed_drives_a_terminal(couler: Couler, serve: Serve)
     printed = couler("generate", "Sum.", "--mode", "schema").out
     assert "[1,2,3] # \\u009b2J\\u2028" in printed
     assert not set(printed) & set(said[1:-1]) - set("2Jbc")
-    refused = couler("generate", "Print 1.", *WHOLE, "--no-lake", "--max-repairs", "0")
+    refused = couler("generate", "Print 1.", "--max-repairs", "0")
     assert (refused.code, refused.out) == (1, "")
     assert "the program holds U+009B" in refused.err
 
@@ -129,8 +128,6 @@ def test_the_outcome_as_json(couler: Couler, serve: Serve, folder: Path) -> None
         *(
             "generate",
             "Print 1.",
-            "--whole",
-            "--no-calibration",
             "-o",
             "made.py",
             "--format",
@@ -146,7 +143,7 @@ def test_the_outcome_as_json(couler: Couler, serve: Serve, folder: Path) -> None
     assert tree["workflow"]["name"] == "made"
     assert tree["files"] == ["made.py"]
     assert tree["usage"]["calls"] == 1
-    assert [one["kind"] for one in tree["rounds"]][-2:] == ["whole", "verify"]
+    assert [one["kind"] for one in tree["rounds"]][-2:] == ["write", "verify"]
 
 
 def test_a_user_asks_for_changes(
@@ -165,8 +162,6 @@ def test_a_user_asks_for_changes(
         *(
             "generate",
             "Print 1.",
-            "--whole",
-            "--no-calibration",
             "-i",
             "-o",
             "made.py",
@@ -188,7 +183,7 @@ def test_a_change_that_fails_loses_nothing(
 ) -> None:
     monkeypatch.setenv("COULER_LLM_MAX_RETRIES", "0")
     serve([program(SOUND), {"when": {"prompt": "revise"}, "status": 401}])
-    outcome = couler("generate", "Print 1.", *WHOLE, "-i", "-o", "made.py", input="print 2\n")
+    outcome = couler("generate", "Print 1.", "-i", "-o", "made.py", input="print 2\n")
     assert outcome.code == 0, outcome.err
     assert "It stays as it was" in outcome.err
     assert (folder / "made.py").read_text() == SOUND
@@ -203,7 +198,7 @@ def test_a_file_that_comes_meanwhile_stays(couler: Couler, serve: Serve, folder:
     with server:
         for name, value in server.environment.items():
             os.environ[name] = value
-        outcome = couler("generate", "Print 1.", *WHOLE, "-o", "made.py")
+        outcome = couler("generate", "Print 1.", "-o", "made.py")
     assert outcome.code == 3
     assert (folder / "made.py").read_text() == "mine"
 
@@ -223,7 +218,7 @@ def test_what_cannot_be_written_in_the_end_goes_to_standard_output(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Destination, "_write_folder", full)
-    outcome = couler("generate", "x", *WHOLE, "-o", "made", *flags)
+    outcome = couler("generate", "x", "-o", "made", *flags)
     assert outcome.code == 3
     assert outcome.err.endswith(
         "error: -o made: made cannot be written: No space left on device. Nothing was written\n"
@@ -241,7 +236,12 @@ def test_a_check_for_an_engine(couler: Couler, folder: Path) -> None:
     outcome = couler("generate", "--check", "flow.py", "-e", "airflow")
     assert outcome.code == 1
     assert "CLR350" in outcome.out
-    for beside in (["-o", "x.py"], ["--mode", "schema"], ["--whole"], ["--model", "m"]):
+    for beside in (
+        ["-o", "x.py"],
+        ["--mode", "schema"],
+        ["--max-regenerations", "1"],
+        ["--model", "m"],
+    ):
         refused = couler("generate", "--check", "flow.py", *beside)
         assert refused.code == 2
         assert "not for --check" in refused.err
@@ -251,7 +251,7 @@ def test_what_cannot_be_mended_ends_with_1_and_writes_nothing(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
     serve([program("import os\n"), program("import os\n", "mend")])
-    outcome = couler("generate", "Print 1.", *WHOLE, "-o", "made.py", "--max-repairs", "1")
+    outcome = couler("generate", "Print 1.", "-o", "made.py", "--max-repairs", "1")
     assert outcome.code == 1
     assert outcome.out == ""
     assert "CLR603" in outcome.err
@@ -265,13 +265,13 @@ def test_a_setting_that_is_missing_is_not_asked_of_the_model(
 ) -> None:
     kept = SOUND.replace('name="a")', 'name="a", output={"f": couler.File("f")}, working_dir=".")')
     server = serve([program(kept)])
-    outcome = couler("generate", "Keep it.", *WHOLE, "-e", "airflow", "-o", "made.py")
+    outcome = couler("generate", "Keep it.", "-e", "airflow", "-o", "made.py")
     assert outcome.code == 3
     assert "files_claim=NAME" in outcome.err
     assert len(server.requests) == 1
     assert nothing_written(folder)
     assert couler(
-        *("generate", "Keep it.", *WHOLE, "-e", "airflow", "-o", "made.py"),
+        *("generate", "Keep it.", "-e", "airflow", "-o", "made.py"),
         *("--option", "files_claim=shared"),
     ).code == 0  # fmt: skip
 
@@ -328,8 +328,6 @@ def test_a_budget_that_is_reached(couler: Couler, serve: Serve, folder: Path) ->
     outcome = couler(
         "generate",
         "Print 1.",
-        "--whole",
-        "--no-calibration",
         "-o",
         "made.py",
         "--max-tokens-total",
@@ -361,10 +359,10 @@ def test_a_key_that_is_missing(couler: Couler, folder: Path) -> None:
         (["x", "-o", "a.py"], "is there already"),
         (["x", "-o", "full"], "is there already"),
         (["x", "-o", "made.json"], "mode code gives a file .py"),
-        (["x", "-o", "made.yaml"], "name a file .py, or a folder without an ending"),
+        (["x", "-o", "made.yaml"], "mode code gives a file .py, or a folder without an ending"),
         (["x", "--mode", "schema", "-o", "made.py"], "mode schema gives a file .json"),
         (["-", "-i"], "--interactive asks on standard input"),
-        (["x", "--mode", "schema", "--whole"], "--whole is for programs"),
+        (["x", "--max-regenerations", "1"], "--max-regenerations is for --mode modules"),
         (["x", "--option", "k=v"], "name one of the engines"),
         (["x", "-e", "argo", "-e", "airflow", "--option", "k=v"], "name one of the engines"),
         (["x", "-e", "nomad"], "nomad"),
@@ -416,7 +414,7 @@ def test_an_interrupt_writes_nothing_and_says_where_the_answers_are(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    serve([program(SOUND)])
+    serve([program(SOUND.replace("name=", "nmae="))])
     ask_for = OpenedModel.ask_for
 
     def interrupted(self: OpenedModel, *arguments: t.Any, **options: t.Any) -> t.Any:
@@ -425,7 +423,7 @@ def test_an_interrupt_writes_nothing_and_says_where_the_answers_are(
         return ask_for(self, *arguments, **options)
 
     monkeypatch.setattr(OpenedModel, "ask_for", interrupted)
-    outcome = couler("generate", "Print 1.", "--whole", "-o", "made.py")
+    outcome = couler("generate", "Print 1.", "-o", "made.py")
     assert outcome.code == 128 + number
     assert outcome.err.endswith(
         f"error: {told}\n"
@@ -438,7 +436,7 @@ def test_feedback_that_cannot_be_taken_loses_nothing(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
     serve([program(SOUND)])
-    outcome = couler("generate", "x", *WHOLE, "-i", "-o", "made.py", input="y" * 20_001 + "\n\n")
+    outcome = couler("generate", "x", "-i", "-o", "made.py", input="y" * 20_001 + "\n\n")
     assert outcome.code == 0, outcome.err
     assert "the feedback has 20,001 characters; at most 20,000 are taken" in outcome.err
     assert (folder / "made.py").read_text() == SOUND
@@ -451,9 +449,9 @@ def test_files_are_replaced_on_request_and_empty_folders_filled(
     serve([program(SOUND)])
     (folder / "a.py").write_text("x = 1\n")
     (folder / "empty").mkdir()
-    assert couler("generate", "x", *WHOLE, "-o", "a.py", "--replace").code == 0
+    assert couler("generate", "x", "-o", "a.py", "--replace").code == 0
     assert (folder / "a.py").read_text() == SOUND
-    assert couler("generate", "x", *WHOLE, "-o", "empty").code == 0
+    assert couler("generate", "x", "-o", "empty").code == 0
     assert {one.name for one in (folder / "empty").iterdir()} == {
         *("workflow.py", "workflow.json", "workflow.svg", "plan.txt")
     }
@@ -465,11 +463,11 @@ def test_a_dialogue_is_recorded_and_replayed(
     couler: Couler, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve([program(SOUND)])
-    first = couler("generate", "Print 1.", *WHOLE, "--record", "talk.jsonl")
+    first = couler("generate", "Print 1.", "--record", "talk.jsonl")
     server.close()
     for name in server.environment:
         monkeypatch.delenv(name)
-    again = couler("generate", "Print 1.", *WHOLE, "--replay", "talk.jsonl")
+    again = couler("generate", "Print 1.", "--replay", "talk.jsonl")
     assert (again.code, again.out) == (0, first.out)
 
 
@@ -477,6 +475,6 @@ def test_control_characters_of_a_model_reach_no_terminal(couler: Couler, serve: 
     rule = program(SOUND)
     rule["reply"]["json"]["explanation"] = "red \x1b[31m and\nrepair    lies"
     serve([rule])
-    outcome = couler("generate", "Print 1.", *WHOLE, "--no-lake")
+    outcome = couler("generate", "Print 1.")
     assert "\x1b" not in outcome.err
     assert "\nrepair    lies" not in outcome.err

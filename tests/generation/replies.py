@@ -47,33 +47,33 @@ class Replies:
         return self.asked[number].messages[-1].content
 
 
-def plan(*names: str, **fields: object) -> Reply:
+def plan(*names: str) -> Reply:
     modules = [
         {"name": name, "task": "other", "description": f"does {name}", "reads": []}
         for name in names
     ]
-    given = {
-        "reasoning": "",
-        "workflow_name": "made",
-        "parameters": [],
-        "schedule": "",
-        "settings": "",
-    }
-    return "decompose", given | {"modules": modules} | fields
+    return "decompose", {"reasoning": "", "workflow": "made", "modules": modules}
 
 
-def code(wiring: str, definitions: str = "", *, name: str = "generate") -> Reply:
-    return name, {"explanation": "It is done.", "definitions": definitions, "wiring": wiring}
+def program(*steps: str) -> str:
+    """Return a program of steps that each print their name, the later ones after the earlier."""
+    lines = ["import couler", "", 'with couler.Workflow("made") as wf:']
+    before = ""
+    for name in steps:
+        lines.append(
+            f'    {name} = couler.run_container("alpine:3.20", ["echo", "{name}"]{before}, '
+            f'name="{name}")'
+        )
+        before = f", args=[{name}]"
+    return "\n".join(lines) + "\n"
 
 
-def echo(name: str, *args: str) -> str:
-    given = f", args=[{', '.join(args)}]" if args else ""
-    return f'{name} = couler.run_container("alpine:3.20", ["echo"]{given}, name="{name}")'
+def critique(score: float, *problems: str) -> Reply:
+    return "critique", {"problems": problems, "advice": "Mend it.", "score": score}
 
 
-def critique(score: float, *problems: str, name: str = "critique") -> Reply:
-    return name, {"problems": problems, "advice": "Mend it.", "score": score}
-
-
-def whole(text: str, *, name: str = "write") -> Reply:
-    return name, {"explanation": "It is done.", "program": text}
+def written(
+    text: str, *, name: str = "write", assumptions: tuple[str, ...] = (), question: str = ""
+) -> Reply:
+    fields = {"plan": "It prints.", "assumptions": [*assumptions], "question": question}
+    return name, fields | {"program": text}

@@ -11,9 +11,7 @@ import couler
 from couler.backends.base import Target
 from couler.errors import ConfigurationError, EngineOptionError
 from tests.fakes.llm import ScriptedServer
-from tests.generation.replies import Replies, code, critique, plan, whole
-
-ALONE = {"decompose": False, "calibrate": False}
+from tests.generation.replies import Replies, written
 
 SOUND = """\
 import couler
@@ -27,13 +25,11 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     for name in set(os.environ):
         if name.startswith(("COULER_LLM", "OPENAI_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    answer = {"explanation": "", "program": SOUND}
-    with ScriptedServer([{"when": {"prompt": "write"}, "reply": {"json": answer}}]) as server:
+    name, answer = written(SOUND)
+    with ScriptedServer([{"when": {"prompt": name}, "reply": {"json": answer}}]) as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
-        options = couler.GenerateOptions(
-            decompose=False, calibrate=False, targets={"argo": Target()}
-        )
+        options = couler.GenerateOptions(targets={"argo": Target()})
         made = couler.generate("Print 1.", options=options)
     assert made.is_verified
     assert "name: a," in made.compile("argo").to_text()
@@ -42,17 +38,16 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_model_and_a_folder_are_given(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text('"""Pay invoices."""\nMARK = 1\n')
-    wiring = 'a = couler.run_container("alpine:3.20", ["echo"], name="a")'
-    model = Replies(plan("invoices"), code(wiring), critique(1))
-    made = couler.generate("Print numbers.", engines=["argo"], model=model, lake=[tmp_path])
+    model = Replies(written(SOUND))
+    made = couler.generate("Pay invoices.", engines=["argo"], model=model, lake=[tmp_path])
     assert made.is_verified
     assert made.log[-1].message == "the workflow is verified for argo"
-    assert "MARK = 1" in model.asked[1].messages[0].content
+    assert "MARK = 1" in model.asked[0].messages[0].content
 
 
 def test_what_is_given_beside_options_goes_before_them() -> None:
-    model = Replies(whole(SOUND))
-    options = couler.GenerateOptions(mode="schema", **ALONE)
+    model = Replies(written(SOUND))
+    options = couler.GenerateOptions(mode="schema")
     made = couler.generate("x", engines=["argo"], mode="code", options=options, model=model)
     assert made.program == SOUND
     assert made.log[-1].message == "the workflow is verified for argo"
@@ -61,10 +56,8 @@ def test_what_is_given_beside_options_goes_before_them() -> None:
 
 
 def test_without_a_workflow_there_is_nothing_to_compile() -> None:
-    model = Replies(whole("import os"))
-    options = couler.GenerateOptions(
-        decompose=False, calibrate=False, max_repairs=0, use_lake=False
-    )
+    model = Replies(written("import os"))
+    options = couler.GenerateOptions(max_repairs=0)
     made = couler.generate("Print 1.", model=model, options=options)
     assert not made.is_verified
     with pytest.raises(ValueError, match=r"no workflow came of the description.*CLR603"):

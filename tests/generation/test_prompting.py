@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from importlib import resources
 
 import pytest
 
 import couler
+from couler.box import build_program
+from couler.generation.card import api_card
 from couler.generation.lake import CodeLake, packaged_snippets
-from couler.generation.options import GenerateOptions
-from couler.generation.prompting import NAMES, Prompts, api_card, set_apart
+from couler.generation.prompting import PROMPT_TOKENS, Prompts, set_apart
+from couler.llm.budget import likely_tokens
+from couler.stages.checks import diagnose
 
 PROMPTS = {
-    "decompose": ("tasks", "description", "problems"),
-    "generate": ("description", "plan", "program", "module", "feedback"),
-    "repair": ("description", "plan", "program", "module", "code", "problems"),
-    "critique": ("description", "plan", "program", "module", "code"),
-    "write": ("description", "feedback"),
-    "critique-program": ("description", "program", "wish"),
+    "decompose": ("description",),
+    "extend": ("description", "plan", "program", "module", "feedback"),
+    "critique": ("description", "plan", "program", "module"),
+    "write": ("description",),
     "mend": ("description", "program", "problems"),
-    "revise": ("description", "program", "wish", "feedback"),
+    "revise": ("description", "program", "wish"),
     "sketch": ("description",),
     "sketch-revise": ("description", "form", "problems", "feedback"),
 }
+RULES = resources.files("couler.generation") / "prompts" / "rules.md.j2"
 
 
 def test_all_prompts_are_here() -> None:
@@ -34,36 +37,56 @@ def test_all_prompts_are_here() -> None:
 
 @pytest.mark.parametrize("name", PROMPTS)
 def test_a_prompt_has_its_values_in_the_message_of_the_user(name: str) -> None:
-    prompts = Prompts(GenerateOptions(), CodeLake(packaged_snippets()))
-    values = {one: f"<{one.upper()}>" for one in PROMPTS[name] if one != "tasks"}
-    prompt = prompts.render(name, tasks=("<TASKS>",), **values)
+    values = {one: f"<{one.upper()}>" for one in PROMPTS[name]}
+    prompt, _ = Prompts(CodeLake(())).render(name, "", **values)
     system, user = prompt.messages
     assert system.content.startswith(f"couler prompt: {name} v{prompt.version}\n")
-    assert ("<TASKS>" in system.content) is ("tasks" in PROMPTS[name])
     for value in values.values():
         assert value in user.content
+        assert value not in system.content
 
 
-def test_options_say_what_prompts_have() -> None:
-    lake = CodeLake(packaged_snippets())
-    whole = Prompts(GenerateOptions(), lake)
-    found = whole.snippets("train on GPUs")
-    assert found
-    system = whole.render("write", snippets=found, description="x", feedback="").messages[0].content
+def test_a_prompt_has_what_fits_a_text_within_its_bound() -> None:
+    prompts = Prompts(CodeLake(packaged_snippets()))
+    prompt, names = prompts.render("write", "distributed training with PyTorch", description="x")
+    system = prompt.messages[0].content
     assert api_card() in system
-    assert found[0].code in system
-    bare = Prompts(GenerateOptions(use_card=False, use_lake=False), lake)
-    assert bare.snippets("train on GPUs") == ()
-    system = bare.render("write", snippets=(), description="x", feedback="").messages[0].content
-    assert "couler.run_job" not in system
-    assert "<code>" not in system
+    assert "couler.steps.pytorch.train" in names
+    assert "# couler.steps.pytorch.train(image," in system
+    long = "distributed training with PyTorch on volumes and locks " * 100
+    for text in ("", "a volume for the dataset", long[:800]):
+        prompt, _ = prompts.render("write", text, description=text)
+        assert sum(likely_tokens(one.content) for one in prompt.messages) <= PROMPT_TOKENS
+    prompt, names = prompts.render("write", long, description=long * 10)
+    assert names == ()
 
 
-def test_names_in_rules_and_card_are_those_of_the_library() -> None:
-    rules = (resources.files("couler.generation") / "prompts" / "rules.md.j2").read_text()
-    for name in {*re.findall(r"couler\.(\w+)", rules), *NAMES} - {"ir"}:
+def test_the_program_of_the_rules_builds() -> None:
+    """It shows each form, so a form that changes is told here."""
+    program = RULES.read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
+    built = build_program(program)
+    assert built.diagnostics == ()
+    assert built.workflow is not None
+    assert diagnose(built.workflow) == ()
+
+
+def test_names_in_rules_are_those_of_the_library() -> None:
+    for name in {*re.findall(r"couler\.(\w+)", RULES.read_text())} - {"ir"}:
         assert hasattr(couler, name), name
-    assert len(api_card()) < 8_000  # it is in each prompt
+
+
+def test_each_option_of_an_example_is_in_the_card() -> None:
+    """Or in the signature beside it, which is there where the card only names what is used."""
+    options = set(api_card().rpartition("OPTIONS: ")[2].split(", "))
+    for snippet in packaged_snippets():
+        for call in ast.walk(ast.parse(snippet.code)):
+            if not isinstance(call, ast.Call) or not ast.unparse(call.func).startswith("couler."):
+                continue
+            named = re.escape(ast.unparse(call.func)) + r"\((.*?)\)(?:: |$)"
+            told = " ".join(re.findall(named, f"{api_card()}\n{snippet.code}", re.M))
+            known = {*re.findall(r"\w+", told), *(options if "**OPTIONS" in told else ())}
+            given = {one.arg for one in call.keywords if one.arg is not None}
+            assert "**parameters" in told or given <= known, (snippet.name, given - known)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import textwrap
 import typing as t
 from collections.abc import Callable, Iterator
 
@@ -71,52 +69,23 @@ def _rules(plan: Plan, schedule: Schedule) -> Iterator[dict[str, t.Any]]:
             "seed": sample_seed(plan.seed, key),
         }
         answer = ANSWERS[schedule(key)](item)
-        for prompt, reply in _replies(key.ablation, answer):
+        for prompt, reply in _replies(key.mode, answer):
             yield {"when": {**when, "prompt": prompt}, "reply": reply}
 
 
-def _replies(ablation: str, answer: str) -> Iterator[tuple[str, t.Any]]:
-    """Yield what each prompt of an ablation is answered, so that the answer comes out."""
-    if ablation == "plain":
+def _replies(mode: str, answer: str) -> Iterator[tuple[str, t.Any]]:
+    """Yield what each prompt of a mode is answered, so that the answer comes out."""
+    if mode == "plain":
         yield "plain", answer
         return
     program = program_in(answer)
     if program is None:  # no form either, also when it is asked for again
         yield from ((prompt, answer) for prompt in ("decompose", "write"))
         return
-    plan, code = _split(program)
-    yield "decompose", {"json": plan}
-    yield from ((prompt, {"json": code}) for prompt in ("generate", "repair"))
-    whole = {"explanation": "", "program": program}
-    yield from ((prompt, {"json": whole}) for prompt in ("write", "mend"))
-    critique = {"problems": [], "advice": "", "score": 0.9}
-    yield from ((prompt, {"json": critique}) for prompt in ("critique", "critique-program"))
-
-
-def _split(program: str) -> tuple[dict[str, t.Any], dict[str, str]]:
-    """Return a program as a plan of one module and its code; one that cannot be cut as it is."""
-    plan: dict[str, t.Any] = {"reasoning": "", "workflow_name": "w", "parameters": []}
-    plan |= {"schedule": "", "settings": "", "modules": [_MODULE]}
-    code = {"explanation": "", "definitions": program, "wiring": ""}
-    try:
-        body = ast.parse(program).body
-    except SyntaxError:
-        return plan, code
-    block = body[-1]
-    if not isinstance(block, ast.With):
-        return plan, code
-    opened = block.items[0].context_expr
-    assert isinstance(opened, ast.Call)
-    plan["workflow_name"] = ast.literal_eval(opened.args[0])
-    plan["settings"] = ", ".join(map(ast.unparse, opened.keywords))
-    lines = program.splitlines()
-    before = [ast.unparse(one) for one in body[:-1] if not _is_docstring(one)]
-    wiring = textwrap.dedent("\n".join(lines[block.body[0].lineno - 1 :]))
-    return plan, code | {"definitions": "\n\n\n".join(before), "wiring": wiring}
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    whole = {"plan": "", "assumptions": [], "question": "", "program": program}
+    yield from ((prompt, {"json": whole}) for prompt in ("write", "mend", "extend"))
+    yield "decompose", {"json": {"reasoning": "", "workflow": "w", "modules": [_MODULE]}}
+    yield "critique", {"json": {"problems": [], "advice": "", "score": 0.9}}
 
 
 _MODULE = {"name": "all_of_it", "task": "other", "description": "All of it.", "reads": []}

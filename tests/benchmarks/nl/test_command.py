@@ -27,7 +27,7 @@ needs_box = pytest.mark.skipif(isolation().problem is not None, reason="no box o
 
 def plan(*items, **fields):
     some = BENCHMARK.select(items)
-    given = {"samples": 3, "temperatures": (0.2, 0.6), "ablations": ("plain",), "descriptions": 1}
+    given = {"samples": 3, "temperatures": (0.2, 0.6), "modes": ("plain",), "descriptions": 1}
     return Plan(some, **{**given, **fields})
 
 
@@ -82,7 +82,7 @@ def ask(evaluate, monkeypatch):
         return evaluate(
             *("--benchmark", str(FOLDER), *chosen, "--descriptions", "1"),
             *("--samples", "3", "--temperatures", "0.2,0.6", "--k", "1,3"),
-            *("--ablations", "plain", "--base-url", server.base_url, "--model", "scripted"),
+            *("--modes", "plain", "--base-url", server.base_url, "--model", "scripted"),
             *arguments,
         )
 
@@ -103,7 +103,7 @@ def test_end_to_end(ask, folder):
     titles = [line for line in lines if line.startswith(("pass@k", "answers", "cost"))]
     assert len(titles) == 4
     assert all("(scripted)" in line for line in titles)
-    assert "plain     66.67 [66.67, 66.67] at 0.6  100.00 [100.00, 100.00] at 0.2" in lines
+    assert "plain  66.67 [66.67, 66.67] at 0.6  100.00 [100.00, 100.00] at 0.2" in lines
     kept = (folder / "samples.jsonl").read_text().splitlines()
     assert len(kept) == 7
     samples = [json.loads(line)["sample"] for line in kept[1:]]
@@ -113,11 +113,11 @@ def test_end_to_end(ask, folder):
 
 
 @needs_box
-def test_all_ablations(evaluate, monkeypatch):
-    """Each part of the generation alone, and all of them: the same answers, the same shares."""
+def test_all_modes(evaluate, monkeypatch):
+    """The same answers, the same shares; repairs that give the same again change nothing."""
     monkeypatch.setenv("COULER_LLM_API_KEY", "sk-0123456789")
-    names = ("rules", "card", "lake", "calibration", "all")
-    chosen = plan("diamond", samples=2, temperatures=(0.2,), ablations=names)
+    names = ("one-shot", "code", "modules")
+    chosen = plan("diamond", samples=2, temperatures=(0.2,), modes=names)
 
     def first(key):
         return "right" if key.sample == 0 else "unknown-api"
@@ -126,17 +126,16 @@ def test_all_ablations(evaluate, monkeypatch):
         told = evaluate(
             *("--benchmark", str(FOLDER), "--items", "diamond", "--no-run"),
             *("--descriptions", "1", "--samples", "2", "--temperatures", "0.2", "--k", "1"),
-            *("--ablations", ",".join(names), "--format", "json"),
+            *("--modes", ",".join(names), "--format", "json"),
             *("--base-url", server.base_url, "--model", "scripted"),
         )
         asked = [one.prompt for one in server.requests]
     assert told.code == 0, told.err
-    best = {one["ablation"]: one["pass"] for one in told.json["best"]}
+    best = {one["mode"]: one["pass"] for one in told.json["best"]}
     assert best == dict.fromkeys(names, 0.5)
-    assert asked.count("decompose") == 2
-    assert asked.count("critique-program") == 1
+    assert [asked.count(one) for one in ("write", "decompose", "extend")] == [4, 2, 2]
     assert asked.count("critique") == 1
-    assert asked.count("repair") == 1  # the same answer again is not asked for once more
+    assert asked.count("mend") == 2  # the same answer again is not asked for once more
 
 
 @needs_box
@@ -167,7 +166,7 @@ def test_is_gone_on_with_within_the_budget(ask, folder):
 @needs_box
 def test_an_interrupt_tells_what_is_under_way(folder):
     with ScriptedServer([{"reply": "late", "slow": 0.5}]) as server:
-        command = [sys.executable, "-m", "benchmarks.nl", "--ablations", "plain", "--no-run"]
+        command = [sys.executable, "-m", "benchmarks.nl", "--modes", "plain", "--no-run"]
         with subprocess.Popen(
             command, env={**os.environ, **server.environment}, stderr=subprocess.PIPE, text=True
         ) as process:
@@ -211,22 +210,22 @@ def test_what_cannot_be_asked(evaluate, folder, monkeypatch, arguments, message)
     monkeypatch.setenv("COULER_LLM_MODEL", "m")
     (folder / "here.jsonl").write_text("{}\n")
     own = () if "--benchmark" in arguments else ("--benchmark", str(FOLDER))
-    told = evaluate("--ablations", "plain", *own, *arguments)
+    told = evaluate("--modes", "plain", *own, *arguments)
     assert told.code == 2, told.err
     assert message in told.err
     assert told.out == ""
 
 
-def test_no_such_ablation(evaluate):
-    told = evaluate("--benchmark", str(FOLDER), "--ablations", "rare")
+def test_no_such_mode(evaluate):
+    told = evaluate("--benchmark", str(FOLDER), "--modes", "rare")
     assert told.code == 3
-    assert "there are: plain, rules, card, lake, calibration, all" in told.err
+    assert "there are: plain, one-shot, code, modules" in told.err
 
 
 @needs_box
 def test_key_missing(evaluate, folder):
     told = evaluate(
-        *("--benchmark", str(FOLDER), "--ablations", "plain", "--model", "m"),
+        *("--benchmark", str(FOLDER), "--modes", "plain", "--model", "m"),
         *("--json", "samples.jsonl"),
     )
     assert told.code == 3
@@ -241,7 +240,7 @@ def test_endpoint_down(evaluate, monkeypatch):
     with ScriptedServer([]) as server:
         address = server.base_url
     told = evaluate(
-        *("--benchmark", str(FOLDER), "--items", "hello", "--ablations", "plain"),
+        *("--benchmark", str(FOLDER), "--items", "hello", "--modes", "plain"),
         *("--model", "m", "--base-url", address, "--json", "samples.jsonl", "--no-run"),
     )
     assert told.code == 4

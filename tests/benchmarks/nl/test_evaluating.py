@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.nl.evaluating import Plan, evaluate, sample_seed
-from benchmarks.nl.generating import ABLATIONS, OwnGenerator, check_ablations, program_in
+from benchmarks.nl.generating import MODES, OwnGenerator, check_modes, program_in
 from benchmarks.nl.items import BenchmarkError, read_benchmark
 from benchmarks.nl.judging import Judge
 from benchmarks.nl.records import Header, Records
@@ -20,6 +20,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.llm import Answer, LlmSettings, Price, Usage, open_model
 from couler.stages.programs import LoadError, load_program
 from tests.fakes.llm import ScriptedServer
+from tests.generation.replies import written
 from tests.nl_benchmark.scripted import script
 
 BENCHMARK = read_benchmark(Path(__file__).parents[2] / "nl_benchmark")
@@ -31,7 +32,7 @@ RIGHT = {("hello", 0.2): 2, ("hello", 0.6): 0, ("diamond", 0.2): 1, ("diamond", 
 
 def plan(**fields):
     some = BENCHMARK.select(["hello", "diamond"])
-    given = {"samples": 5, "temperatures": (0.2, 0.6), "ablations": ("plain",), "descriptions": 1}
+    given = {"samples": 5, "temperatures": (0.2, 0.6), "modes": ("plain",), "descriptions": 1}
     return Plan(some, **{**given, **fields})
 
 
@@ -184,7 +185,7 @@ def test_an_answer_of_no_use_counts_in_full(built_here, rule, prices):
 
 
 def test_an_answer_that_is_not_mended_counts_twice(built_here):
-    chosen = plan(samples=1, temperatures=(0.2,), ablations=("card",))
+    chosen = plan(samples=1, temperatures=(0.2,), modes=("one-shot",))
     for second in ({"reply": "no form"}, {"refusal": "no"}):
         rules = [{"reply": "no form"}, second] * 2
         script_ = {"model": "scripted", "rules": [{**rule, "times": 1} for rule in rules]}
@@ -195,10 +196,10 @@ def test_an_answer_that_is_not_mended_counts_twice(built_here):
 
 
 def test_what_is_lost_counts_in_the_budget(built_here, tmp_path):
-    chosen, file = plan(samples=1, temperatures=(0.2,), ablations=("calibration",)), tmp_path / "f"
-    whole = {"explanation": "", "program": BENCHMARK.select(["hello"]).items[0].reference}
+    chosen, file = plan(samples=1, temperatures=(0.2,), modes=("code",)), tmp_path / "f"
+    broken = written("import couler\ncouler.nothing()\n")[1]  # so that it is asked again
     rules = [
-        {"when": {"prompt": "write"}, "reply": {"json": whole}},
+        {"when": {"prompt": "write"}, "reply": {"json": broken}},
         {"status": 500, "message": "down"},
     ]
     with ScriptedServer({"model": "scripted", "rules": rules}) as server:
@@ -255,8 +256,8 @@ from couler import S3Artifact
 with couler.Workflow("books"):
     couler.list_files(S3Artifact(path="/x", key="books"))
 """
-    chosen = plan(samples=1, temperatures=(0.2,), ablations=("rules", "plain"))
-    whole = {"explanation": "", "program": listing}
+    chosen = plan(samples=1, temperatures=(0.2,), modes=("one-shot", "plain"))
+    whole = written(listing)[1]
     rules = [
         {"when": {"prompt": "write"}, "reply": {"json": whole}},
         {"reply": {"text": f"```python\n{listing}```\n"}},
@@ -302,28 +303,27 @@ def test_several_at_a_time():
     assert len({one.key for one in result.samples}) == 8
 
 
-@pytest.mark.parametrize("name", ABLATIONS)
+@pytest.mark.parametrize("name", MODES)
 def test_prompts_have_the_parts_of_a_row_and_no_others(built_here, name):
-    chosen = plan(samples=1, temperatures=(0.2,), ablations=(name,))
+    chosen = plan(samples=1, temperatures=(0.2,), modes=(name,))
     chosen = replace(chosen, benchmark=BENCHMARK.select(["diamond"]))
     with ScriptedServer(script(chosen, lambda key: "right")) as server:
         run(chosen, built_here, Records(None, HEADER), server)
         asked = {one.prompt: str(one.body["messages"]) for one in server.requests}
-    rules, card, lake = (
-        any(part in text for text in asked.values())
-        for part in ("is a typed step", "couler.first_of(*options)", "Programs that work")
-    )
-    parts = ABLATIONS[name]
-    assert (rules, card, lake) == (parts.use_rules, parts.use_card, parts.use_lake)
-    assert any(prompt.startswith("critique") for prompt in asked) is parts.calibrate
-    assert ("decompose" in asked) is parts.decompose
+    card = any("couler.first_of(*options)" in text for text in asked.values())
+    assert card is (name != "plain")
+    assert {*asked} == {
+        "plain": {"plain"},
+        "one-shot": {"write"},
+        "code": {"write"},
+        "modules": {"decompose", "extend", "critique"},
+    }[name]
 
 
-def test_parts_of_the_generation():
-    assert list(ABLATIONS) == ["plain", "rules", "card", "lake", "calibration", "all"]
-    check_ablations(["plain"])
-    with pytest.raises(ConfigurationError, match="there is no ablation"):
-        check_ablations(["cards"])
+def test_a_mode_that_there_is_not_is_refused():
+    check_modes(["plain"])
+    with pytest.raises(ConfigurationError, match="there is no mode"):
+        check_modes(["cards"])
 
 
 @pytest.mark.parametrize(
