@@ -88,8 +88,9 @@ class _Shape:
             text = _constant(hole)
             if text != self.texts[index]:
                 self.texts[index] = None
-            self.dynamic[index] |= _is_delicate(text, hole, step, view)
-            self.encoded[index] |= _is_encoded(text, hole, step, view)
+            if text is None or _has_special(text):
+                self.dynamic[index] |= _is_delicate(text, hole, step, view)
+                self.encoded[index] |= _is_encoded(text, hole, step, view)
 
     def absorb(self, other: _Shape) -> None:
         """Take in all steps of another."""
@@ -123,9 +124,14 @@ def _constant(hole: Hole) -> str | None:
     return encode(text.value, "json" if hole.type == "json" else "str")
 
 
+def _has_special(text: str) -> bool:
+    """Return whether Argo or the kubelet would change a text."""
+    return "{{" in text or not text.isprintable() or needs_dollars(text)
+
+
 def _is_delicate(constant: str | None, hole: Hole, step: Step, view: ScopeView) -> bool:
     if constant is not None:
-        return needs_dollars(constant) or "{{" in constant or not constant.isprintable()
+        return _has_special(constant)
     return not hole.is_folder and not view.is_safe(t.cast("Value", hole.text), step)
 
 
