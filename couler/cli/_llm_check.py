@@ -10,13 +10,12 @@ from pydantic import BaseModel
 from couler.llm import LlmSettings, Usage, render_prompt
 
 if t.TYPE_CHECKING:
-    from couler.llm.opening import OpenedModel
+    from couler.llm.client import OpenedModel
     from couler.llm.reading import FoundSettings
 
 _FORMS = {
-    "schema": "by a JSON schema",
-    "object": "as a JSON object, without a schema",
-    "text": "in words, in a fenced block",
+    "schema": "as a JSON schema",
+    "text": "in the prompt",
 }
 
 
@@ -32,7 +31,7 @@ class Outcome:
 
     model: str
     text: str
-    rung: str | None
+    structured: str | None
     usage: Usage
 
     def to_json(self) -> dict[str, t.Any]:
@@ -41,7 +40,7 @@ class Outcome:
         return {
             "model": self.model,
             "answer": self.text,
-            "structured": self.rung,
+            "structured": self.structured,
             "usage": {
                 "calls": usage.calls,
                 "prompt_tokens": usage.prompt_tokens,
@@ -66,8 +65,8 @@ class Outcome:
         answer = " ".join(self.text.split())[:60]
         form = (
             "this is a recording; no endpoint was asked"
-            if self.rung is None
-            else f"forms of answers are asked for {_FORMS[self.rung]}"
+            if self.structured is None
+            else f"schemas of answers are sent {_FORMS[self.structured]}"
         )
         return [
             "",
@@ -83,7 +82,7 @@ def check_endpoint(model: OpenedModel) -> Outcome:
     prompt = render_prompt("couler.llm", "check")
     answer = model.ask(prompt)
     model.ask_for(prompt, Checked)
-    return Outcome(answer.model, answer.text.strip(), model.rung, model.usage)
+    return Outcome(answer.model, answer.text.strip(), model.structured, model.usage)
 
 
 def rows_of(found: FoundSettings) -> list[tuple[str, str, str]]:

@@ -18,7 +18,7 @@ from couler.cli.session import Session
 
 if t.TYPE_CHECKING:
     from couler.llm import Usage
-    from couler.llm.opening import OpenedModel
+    from couler.llm.client import OpenedModel
     from couler.llm.reading import FoundSettings
 
 LOGS = "llm"

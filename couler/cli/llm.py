@@ -131,7 +131,7 @@ def _row(call: Call) -> tuple[str, ...]:
         str(call["status"] or "-"),
         f"{call['seconds']:.1f} s",
         _tokens(call),
-        str(len(call["retries"])),
+        str(call["retries"]),
         shown(" ".join(outcome.split()))[:80],
     )
 
@@ -148,8 +148,8 @@ def _lines(number: int, call: Call) -> Iterator[str]:
     for message in call["messages"]:
         yield f"  {message['role']}:"
         yield from _indented(message["content"])
-    for retry in call["retries"]:
-        yield f"  retried after {retry['wait_s']:g} s: {shown(retry['reason'])}"
+    if call["retries"]:
+        yield f"  retries: {call['retries']}"
     if call["answer"] is not None:
         yield f"  answer ({call.get('finish_reason') or 'no reason'}):"
         yield from _indented(call["answer"])

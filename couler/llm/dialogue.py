@@ -1,4 +1,4 @@
-"""What is said to language models and what comes back: the interface that other parts use."""
+"""Prompts, answers and usage of language models: the interface that other parts use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Message(t.NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is asked, from a versioned file."""
+    """Messages of a versioned prompt."""
 
     name: str
     version: str
@@ -65,7 +65,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered."""
+    """The answer of a model."""
 
     text: str
     usage: Usage
@@ -75,18 +75,18 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Parsed(t.Generic[M]):
-    """An answer that has the form that was asked for."""
+    """An answer as a pydantic model."""
 
     value: M
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """An answer that came, and why it cannot be used, if so."""
+class CallResult:
+    """An answer, and the error if it cannot be used."""
 
     answer: Answer
-    problem: LanguageModelError | None = None
+    error: LanguageModelError | None = None
 
 
 class LanguageModel(t.Protocol):
@@ -95,8 +95,7 @@ class LanguageModel(t.Protocol):
     def ask(
         self, prompt: Prompt, *, temperature: float | None = None, seed: int | None = None
     ) -> Answer:
-        """Return what the model answers."""
-        ...
+        """Return the answer of the model."""
 
     def ask_for(
         self,
@@ -106,10 +105,8 @@ class LanguageModel(t.Protocol):
         temperature: float | None = None,
         seed: int | None = None,
     ) -> Parsed[M]:
-        """Return what the model answers, in the form of a pydantic model."""
-        ...
+        """Return the answer of the model as a pydantic model."""
 
     @property
     def usage(self) -> Usage:
-        """What all calls of this run took so far."""
-        ...
+        """Usage of all calls of this run so far."""

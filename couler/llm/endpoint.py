@@ -1,408 +1,387 @@
-"""One request to an endpoint, its bounds, and every way in which it can go wrong."""
+"""Calls of an endpoint with chat completions through the OpenAI SDK, within the budget, logged."""
 
 from __future__ import annotations
 
 import json
-import math
 import ssl
-import threading
-import time
 import typing as t
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
-from importlib import import_module
+from datetime import UTC, datetime
 from time import monotonic
 
-from couler.errors import ConfigurationError
-from couler.llm.masking import Mask
-from couler.llm.reply import Reply
+import openai
+from pydantic import BaseModel
+
+from couler.errors import (
+    ConfigurationError,
+    LanguageModelError,
+    ModelAnswerError,
+    ModelBudgetError,
+)
+from couler.hidden import clean, whole
+from couler.llm.budget import (
+    DEFAULT_ANSWER_TOKENS,
+    RAISE,
+    Budget,
+    likely_tokens,
+    max_prompt_tokens,
+)
+from couler.llm.call_log import LOG_VERSION, Json, JsonLines, masked
+from couler.llm.dialogue import Answer, CallResult, Message, Usage
+from couler.llm.recording import Request
 from couler.llm.settings import LlmSettings
+from couler.llm.structured import with_schema, without_thoughts
 
-if t.TYPE_CHECKING:
-    import openai
+# The longest answers have about a million characters, which take up to six bytes each in JSON.
+MAX_BYTES = 8 << 20
 
-Json: t.TypeAlias = dict[str, t.Any]
+_MAX_REASON_LENGTH = 400
 
-_LONGEST_REASON = 400
+# Finish reasons of complete answers; some endpoints give none.
+_COMPLETE = ("stop", "eos", "stop_sequence", "end_turn", "")
 
-_NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"})
-"""Errors of HTTP clients that come before a request is on its way."""
+_NO_CREDIT = "The account has no credit"
 
-_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-"""Codes of endpoints that may answer otherwise later."""
-
-_MAYBE_BILLED = frozenset({408, 502, 504, 524})
-"""Codes that something before the endpoint gives, which may go on with the request."""
-
-_LASTING = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Codes in answers 429 that no waiting helps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replied:
-    """An answer of the form of chat completions came."""
-
-    reply: Reply
-    request_id: str | None
-    status: int = 200
+# By the code or the status of a refusal.
+_HINTS: dict[object, str] = {
+    "insufficient_quota": _NO_CREDIT,
+    "billing_hard_limit_reached": _NO_CREDIT,
+    401: "Is COULER_LLM_API_KEY the key of this endpoint? `couler llm check` shows where it is set",
+    403: "The key does not allow this model or endpoint",
+    404: "Is the model the endpoint's name for it, and base-url right? Most end in /v1",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A call that got no answer: why, and whether a retry can help."""
-
-    status: int | None
-    reason: str
-    code: str = ""
-    param: str = ""
-    passes: bool = False
-    may_be_billed: bool = False
-    is_late: bool = False
-    wait_s: float | None = None
-    hint: str = ""
-    request_id: str | None = None
-
-
-Outcome: t.TypeAlias = Replied | Failed
+class FormRefusedError(LanguageModelError):
+    """The endpoint may not support schemas."""
 
 
 class Endpoint:
-    """A client of an endpoint; it repeats nothing by itself."""
+    """An endpoint with one model; threads may share it."""
 
-    def __init__(self, settings: LlmSettings, mask: Mask) -> None:
-        sdk = _sdk()
-        _check(settings)
-        self._sdk = sdk
-        self._mask = mask
+    def __init__(
+        self,
+        settings: LlmSettings,
+        budget: Budget,
+        log: JsonLines | None,
+        tell: Callable[[str], None],
+    ) -> None:
         self._settings = settings
-        self._bounds = Bounds(settings.timeout_s)
-        self._client: openai.OpenAI = sdk.OpenAI(
+        self._budget = budget
+        self._log = log
+        self._tell = tell
+        self.structured = "text" if settings.structured == "text" else "schema"
+        self._limit_name = "max_tokens"
+        hooks: dict[str, list[Callable[..., t.Any]]] = {
+            "request": [self._tell_retry],
+            "response": [self._limit_response],
+        }
+        try:
+            http = openai.DefaultHttpxClient(timeout=settings.timeout_s, event_hooks=hooks)
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(
+                f"language model: no connection can be set up: {error}. Check SSL_CERT_FILE and "
+                "the variables of proxies"
+            ) from error
+        self._client = openai.OpenAI(
             base_url=settings.base_url,
             api_key=settings.api_key,
             timeout=settings.timeout_s,
-            max_retries=0,  # they are counted, logged and paid for in the layer above
-            http_client=self._bounds.client(sdk),
+            max_retries=settings.max_retries,
+            http_client=http,
         )
+        self.close = self._client.close
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
-
-    def send(self, body: Json) -> Outcome:
-        """Send a request and return what came of it."""
-        sdk = self._sdk
-        create: t.Any = self._client.chat.completions.with_raw_response.create
+    def call(self, request: Request, *, in_words: bool = False) -> CallResult:
+        """Return the answer to a request; the prompt has the schema if the endpoint refuses it."""
+        messages = request.prompt.messages
+        if request.schema is None:
+            return self._logged(request, messages, None)
+        words = with_schema(messages, request.schema)
+        if self.structured == "text":
+            return self._logged(request, words, "text")
         try:
-            raw = self._bounds.within(lambda: create(model=self._settings.model, **body))
-        except LateError:
-            return self._timed_out(set())
-        except UnreadableError as error:
-            return self._unreadable(error)
-        except sdk.APITimeoutError as error:
-            return self._timed_out({type(one).__name__ for one in _chain(error)})
-        except sdk.APIConnectionError as error:
-            return self._broken(error)
-        except sdk.APIStatusError as error:
-            return self._refused(error.response)
-        except sdk.OpenAIError as error:
-            return Failed(None, self._clean(str(error)))
-        return self._read(raw)
+            return self._logged(request, words if in_words else messages, "schema")
+        except FormRefusedError as refused:
+            result = self._logged(request, words, "text")
+            self.stop_sending_schemas(str(refused))
+            return result
 
-    def _read(self, raw: t.Any) -> Outcome:
-        request_id = raw.headers.get("x-request-id")
-        kind = raw.headers.get("content-type", "")
-        text = raw.content.decode("utf-8", errors="replace")
+    def stop_sending_schemas(self, reason: str) -> None:
+        """State schemas in prompts from now on, unless the settings say otherwise."""
+        if self.structured == "schema" and self._settings.structured == "auto":
+            self.structured = "text"
+            self._tell(
+                f"{reason}. From now on prompts state the JSON schemas of answers. "
+                'structured = "text" in the settings does so from the start'
+            )
+
+    def _logged(
+        self, request: Request, messages: tuple[Message, ...], structured: str | None
+    ) -> CallResult:
+        entry: Json = {
+            "schema_version": LOG_VERSION,
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "prompt": {"name": request.prompt.name, "version": request.prompt.version},
+            "model": self._settings.model,
+            "base_url": self._settings.base_url,
+            "structured": structured,
+            "schema": None if request.schema is None else request.schema.__name__,
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "messages": [one._asdict() for one in messages],
+            "status": None,
+            "retries": 0,
+            "answer": None,
+            "error": "interrupted",
+        }
+        started = monotonic()
+        try:
+            result = self._call(request, messages, structured, entry)
+            entry["error"] = None if result.error is None else str(result.error)
+            return result
+        except LanguageModelError as error:
+            entry["error"] = str(error)
+            raise
+        finally:
+            entry["seconds"] = round(monotonic() - started, 3)
+            if self._log is not None:
+                self._log.write(entry)
+
+    def _call(
+        self,
+        request: Request,
+        messages: tuple[Message, ...],
+        structured: str | None,
+        entry: Json,
+    ) -> CallResult:
+        """Make a call, and add what came of it to the entry of the log."""
+        started, settings, name = monotonic(), self._settings, request.prompt.name
+        schema = request.schema if structured == "schema" else None
+        limit = self._budget.answer_limit(name, max_prompt_tokens(messages, schema))
+        body: Json = {
+            "model": settings.model,
+            "messages": [{"role": one.role, "content": _sendable(one.content)} for one in messages],
+            "temperature": request.temperature,
+            "seed": request.seed,
+        }
+        body = {field: value for field, value in body.items() if value is not None}
+        raw = self._send(name, body, schema, limit, entry)
+        entry |= {
+            "status": raw.status_code,
+            "request_id": raw.request_id,
+            "retries": raw.retries_taken,
+            "max_tokens": limit,
+        }
+        reply = self._reply(name, raw.text)
+        tokens = reply.tokens or (
+            sum(likely_tokens(one.content) for one in messages),
+            likely_tokens(reply.text),
+        )
+        if reply.tokens is None and not self._budget.total.estimated_calls:
+            self._tell(
+                "language model: the endpoint does not count tokens; they are estimated, one for "
+                "each four bytes"
+            )
+        price = settings.price
+        usage = Usage(
+            calls=1,
+            prompt_tokens=tokens[0],
+            completion_tokens=tokens[1],
+            seconds=monotonic() - started,
+            cost=None if price is None else price.cost(*tokens),
+            estimated_calls=int(reply.tokens is None),
+        )
+        self._budget.add(name, usage)
+        answer = Answer(without_thoughts(reply.text), usage, reply.model, reply.finish_reason)
+        entry |= {
+            "answer": reply.text,
+            "finish_reason": reply.finish_reason,
+            "answered_by": reply.model,
+            "refusal": reply.refusal or None,
+            "usage": {
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+                "cost": usage.cost,
+                "estimated": bool(usage.estimated_calls),
+            },
+        }
+        return CallResult(answer, self._error(name, answer, reply.refusal, limit))
+
+    def _send(
+        self,
+        name: str,
+        body: Json,
+        schema: type[BaseModel] | None,
+        limit: int | None,
+        entry: Json,
+    ) -> t.Any:
+        """Return the raw response to a request."""
+        completions: t.Any = self._client.chat.completions.with_raw_response
+        limit_name = self._limit_name
+        limits = {} if limit is None else {limit_name: limit}
+        try:
+            if schema is None:
+                return completions.create(**body, **limits)
+            return completions.parse(**body, **limits, response_format=schema)
+        except openai.OpenAIError as error:
+            failed = error
+        if limit_name == "max_tokens" and "max_completion_tokens" in str(failed):
+            self._limit_name = "max_completion_tokens"
+            return self._send(name, body, schema, limit, entry)
+        raise self._failure(name, failed, schema, entry)
+
+    def _failure(
+        self, name: str, error: openai.OpenAIError, schema: type[BaseModel] | None, entry: Json
+    ) -> LanguageModelError:
+        """Return the error of a call without an answer."""
+        kind, hint = LanguageModelError, ""
+        if isinstance(error, openai.APIError):
+            entry["retries"] = int(error.request.headers.get("x-stainless-retry-count", 0))
+        if isinstance(error.__cause__, openai.OpenAIError):  # SDK 2 wraps what its hooks raise
+            error = error.__cause__
+        if isinstance(error, openai.APIStatusError):
+            status, body = error.status_code, error.body
+            entry |= {"status": status, "request_id": error.request_id}
+            message = (body.get("message") or body.get("detail")) if isinstance(body, dict) else ""
+            reason = f"it answered {status}: {message or body or error.response.reason_phrase}"
+            hint = _HINTS.get(error.code) or _HINTS.get(status, "")
+            if wait := error.response.headers.get("retry-after"):
+                reason += f" (Retry-After: {wait})"
+            is_about_schema = (
+                status == 400 or "response_format" in reason or "json_schema" in reason
+            )
+            if schema is not None and is_about_schema and self._settings.structured == "auto":
+                kind = FormRefusedError
+        elif isinstance(error, openai.APITimeoutError):
+            reason = f"no complete answer within {self._settings.timeout_s:g} s"
+            hint = "Raise the setting timeout"
+        elif isinstance(error, openai.APIConnectionError):
+            cause: BaseException = error
+            while cause.__context__ is not None:
+                cause = cause.__context__
+            reason = f"the connection failed: {str(cause) or type(cause).__name__}"
+            hint = "Is the endpoint running, and is base-url its address?"
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                hint = "SSL_CERT_FILE can name a file of trusted certificates"
+            elif isinstance(cause, ssl.SSLError):
+                hint = "Is it http:// instead of https://?"
+        else:
+            reason = str(error)
+        retries = entry["retries"]
+        after = f", after {retries + 1} attempts" if retries else ""
+        reason = self._clean(reason)
+        stop = "" if reason.endswith(("?", "!")) else "."
+        return kind(f"{self._where(name)}{after}: {reason}" + (f"{stop} {hint}" if hint else ""))
+
+    def _reply(self, name: str, text: str) -> _Reply:
+        """Return the parts of a completion that matter here, without the key."""
         try:
             data = json.loads(text)
         except (ValueError, RecursionError):
-            if "html" in kind or text.lstrip()[:1] == "<":
-                return Failed(
-                    raw.status_code,
-                    f"it answered a page of HTML, no chat completion: {self._clean(text)}",
-                    hint="Is the address right? Most end in /v1",
-                    request_id=request_id,
-                )
-            return Failed(
-                raw.status_code,
-                f"it answered what is no JSON: {self._clean(text)}",
-                passes=True,
-                may_be_billed=True,
-                request_id=request_id,
-            )
+            data = None
         if not isinstance(data, dict) or not isinstance(data.get("choices"), list):
-            return Failed(
-                raw.status_code,
-                f"it answered JSON that is no chat completion: {self._clean(text)}",
-                may_be_billed=True,
-                hint="Is the address that of an endpoint with chat completions?",
-                request_id=request_id,
+            raise LanguageModelError(
+                f"{self._where(name)}: its answer is no chat completion: {self._clean(text)}. Is "
+                "base-url the address of an endpoint with chat completions? Most end in /v1"
             )
-        return Replied(Reply.of(data, self._mask), request_id, raw.status_code)
+        choice = _mapping(next(iter(data["choices"]), None))
+        message, usage = _mapping(choice.get("message")), _mapping(data.get("usage"))
 
-    def _refused(self, response: t.Any) -> Failed:
-        status = response.status_code
-        told = _error_of(response)
-        code, param = str(told.get("code") or ""), str(told.get("param") or "")
-        words = self._clean(str(told.get("message") or response.reason_phrase or "no reason"))
-        return Failed(
-            status,
-            f"it answered {status}: {words}",
-            code=code,
-            param=param,
-            passes=status in _PASSING and code not in _LASTING,
-            may_be_billed=status in _MAYBE_BILLED,
-            wait_s=_wait_of(response.headers),
-            hint=_hint_for(status, code),
-            request_id=response.headers.get("x-request-id"),
+        def text_of(value: object) -> str:
+            return masked(whole(value), self._settings.api_key) if isinstance(value, str) else ""
+
+        tokens: tuple[int, int] | None = None
+        match usage:
+            case {"prompt_tokens": int(prompt), "completion_tokens": int(completion)} if prompt:
+                tokens = prompt, completion
+        return _Reply(
+            text_of(message.get("content")),
+            text_of(message.get("refusal")),
+            text_of(choice.get("finish_reason")),
+            text_of(data.get("model")),
+            tokens,
         )
 
-    def _timed_out(self, causes: set[str]) -> Failed:
-        limit = f"{self._settings.timeout_s:g} s"
-        if causes & _NEVER_SENT:
-            return Failed(None, f"no connection within {limit}", passes=True)
-        return Failed(
-            None,
-            f"no answer within {limit}",
-            passes=True,
-            may_be_billed=True,
-            is_late=True,
-            hint="The setting timeout makes it longer",
-        )
-
-    def _unreadable(self, error: UnreadableError) -> Failed:
-        return Failed(
-            None,
-            self._clean(str(error)),
-            may_be_billed=True,
-            hint="Is the address that of an endpoint with chat completions?",
-        )
-
-    def _broken(self, error: BaseException) -> Failed:
-        chain = list(_chain(error))
-        # Older versions of the SDK take every exception for one of the connection.
-        for one in chain:
-            if isinstance(one, UnreadableError):
-                return self._unreadable(one)
-            if isinstance(one, LateError):
-                return self._timed_out(set())
-        distrust = _distrust(chain)
-        if distrust:
-            return Failed(None, distrust)
-        words = self._clean(str(chain[-1]) or type(chain[-1]).__name__)
-        if {type(one).__name__ for one in chain} & _NEVER_SENT:
-            return Failed(
-                None,
-                f"it cannot be reached: {words}",
-                passes=True,
-                hint="Does it run, and is base-url its address?",
+    def _error(
+        self, name: str, answer: Answer, refusal: str, limit: int | None
+    ) -> LanguageModelError | None:
+        """Return why an answer cannot be used, if so."""
+        reason, tokens = answer.finish_reason, answer.usage.completion_tokens
+        budgeted = self._settings.answer_tokens or DEFAULT_ANSWER_TOKENS
+        if reason == "length" and limit is not None and limit < budgeted:
+            spent = self._budget.text()
+            return ModelBudgetError(
+                f'language model: the answer to "{name}" was cut off after {limit:,} tokens, all '
+                f"that was left of the budget. {spent}. {RAISE}",
+                spent=spent,
             )
-        reason = f"the connection broke before the answer was whole: {words}"
-        return Failed(None, reason, passes=True, may_be_billed=True)
+        if reason == "length":
+            setting = "answer-tokens" if limit is None else f"answer-tokens, which is {limit:,}"
+            problem = (
+                f"the answer was cut off after {tokens:,} tokens: raise {setting}, or ask for less"
+            )
+        elif reason == "content_filter":
+            problem = "a content filter of the endpoint withheld the answer: rephrase the request"
+        elif refusal:
+            problem = f"the model refuses: {clean(refusal)}"
+        elif not answer.text.strip():
+            problem = f"the answer is empty (finish_reason {clean(reason) or 'missing'})"
+        elif reason not in _COMPLETE:
+            problem = f"the answer is not complete (finish_reason {clean(reason)})"
+        else:
+            return None
+        return ModelAnswerError(
+            f"{self._where(name)}: {problem}",
+            text=answer.text,
+            finish_reason=reason,
+            answer=answer,
+        )
+
+    def _tell_retry(self, request: t.Any) -> None:
+        retry = request.headers.get("x-stainless-retry-count", "0")
+        if retry != "0":
+            self._tell(f"language model: retry {retry} of {self._settings.max_retries}")
+
+    def _limit_response(self, response: t.Any) -> None:
+        """Limit the size and the time of a response; HTTPX limits only the time of each read."""
+        deadline, read = monotonic() + self._settings.timeout_s, response.iter_bytes
+
+        def iter_bytes(*arguments: t.Any) -> Iterator[bytes]:
+            size = 0
+            for part in read(*arguments):
+                size += len(part)
+                if size > MAX_BYTES:
+                    raise openai.OpenAIError(f"its answer is longer than {MAX_BYTES >> 20} MiB")
+                if monotonic() > deadline:
+                    raise openai.APITimeoutError(response.request)
+                yield part
+
+        response.iter_bytes = iter_bytes
+
+    def _where(self, name: str) -> str:
+        return f'language model {self._settings.base_url}, call "{name}"'
 
     def _clean(self, text: str) -> str:
-        """Return words of others in one line, without the key."""
-        line = " ".join(self._mask.of(text).split())
-        line = "".join(one for one in line if one.isprintable()).rstrip(".")
-        return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}..."
+        """Return text of others in one line, shortened, without the key."""
+        line = clean(" ".join(masked(text, self._settings.api_key).split())).rstrip(".")
+        return line if len(line) <= _MAX_REASON_LENGTH else f"{line[:_MAX_REASON_LENGTH]}..."
 
 
-def _sdk() -> t.Any:
-    try:
-        import openai
-    except ModuleNotFoundError as error:
-        if error.name != "openai":
-            raise
-        raise ConfigurationError(
-            "calling language models needs an extra: pip install 'couler[llm]'"
-        ) from error
-    return openai
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    text: str
+    refusal: str
+    finish_reason: str
+    model: str
+    tokens: tuple[int, int] | None
 
 
-def _check(settings: LlmSettings) -> None:
-    if not settings.model:
-        raise ConfigurationError(
-            "language model: no model is chosen. Set COULER_LLM_MODEL, or model in "
-            "[tool.couler.llm], to its name at the endpoint"
-        )
-    if not settings.api_key:
-        raise ConfigurationError(
-            "language model: there is no key. Set COULER_LLM_API_KEY (or OPENAI_API_KEY) in the "
-            "environment, or api-key-env in [tool.couler.llm] to the name of the variable that "
-            "has it; for an endpoint that wants none, to any word"
-        )
-    if not (settings.api_key.isascii() and settings.api_key.isprintable()):
-        raise ConfigurationError(
-            "language model: the key has more than one line, or characters that a header cannot "
-            "have. It is not shown here"
-        )
+def _mapping(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
-def _chain(error: BaseException) -> t.Iterator[BaseException]:
-    one: BaseException | None = error
-    while one is not None:
-        yield one
-        one = one.__cause__ or one.__context__
-
-
-def _distrust(chain: list[BaseException]) -> str:
-    """Return why no connection can be secured, however often it is tried."""
-    for one in chain:
-        if isinstance(one, ssl.SSLCertVerificationError):
-            return (
-                f"its certificate is not trusted: {one.verify_message}. SSL_CERT_FILE can name a "
-                "file of certificates to trust"
-            )
-        if isinstance(one, ssl.SSLError):
-            reason = getattr(one, "reason", "") or ""
-            if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
-                return "it does not speak TLS. Is it http:// in place of https://?"
-    return ""
-
-
-def _error_of(response: t.Any) -> Mapping[str, t.Any]:
-    """Return what an endpoint says of an error: endpoints differ in how deep it stands."""
-    text = response.text
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return {"message": text}
-    while isinstance(data, dict):
-        inner = data.get("error") or data.get("detail")
-        if not isinstance(inner, dict):
-            return {"message": inner if inner else text, **data}
-        data = inner
-    return {"message": text}
-
-
-def _wait_of(headers: Mapping[str, str]) -> float | None:
-    """Return what `Retry-After` asks for, in seconds (RFC 9110, 10.2.3)."""
-    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name)
-        if value is None:
-            continue
-        try:
-            seconds = float(value) * factor
-        except ValueError:
-            seconds = _until(value)
-        if math.isfinite(seconds):
-            return max(0.0, seconds)
-    return None
-
-
-def _until(date: str) -> float:
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except ValueError:
-        return math.nan
-
-
-def _hint_for(status: int, code: str) -> str:
-    if code in _LASTING:
-        return "The account has no credit, which waiting does not mend"
-    match status:
-        case 401:
-            return (
-                "The key is not taken: is COULER_LLM_API_KEY that of this endpoint? "
-                "`couler llm check` tells where it comes from"
-            )
-        case 403:
-            return "The key does not allow this model or endpoint"
-        case 404:
-            return (
-                "Is the model the endpoint's name for it, and base-url right? Most addresses end "
-                "in /v1"
-            )
-    return ""
-
-
-MOST_BYTES = 8 << 20
-"""Of the body of a response. The longest answers of models have about a million characters, which
-JSON writes with at most six bytes each."""
-
-_GRACE_S = 0.25
-"""So long the client has to tell by itself that it was too late, and in which state."""
-
-_T = t.TypeVar("_T")
-
-
-class LateError(Exception):
-    """The time was over before the answer was whole."""
-
-
-class UnreadableError(Exception):
-    """A body is not read, or not to its end; the text says why."""
-
-
-class Bounds:
-    """Holds what a client does to a time and to a number of bytes."""
-
-    def __init__(self, timeout_s: float) -> None:
-        self._timeout_s = timeout_s
-        self._call = threading.local()
-
-    def client(self, sdk: t.Any) -> t.Any:
-        """Return an HTTP client for an SDK, which stops at bodies that are too long or too late."""
-        kind = sdk.DefaultHttpxClient
-        modules = (one.__module__.partition(".")[0] for one in kind.__mro__)
-        http = import_module(next(one for one in modules if one.startswith("httpx")))
-        stream: t.Any = http.SyncByteStream
-        bounds = self
-
-        class Bounded(stream):  # type: ignore[misc]  # one of two libraries
-            """A body within the bounds."""
-
-            def __init__(self, stream: t.Any) -> None:
-                self._stream = stream
-
-            def __iter__(self) -> Iterator[bytes]:
-                return bounds.checked(self._stream)
-
-            def close(self) -> None:
-                self._stream.close()
-
-        def bound(response: t.Any) -> None:
-            coding = response.headers.get("content-encoding", "identity")
-            if coding.strip().lower() != "identity":  # a few bytes may become any number of them
-                raise UnreadableError(f"its answer is compressed ({coding}), unasked")
-            response.stream = Bounded(response.stream)
-
-        return kind(
-            timeout=self._timeout_s,
-            headers={"Accept-Encoding": "identity"},
-            event_hooks={"response": [bound]},
-        )
-
-    def checked(self, parts: t.Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the parts of a body, as long as it keeps within the bounds."""
-        size = 0
-        for part in parts:
-            size += len(part)
-            if size > MOST_BYTES:
-                raise UnreadableError(
-                    f"its answer is longer than {MOST_BYTES >> 20} MiB, and was not read to its end"
-                )
-            if monotonic() > self._call.deadline:
-                raise LateError
-            yield part
-
-    def within(self, call: Callable[[], _T]) -> _T:
-        """Return what a call gives, or raise what it raises."""
-        given: list[_T] = []
-        raised: list[BaseException] = []
-
-        def run() -> None:
-            self._call.deadline = monotonic() + self._timeout_s
-            try:
-                given.append(call())
-            except BaseException as error:  # noqa: BLE001  # it is raised in the other thread
-                raised.append(error)
-
-        thread = threading.Thread(target=run, name="language-model", daemon=True)
-        thread.start()
-        thread.join(self._timeout_s + _GRACE_S)
-        if given:
-            return given[0]
-        if raised:
-            raise raised[0]
-        raise LateError
+def _sendable(text: str) -> str:
+    """Return a text that UTF-8 can encode: names of files may not be."""
+    return text.encode("utf-8", errors="replace").decode("utf-8")

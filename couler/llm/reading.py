@@ -1,10 +1,10 @@
-"""Settings of language models from texts: of files, of the environment, of flags."""
+"""Settings of language models from files, the environment and options."""
 
 from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from couler.errors import ConfigurationError
@@ -29,14 +29,25 @@ NAMES = (
 KEY_VARIABLE = "COULER_LLM_API_KEY"
 
 DEFAULT = "default"
-"""The origin of what nothing states."""
 
 _KEY = "api-key"
 
+_INTEGER = (int, "a whole number")
+_NUMBER = (float, "a number")
+_NUMBERS: Mapping[str, tuple[Callable[[str], t.Any], str]] = {
+    "timeout": _NUMBER,
+    "max-retries": _INTEGER,
+    "temperature": _NUMBER,
+    "seed": _INTEGER,
+    "answer-tokens": _INTEGER,
+    "max-tokens-total": _INTEGER,
+    "max-cost": _NUMBER,
+}
+_FIELDS = {"timeout": "timeout_s"}
+
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
-_LONGEST_WORD = 24
-"""A name of a variable has an underscore before it gets so long; a key has none."""
+_LONGEST_WORD = 24  # a name of a variable has an underscore before it gets so long; a key has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +71,18 @@ def find_settings(
     if base_url is None and environ.get("OPENAI_BASE_URL"):
         base_url, origins["base-url"] = environ["OPENAI_BASE_URL"], "OPENAI_BASE_URL"
     key, origins[_KEY] = _find_key(stated, environ, origins["base-url"])
-    read = _Reader(stated)
+    fields = {
+        _FIELDS.get(name, name.replace("-", "_")): _value(name, *stated[name])
+        for name in NAMES
+        if name in stated and name not in ("base-url", "api-key-env")
+    }
     settings = LlmSettings(
         base_url=(base_url or DEFAULT_BASE_URL).rstrip("/"),
-        model=read.text("model") or "",
         api_key=key,
-        structured=t.cast("t.Any", read.one_of("structured", STRUCTURED) or "auto"),
-        temperature=read.number("temperature", float),
-        seed=read.number("seed", int),
-        answer_tokens=read.number("answer-tokens", int),
-        max_tokens_total=read.number("max-tokens-total", int),
-        max_cost=read.number("max-cost", float),
-        currency=read.text("currency") or "USD",
         prices={
             name: Price(one["prompt"], one["completion"]) for name, one in (prices or {}).items()
         },
-        **read.given({"timeout_s": ("timeout", float), "max_retries": ("max-retries", int)}),
+        **fields,
     )
     return FoundSettings(settings, origins)
 
@@ -136,36 +143,14 @@ def _find_key(
     return "", DEFAULT
 
 
-_N = t.TypeVar("_N", int, float)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    stated: Mapping[str, tuple[str, str]]
-
-    def text(self, name: str) -> str | None:
-        return self.stated[name][0] if name in self.stated else None
-
-    def one_of(self, name: str, known: tuple[str, ...]) -> str | None:
-        value = self.text(name)
-        if value is not None and value not in known:
-            raise self._refusal(name, f"one of {', '.join(known)}")
-        return value
-
-    def number(self, name: str, kind: type[_N]) -> _N | None:
-        if name not in self.stated:
-            return None
-        try:
-            return kind(self.stated[name][0])
-        except ValueError:
-            expected = {"int": "a whole number", "float": "a number"}[kind.__name__]
-            raise self._refusal(name, expected) from None
-
-    def given(self, fields: Mapping[str, tuple[str, t.Any]]) -> dict[str, t.Any]:
-        """Return the fields that are stated, for those whose defaults are elsewhere."""
-        read = {field: self.number(name, kind) for field, (name, kind) in fields.items()}
-        return {field: value for field, value in read.items() if value is not None}
-
-    def _refusal(self, name: str, expected: str) -> ConfigurationError:
-        value, origin = self.stated[name]
-        return ConfigurationError(f"{origin}: {name} must be {expected}, not {value!r}")
+def _value(name: str, text: str, origin: str) -> t.Any:
+    """Return the value of a setting."""
+    kind, expected = _NUMBERS.get(name, (str, ""))
+    if name == "structured" and text not in STRUCTURED:
+        raise ConfigurationError(
+            f"{origin}: structured must be one of {', '.join(STRUCTURED)}, not {text!r}"
+        )
+    try:
+        return kind(text)
+    except ValueError:
+        raise ConfigurationError(f"{origin}: {name} must be {expected}, not {text!r}") from None

@@ -1,7 +1,8 @@
-"""What is set of an endpoint: where it is, how it is called, what a run may spend."""
+"""Settings of an endpoint: address, model, limits of calls, budget of a run."""
 
 from __future__ import annotations
 
+import math
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from couler.errors import ConfigurationError
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
-Structured: t.TypeAlias = t.Literal["auto", "schema", "object", "text"]
+Structured: t.TypeAlias = t.Literal["auto", "schema", "text"]
 
 STRUCTURED: tuple[Structured, ...] = t.get_args(Structured)
 
@@ -39,8 +40,6 @@ class LlmSettings:
     structured: Structured = "auto"
     timeout_s: float = 120.0
     max_retries: int = 4
-    backoff_s: float = 0.5
-    retry_after_cap_s: float = 120.0
     temperature: float | None = None
     seed: int | None = None
     answer_tokens: int | None = None
@@ -51,25 +50,45 @@ class LlmSettings:
 
     def __post_init__(self) -> None:
         _check_address(self.base_url)
-        if self.structured not in STRUCTURED:
-            _refuse("structured", f"one of {', '.join(STRUCTURED)}", self.structured)
-        if not 0 < self.timeout_s < 86_400:
-            _refuse("timeout", "a number of seconds above 0", self.timeout_s)
-        if self.max_retries < 0:
-            _refuse("max-retries", "a number from 0", self.max_retries)
+        tokens, total, cost = self.answer_tokens, self.max_tokens_total, self.max_cost
+        forms = ", ".join(STRUCTURED)
+        for name, value, is_valid, expected in (
+            ("structured", self.structured, self.structured in STRUCTURED, f"one of {forms}"),
+            ("timeout", self.timeout_s, 0 < self.timeout_s < 86_400, "a number of seconds above 0"),
+            ("max-retries", self.max_retries, self.max_retries >= 0, "a number from 0"),
+            ("answer-tokens", tokens, tokens is None or tokens >= 1, "a number from 1"),
+            ("max-tokens-total", total, total is None or total >= 1, "a number from 1"),
+            ("max-cost", cost, cost is None or 0 <= cost < math.inf, "a number from 0"),
+        ):
+            if not is_valid:
+                _refuse(name, expected, value)
         check_temperature(self.temperature)
-        if self.answer_tokens is not None and self.answer_tokens < 1:
-            _refuse("answer-tokens", "a number from 1", self.answer_tokens)
-        if self.max_tokens_total is not None and self.max_tokens_total < 1:
-            _refuse("max-tokens-total", "a number from 1", self.max_tokens_total)
-        if self.max_cost is not None and not 0 <= self.max_cost < float("inf"):
-            _refuse("max-cost", "a number from 0", self.max_cost)
 
     @property
     def price(self) -> Price | None:
         """The price of the model, if one is stated."""
         fitting = [one for one in self.prices if fnmatchcase(self.model, one)]
         return self.prices[max(fitting, key=len)] if fitting else None
+
+
+def check_complete(settings: LlmSettings) -> None:
+    """Check that there is a model and a key."""
+    if not settings.model:
+        raise ConfigurationError(
+            "language model: no model is chosen. Set COULER_LLM_MODEL, or model in "
+            "[tool.couler.llm], to its name at the endpoint"
+        )
+    if not settings.api_key:
+        raise ConfigurationError(
+            "language model: there is no key. Set COULER_LLM_API_KEY (or OPENAI_API_KEY) in the "
+            "environment, or api-key-env in [tool.couler.llm] to the name of the variable that "
+            "has it; any word if the endpoint requires no key"
+        )
+    if not (settings.api_key.isascii() and settings.api_key.isprintable()):
+        raise ConfigurationError(
+            "language model: the key has more than one line, or characters that a header cannot "
+            "have. It is not shown here"
+        )
 
 
 def check_temperature(value: float | None) -> None:
@@ -87,8 +106,8 @@ def _check_address(base_url: str) -> None:
         usable, with_secret = False, True  # it is not shown: it may have a password
     if with_secret:
         raise ConfigurationError(
-            "language model: base-url must have no user, password, query or fragment: a key stands "
-            "in the environment, COULER_LLM_API_KEY"
+            "language model: base-url must have no user, password, query or fragment: set "
+            "the key in the environment, as COULER_LLM_API_KEY"
         )
     if not usable:
         _refuse("base-url", "an address such as http://127.0.0.1:8000/v1", base_url)

@@ -16,7 +16,7 @@ import pytest
 
 from couler.cli._generated_files import Destination
 from couler.ir.serialize import read_json
-from couler.llm.opening import OpenedModel
+from couler.llm.client import OpenedModel
 from tests.cli.conftest import KEY, Outcome, Serve
 from tests.fakes.llm import ScriptedServer
 from tests.generation.replies import written

@@ -45,7 +45,7 @@ def test_check_tells_settings_answer_form_and_price(
     assert re.search(r"^api-key +set +COULER_LLM_API_KEY$", done.out, re.M)
     assert re.search(r"^max-tokens-total +5000 +\[tool.couler\] of .*pyproject", done.out, re.M)
     assert re.search(r"^max-cost +1.0 +--max-cost$", done.out, re.M)
-    assert "forms of answers are asked for by a JSON schema" in done.out
+    assert "schemas of answers are sent as a JSON schema" in done.out
     assert "price: 0.5 and 2 USD for a million tokens of prompts and of answers" in done.out
     assert KEY not in done.out + done.err
 
@@ -65,7 +65,7 @@ def test_check_as_json(couler: Couler, serve: Serve) -> None:
 def test_calls_are_logged_and_shown(couler: Couler, serve: Serve, folder: Path) -> None:
     serve(
         [
-            {"status": 429, "retry_after": 0, "times": 1},
+            {"status": 429, "retry_after": 0.001, "times": 1},
             {"when": {"schema": "Checked"}, "reply": {"json": {"answer": "\x1b[31mred"}}},
             {"reply": "fine"},
         ]
@@ -77,7 +77,7 @@ def test_calls_are_logged_and_shown(couler: Couler, serve: Serve, folder: Path) 
     shown = couler("llm", "log")
     assert shown.err == f"{log}: 2 calls\n"
     assert "1. check v1, turn 1, model scripted" in shown.out
-    assert "  retried after 0 s: it answered 429: as the script says\n" in shown.out
+    assert "  retries: 1\n" in shown.out
     assert "  answer (stop):\n    fine\n" in shown.out
     assert "form Checked by schema" in shown.out
     assert "\x1b" not in shown.out
@@ -95,14 +95,14 @@ def test_calls_are_logged_and_shown(couler: Couler, serve: Serve, folder: Path) 
 
 def test_a_log_with_any_characters_is_shown(couler_process: Couler, folder: Path) -> None:
     call = {
-        "schema_version": 1,
+        "schema_version": 2,
         "time": "2026-01-01T00:00:00",
         "prompt": {"name": "a", "version": "1"},
         "model": "m",
         "structured": None,
         "temperature": None,
         "seed": None,
-        "retries": [],
+        "retries": 0,
         "messages": [],
         "answer": "a\ud800b\x9bc\u2028d\u00e4",
         "error": "\ud800",
@@ -143,7 +143,7 @@ def test_the_latest_log_is_shown(couler: Couler, serve: Serve, folder: Path) -> 
                 "COULER_LLM_BASE_URL": f"http://127.0.0.1:{free_port()}/v1",
             },
             4,
-            "it cannot be reached: ",
+            "the connection failed: ",
         ),
         ({"COULER_LLM_SEED": "x"}, 3, "COULER_LLM_SEED: seed must be a whole number, not 'x'"),
     ],
@@ -167,8 +167,8 @@ def test_what_is_missing_is_one_message(
 @pytest.mark.parametrize(
     ("rule", "code", "what"),
     [
-        ({"status": 401, "message": f"bad key {KEY}"}, 4, "401: bad key ***. The key is not"),
-        ({"rubbish": "html"}, 4, "a page of HTML"),
+        ({"status": 401, "message": f"bad key {KEY}"}, 4, "401: bad key ***. Is COULER_LLM_"),
+        ({"rubbish": "html"}, 4, "its answer is no chat completion: <!doctype html"),
         ({"reply": "never JSON"}, 4, "has not the form Checked"),
     ],
 )
@@ -192,8 +192,8 @@ def test_a_budget_is_reached(couler: Couler, serve: Serve) -> None:
     done = couler("llm", "check", "-q", "--max-tokens-total", "300")
     assert done.code == 4
     assert re.fullmatch(
-        r"error: language model: the budget does not suffice .* Spent are \d+ of 300 tokens, by "
-        r"check \(1 call, \d+ tokens\)\. Raise .*\n",
+        r"error: language model: the budget does not suffice .* Used so far: \d+ of 300 tokens, "
+        r"check: \d+ tokens in 1 call\. Raise .*\n",
         done.err,
     )
     assert len(server.requests) == 1
@@ -224,6 +224,7 @@ def test_a_dialogue_is_recorded_and_replayed(
 def test_without_the_extra(couler: Couler, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     serve([FORM])
     monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.delitem(sys.modules, "couler.llm.endpoint", raising=False)
     done = couler("llm", "check", "-q")
     assert done.code == 3
     assert done.err.endswith("pip install 'couler[llm]'\n")

@@ -13,7 +13,7 @@ import yaml
 
 from couler.dsl.workflow import Workflow
 from couler.llm import Prompt
-from couler.llm.opening import OpenedModel
+from couler.llm.client import OpenedModel
 from couler.tuning.outcome import read_outcome
 from tests.cli.conftest import Outcome, Serve
 from tests.tuning.conftest import DATA, MODEL, SPACE, log, predicts, proposes

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from couler.llm import LlmSettings, Message, Prompt, open_model
-from couler.llm.opening import OpenedModel
+from couler.llm.client import OpenedModel
 from tests.fakes.llm import ScriptedServer
 from tests.llm.raw_server import Send, Serve, Server
 from tests.support.http_server import serving
@@ -62,11 +62,10 @@ class World:
         return self._server
 
     def settings(self, **fields: t.Any) -> LlmSettings:
-        """Return settings for the endpoint; waits are as good as none."""
+        """Return settings for the endpoint."""
         chosen: dict[str, t.Any] = {
             "model": "scripted",
             "api_key": KEY,
-            "backoff_s": 0.001,
             "timeout_s": 30.0,
             **fields,
         }
@@ -105,11 +104,3 @@ def serve() -> Iterator[Serve]:
             return server
 
         yield start
-
-
-@pytest.fixture
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Wait not at all, and remember for how long."""
-    waits: list[float] = []
-    monkeypatch.setattr("couler.llm.calling.sleep", waits.append)
-    return waits

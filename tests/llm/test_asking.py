@@ -6,7 +6,6 @@ import threading
 import typing as t
 
 import pytest
-from pydantic import BaseModel
 
 from couler.errors import ConfigurationError, LanguageModelError, ModelAnswerError
 from couler.llm import Message, Usage
@@ -55,53 +54,43 @@ def test_a_schema_asks_for_the_form(world: World) -> None:
     assert world.told == []
 
 
-@pytest.mark.parametrize(
-    ("structured", "forms", "rung"),
-    [
-        ("object", ["json_schema", "json_object", "json_object"], "object"),
-        ("refuse", ["json_schema", "json_object", None, None], "text"),
-    ],
-)
-def test_a_refused_form_is_asked_for_in_the_next_way_and_remembered(
-    world: World, structured: str, forms: list[str | None], rung: str
-) -> None:
-    model = world.model({"structured": structured, "rules": [{"reply": f"```json\n{GOOD}\n```"}]})
+def test_a_refused_schema_becomes_part_of_the_prompt_for_the_rest_of_the_run(world: World) -> None:
+    model = world.model({"structured": "refuse", "rules": [{"reply": f"```json\n{GOOD}\n```"}]})
     for _ in range(2):
         assert model.ask_for(PROMPT, Task).value == Task(name="a", parts=["b"])
-    assert [one.form for one in world.server.requests] == forms
-    assert model.rung == rung
+    assert [one.form for one in world.server.requests] == ["json_schema", None, None]
+    assert model.structured == "text"
     [told] = world.told
     assert "'response_format' of type 'json_schema' is not supported" in told
-    assert f'structured = "{rung}"' in told
+    assert 'structured = "text"' in told
     last = world.server.requests[-1].messages[-1][1]
-    assert last.startswith("Split this.\n\nAnswer with one JSON object")
-    assert ("fenced block" in last) == (rung == "text")
+    assert last.startswith("Split this.\n\nAnswer with one JSON object in a fenced block")
     assert '"parts"' in last
 
 
-@pytest.mark.parametrize(
-    ("structured", "form"), [("schema", "json_schema"), ("object", "json_object"), ("text", None)]
-)
-def test_a_way_that_is_set_is_the_only_one(world: World, structured: str, form: str | None) -> None:
-    model = world.model([{"reply": GOOD}], structured=structured)
-    model.ask_for(PROMPT, Task)
-    assert [one.form for one in world.server.requests] == [form]
-
-
-def test_a_refusal_for_another_reason_is_no_reason_to_ask_differently(world: World) -> None:
-    model = world.model([{"status": 400, "code": "context_length_exceeded", "message": "too long"}])
-    with pytest.raises(LanguageModelError, match="it answered 400: too long"):
+@pytest.mark.parametrize(("structured", "form"), [("schema", "json_schema"), ("text", None)])
+def test_the_setting_decides_how_forms_are_requested(
+    world: World, structured: str, form: str | None
+) -> None:
+    model = world.model([{"reply": "no JSON"}, {"reply": GOOD}], structured=structured)
+    with pytest.raises(ModelAnswerError):
         model.ask_for(PROMPT, Task)
-    assert len(world.server.requests) == 1
-    assert model.rung == "schema"
+    assert [one.form for one in world.server.requests] == [form, form]
+    assert world.told == []
 
 
-def test_a_refusal_in_every_way_is_told_and_nothing_is_remembered(world: World) -> None:
+def test_a_schema_that_is_refused_against_the_settings_is_an_error(world: World) -> None:
+    model = world.model({"structured": "refuse", "rules": [{"reply": GOOD}]}, structured="schema")
+    with pytest.raises(LanguageModelError, match="of type 'json_schema' is not supported"):
+        model.ask_for(PROMPT, Task)
+
+
+def test_a_request_that_is_refused_with_and_without_a_schema(world: World) -> None:
     model = world.model([{"status": 400, "message": "no such temperature"}])
     with pytest.raises(LanguageModelError, match="it answered 400: no such temperature"):
         model.ask_for(PROMPT, Task)
-    assert [one.form for one in world.server.requests] == ["json_schema", "json_object", None]
-    assert (model.rung, world.told) == ("schema", [])
+    assert [one.form for one in world.server.requests] == ["json_schema", None]
+    assert (model.structured, world.told) == ("schema", [])
 
 
 @pytest.mark.parametrize(
@@ -120,7 +109,7 @@ def test_the_form_is_found_in_an_answer(world: World, text: str) -> None:
     assert model.ask_for(PROMPT, Task).value == Task(name="a", parts=["b"])
 
 
-def test_an_answer_of_another_form_is_mended_once(world: World) -> None:
+def test_an_answer_of_another_form_is_repaired_once(world: World) -> None:
     model = world.model(
         [
             {"when": {"turn": 1}, "reply": {"json": {"name": 3, "parts": "b"}}},
@@ -135,14 +124,15 @@ def test_an_answer_of_another_form_is_mended_once(world: World) -> None:
     assert [role for role, _ in repair.messages] == ["system", "user", "assistant", "user"]
     assert "name: Input should be a valid string" in repair.messages[-1][1]
     assert '"parts"' in repair.messages[-1][1]  # the form in words, this time
-    assert model.rung == "schema"  # it was JSON: the endpoint may hold answers to schemas
+    assert model.structured == "schema"  # the endpoint may hold answers to schemas: it was JSON
 
 
-def test_an_endpoint_that_passes_over_the_form_is_asked_in_the_next_way(world: World) -> None:
+def test_an_endpoint_that_ignores_schemas_gets_them_in_prompts(world: World) -> None:
     model = world.model([{"when": {"turn": 1}, "reply": "I would say a."}, {"reply": GOOD}])
     model.ask_for(PROMPT, Task)
-    assert model.rung == "object"
-    assert "its answer is no JSON" in world.told[0]
+    assert model.structured == "text"
+    assert [one.form for one in world.server.requests] == ["json_schema", None]
+    assert "the answer to a schema is no JSON" in world.told[0]
 
 
 def test_rubbish_twice_is_an_error_that_tells_the_fault(world: World) -> None:
@@ -160,9 +150,13 @@ def test_rubbish_twice_is_an_error_that_tells_the_fault(world: World) -> None:
     ("rule", "said", "text"),
     [
         ({"reply": "half", "finish_reason": "length"}, "cut off after 1 tokens", "half"),
-        ({"reply": "ha", "finish_reason": "content_filter"}, "a filter of the endpoint", "ha"),
+        (
+            {"reply": "ha", "finish_reason": "content_filter"},
+            "a content filter of the endpoint",
+            "ha",
+        ),
         ({"refusal": "I will not."}, "the model refuses: I will not.", ""),
-        ({"rubbish": "choices"}, "its list of choices is empty", ""),
+        ({"rubbish": "choices"}, "the answer is empty (finish_reason missing)", ""),
         ({"reply": " \n"}, "the answer is empty (finish_reason stop)", " \n"),
         ({"reply": "x", "finish_reason": "tool_calls"}, "(finish_reason tool_calls)", "x"),
     ],
@@ -207,15 +201,6 @@ def test_tokens_that_nobody_counts_are_estimated_and_that_is_said(world: World) 
     assert answer.usage.estimated_calls == 1
     [told] = world.told
     assert "does not count tokens; they are estimated" in told
-
-
-def test_a_form_with_free_keys_is_asked_for_loosely(world: World) -> None:
-    class Free(BaseModel):
-        values: dict[str, int]
-
-    model = world.model([{"reply": {"json": {"values": {"a": 1}}}}])
-    assert model.ask_for(PROMPT, Free).value.values == {"a": 1}
-    assert world.server.requests[0].body["response_format"]["json_schema"]["strict"] is False
 
 
 def test_threads_share_a_model(world: World) -> None:

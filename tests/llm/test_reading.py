@@ -22,7 +22,7 @@ def test_everything_can_be_stated() -> None:
     texts = {
         "base-url": "http://127.0.0.1:8000/v1/",
         "model": "small",
-        "structured": "object",
+        "structured": "text",
         "timeout": "2.5",
         "max-retries": "0",
         "temperature": "0.2",
@@ -37,7 +37,7 @@ def test_everything_can_be_stated() -> None:
         base_url="http://127.0.0.1:8000/v1",
         model="small",
         api_key="k",
-        structured="object",
+        structured="text",
         timeout_s=2.5,
         max_retries=0,
         temperature=0.2,
@@ -108,7 +108,7 @@ def test_what_may_be_a_key_is_no_name_and_is_not_shown(value: str) -> None:
     [
         ("timeout", "long", "timeout must be a number, not 'long'"),
         ("seed", "1.5", "seed must be a whole number, not '1.5'"),
-        ("structured", "json", "structured must be one of auto, schema, object, text, not 'json'"),
+        ("structured", "json", "structured must be one of auto, schema, text, not 'json'"),
     ],
 )
 def test_wrong_values_name_their_place(name: str, value: str, what: str) -> None:
