@@ -14,8 +14,8 @@ if t.TYPE_CHECKING:
     from couler.llm.reading import FoundSettings
 
 _FORMS = {
-    "schema": "as a JSON schema",
-    "text": "in the prompt",
+    "schema": "the endpoint is sent the JSON schema",
+    "text": "prompts state the JSON schema",
 }
 
 
@@ -66,7 +66,7 @@ class Outcome:
         form = (
             "this is a recording; no endpoint was asked"
             if self.structured is None
-            else f"schemas of answers are sent {_FORMS[self.structured]}"
+            else f"structured answers: {_FORMS[self.structured]}"
         )
         return [
             "",

@@ -36,7 +36,7 @@ def command() -> None:
 @session_options
 @pass_session
 def check(session: Session, llm: LlmFlags, format_: str | None) -> None:
-    """Show the settings, make one tiny call, and find out which forms of answers work.
+    """Show the settings, make two tiny calls, and find out how structured answers are requested.
 
     The key is not shown, only where it comes from.
     """

@@ -45,7 +45,7 @@ def test_check_tells_settings_answer_form_and_price(
     assert re.search(r"^api-key +set +COULER_LLM_API_KEY$", done.out, re.M)
     assert re.search(r"^max-tokens-total +5000 +\[tool.couler\] of .*pyproject", done.out, re.M)
     assert re.search(r"^max-cost +1.0 +--max-cost$", done.out, re.M)
-    assert "schemas of answers are sent as a JSON schema" in done.out
+    assert "structured answers: the endpoint is sent the JSON schema" in done.out
     assert "price: 0.5 and 2 USD for a million tokens of prompts and of answers" in done.out
     assert KEY not in done.out + done.err
 

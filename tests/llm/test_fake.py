@@ -11,7 +11,6 @@ from pathlib import Path
 
 import openai
 import pytest
-from openai.types import Model
 from openai.types.chat import ChatCompletion
 from pydantic import BaseModel
 
@@ -79,16 +78,6 @@ def test_completions_are_of_the_types_of_the_sdk(world: World, rule: dict[str, t
     assert (status, headers["Content-Type"]) == (200, "application/json")
     completion = ChatCompletion.model_validate_json(content, strict=True)
     assert surplus(completion) == {}
-
-
-def test_models_are_of_the_types_of_the_sdk(world: World) -> None:
-    server = world.serve({"model": "mine", "rules": []})
-    client = openai.OpenAI(base_url=server.base_url, api_key="x")
-    [listed] = client.models.list().data
-    with urllib.request.urlopen(f"{server.base_url}/models/mine") as response:
-        assert Model.model_validate_json(response.read(), strict=True) == listed
-    assert listed.id == "mine"
-    client.close()
 
 
 def test_errors_are_those_of_the_sdk(world: World) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from couler.llm.budget import likely_tokens
 from couler.llm.prompt_files import TITLE
-from tests.fakes.llm.script import Json, Rule, Script, StructuredRefusal, When
+from tests.fakes.llm.script import Json, Rule, Script
 
 _TOKENS_OF_A_MESSAGE = 4
 
@@ -72,19 +72,11 @@ class Asked:
         """A token for each four bytes of each message, rounded up, and four for each message."""
         return sum(likely_tokens(text) + _TOKENS_OF_A_MESSAGE for _, text in self.messages)
 
-    def is_refused_by(self, structured: StructuredRefusal | None) -> bool:
-        """Return whether an endpoint that refuses forms so would refuse it."""
-        if structured == "refuse":
-            return self.form is not None
-        return structured == "object" and self.form == "json_schema"
-
     def fits(self, rule: Rule) -> bool:
         """Return whether a rule is for it, however often that was used."""
-        if rule.structured is not None and not self.is_refused_by(rule.structured):
+        if rule.structured is not None and self.form is None:
             return False
-        return self._is(rule.when)
-
-    def _is(self, when: When) -> bool:
+        when = rule.when
         texts = "\n".join(text for _, text in self.messages)
         wanted = (
             (when.prompt, self.prompt),

@@ -88,9 +88,6 @@ def _as_said(value: object) -> object:
     return {"text": value} if isinstance(value, str) else value
 
 
-StructuredRefusal: t.TypeAlias = t.Literal["refuse", "object"]
-
-
 class Rule(_Part):
     """An answer or a fault, and what requests it is for."""
 
@@ -103,7 +100,7 @@ class Rule(_Part):
     retry_after: float | None = Field(default=None, ge=0)
     rubbish: t.Literal["json", "html", "schema", "choices"] | None = None
     cut: bool = False
-    structured: StructuredRefusal | None = None
+    structured: t.Literal["refuse"] | None = None
     refusal: str | None = None
     slow: float = Field(default=0, ge=0)
     finish_reason: str = "stop"
@@ -129,7 +126,7 @@ class Script(_Part):
 
     rules: tuple[Rule, ...]
     model: str = "scripted"
-    structured: StructuredRefusal | None = None
+    structured: t.Literal["refuse"] | None = None
     folder: Path = Field(default=Path(), exclude=True)
 
 

@@ -7,7 +7,7 @@ import threading
 import typing as t
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -140,17 +140,13 @@ class ScriptedServer:
         if self._on_request is not None:
             self._on_request(exchange)
         content = response.content.replace(b"chatcmpl-0", f"chatcmpl-{serial:06}".encode(), 1)
-        return _Response(
-            response.status,
-            content,
-            response.kind,
-            response.retry_after,
-            response.slow,
-            response.is_cut,
-        )
+        return replace(response, content=content)
+
+    def _refuses(self, asked: Asked) -> bool:
+        return self.script.structured is not None and asked.form is not None
 
     def _find(self, asked: Asked) -> int | None:
-        if asked.is_refused_by(self.script.structured):
+        if self._refuses(asked):
             return None
         for number, rule in enumerate(self.script.rules, start=1):
             if rule.times is not None and self._used[number - 1] >= rule.times:
@@ -160,7 +156,7 @@ class ScriptedServer:
         return None
 
     def _response(self, asked: Asked, number: int | None) -> _Response:
-        if asked.is_refused_by(self.script.structured):
+        if self._refuses(asked):
             return _form_refused(asked)
         if number is None:
             return _refusal(400, advise(asked, self.script, self._used), code="no_rule")
@@ -255,23 +251,6 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # its name above
         """Write nothing: `on_request` tells."""
 
-    def do_GET(self) -> None:  # its name in http.server
-        """Answer the list of models, and a model of it."""
-        model = {
-            "id": self.server.scripted.script.model,
-            "object": "model",
-            "created": 0,
-            "owned_by": "couler",
-        }
-        path = self.path.partition("?")[0]
-        if path == "/v1/models":
-            listed = {"object": "list", "data": [model]}
-            self._send(_Response(200, json.dumps(listed).encode()))
-        elif path == f"/v1/models/{model['id']}":
-            self._send(_Response(200, json.dumps(model).encode()))
-        else:
-            self._send(_not_found(path))
-
     def do_POST(self) -> None:  # its name in http.server
         """Answer a request for a chat completion."""
         length = self.headers.get("Content-Length", "")
@@ -282,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(length))
         path = self.path.partition("?")[0]
         if path != "/v1/chat/completions":
-            self._send(_not_found(path))
+            self._send(_refusal(404, f"there is no {path} here, only /v1/chat/completions"))
             return
         try:
             asked = Asked.of(json.loads(content), self.headers.get("Authorization"))
@@ -307,7 +286,3 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             self.wfile.write(content)
             self.wfile.flush()
-
-
-def _not_found(path: str) -> _Response:
-    return _refusal(404, f"there is no {path} here: addresses are /v1/chat/completions, /v1/models")
