@@ -193,8 +193,11 @@ def _asked(world: World) -> tuple[t.Any, ...]:
     return world.server.requests
 
 
-def test_tokens_that_nobody_counts_are_estimated_and_that_is_said(world: World) -> None:
-    model = world.model([{"reply": "12345", "usage": "none"}])
+@pytest.mark.parametrize("usage", ["none", {"prompt_tokens": 0, "completion_tokens": 0}])
+def test_tokens_that_nobody_counts_are_estimated_and_that_is_said(
+    world: World, usage: object
+) -> None:
+    model = world.model([{"reply": "12345", "usage": usage}])
     answer = model.ask(PROMPT)
     model.ask(PROMPT)
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (14, 2)
