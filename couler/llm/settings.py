@@ -39,7 +39,7 @@ class LlmSettings:
     api_key: str = field(default="", repr=False)
     structured: Structured = "auto"
     timeout_s: float = 120.0
-    max_retries: int = 4
+    max_retries: int = 2
     temperature: float | None = None
     seed: int | None = None
     answer_tokens: int | None = None

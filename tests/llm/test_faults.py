@@ -34,7 +34,7 @@ OK = {"reply": "fine"}
 def test_transient_failures_are_retried(world: World, fault: dict[str, t.Any]) -> None:
     model = world.model([{**fault, "times": 1}, OK])
     assert model.ask(PROMPT).text == "fine"
-    assert world.told == ["language model: retry 1 of 4"]
+    assert world.told == ["language model: retry 1 of 2"]
 
 
 def test_the_wait_that_the_endpoint_demands_is_reported(world: World) -> None:
