@@ -68,8 +68,8 @@ def test_calls_that_fail_are_logged(world: World) -> None:
     with pytest.raises(ModelAnswerError):
         model.ask(PROMPT)
     failed, cut = read_log(world.log)
-    assert (failed["status"], failed["answer"], failed["retries"]) == (500, None, 4)
-    assert "after 5 attempts" in failed["error"]
+    assert (failed["status"], failed["answer"], failed["retries"]) == (500, None, 2)
+    assert "after 3 attempts" in failed["error"]
     assert (cut["status"], cut["answer"], cut["finish_reason"]) == (200, "half", "length")
     assert "cut off" in cut["error"]
 
