@@ -251,4 +251,5 @@ CODES: dict[str, str] = {
     "CLR625": "something that is not in the box",
     "CLR626": "body of a step that is run in the build",
     "CLR641": "form that is no workflow",
+    "CLR642": "generated workflow whose run failed",
 }

@@ -43,7 +43,7 @@ _READ = """\
 """
 _WRITE = """\
     import signal
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # which the first process ignores
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # PID 1 has no default action
     text, script = script, work + ".py"
     pathlib.Path(script).write_text(text, "utf-8")
 """

@@ -29,7 +29,7 @@ def write(name, value, *types, of=(), gathered=False):
             sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")  # if of
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")  # as in Go  # if json
+        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")  # as Argo  # if json
         size = len((value if types == (str,) else text).encode())
         if "\\u0000" in text.replace("\\\\", ""):
             raise ValueError("a text cannot hold NUL")
@@ -91,7 +91,7 @@ def link(source, path):
 
 
 def copy_all(source, path, mode):
-    """Copy a file or a folder, and allow more than their modes do; an error is not the step's."""
+    """Copy to a path and widen the modes; on an I/O error exit with a message of couler."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.isdir(source):  # if folders

@@ -104,7 +104,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
 
 
 def _docstring(workflow: Workflow, options: Options) -> list[str]:
-    title, _, more = (workflow.description or "").strip().partition("\n")
+    title, _, more = (workflow.description or "").strip().partition("\n\n")
     where = "The DAG stands at the end, what it uses before it."
     return [*filter(None, (title, more)), f"{mark(options.version)} {where}"]
 

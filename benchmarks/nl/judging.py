@@ -17,7 +17,7 @@ from benchmarks.nl.aspects import aspects_for
 from benchmarks.nl.comparison import differences
 from benchmarks.nl.items import Course, Item
 from benchmarks.nl.runner import Runner
-from benchmarks.nl.running import BoxedRun
+from couler.box.running import BoxedRun
 from benchmarks.nl.targets import TARGETS
 from couler.box import Built, build_program
 from couler.ir.diagnostics import Diagnostic

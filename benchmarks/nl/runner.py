@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 
 from benchmarks.nl.items import Course
-from benchmarks.nl.running import BoxedRun, run_boxed, running_problem
+from couler.box.running import BoxedRun, run_boxed, running_problem
 from couler.ir.workflow import Workflow
 
 
@@ -22,7 +22,7 @@ class Runner(t.Protocol):
 
 
 class BoxRunner:
-    """Runs workflows in the box: see `benchmarks.nl.running`."""
+    """Runs workflows in the box: see `couler.box.running`."""
 
     def problem(self, workflow: Workflow) -> str | None:
         """Return why runs cannot be shut in here, or None if they can."""

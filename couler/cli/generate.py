@@ -22,6 +22,7 @@ _OF_MODULES = frozenset({"baseline_score", "max_regenerations"})
 
 _OF_GENERATING = _OF_MODULES | {
     *("output", "overwrite", "interactive", "mode", "temperature", "seed", "max_repairs", "lake"),
+    "runs",
     *("llm_model", "llm_base_url", "llm_max_tokens_total", "llm_max_cost"),
     *("llm_record", "llm_replay"),
 }
@@ -102,6 +103,12 @@ _OF_GENERATING = _OF_MODULES | {
     help="How often at most a program goes back with what is wrong with it.",
 )
 @click.option(
+    "--run",
+    "runs",
+    is_flag=True,
+    help="Run the workflow in the sandbox, with its defaults, and repair what fails.",
+)
+@click.option(
     "--check",
     "checked",
     metavar="FILE",
@@ -128,6 +135,7 @@ def command(
     baseline_score: float,
     max_regenerations: int,
     max_repairs: int,
+    runs: bool,
     checked: str | None,
     format_: str | None,
 ) -> None:
@@ -151,6 +159,8 @@ def command(
         return
     if text is None:
         raise click.UsageError("give a TEXT that says what the workflow is to do, or --check FILE")
+    if mode == "schema" and runs:
+        raise click.UsageError("--run is for programs, not for --mode schema")
     if mode != "modules":
         _refuse(_OF_MODULES, "for --mode modules")
     if interactive and text == "-":
@@ -167,6 +177,7 @@ def command(
         baseline_score=baseline_score,
         max_regenerations=max_regenerations,
         max_repairs=max_repairs,
+        run=runs,
     )
     destination = Destination.of(output, mode, replace=overwrite)
     wanted = Wanted(text, options, destination, lake, interactive, format_)

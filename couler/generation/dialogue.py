@@ -45,7 +45,8 @@ class Dialogue:
 
     def judge(self, program: str) -> Verdict:
         """Return what is to be said of a program."""
-        return judge_program(program, self.options.targets, build=self.build)
+        options = self.options
+        return judge_program(program, options.targets, build=self.build, run=options.run)
 
     def tell(
         self,

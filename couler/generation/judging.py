@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from couler.backends.base import Target
 from couler.box import Built, build_program
+from couler.box.running import run_boxed
 from couler.errors import ConfigurationError
 from couler.generation.options import Verdict
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 from couler.stages.checks import diagnose
+
+FAILED_RUN = "CLR642"
 
 PROGRAM_FILE = "workflow.py"
 """What a program is called while it has no file."""
@@ -28,14 +31,19 @@ class TargetSettingError(ConfigurationError):
 
 
 def judge_program(
-    text: str, targets: Mapping[str, Target] | None = None, *, build: Build | None = None
+    text: str,
+    targets: Mapping[str, Target] | None = None,
+    *,
+    build: Build | None = None,
+    run: bool = False,
 ) -> Verdict:
-    """Build a program in isolation, and verify what it gives."""
+    """Build a program in isolation, verify what it gives, and run that in the sandbox if asked."""
     built = build_program(text, file=PROGRAM_FILE) if build is None else build(text)
     if built.workflow is None:
         return Verdict(None, built.diagnostics)
     try:
-        return judge_workflow(built.workflow, targets, found=built.diagnostics)
+        verdict = judge_workflow(built.workflow, targets, found=built.diagnostics)
+        return _after_run(built.workflow, verdict) if run and verdict.is_verified else verdict
     except TargetSettingError as error:
         error.program = text
         raise
@@ -55,6 +63,14 @@ def judge_workflow(
         if one.of_target and one.severity == "error":
             raise TargetSettingError(f"the workflow needs a setting of the target: {one.message}")
     return Verdict(workflow, tuple(seen))
+
+
+def _after_run(workflow: Workflow, verdict: Verdict) -> Verdict:
+    ran = run_boxed(workflow)
+    if ran.status == "succeeded":
+        return verdict
+    failed = Diagnostic(FAILED_RUN, f"the run in the sandbox failed: {ran.message}")
+    return Verdict(workflow, (*verdict.diagnostics, failed))
 
 
 def told(diagnostics: Sequence[Diagnostic]) -> str:

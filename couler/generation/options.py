@@ -42,6 +42,9 @@ class GenerateOptions:
         How often at most. The paper's loop has no bound.
     max_repairs
         How often at most a program goes back with what is wrong with it.
+    run
+        Whether a verified workflow also runs in the sandbox, with the defaults of its parameters;
+        a run that fails goes back as well.
     """
 
     mode: Mode = "code"
@@ -51,6 +54,7 @@ class GenerateOptions:
     baseline_score: float = 0.7
     max_regenerations: int = 2
     max_repairs: int = 3
+    run: bool = False
 
     def __post_init__(self) -> None:
         """Check the options.

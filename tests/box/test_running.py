@@ -5,7 +5,7 @@ import errno
 import pytest
 
 import couler
-from benchmarks.nl.running import RunLimits, run_boxed, running_problem
+from couler.box.running import RunLimits, run_boxed, running_problem
 
 pytestmark = pytest.mark.skipif(running_problem() is not None, reason="no runs in a box here")
 

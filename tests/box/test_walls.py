@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import couler
-from benchmarks.nl.running import run_boxed
+from couler.box.running import run_boxed
 from couler.box.build import build_ungated
 from couler.box.walls import NAMESPACES
 from couler.ir.workflow import Workflow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from couler.backends.base import Target
+from couler.box.running import running_problem
 from couler.errors import ConfigurationError
 from couler.generation import (
     CodeLake,
@@ -101,6 +102,31 @@ with couler.Workflow("made") as wf:
     assert found.is_verified
     assert "argo" in model.told(1)
     assert found.log[-1].message == "the workflow is verified for argo"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(running_problem() is not None, reason="no sandbox here")
+def test_a_run_that_fails_goes_back_with_the_step_that_failed() -> None:
+    failing = """\
+import couler
+
+
+@couler.step
+def divide(by: int) -> float:
+    return 1 / by
+
+
+with couler.Workflow("made", by=0) as wf:
+    wf.output("part", divide(wf.params.by))
+"""
+    mended = failing.replace("by=0", "by=2")
+    found, model = made(written(failing), written(mended, name="mend"), run=True)
+    assert found.is_verified
+    assert found.program == mended
+    assert "CLR642" in model.told(1)
+    assert "divide" in model.told(1)
+    found, _ = made(written(failing))
+    assert found.is_verified  # nothing runs unless it is asked for
 
 
 def test_modules_are_written_in_order_each_after_those_before_it() -> None:

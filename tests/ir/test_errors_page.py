@@ -120,7 +120,7 @@ WITHOUT_EXAMPLES = {
         "CLR550",
         "CLR551",
     ),
-    "CLR641",
+    *("CLR641", "CLR642"),
     *("CLR602", "CLR620", "CLR621", "CLR622", "CLR623", "CLR624", "CLR625"),
 }
 """Codes that no short program leads to, or only for another version; the engine's own tests do."""

@@ -16,7 +16,7 @@ DIGESTS = {
     "corpus/build.py": "6a180f239a1ac8fa",
     "programs/**/*": "2da021b881a2d512",
     "nl_benchmark/items/**/*": "8925b878b41b9db2",
-    "golden/argo/*": "3cf4a17ac66784af",
+    "golden/argo/*": "be3008d6a0eb7c22",
     "golden/ancestor/*": "0b716d7dd9115829",
     "golden/dsl/*": "eedfe1b1b36a1d51",
     "golden/grouping/*": "3f96cfbf72c9ecd5",

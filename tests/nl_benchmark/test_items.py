@@ -16,7 +16,7 @@ from benchmarks.nl.comparison import differences
 from benchmarks.nl.items import read_benchmark
 from benchmarks.nl.judging import Judge, diagnosed, reference_workflow
 from benchmarks.nl.runner import BoxRunner, NoRunner
-from benchmarks.nl.running import running_problem
+from couler.box.running import running_problem
 from couler.box import build_program, check_program, isolation
 from couler.generation.prompting import api_card
 from couler.ir.policies import AnyOf, Dependency

@@ -25,7 +25,7 @@ GOLDENS = Path(__file__).parents[2] / "golden" / "airflow"
 BACKEND = AirflowBackend()
 TARGET = with_files()
 
-MARK = "# Above: what the tasks need, the same in all such files. Below: this workflow."
+MARK = "# Above: helpers. Below: this workflow."
 DEFAULTS = """\
     schedule=None,
     default_args={

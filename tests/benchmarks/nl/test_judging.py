@@ -8,7 +8,7 @@ from benchmarks.nl.generating import program_in
 from benchmarks.nl.items import read_benchmark
 from benchmarks.nl.judging import OUTCOMES, Judge, reference_workflow
 from benchmarks.nl.runner import BoxRunner, NoRunner
-from benchmarks.nl.running import BoxedRun
+from couler.box.running import BoxedRun
 from couler.box import Built, build_program, isolation
 from tests.nl_benchmark.scripted import ANSWERS, OTHER
 

@@ -8,7 +8,7 @@ RUN = r'''def write(name, value, *types, of=()):
             sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")  # as in Go
+        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")  # as Argo
         size = len((value if types == (str,) else text).encode())
         if "\\u0000" in text.replace("\\\\", ""):
             raise ValueError("a text cannot hold NUL")
@@ -36,7 +36,7 @@ def link(source, path):
             shutil.copy2(source, path)
 
 def copy_all(source, path, mode):
-    """Copy a file or a folder, and allow more than their modes do; an error is not the step's."""
+    """Copy to a path and widen the modes; on an I/O error exit with a message of couler."""
     import os, pathlib, shutil, sys
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -129,7 +129,7 @@ def run(script):
     os.makedirs(work, exist_ok=True)
     os.chdir(work)
     import signal
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # which the first process ignores
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))  # PID 1 has no default action
     text, script = script, work + ".py"
     pathlib.Path(script).write_text(text, "utf-8")
     globals()["__file__"], sys.argv[:] = script, [script]

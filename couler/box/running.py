@@ -23,7 +23,7 @@ from couler.hidden import clean
 from couler.ir.serialize import write_json
 from couler.ir.workflow import Workflow
 
-_START = "from benchmarks.nl.run_inside import main; main()"
+_START = "from couler.box.run_inside import main; main()"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 _LINKED = ("couler", "couler.ir", "couler.optimizers", "couler.backends")
 _STATES = ("succeeded", "failed", "skipped", "omitted")
