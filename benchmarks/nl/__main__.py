@@ -13,13 +13,13 @@ from pathlib import Path
 import click
 
 from benchmarks.nl.evaluating import Plan, evaluate, spent
-from benchmarks.nl.generating import MODES, OwnGenerator, check_modes
+from benchmarks.nl.generating import MODES, check_modes
 from benchmarks.nl.items import read_benchmark
 from benchmarks.nl.judging import Judge
 from benchmarks.nl.records import Header, Records, Sample
 from benchmarks.nl.report import Report, Score, report_of
-from benchmarks.nl.runner import BoxRunner, NoRunner
 from couler import box
+from couler.box.running import running_problem
 from couler.cli import GuardedCommand
 from couler.cli.format import aligned
 from couler.cli.language_model import LlmFlags, found_settings, llm_options, opened_model
@@ -135,7 +135,7 @@ def main(
     file = resume or out
     records = Records(file, header, resume=resume is not None)
     box.isolation().require()
-    runner = NoRunner("--no-run was given") if no_run else BoxRunner()
+    judge = Judge("--no-run was given" if no_run else running_problem())
     keys = [key for _, key in plan.asked()]
 
     def tell(sample: Sample) -> None:
@@ -146,7 +146,7 @@ def main(
         try:
             with heeding_requests_to_end():
                 result = evaluate(
-                    plan, model, OwnGenerator(), Judge(runner), records,
+                    plan, model, judge, records,
                     jobs=jobs, tell=tell, say=session.info,
                 )  # fmt: skip
         except KeyboardInterrupt as error:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import combinations
 
-from benchmarks.nl.aspects import (
-    OF_SCHEDULES,
-    OF_STEPS,
-    OF_WORKFLOWS,
-    Aspects,
-    cron_text,
-    kind_of,
-)
+from benchmarks.nl.aspects import Aspects, facts, json_text
+from benchmarks.nl.conditions import Test, ValueRanges
 from benchmarks.nl.expressions import (
     Before,
-    Comparison,
     Each,
     Expression,
     Fact,
@@ -26,59 +20,41 @@ from benchmarks.nl.expressions import (
     Made,
     Part,
     Several,
-    Test,
-    is_opposite,
     text_of,
 )
-from benchmarks.nl.flow import Flow, FlowNode
-from benchmarks.nl.known_names import all_names, maker_of, output_names, output_place
+from benchmarks.nl.flow import Flow, FlowNode, facts_at
+from benchmarks.nl.known_names import all_names, known_texts, maker_of, output_names, output_place
+from benchmarks.nl.reading import SHELLS, words_of
 from benchmarks.nl.structure import Name, Structure
-from couler.ir.base import JsonMap
-from couler.ir.workflow import Container, Http, Job, Parameter, Script, Step, Suspend, Workflow
-
-_SHELLS = ("sh", "bash", "/bin/sh", "/bin/bash", "python", "python3")
+from couler.ir.graph import Graph
+from couler.ir.workflow import Container, Http, Job, Script, Step
 
 
-def structure_of(flow: Flow, aspects: Aspects, outputs: Iterable[str]) -> Structure:
-    """Return the structure of a flow."""
-    return _Writer(flow, aspects).write(outputs)
-
-
-def parameter_label(parameter: Parameter) -> Hashable:
-    """Return what counts of a parameter of the workflow."""
-    default = None if parameter.required else json.dumps(_plain(parameter.default))
-    return ("parameter", parameter.name, default, parameter.required)
-
-
-def workflow_facts(workflow: Workflow, aspects: Aspects) -> dict[str, Hashable]:
-    """Return what counts of a workflow as a whole, by its name."""
-    facts = {name: of(workflow) for name, of in OF_WORKFLOWS.items() if name in aspects}
-    schedule = workflow.schedule
-    if schedule is None:
-        return facts | {"schedule": None}
-    facts |= {name: of(schedule) for name, of in OF_SCHEDULES.items() if name in aspects}
-    return facts | {"schedule": tuple(sorted(map(cron_text, schedule.cron)))}
+def structure_of(
+    flow: Flow, aspects: Aspects, outputs: Iterable[str], constants: tuple[t.Any, ...]
+) -> Structure:
+    """Return the structure of a flow; `constants` are those of all conditions compared."""
+    return _Writer(flow, aspects, constants).write(outputs)
 
 
 class _Writer:
-    def __init__(self, flow: Flow, aspects: Aspects) -> None:
+    def __init__(self, flow: Flow, aspects: Aspects, constants: tuple[t.Any, ...]) -> None:
         self._flow, self._aspects = flow, aspects
         self._graph = Structure()
         self._shared: dict[Hashable, int] = {}
         self._before = _reduced([node.awaits for node in flow.nodes])
+        self._ranges = ValueRanges(constants, self._known)
 
     def write(self, outputs: Iterable[str]) -> Structure:
         graph, flow = self._graph, self._flow
         for node in flow.nodes:
-            graph.add(("", *self._facts(node)))
-        if "parameters" in self._aspects:
-            for parameter in flow.workflow.parameters:
-                if parameter.name not in flow.parameters:
-                    continue
-                label = parameter_label(parameter)
-                self._shared["parameter", parameter.name] = graph.add(label)
-        facts = workflow_facts(flow.workflow, self._aspects)
-        graph.add(("workflow", *sorted(facts.items(), key=lambda fact: fact[0])))
+            number = graph.add((self._kind(node), node.is_handler and "of an exit handler"))
+            graph.facts[number] = self._aspects.of(facts_at(node.kind, node.step))
+        for parameter in flow.workflow.parameters:
+            if parameter.name in flow.parameters:
+                number = self._value(Given(parameter.name))
+                graph.facts[number] = self._aspects.of(facts(parameter, "parameter."))
+        graph.facts[graph.add(("workflow",))] = self._aspects.of(facts(flow.workflow))
         for number, node in enumerate(flow.nodes):
             self._connect(number, node)
         for name in outputs:
@@ -89,58 +65,34 @@ class _Writer:
 
     # nodes ----------------------------------------------------------------------------------
 
-    def _facts(self, node: FlowNode) -> tuple[Hashable, ...]:
+    def _kind(self, node: FlowNode) -> Hashable:
+        """Return the kind of a node as people call it."""
         if node.kind != "step":
-            limit = (
-                node.step.loop.max_iterations if node.kind == "loop" and node.step.loop else None
-            )
-            own = self._stated(node) if node.kind != "loop" else ()
-            return (node.kind, node.handler, limit, own)
-        return (
-            kind_of(node.step, self._aspects),
-            node.handler,
-            *self._action(node),
-            self._stated(node),
-        )
+            return node.kind
+        match node.step.action:
+            case Container() | Script() if "any kind" in self._aspects:
+                return "process"
+            case Script(function=str()):
+                return "Python step"
+            case Container(command=()):
+                return "container with the command of its image"
+            case Container() | Script():
+                return "container"
+            case action:
+                return action.kind.replace("_", " ")
 
-    def _stated(self, node: FlowNode) -> Hashable:
-        """Return what counts of the policies; of maps and groups they are those of the holder."""
-        names: Iterable[str] = OF_STEPS
-        if node.kind == "map":
-            names = ("max_parallel",)
-        elif node.kind == "group":
-            names = ("retry", "timeout", "max_parallel")
-        elif node.step.foreach is not None:
-            names = (name for name in OF_STEPS if name != "max_parallel")
-        return tuple((name, OF_STEPS[name](node.step)) for name in names if name in self._aspects)
-
-    def _action(self, node: FlowNode) -> tuple[Hashable, ...]:
-        action = node.step.action
-        match action:
-            case Container() | Script() if self._aspects.any_kind:
-                return ()
-            case Container():
-                image = action.image if "images" in self._aspects else None
-                return (image, "command" if action.command else "arguments")
-            case Script(function=None):
-                image = action.image if "images" in self._aspects else None
-                return (image,)
-            case Http():
-                return (action.method, action.success_codes)
-            case Suspend():
-                return (action.seconds,)
-            case Job():
-                manifest = _unnamed(action.manifest)
-                return (
-                    json.dumps(_plain(manifest), sort_keys=True),
-                    action.action,
-                    action.success_condition,
-                    action.failure_condition,
-                )
-            case Script():
-                return ()
+    def _known(self, value: Expression) -> tuple[t.Any, ...] | None:
+        """Return all values that an expression can have, None where these are not known."""
+        match value:
+            case Fact("status"):
+                return ("succeeded", "failed")
+            case Given(name):
+                (own,) = (one for one in self._flow.workflow.parameters if one.name == name)
+                return own.choices or None
+            case Made(node, path=()):
+                return known_texts(self._flow.nodes[node].step)
             case _:
-                return (action.model_dump_json(exclude_defaults=True),)
+                return None
 
     # edges ----------------------------------------------------------------------------------
 
@@ -156,12 +108,16 @@ class _Writer:
             for one in nodes:
                 graph.connect(waits, "for", one)
         for name, items in node.over.items():
-            graph.connect(self._over(number, name), "of", self._value(items))
+            graph.connect(self._value(Each(number, name)), "of", self._value(items))
         if node.test is not None and node.kind == "step":
-            graph.connect(number, "if", self._test(node.test))
+            self._test(number, "if", node.test)
         if node.again is not None:
-            graph.connect(number, "again if", self._test(node.again))
+            self._test(number, "again if", node.again)
         if node.kind == "step":
+            maker = maker_of(node.step)
+            if maker is not None:
+                given = tuple(sorted((name, repr(one)) for name, one in node.arguments.items()))
+                self._graph.calls[number] = (maker[0], given)
             self._connect_texts(number, node)
             if "data" in self._aspects:
                 self._connect_reads(number, node)
@@ -175,16 +131,25 @@ class _Writer:
             self._read(number, read.value, ("reads", read.role))
         known = frozenset(node.arguments)
         for name, value in node.arguments.items():
-            varying = self._varying(value)
-            if varying is not None:
+            for path, part in self._items((name,), value):
                 argument = self._graph.add(("argument",))
                 maker = maker_of(node.step)
-                self._graph.names[argument] = Name("argument", number, (name,), known, maker)
+                self._graph.names[argument] = Name("argument", number, path, known, maker)
                 self._graph.connect(number, "is given", argument)
-                self._graph.connect(argument, "which is", self._value(varying))
+                self._graph.connect(argument, "which is", self._value(part))
 
     def _is_of_any_kind(self, step: Step) -> bool:
-        return self._aspects.any_kind and isinstance(step.action, Container | Script)
+        return "any kind" in self._aspects and isinstance(step.action, Container | Script)
+
+    def _items(
+        self, path: tuple[str | int, ...], value: Expression
+    ) -> Iterator[tuple[tuple[str | int, ...], Expression]]:
+        """Yield what varies of an argument; items of a list are arguments of their own."""
+        if isinstance(value, Several) and value.how == "list":
+            for place, part in enumerate(value.parts):
+                yield from self._items((*path, place), part)
+        elif (varying := self._varying(value)) is not None:
+            yield path, varying
 
     def _varying(self, value: Expression) -> Expression | None:
         """Return what of an argument is no constant; None if nothing is."""
@@ -193,29 +158,29 @@ class _Writer:
         match value:
             case Known():
                 return None
-            case Several(how="text" | "list" as how, parts=parts, items=items):
+            case Several(how="text", parts=parts):
                 found = tuple(one for one in map(self._varying, parts) if one is not None)
-                if not found or (how == "text" and len(found) == 1):
+                if len(found) < 2:
                     return found[0] if found else None
-                return Several(how, found, items if len(found) == len(parts) else ())
+                return Several("text", found)
             case _:
                 return value
 
     def _connect_texts(self, number: int, node: FlowNode) -> None:
         """Add what is written in a step's process or request."""
         action, texts = node.step.action, list[tuple[str, Expression]]()
-        if isinstance(action, Container) and "commands" in self._aspects:
-            words = [text_of((node.resolve(word),)) for word in (*action.command, *action.args)]
-            texts = [(f"word {place}", word) for place, word in enumerate(words)]
-        elif isinstance(action, Script) and action.function is None and "sources" in self._aspects:
-            words = [*map(Known, action.command), Known(action.source)]
-            if action.command and action.command[-1] in _SHELLS:
-                words.insert(-1, Known("-c"))
-            texts = [(f"word {place}", word) for place, word in enumerate(words)]
-        elif isinstance(action, Http) and "texts" in self._aspects:
+        if isinstance(action, Container | Script) and not node.step.is_function:
+            words = words_of(node.step)
+            is_shell = words[0:1] and words[0] in SHELLS and words[1:2] == ["-c"]
+            if ("sources" if is_shell else "commands") in self._aspects:
+                texts = [
+                    (f"word {place}", text_of((node.resolve(word),)))
+                    for place, word in enumerate(words)
+                ]
+        elif isinstance(action, Http):
             texts = [("url", node.resolve(action.url))]
             if action.body is not None:
-                texts.append(("body", node.resolve(action.body)))
+                texts.append(("body", json_form(node.resolve(action.body))))
         elif isinstance(action, Job):
             texts = [(f"at {one.path}", node.resolve(one.value)) for one in action.values]
         for place, text in texts:
@@ -236,66 +201,58 @@ class _Writer:
 
     def _value(self, value: Expression, *, is_ordered: bool = False) -> int:
         """Return the node of a value; `is_ordered` if constants tell the items of lists apart."""
+        if isinstance(value, Several):
+            return self._several(value, is_ordered)
+        key = json_text(value.value) if isinstance(value, Known) else value
+        if key not in self._shared:
+            self._shared[key] = number = self._graph.add(self._label(value))
+            self._connect_value(number, value)
+        return self._shared[key]
+
+    def _label(self, value: Expression) -> Hashable:
+        match value:
+            case Known(known):
+                return ("known", json_text(known))
+            case Given(name):
+                return ("parameter", name)
+            case Fact(name):
+                return ("fact", name)
+            case Made(node, path):
+                step = self._flow.nodes[node].step
+                return ("made", *(output_place(step, path) if self._names(step) is None else ()))
+            case Part(Given() | Fact(), path):
+                return ("part", *path)
+            case _:
+                return (type(value).__name__,)
+
+    def _names(self, step: Step) -> frozenset[str] | None:
+        """Return the names of a step's outputs that its author chooses, None if there are none."""
+        if self._is_of_any_kind(step):
+            return (output_names(step) or frozenset()).union(one.name for one in step.outputs)
+        return output_names(step)
+
+    def _connect_value(self, number: int, value: Expression) -> None:
+        graph = self._graph
         match value:
             case Made(node, path):
-                return self._made(node, path)
+                step = self._flow.nodes[node].step
+                graph.connect(number, "of", node)
+                if (known := self._names(step)) is not None:
+                    graph.names[number] = Name("output", node, path, known, maker_of(step))
             case Part(whole, path):
-                return self._part(whole, path)
-            case Each(node, name):
-                return self._over(node, name)
-            case Known(known):
-                return self._once(("known", json.dumps(_plain(known), sort_keys=True)))
-            case Given(name):
-                return self._once(("parameter", name))
-            case Fact(name):
-                return self._once(("fact", name))
-            case Before():
-                return self._before_of(value)
-            case Several():
-                return self._several(value, is_ordered)
-        t.assert_never(value)
-
-    def _made(self, node: int, path: tuple[str | int, ...]) -> int:
-        key = ("made", node, path)
-        if key in self._shared:
-            return self._shared[key]
-        step = self._flow.nodes[node].step
-        known = output_names(step)
-        if self._is_of_any_kind(step):
-            known = frozenset(output.name for output in step.outputs) | (known or frozenset())
-        label = ("made", *(output_place(step, path) if known is None else ()))
-        made = self._once(label, key=key)
-        self._graph.connect(made, "of", node)
-        if known is not None:
-            self._graph.names[made] = Name("output", node, path, known, maker_of(step))
-        return made
-
-    def _part(self, whole: Expression, path: tuple[str | int, ...]) -> int:
-        key = ("part", repr(whole), path)
-        if key in self._shared:
-            return self._shared[key]
-        owner = self._value(whole)
-        if isinstance(whole, Given | Fact):
-            part = self._once(("part", *path), key=key)
-        else:
-            part = self._once(("part",), key=key)
-            known = all_names(self._flow.workflow)
-            self._graph.names[part] = Name("part", owner, path, known)
-        self._graph.connect(part, "of", owner)
-        return part
-
-    def _before_of(self, value: Before) -> int:
-        key = ("before", repr(value))
-        if key in self._shared:
-            return self._shared[key]
-        node = self._once(("round before",), key=key)
-        self._graph.connect(node, "in", value.node)
-        made = self._flow.rounds.get(value.node, {}).get(value.output)
-        if made is not None:
-            self._graph.connect(node, "is", self._value(made))
-        if value.initial is not None:
-            self._graph.connect(node, "first", self._value(value.initial))
-        return node
+                owner = self._value(whole)
+                graph.connect(number, "of", owner)
+                if not isinstance(whole, Given | Fact):
+                    known = all_names(self._flow.workflow)
+                    graph.names[number] = Name("part", owner, path, known)
+            case Each(node):
+                graph.connect(node, "over", number)
+            case Before(node, output, initial):
+                graph.connect(number, "in", node)
+                made = self._flow.rounds.get(node, {}).get(output)
+                for label, one in (("is", made), ("first", initial)):
+                    if one is not None:
+                        graph.connect(number, label, self._value(one))
 
     def _several(self, value: Several, is_ordered: bool) -> int:
         graph, tests = self._graph, self._flow.nodes
@@ -303,7 +260,8 @@ class _Writer:
         node = graph.add((value.how, len(parts)))
         ways = [tests[one.node].test if isinstance(one, Made) else None for one in parts]
         either = value.how == "first_of" and all(
-            is_opposite(one, other) for one, other in combinations(ways, 2)
+            one and other and not self._ranges.cases(one, other)
+            for one, other in combinations(ways, 2)
         )
         for place, part in enumerate(parts):
             there = self._value(part, is_ordered=is_ordered)
@@ -315,66 +273,55 @@ class _Writer:
             graph.connect(node, ("part", 0 if either else place), there)
         return node
 
-    def _over(self, holder: int, name: str) -> int:
-        return self._once(("list of a map",), key=("over", holder, name), holder=holder)
+    def _test(self, owner: int, label: str, test: Test) -> None:
+        """Add the cases in which a condition holds, unless it always does."""
+        cases = self._ranges.cases(test)
+        if cases == frozenset((frozenset(),)):
+            return
+        node = self._graph.add(("condition", len(cases)))
+        self._graph.connect(owner, label, node)
+        for case in cases:
+            one = self._graph.add(("case",))
+            self._graph.connect(node, "case", one)
+            for subject, values in case:
+                self._compare(one, subject, values)
 
-    def _once(self, label: Hashable, key: Hashable = None, holder: int | None = None) -> int:
-        """Return the one node for a value, which is made where there is none."""
-        key = label if key is None else key
-        if key not in self._shared:
-            self._shared[key] = self._graph.add(label)
-            if holder is not None:
-                self._graph.connect(holder, "over", self._shared[key])
-        return self._shared[key]
+    def _compare(self, case: int, subject: tuple[Expression, ...], values: frozenset[str]) -> None:
+        """Add what holds in a case: the values of one subject, or the order of two."""
+        if len(subject) == 1:
+            shown = " or ".join(sorted(values))
+            self._graph.connect(case, ("is", shown), self._value(subject[0]))
+            return
+        turned = frozenset(str(-int(sign)) for sign in values)
+        order = self._graph.add(("order", *min(sorted(values), sorted(turned))))
+        self._graph.connect(case, "has", order)
+        sides = subject if sorted(values) <= sorted(turned) else subject[::-1]
+        for number, side in enumerate(sides):
+            label = "side" if values == turned else ("side", number)
+            self._graph.connect(order, label, self._value(side))
 
-    def _test(self, test: Test) -> int:
-        if isinstance(test, Comparison):
-            node = self._graph.add(("compare", test.op))
-            sides = ("side", "side") if test.op in ("==", "!=") else ("left", "right")
-            for side, value in zip(sides, (test.left, test.right), strict=True):
-                self._graph.connect(node, side, self._value(value))
-            return node
-        node = self._graph.add((test.how,))
-        for part in test.parts:
-            self._graph.connect(node, "of", self._test(part))
-        return node
+
+def json_form(text: Expression) -> Expression:
+    """Return a text that is JSON, with values in it or not, in one form."""
+    parts = text.parts if isinstance(text, Several) and text.how == "text" else (text,)
+    marks = [f"{10**15 + place}" for place in range(len(parts))]
+    written = "".join(
+        str(part.value) if isinstance(part, Known) else mark
+        for part, mark in zip(parts, marks, strict=True)
+    )
+    try:
+        form = json.dumps(json.loads(written), sort_keys=True)
+    except ValueError:
+        return text
+    pieces = re.split("(" + "|".join(marks) + ")", form)
+    return text_of(parts[marks.index(one)] if one in marks else Known(one) for one in pieces)
 
 
 def _reduced(awaits: list[set[int]]) -> list[set[int]]:
     """Return what each node waits for, less what follows from the rest."""
-    above: dict[int, set[int]] = {}
-
-    def reach(node: int) -> set[int]:
-        pending = [node]
-        while pending:
-            top = pending[-1]
-            missing = [one for one in awaits[top] if one not in above]
-            if missing:
-                pending += missing
-                continue
-            pending.pop()
-            above[top] = set(awaits[top]).union(*(above[one] for one in awaits[top]))
-        return above[node]
-
-    for number in range(len(awaits)):
-        reach(number)
+    graph = Graph({str(place): map(str, nodes) for place, nodes in enumerate(awaits)})
+    above = [graph.ancestors(str(place)) for place in range(len(awaits))]
     return [
-        {one for one in nodes if not any(one in above[other] for other in nodes)}
+        {one for one in nodes if not any(str(one) in above[other] for other in nodes)}
         for nodes in awaits
     ]
-
-
-def _unnamed(manifest: JsonMap) -> dict[str, t.Any]:
-    """Return a resource without what it is called."""
-    return {key: value for key, value in manifest.items() if key != "metadata"}
-
-
-def _plain(value: t.Any) -> t.Any:
-    """Return a JSON value with whole numbers that are written as `1.0` as whole numbers."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return value.strip() if isinstance(value, str) else value

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from benchmarks.nl.generating import MODES, Generator, Question
+from benchmarks.nl.generating import MODES, Question, program_for
 from benchmarks.nl.items import Benchmark, Item
 from benchmarks.nl.judging import Judge, reference_workflow
 from benchmarks.nl.records import Key, Records, Sample, writable
@@ -71,7 +71,6 @@ class Result:
 def evaluate(
     plan: Plan,
     model: LanguageModel,
-    generator: Generator,
     judge: Judge,
     records: Records,
     *,
@@ -94,7 +93,7 @@ def evaluate(
         under_way.add(key)
         try:
             sample = sample_of(
-                item, key, plan.seed, model, generator, judge,
+                item, key, plan.seed, model, judge,
                 lose=records.lose, is_interrupted=is_interrupted,
             )  # fmt: skip
         except LanguageModelError as error:
@@ -127,7 +126,6 @@ def sample_of(
     key: Key,
     seed: int,
     model: LanguageModel,
-    generator: Generator,
     judge: Judge,
     *,
     lose: Callable[[Usage], None] = lambda _usage: None,
@@ -144,7 +142,7 @@ def sample_of(
     )
     watched = WatchedModel(model, is_interrupted)
     try:
-        program = generator.program(question, watched)
+        program = program_for(question, watched)
     except ModelAnswerError:
         program = None
     except LanguageModelError:

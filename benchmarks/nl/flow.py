@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from benchmarks.nl.aspects import Aspects, step_facts
+from benchmarks.nl.conditions import (
+    Comparison,
+    Junction,
+    Test,
+    ValueRanges,
+    as_test,
+    comparisons,
+    constants,
+)
 from benchmarks.nl.expressions import (
     Before,
     Each,
@@ -14,19 +25,14 @@ from benchmarks.nl.expressions import (
     Given,
     Known,
     Made,
+    Part,
     Several,
-    Test,
-    as_test,
-    compared,
     first_of,
-    holds_with,
     inside,
-    joined,
     text_of,
+    written,
 )
-from benchmarks.nl.known_lists import items_of, part_of, range_of, rows_of
 from benchmarks.nl.reading import Read, reads_of, with_wholes
-from couler.ir.defaults import resolve_defaults
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.values import (
@@ -58,7 +64,7 @@ class FlowNode:
     step: Step
     name: str
     holder: int | None = None
-    handler: str | None = None
+    is_handler: bool = False
     test: Test | None = None
     reads: tuple[Read, ...] = ()
     arguments: Mapping[str, Expression] = field(default_factory=dict)
@@ -86,6 +92,15 @@ class Flow:
     rounds: dict[int, Mapping[str, Expression]] = field(default_factory=dict)
     """By loop: what a round gives out."""
 
+    @property
+    def depth(self) -> int:
+        """The number of steps in the longest chain of steps that wait for each other."""
+        edges = {
+            str(place): map(str, node.awaits.union(*(nodes for _, nodes in node.reacts)))
+            for place, node in enumerate(self.nodes)
+        }
+        return len(Graph(edges).levels)
+
     def made_in(self, expression: Expression) -> Iterator[int]:
         """Yield the nodes whose outputs an expression reads in the same round."""
         for part in inside(expression):
@@ -108,7 +123,7 @@ class _Around:
     items: Mapping[str, Expression] = field(default_factory=dict)
     loop: int | None = None
     holder: int | None = None
-    handler: str | None = None
+    is_handler: bool = False
     test: Test | None = None
     awaits: frozenset[int] = frozenset()
     reacts: frozenset[tuple[str, frozenset[int]]] = frozenset()
@@ -116,12 +131,9 @@ class _Around:
     """Nodes that are waited for in another way than for their success."""
 
 
-def flow_of(
-    workflow: Workflow, *, known: Iterable[str] | None = None, bounded_maps: bool = True
-) -> Flow:
-    """Return the flow of a workflow."""
-    workflow = resolve_defaults(workflow)
-    builder = _Builder(workflow, bounded_maps)
+def flow_of(workflow: Workflow, aspects: Aspects, known: Iterable[str] | None = None) -> Flow:
+    """Return the flow of a workflow; parameters that are not known stand for their defaults."""
+    builder = _Builder(workflow, aspects)
     names = None if known is None else set(known)
     values: dict[str, Expression] = {
         one.name: Given(one.name)
@@ -137,15 +149,17 @@ def flow_of(
         if output.value is not None:
             builder.flow.outputs[output.name] = builder.resolve(output.value, around)
     for handler in workflow.exit_handlers:
-        there = replace(around, steps=dict(around.steps), path="exit:", handler=handler.on)
-        builder.expand_all(handler.steps, there)
+        status = {"failure": "failed", "success": "succeeded"}.get(handler.on)
+        test = status and Comparison("==", Fact("status"), Known(status))
+        there = replace(around, steps=dict(around.steps), path="exit:", is_handler=True)
+        builder.expand_all(handler.steps, replace(there, test=test or None))
     return builder.flow
 
 
 class _Builder:
-    def __init__(self, workflow: Workflow, bounded_maps: bool) -> None:
+    def __init__(self, workflow: Workflow, aspects: Aspects) -> None:
         self.flow = Flow(workflow)
-        self._bounded_maps = bounded_maps
+        self._aspects = aspects
 
     def expand_all(self, steps: tuple[Step, ...], around: _Around) -> tuple[int, ...]:
         by_name = {step.name: step for step in steps}
@@ -160,13 +174,13 @@ class _Builder:
         around = self._with_order(step, around)
         if step.when is not None:
             own = as_test(step.when, lambda value: self.resolve(value, around))
-            test = own if around.test is None else joined("and", (around.test, own))
+            test = own if around.test is None else Junction("and", (around.test, own))
             around = replace(around, test=test)
         if step.foreach is None:
             return self._looped(step, around, f"{around.path}{step.name}")
         over = {name: self.resolve(items, around) for name, items in step.foreach.over.items()}
-        bounded = self._bounded_maps and step.foreach.max_parallel is not None
-        rows = None if bounded else rows_of(over)
+        is_bounded = "foreach.max_parallel" in self._aspects.of(step_facts(step))
+        rows = None if is_bounded else rows_of(over)
         if rows is not None:
             return self._unrolled(step, around, rows)
         holder = self._add("map", step, around, f"{around.path}{step.name}", over=over)
@@ -207,7 +221,7 @@ class _Builder:
             node = self._leaf(step, around, path)
             return _Expanded((node,), lambda name: Made(node, () if name == STDOUT else (name,)))
         holder = around.holder
-        if _has_policies(step, self._bounded_maps):
+        if self._aspects.of(facts_at("group", step)):
             holder = self._add("group", step, around, path)
         values = {
             given.name: self.resolve(given.value, around)
@@ -241,7 +255,8 @@ class _Builder:
         made.awaits = set(around.awaits | self._made_in(made.given, around))
         made.reacts = set(around.reacts)
         if around.test is not None:
-            made.awaits |= self._made_in(compared(around.test), around)
+            sides = (side for one in comparisons(around.test) for side in (one.left, one.right))
+            made.awaits |= self._made_in(sides, around)
         return node
 
     def _outputs(self, node: int) -> frozenset[str]:
@@ -255,7 +270,7 @@ class _Builder:
         path: str,
         over: Mapping[str, Expression] | None = None,
     ) -> int:
-        node = FlowNode(kind, step, path, around.holder, around.handler, around.test)
+        node = FlowNode(kind, step, path, around.holder, around.is_handler, around.test)
         node.over = over or {}
         self.flow.nodes.append(node)
         return len(self.flow.nodes) - 1
@@ -325,7 +340,7 @@ class _Builder:
                 return part_of(again(value.of), value.path)
             case OrElse():
                 inner = again(value.value)
-                if around.handler is None and self._is_there(inner, around):
+                if not around.is_handler and self._is_there(inner, around):
                     return inner
                 return first_of((inner, again(value.default)))
             case FirstOf():
@@ -342,7 +357,7 @@ class _Builder:
         """Return whether a value is made whenever the step that reads it runs."""
         nodes = [self.flow.nodes[node] for node in self.flow.made_in(value)]
         return bool(nodes) and all(
-            holds_with(node.test, around.test)
+            _implies(around.test, node.test)
             and not node.reacts
             and not any(one.optional or one.default is not None for one in node.step.outputs)
             for node in nodes
@@ -364,6 +379,90 @@ class _Builder:
         return Known(text)
 
 
-def _has_policies(step: Step, bounded: bool) -> bool:
-    limits = step.max_parallel is not None and bounded
-    return step.retry is not None or step.timeout_s is not None or limits
+def _implies(one: Test | None, other: Test | None) -> bool:
+    """Return whether a condition holds whenever the first one does."""
+    ranges, given = ValueRanges(constants(one, other)), () if one is None else (one,)
+    return other is None or ranges.cases(*given, other) == ranges.cases(*given)
+
+
+def facts_at(kind: NodeKind, step: Step) -> dict[str, Hashable]:
+    """Return what a step states for one of its nodes: its map, its loop or itself."""
+    own = {"map": "foreach.", "loop": "loop."}
+    found = step_facts(step)
+    if kind in own:
+        return {name: value for name, value in found.items() if name.startswith(own[kind])}
+    return {
+        name: value for name, value in found.items() if not name.startswith(("foreach", "loop"))
+    }
+
+
+# lists and parts of values, as far as they are known before a run ---------------------------------
+
+UNROLLED_ITEMS = 20
+"""A map over at most so many known items is the same as that many steps."""
+
+
+def rows_of(over: Mapping[str, Expression]) -> list[dict[str, Expression]] | None:
+    """Return the items of lists that are known and short, each by the names of the lists."""
+    columns: dict[str, tuple[Expression, ...]] = {}
+    for name, items in over.items():
+        match items:
+            case Several(how="list"):
+                columns[name] = items.parts
+            case Known(value=tuple() | list() as values):
+                columns[name] = tuple(Known(value) for value in values)
+            case _:
+                return None
+    lengths = {len(items) for items in columns.values()}
+    if len(lengths) != 1 or not 0 < next(iter(lengths)) <= UNROLLED_ITEMS:
+        return None
+    count = lengths.pop()
+    return [{name: items[row] for name, items in columns.items()} for row in range(count)]
+
+
+def items_of(rows: list[dict[str, Expression]]) -> tuple[str, ...]:
+    """Return a text for each row of items, nothing if some are not known."""
+    texts = []
+    for row in rows:
+        known = [item.value for item in row.values() if isinstance(item, Known)]
+        if len(known) < len(row):
+            return ()
+        texts.append(json.dumps(sorted(map(written, known))))
+    return tuple(texts)
+
+
+def part_of(whole: Expression, path: tuple[str | int, ...]) -> Expression:
+    """Return a part of a value."""
+    for key in path:
+        if isinstance(whole, Several) and whole.how == "list" and isinstance(key, int):
+            if -len(whole.parts) <= key < len(whole.parts):
+                whole = whole.parts[key]
+        elif isinstance(whole, Known):
+            try:
+                whole = Known(whole.value[key])
+            except (LookupError, TypeError):
+                return Known(None)
+        elif isinstance(whole, Several) and whole.how == "first_of":
+            whole = replace(whole, parts=tuple(part_of(one, (key,)) for one in whole.parts))
+        elif isinstance(whole, Made):
+            whole = Made(whole.node, (*whole.path, key))
+        elif isinstance(whole, Part):
+            whole = Part(whole.of, (*whole.path, key))
+        else:
+            whole = Part(whole, (key,))
+    return whole
+
+
+def range_of(value: Range, resolve: t.Callable[[Value], Expression]) -> Expression:
+    """Return a row of numbers, written out where it is known and short."""
+    ends = [None if end is None else resolve(end) for end in (value.start, value.count, value.end)]
+    start, count, end = (one.value if isinstance(one, Known) else None for one in ends)
+    row: range | None = None
+    if isinstance(start, int) and isinstance(count, int):
+        row = range(start, start + max(count, 0))
+    elif isinstance(start, int) and isinstance(end, int):
+        row = range(start, end + 1) if end >= start else range(start, end - 1, -1)
+    if row is not None and len(row) <= UNROLLED_ITEMS:
+        return Known(tuple(value.format % n if value.format else n for n in row))
+    parts = tuple(Known(None) if one is None else one for one in ends)
+    return Several("range", (*parts, Known(value.format)))

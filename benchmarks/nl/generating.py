@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from benchmarks.nl.targets import TARGETS
+from benchmarks.nl.judging import TARGETS
 from couler.backends.base import Target
 from couler.errors import ConfigurationError
 from couler.generation import GenerateOptions, generate_workflow
@@ -34,34 +34,23 @@ class Question:
     seed: int
 
 
-class Generator(t.Protocol):
-    """Makes programs of descriptions."""
-
-    def program(self, question: Question, model: LanguageModel) -> str | None:
-        """Return the program that a model writes, None if its answer has none."""
-        ...
-
-
-class OwnGenerator:
-    """Asks by a single prompt where nothing else is used, and else by `couler.generation`."""
-
-    def program(self, question: Question, model: LanguageModel) -> str | None:
-        """Return the program that a model writes."""
-        options = MODES[question.mode]
-        if options is None:
-            prompt = render_prompt("benchmarks.nl", "plain", description=question.description)
-            answer = model.ask(prompt, temperature=question.temperature, seed=question.seed)
-            return program_in(answer.text)
-        options = replace(
-            options,
-            targets={question.engine: TARGETS.get(question.engine, Target())},
-            temperature=question.temperature,
-            seed=question.seed,
-        )
-        try:
-            return generate_workflow(question.description, model, options).program
-        except TargetSettingError as error:  # as wrong an answer as any that an engine refuses
-            return error.program
+def program_for(question: Question, model: LanguageModel) -> str | None:
+    """Return the program that a model writes, by `couler.generation` or by a single prompt."""
+    options = MODES[question.mode]
+    if options is None:
+        prompt = render_prompt("benchmarks.nl", "plain", description=question.description)
+        answer = model.ask(prompt, temperature=question.temperature, seed=question.seed)
+        return program_in(answer.text)
+    options = replace(
+        options,
+        targets={question.engine: TARGETS.get(question.engine, Target())},
+        temperature=question.temperature,
+        seed=question.seed,
+    )
+    try:
+        return generate_workflow(question.description, model, options).program
+    except TargetSettingError as error:  # as wrong an answer as any that an engine refuses
+        return error.program
 
 
 def check_modes(names: t.Iterable[str]) -> None:

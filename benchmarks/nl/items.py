@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import json
 import typing as t
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from couler.errors import CoulerError
 from couler.ir.yaml_loading import safe_loader
 
 ITEMS = "items"
 """The folder of a benchmark that its items are in."""
+
+
+Stripped = t.Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
 class BenchmarkError(CoulerError, ValueError):
@@ -34,6 +36,8 @@ class Comparison(_Part):
     """What counts beyond, or short of, what the reference states; see `Aspects`."""
 
     any_kind: bool = False
+    structure: bool = False
+    """Whether equal outcomes are not enough where the item is run."""
     ignore: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
 
@@ -51,8 +55,6 @@ class Courses(Course):
     """A run, and more of them with other parameters."""
 
     more: tuple[Course, ...] = ()
-    slow: bool = False
-    """Whether it takes longer than a few seconds."""
 
     @property
     def all(self) -> tuple[Course, ...]:
@@ -60,29 +62,16 @@ class Courses(Course):
         return (self, *self.more)
 
 
-class _Stated(_Part):
-    """What the YAML file of an item states."""
-
-    title: str
-    descriptions: tuple[str, ...] = Field(min_length=1)
-    tags: tuple[str, ...] = ()
-    engines: tuple[str, ...] = Field(("argo", "airflow"), min_length=1)
-    compare: Comparison = Comparison()
-    mentions: tuple[str, ...] = ()
-    run: Courses | None = None
-
-
-@dataclass(frozen=True)
-class Item:
+class Item(_Part):
     """Descriptions of a workflow, its reference, and what counts when answers are judged."""
 
     name: str
-    title: str
-    descriptions: tuple[str, ...]
     reference: str
+    title: str
+    descriptions: tuple[Stripped, ...] = Field(min_length=1)
     tags: tuple[str, ...] = ()
-    engines: tuple[str, ...] = ("argo", "airflow")
-    compare: Comparison = field(default_factory=Comparison)
+    engines: tuple[str, ...] = Field(("argo", "airflow"), min_length=1)
+    compare: Comparison = Comparison()
     mentions: tuple[str, ...] = ()
     run: Courses | None = None
 
@@ -100,8 +89,8 @@ class Benchmark:
     @property
     def digest(self) -> str:
         """A short text that changes with anything in the items."""
-        text = json.dumps([_digested(item) for item in self.items], sort_keys=True)
-        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        text = TypeAdapter(tuple[Item, ...]).dump_json(self.items)
+        return hashlib.blake2b(text, digest_size=8).hexdigest()
 
     def select(self, patterns: Iterable[str]) -> Benchmark:
         """Return the items whose names or tags match one of some patterns, all for none."""
@@ -139,26 +128,12 @@ def _read(file: Path) -> Item:
     program = file.with_suffix(".py")
     try:
         text = file.read_text(encoding="utf-8")
-        stated = _Stated.model_validate(yaml.load(text, Loader=safe_loader()))
+        stated = yaml.load(text, Loader=safe_loader())
         reference = program.read_text(encoding="utf-8")
+        return Item.model_validate({**stated, "name": file.stem, "reference": reference})
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise BenchmarkError(f"{file}: the item cannot be read: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise BenchmarkError(f"{file}: {place or 'the file'}: {first['msg']}") from error
-    descriptions = tuple(text.strip() for text in stated.descriptions)
-    fields = {name: getattr(stated, name) for name in type(stated).model_fields}
-    return Item(file.stem, **fields | {"descriptions": descriptions}, reference=reference)
-
-
-def _digested(item: Item) -> dict[str, t.Any]:
-    return {
-        "name": item.name,
-        "descriptions": item.descriptions,
-        "reference": item.reference,
-        "engines": item.engines,
-        "mentions": item.mentions,
-        "compare": item.compare.model_dump(mode="json"),
-        "run": item.run and item.run.model_dump(mode="json"),
-    }

@@ -7,19 +7,19 @@ import builtins
 import json
 import tempfile
 import typing as t
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import couler
-from benchmarks.nl.aspects import aspects_for
-from benchmarks.nl.comparison import differences
+from benchmarks.nl.aspects import Aspects, aspects_for
+from benchmarks.nl.comparison import differences, policies
 from benchmarks.nl.items import Course, Item
-from benchmarks.nl.runner import Runner
-from couler.box.running import BoxedRun
-from benchmarks.nl.targets import TARGETS
+from benchmarks.nl.outcomes import other_parameters, unequal, with_outcome
+from couler.backends.base import Target
 from couler.box import Built, build_program
+from couler.box.running import BoxedRun, run_boxed
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 from couler.stages import diagnose
@@ -38,8 +38,11 @@ Outcome: t.TypeAlias = t.Literal[
     "no-answer",
 ]
 
+TARGETS: Mapping[str, Target] = {"airflow": Target(options={"files_claim": "files"})}
+"""Settings without which an engine has no place for files."""
+
 OUTCOMES: Mapping[Outcome, str] = {
-    "right": "builds, verifies, is the right graph and, where it runs, does the right thing",
+    "right": "builds, verifies, and is the workflow that was asked for by its graph or its runs",
     "syntax": "is no Python",
     "refused": "has what a generated program may not have",
     "unknown-api": "uses a name that Couler has not",
@@ -47,7 +50,7 @@ OUTCOMES: Mapping[Outcome, str] = {
     "build": "raises, or builds no workflow, for another reason",
     "not-verified": "builds a workflow that has errors, or that an engine of the item refuses",
     "wrong-graph": "is a sound workflow, but another",
-    "wrong-outcome": "is the right graph, but its run comes to something else",
+    "wrong-outcome": "is a sound workflow whose run comes to something else",
     "no-answer": "is no program at all",
 }
 """What an answer can come to, the first that holds of those after `right`."""
@@ -64,6 +67,7 @@ class Verdict:
     outcome: Outcome
     code: str | None = None
     reasons: tuple[str, ...] = ()
+    """Why it is wrong; of a right answer, how its graph differs where equal outcomes decide."""
     not_run: str | None = None
 
     @property
@@ -73,11 +77,16 @@ class Verdict:
 
 
 class Judge:
-    """Judges answers to the items of a benchmark."""
+    """Judges answers to the items of a benchmark; `not_run` is why none of them may run."""
 
-    def __init__(self, runner: Runner, build: Callable[[str], Built] = build_program) -> None:
-        self._runner = runner
-        self._build = build
+    def __init__(
+        self,
+        not_run: str | None = None,
+        run: Callable[[Workflow, Mapping[str, t.Any]], BoxedRun] = run_boxed,
+        build: Callable[[str], Built] = build_program,
+    ) -> None:
+        self._not_run, self._run, self._build = not_run, run, build
+        self._outcomes: dict[tuple[str, str], BoxedRun] = {}
 
     def judge(self, item: Item, program: str | None) -> Verdict:
         """Return what an answer is worth."""
@@ -96,30 +105,45 @@ class Judge:
         if found:
             return Verdict("not-verified", found[0].code, tuple(one.message for one in found[:5]))
         compared = self.compare(item, workflow)
+        if item.run is None or self._not_run is not None:
+            is_missing = item.run is not None and compared.is_right
+            return replace(compared, not_run=self._not_run if is_missing else None)
         if not compared.is_right:
-            return compared
-        if item.run is None:
-            return Verdict("right")
-        problem = self._runner.problem(workflow)
-        if problem is not None:
-            return Verdict("right", not_run=problem)
-        for course in item.run.all:
-            wrong = tuple(_compare(course, self._runner.run(workflow, course)))
+            stated = policies(reference_workflow(item), workflow, aspects_of(item))
+            if item.compare.structure or stated or any(_unmentioned(item, workflow)):
+                return replace(compared, reasons=(*compared.reasons, *stated))
+        for course in self._courses(item, is_alike=compared.is_right):
+            wrong = tuple(unequal(course, self._run(workflow, course.parameters)))
             if wrong:
                 return Verdict("wrong-outcome", reasons=wrong)
-        return Verdict("right")
+        return Verdict("right", reasons=compared.reasons)
+
+    def _courses(self, item: Item, *, is_alike: bool) -> Iterator[Course]:
+        """Yield the runs to compare: those stated, by all their steps where the graph differs."""
+        assert item.run is not None
+        reference, stated = reference_workflow(item), item.run.all
+        names = frozenset(name for course in stated for name in course.outputs)
+        if is_alike:
+            yield from stated
+        others = () if item.compare.structure else other_parameters(reference)
+        courses = [Course(parameters=given) for given in others]
+        for course in courses if is_alike else (*stated, *courses):
+            key = (item.name, json.dumps(course.parameters))
+            known = self._outcomes.get(key) or self._run(reference, course.parameters)
+            self._outcomes[key] = known
+            if course in stated or known.status == "succeeded":
+                yield with_outcome(course, known, names)
 
     def compare(self, item: Item, workflow: Workflow) -> Verdict:
         """Return whether a sound workflow is the one that was asked for, without running it."""
-        reference = reference_workflow(item)
-        aspects = aspects_for(
-            reference,
-            any_kind=item.compare.any_kind,
-            ignore=item.compare.ignore,
-            also=item.compare.also,
-        )
-        told = (*differences(reference, workflow, aspects), *_unmentioned(item, workflow))
+        found = differences(reference_workflow(item), workflow, aspects_of(item))
+        told = (*found, *_unmentioned(item, workflow))
         return Verdict("wrong-graph", reasons=told) if told else Verdict("right")
+
+
+def aspects_of(item: Item) -> Aspects:
+    """Return what counts when answers to an item are compared."""
+    return aspects_for(reference_workflow(item), **item.compare.model_dump(exclude={"structure"}))
 
 
 def reference_workflow(item: Item) -> Workflow:
@@ -208,40 +232,3 @@ def _unmentioned(item: Item, workflow: Workflow) -> Iterable[str]:
     for word in item.mentions:
         if word.casefold() not in text:
             yield f'"{word}" occurs nowhere in the answer'
-
-
-def _compare(course: Course, ran: BoxedRun) -> Iterable[str]:
-    with_ = f" with {json.dumps(course.parameters)}" if course.parameters else ""
-    if ran.status != course.status:
-        end = ran.status or "come to no end"
-        why = f": {ran.message}" if ran.message else ""
-        yield f"the run{with_} should have {course.status}, but has {end}{why}"
-        return
-    for name, wanted in course.outputs.items():
-        found = ran.outputs.get(name)
-        if not _is_equal(wanted, found):
-            yield (
-                f'the run{with_} should give "{name}" = {json.dumps(wanted)}, but gives '
-                f"{json.dumps(found, default=str)}"
-            )
-    for state, count in course.states.items():
-        if ran.states.get(state, 0) != count:
-            yield (
-                f"in the run{with_} {count} steps should be {state}, but "
-                f"{ran.states.get(state, 0)} are"
-            )
-
-
-def _is_equal(wanted: object, found: object) -> bool:
-    """Return whether two JSON values are equal; numbers may differ by what computing leaves."""
-    if isinstance(wanted, bool) or isinstance(found, bool):
-        return wanted is found
-    if isinstance(wanted, int | float) and isinstance(found, int | float):
-        return abs(wanted - found) <= 1e-9 * max(abs(wanted), abs(found), 1.0)
-    if isinstance(wanted, list) and isinstance(found, list | tuple):
-        return len(wanted) == len(found) and all(map(_is_equal, wanted, found))
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        return wanted.keys() == found.keys() and all(
-            _is_equal(value, found[name]) for name, value in wanted.items()
-        )
-    return wanted == found

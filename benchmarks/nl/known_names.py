@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 
 from benchmarks.nl.reading import place_in_work
@@ -28,7 +28,7 @@ def all_names(workflow: Workflow) -> frozenset[str]:
     return frozenset().union(*(output_names(step) or () for step in all_steps(workflow)))
 
 
-def maker_of(step: Step) -> Hashable:
+def maker_of(step: Step) -> tuple[str, str] | None:
     """Return the function that a step calls, None if it calls none."""
     match step.action:
         case Script(function=str() as function, source=source):
@@ -70,3 +70,54 @@ def _keys_in(source: str, function: str) -> frozenset[str]:
                 case ast.keyword(arg=str(name)):
                     found.add(name)
     return frozenset(found)
+
+
+def known_texts(step: Step) -> tuple[str, ...] | None:
+    """Return all texts that a step in Python returns or prints, None where that is not certain."""
+    action = step.action
+    if not isinstance(action, Script) or not action.is_python:
+        return None
+    try:
+        nodes = list(ast.walk(ast.parse(action.source)))
+    except SyntaxError:
+        return None
+    if action.function is None:
+        given = [node.args for node in nodes if isinstance(node, ast.Call) and _is_print(node)]
+    else:
+        functions = [one for one in nodes if isinstance(one, ast.FunctionDef)]
+        body = next(one for one in functions if one.name == action.function)
+        given = [[one.value] for one in ast.walk(body) if isinstance(one, ast.Return) and one.value]
+    variables: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            variables.setdefault(node.targets[0].id, []).append(node.value)
+    texts = {text for values in given for one in values for text in _texts(one, variables)}
+    # A function with one result stands for one that computes it.
+    return None if len(texts) < 2 or None in texts else tuple(sorted(map(str, texts)))
+
+
+def _is_print(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "print"
+
+
+def _texts(node: ast.expr, variables: Mapping[str, list[ast.expr]]) -> Iterator[str | None]:
+    """Yield the texts that an expression can be, and None if it can be something else."""
+    match node:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.IfExp(body=body, orelse=other):
+            yield from (*_texts(body, variables), *_texts(other, variables))
+        case ast.Call(func=ast.Attribute(attr="choice"), args=[ast.List() | ast.Tuple() as chosen]):
+            yield from (text for one in chosen.elts for text in _texts(one, variables))
+        case ast.Name(id=name) if name in variables:
+            rest = {other: found for other, found in variables.items() if other != name}
+            yield from (text for one in variables[name] for text in _texts(one, rest))
+        case _:
+            yield None
+
+
+def names_read(step: Step) -> frozenset[str]:
+    """Return the names that the code of a step's function reads."""
+    source = step.action.source if isinstance(step.action, Script) else ""
+    nodes = ast.walk(ast.parse(source))
+    return frozenset(node.id for node in nodes if isinstance(node, ast.Name))

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from benchmarks.nl.expressions import Expression, Made, Several
 from couler.ir.values import Text
 from couler.ir.walk import step_values
-from couler.ir.workflow import WORK_DIR, Container, Http, Input, Script, Step
+from couler.ir.workflow import WORK_DIR, Container, Input, Script, Step
+
+SHELLS = ("sh", "bash", "/bin/sh", "/bin/bash", "python", "python3")
 
 
 class Read(t.NamedTuple):
@@ -22,21 +24,17 @@ def reads_of(
     step: Step, resolve: Callable[[Text], Expression]
 ) -> tuple[tuple[Read, ...], dict[str, Expression]]:
     """Return what a step reads apart from conditions, and its arguments by their names."""
-    typed = isinstance(step.action, Script) and step.action.function is not None
-    texts = () if typed else _texts(step)
-    arguments = {
-        given.name if typed else place_in_work(given.path or given.name): resolve(given.value)
-        for given in step.inputs
-        if given.value is not None and (typed or not _is_named(given, texts))
-    }
-    reads = []
-    by_name = {f"inputs.{given.name}": given for given in step.inputs}
+    inputs = {f"inputs.{given.name}": given for given in step.inputs}
+    texts = [word for word in words_of(step) if isinstance(word, str)]
+    reads, arguments = [], {}
     for place, text in step_values(step):
-        if place.startswith(("when", "foreach.", "loop")):
-            continue
-        if place in by_name and (typed or not _is_named(by_name[place], texts)):
-            continue
-        reads.append(Read(_role(place), resolve(text)))
+        given = inputs.get(place)
+        if given is not None and step.is_function:
+            arguments[given.name] = resolve(text)
+        elif given is not None and not _is_named(given, texts):
+            reads.append(Read(place_in_work(given.path or given.name), resolve(text)))
+        elif not place.startswith(("when", "foreach.", "loop")):
+            reads.append(Read(_role(place), resolve(text)))
     return tuple(reads), arguments
 
 
@@ -45,21 +43,19 @@ def place_in_work(path: str) -> str:
     return path.removeprefix(f"{WORK_DIR}/").removeprefix("./")
 
 
-def _is_named(given: Input, texts: tuple[str, ...]) -> bool:
+def _is_named(given: Input, texts: list[str]) -> bool:
     return given.path is not None and any(given.path in text for text in texts)
 
 
-def _texts(step: Step) -> tuple[str, ...]:
+def words_of(step: Step) -> list[Text]:
+    """Return the words that a process is started with; a script is one of them."""
     match step.action:
         case Container(command=command, args=args):
-            words: tuple[Text | None, ...] = (*command, *args)
-        case Script(source=source):
-            words = (source,)
-        case Http(url=url, body=body):
-            words = (url, body)
+            return [*command, *args]
+        case Script(command=command, source=source):
+            return [*command, *(("-c",) if {*command[-1:]} & {*SHELLS} else ()), source]
         case _:
-            words = ()
-    return tuple(word for word in words if isinstance(word, str))
+            return []
 
 
 def _role(place: str) -> str:

@@ -182,11 +182,15 @@ def _run(spec: dict[str, t.Any]) -> bytes:
             wholes.add(outer)
             path = outer
     states = Counter(step.status for path, step in done.steps.items() if path not in wholes)
-    failed = [f"{path}: {step.message}" for path, step in done.steps.items() if step.message]
+    failed = [
+        f"{path}: {step.message}"
+        for path, step in done.steps.items()
+        if step.message and path not in wholes
+    ]
     told = {
         "status": done.status,
         "outputs": dict(done.outputs),
         "states": dict(states),
-        "message": done.message or (failed[0] if failed else None),
+        "message": failed[0] if failed else done.message,
     }
     return json.dumps(told, default=str).encode()

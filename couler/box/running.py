@@ -13,9 +13,11 @@ import sysconfig
 import tempfile
 import typing as t
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from couler.box import walls
 from couler.errors import IsolationError
@@ -52,6 +54,9 @@ class BoxedRun:
     outputs: Mapping[str, t.Any]
     states: Mapping[str, int]
     message: str | None = None
+
+
+_RUN = TypeAdapter(BoxedRun)
 
 
 @functools.cache
@@ -124,22 +129,12 @@ def _read(text: bytes, limits: RunLimits, problem: str | None) -> BoxedRun:
     if len(lines) < 2 or len(text) > limits.result_bytes:
         return BoxedRun(None, {}, {}, problem or "the run told nothing of its end, or too much")
     try:
-        told = json.loads(lines[1])
-        status, outputs, states = told["status"], told["outputs"], told["states"]
-        message = told["message"]
-    except (ValueError, TypeError, LookupError, RecursionError):
+        ran = _RUN.validate_json(lines[1])
+    except ValidationError:
         return BoxedRun(None, {}, {}, "what the run told of its end cannot be read")
-    counts = {
-        name: states[name]
-        for name in _STATES
-        if isinstance(states, dict) and isinstance(states.get(name), int)
-    }
-    return BoxedRun(
-        status if isinstance(status, str) else None,
-        outputs if isinstance(outputs, dict) else {},
-        counts,
-        clean(message)[:_MOST_TEXT] if isinstance(message, str) else None,
-    )
+    counts = {name: ran.states[name] for name in _STATES if name in ran.states}
+    message = None if ran.message is None else clean(ran.message)[:_MOST_TEXT]
+    return replace(ran, states=counts, message=message)
 
 
 @functools.cache

@@ -57,6 +57,15 @@ def test_what_cannot_be_run_is_told():
     assert "nobody" in done.message
 
 
+def test_a_step_that_fails_is_named():
+    def body(wf):
+        with couler.group("all"):
+            couler.run_container("busybox:1.37", ["false"], step_name="wrong")
+
+    done = run_boxed(workflow(body), {})
+    assert (done.status, done.message) == ("failed", "all/wrong: it ended with exit code 1")
+
+
 @pytest.mark.slow
 def test_time_is_bounded():
     ir = workflow(lambda wf: couler.run_container("busybox:1.37", ["sleep", "60"], step_name="s"))

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 import couler
-from couler.box.running import run_boxed
 from couler.box.build import build_ungated
+from couler.box.running import run_boxed
 from couler.box.walls import NAMESPACES
 from couler.ir.workflow import Workflow
 from tests.box.escapes import Outside, outside

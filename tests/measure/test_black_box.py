@@ -15,7 +15,7 @@ DIGESTS = {
     "corpus/*/workflow.py": "cee6eca975e27cf1",
     "corpus/build.py": "6a180f239a1ac8fa",
     "programs/**/*": "2da021b881a2d512",
-    "nl_benchmark/items/**/*": "8925b878b41b9db2",
+    "nl_benchmark/items/**/*": "9ba87ed2bbc56d31",
     "golden/argo/*": "be3008d6a0eb7c22",
     "golden/ancestor/*": "0b716d7dd9115829",
     "golden/dsl/*": "eedfe1b1b36a1d51",

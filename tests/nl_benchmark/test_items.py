@@ -4,20 +4,17 @@ import itertools
 import random
 import re
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from benchmarks.nl.aspects import aspects_for
 from benchmarks.nl.comparison import differences
 from benchmarks.nl.items import read_benchmark
-from benchmarks.nl.judging import Judge, diagnosed, reference_workflow
-from benchmarks.nl.runner import BoxRunner, NoRunner
-from couler.box.running import running_problem
+from benchmarks.nl.judging import Judge, aspects_of, diagnosed, reference_workflow
 from couler.box import build_program, check_program, isolation
+from couler.box.running import running_problem
 from couler.generation.prompting import api_card
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.rewrite import map_scopes, rename_references
@@ -60,8 +57,9 @@ def test_references_are_right():
     for item in ITEMS:
         assert diagnosed(reference_workflow(item), item.engines) == ()
         assert check_program(item.reference) == ()
-        by_another = reference_workflow(replace(item, reference=in_other_names(item.reference)))
-        verdict = Judge(NoRunner("")).judge_workflow(item, by_another)
+        program = in_other_names(item.reference)
+        by_another = reference_workflow(item.model_copy(update={"reference": program}))
+        verdict = Judge("").judge_workflow(item, by_another)
         assert verdict.is_right, (item, verdict.reasons)
 
 
@@ -69,7 +67,7 @@ def test_references_are_right():
 @pytest.mark.slow
 def test_references_differ():
     for one, other in itertools.permutations(ITEMS, 2):
-        verdict = Judge(NoRunner("")).compare(one, reference_workflow(other))
+        verdict = Judge("").compare(one, reference_workflow(other))
         assert not verdict.is_right, f"{other} is an answer to {one}"
 
 
@@ -80,24 +78,15 @@ def test_references_are_themselves_under_other_names(chance):
     for item in ITEMS:
         workflow = reference_workflow(item)
         other = renamed(workflow, chance)
-        assert differences(workflow, other, aspects(item)) == (), item
-        assert differences(other, workflow, aspects(item)) == (), item
+        assert differences(workflow, other, aspects_of(item)) == (), item
+        assert differences(other, workflow, aspects_of(item)) == (), item
 
 
 def test_references_less_a_step_are_others():
     for item in ITEMS:
         workflow = reference_workflow(item)
         fewer = workflow.model_copy(update={"steps": workflow.steps[:-1], "outputs": ()})
-        assert differences(workflow, fewer, aspects(item)), item
-
-
-def aspects(item):
-    return aspects_for(
-        reference_workflow(item),
-        any_kind=item.compare.any_kind,
-        ignore=item.compare.ignore,
-        also=item.compare.also,
-    )
+        assert differences(workflow, fewer, aspects_of(item)), item
 
 
 def renamed(workflow: Workflow, chance: random.Random) -> Workflow:
@@ -176,14 +165,14 @@ def marked(items, quick):
 def test_reference_builds_in_the_box(item):
     built = build_program(item.reference)
     assert built.is_sound
-    assert differences(reference_workflow(item), built.workflow, aspects(item)) == ()
+    assert differences(reference_workflow(item), built.workflow, aspects_of(item)) == ()
 
 
 @pytest.mark.sampled(4)
 @needs_runs
 @pytest.mark.parametrize("item", marked(RUNNING, ("quality_gate",)), ids=str)
 def test_reference_runs_to_what_is_stated(item):
-    assert Judge(BoxRunner()).judge_workflow(item, reference_workflow(item)).reasons == ()
+    assert Judge().judge_workflow(item, reference_workflow(item)).reasons == ()
 
 
 # prompts never contain items ---------------------------------------------------------------------

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.nl.evaluating import Plan, evaluate, sample_seed
-from benchmarks.nl.generating import MODES, OwnGenerator, check_modes, program_in
+from benchmarks.nl.generating import MODES, check_modes, program_in
 from benchmarks.nl.items import BenchmarkError, read_benchmark
 from benchmarks.nl.judging import Judge
 from benchmarks.nl.records import Header, Records
 from benchmarks.nl.report import report_of
-from benchmarks.nl.runner import NoRunner
 from couler.box import Built
 from couler.errors import ConfigurationError, LanguageModelError, ModelBudgetError
 from couler.ir.diagnostics import Diagnostic
@@ -65,7 +64,7 @@ def settings(server, **fields):
 
 def run(plan, build, records, server, **options):
     with open_model(settings(server, **options)) as model:
-        return evaluate(plan, model, OwnGenerator(), Judge(NoRunner("x"), build), records)
+        return evaluate(plan, model, Judge("x", build=build), records)
 
 
 def test_known_shares(built_here):
@@ -212,25 +211,19 @@ def test_what_is_lost_counts_in_the_budget(built_here, tmp_path):
     assert not again.samples
 
 
-class AsksTwice:
-    """A generator whose second sample waits before its last call."""
+def test_an_interrupt_keeps_what_comes_and_asks_for_no_more(tmp_path, monkeypatch):
+    chosen, file, calls = plan(samples=1, temperatures=(0.2,)), tmp_path / "f", []
 
-    def __init__(self, model_calls):
-        self.model_calls = model_calls
-
-    def program(self, question, model):
+    def asks_twice(question, model):
         model.ask("first")
-        if question.description == BENCHMARK.select(["hello"]).items[0].descriptions[0]:
-            return "import couler"
-        self.model_calls.append("waits")
-        time.sleep(1)
-        model.ask("second")
+        if question.description != BENCHMARK.select(["hello"]).items[0].descriptions[0]:
+            calls.append("waits")
+            time.sleep(1)
+            model.ask("second")
         return "import couler"
 
-
-def test_an_interrupt_keeps_what_comes_and_asks_for_no_more(tmp_path):
-    chosen, file, calls = plan(samples=1, temperatures=(0.2,)), tmp_path / "f", []
-    judge = Judge(NoRunner("x"), lambda program: Built(None, (Diagnostic("CLR001", "no"),)))
+    monkeypatch.setattr("benchmarks.nl.evaluating.program_for", asks_twice)
+    judge = Judge("x", build=lambda program: Built(None, (Diagnostic("CLR001", "no"),)))
 
     def interrupt(_sample):
         while not calls:  # until the other one has made its first call
@@ -240,7 +233,7 @@ def test_an_interrupt_keeps_what_comes_and_asks_for_no_more(tmp_path):
     records = Records(file, HEADER)
     with pytest.raises(KeyboardInterrupt):
         evaluate(
-            *(chosen, Says("x"), AsksTwice(calls), judge, records),
+            *(chosen, Says("x"), judge, records),
             jobs=2, tell=interrupt,
         )  # fmt: skip
     assert [one.item for one in records.samples] == ["hello"]
@@ -284,8 +277,8 @@ class Says:
 def test_signs_in_answers_that_are_no_lines_and_no_characters(tmp_path, sign):
     chosen, file = plan(samples=1, temperatures=(0.2,)), tmp_path / "samples.jsonl"
     says = Says(f"```python\nimport couler\n\n# {sign}\n```\n")
-    judge = Judge(NoRunner("x"), lambda program: Built(None, (Diagnostic("CLR001", program),)))
-    result = evaluate(chosen, says, OwnGenerator(), judge, Records(file, HEADER))
+    judge = Judge("x", build=lambda program: Built(None, (Diagnostic("CLR001", program),)))
+    result = evaluate(chosen, says, judge, Records(file, HEADER))
     assert len(result.samples) == 2
     again = Records(file, HEADER, resume=True)
     assert again.samples == {one.key: one for one in result.samples}
@@ -297,8 +290,8 @@ def test_signs_in_answers_that_are_no_lines_and_no_characters(tmp_path, sign):
 def test_several_at_a_time():
     chosen = plan(samples=2)
     with ScriptedServer(script(chosen, schedule)) as server, open_model(settings(server)) as model:
-        judge = Judge(NoRunner("x"), lambda program: Built(None, (Diagnostic("CLR001", "no"),)))
-        result = evaluate(chosen, model, OwnGenerator(), judge, Records(None, HEADER), jobs=4)
+        judge = Judge("x", build=lambda program: Built(None, (Diagnostic("CLR001", "no"),)))
+        result = evaluate(chosen, model, judge, Records(None, HEADER), jobs=4)
     assert result.missing == 0
     assert len({one.key for one in result.samples}) == 8
 

@@ -7,9 +7,8 @@ import pytest
 from benchmarks.nl.generating import program_in
 from benchmarks.nl.items import read_benchmark
 from benchmarks.nl.judging import OUTCOMES, Judge, reference_workflow
-from benchmarks.nl.runner import BoxRunner, NoRunner
-from couler.box.running import BoxedRun
 from couler.box import Built, build_program, isolation
+from couler.box.running import BoxedRun
 from tests.nl_benchmark.scripted import ANSWERS, OTHER
 
 ITEMS = {item.name: item for item in read_benchmark(Path("tests/nl_benchmark")).items}
@@ -18,26 +17,11 @@ SQUARES = ITEMS["sum_of_squares"]
 needs_box = pytest.mark.skipif(isolation().problem is not None, reason="no box on this system")
 
 
-class FixedRunner:
-    """Says of every run the same."""
-
-    def __init__(self, ran):
-        self.ran = ran
-        self.asked = []
-
-    def problem(self, workflow):
-        return None
-
-    def run(self, workflow, course):
-        self.asked.append(course.parameters)
-        return self.ran
-
-
 @needs_box
 @pytest.mark.parametrize("outcome", [one for one in OUTCOMES if one != "wrong-outcome"])
 def test_each_class(outcome):
     program = program_in(ANSWERS[outcome](SQUARES))
-    verdict = Judge(NoRunner("not here")).judge(SQUARES, program)
+    verdict = Judge("not here").judge(SQUARES, program)
     assert verdict.outcome == outcome, verdict
     assert verdict.is_right == (not verdict.reasons)
 
@@ -45,7 +29,7 @@ def test_each_class(outcome):
 @needs_box
 def test_wrong_outcome_in_the_box():
     program = program_in(ANSWERS["wrong-outcome"](SQUARES))
-    verdict = Judge(BoxRunner()).judge(SQUARES, program)
+    verdict = Judge().judge(SQUARES, program)
     assert verdict.outcome == "wrong-outcome"
     assert verdict.reasons == ('the run should give "total" = 30, but gives 50',)
 
@@ -70,18 +54,18 @@ LINES = {
 @pytest.mark.parametrize(("line", "outcome"), LINES.items())
 def test_what_a_line_is(line, outcome):
     program = f"import couler\n\n{line}\n\n" + OTHER.removeprefix("import couler\n")
-    assert Judge(NoRunner("")).judge(SQUARES, program).outcome == outcome
+    assert Judge("").judge(SQUARES, program).outcome == outcome
 
 
 @pytest.mark.parametrize("program", [None, "", " \n"])
 def test_no_answer(program):
-    assert Judge(NoRunner("")).judge(SQUARES, program).outcome == "no-answer"
+    assert Judge("").judge(SQUARES, program).outcome == "no-answer"
 
 
 def judged(ran, item=SQUARES):
-    runner = FixedRunner(ran)
-    verdict = Judge(runner).judge_workflow(item, reference_workflow(item))
-    return verdict, runner.asked
+    asked = []
+    judge = Judge(run=lambda workflow, parameters: asked.append(parameters) or ran)
+    return judge.judge_workflow(item, reference_workflow(item)), asked
 
 
 def test_outcomes_are_compared():
@@ -111,9 +95,7 @@ def test_each_course_is_run():
 
 
 def test_not_run_is_told():
-    verdict = Judge(NoRunner("it is forbidden")).judge_workflow(
-        SQUARES, reference_workflow(SQUARES)
-    )
+    verdict = Judge("it is forbidden").judge_workflow(SQUARES, reference_workflow(SQUARES))
     assert verdict.is_right
     assert verdict.not_run == "it is forbidden"
 
@@ -121,7 +103,7 @@ def test_not_run_is_told():
 def test_words_that_must_occur():
     item = ITEMS["image_model_selection"]
     other = item.reference.replace("DenseNet", "AlexNet")
-    verdict = Judge(NoRunner("")).compare(item, built(other))
+    verdict = Judge("").compare(item, built(other))
     assert verdict.reasons == ('"densenet" occurs nowhere in the answer',)
 
 
@@ -134,8 +116,6 @@ def built(program):
 def test_an_engine_of_the_item_refuses():
     group = ITEMS["retried_together"]
     workflow = reference_workflow(group)
-    item = SQUARES.__class__(
-        "x", "x", ("x",), group.reference, engines=("argo", "airflow"), compare=group.compare
-    )
-    verdict = Judge(NoRunner("")).judge_workflow(item, workflow)
+    item = group.model_copy(update={"engines": ("argo", "airflow")})
+    verdict = Judge("").judge_workflow(item, workflow)
     assert (verdict.outcome, verdict.code) == ("not-verified", "CLR301")
