@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from benchmarks.nl.evaluating import Plan, evaluate, spent
-from benchmarks.nl.generating import MODES, check_modes
+from benchmarks.nl.generating import MODES, TYPICAL_TOKENS, check_modes
 from benchmarks.nl.items import read_benchmark
 from benchmarks.nl.judging import Judge
 from benchmarks.nl.records import Header, Records, Sample
@@ -25,6 +25,8 @@ from couler.cli.format import aligned
 from couler.cli.language_model import LlmFlags, found_settings, llm_options, opened_model
 from couler.cli.session import Session, heeding_requests_to_end, pass_session, session_options
 from couler.errors import ModelBudgetError
+from couler.ir.wording import counted
+from couler.llm import LlmSettings
 from couler.llm.reading import FoundSettings
 
 OWN_BENCHMARK = Path(__file__).parents[2] / "tests" / "nl_benchmark"
@@ -118,8 +120,9 @@ def main(
     Each description of the benchmark is asked for several times at each temperature. What comes
     back is built in isolation, verified, compared with a reference and, where that is possible,
     run in isolation. The figures are pass@k with intervals, what went wrong, and what a workflow
-    costs. Budgets hold for the whole evaluation, one that is gone on with included. The endpoint is
-    that of the settings (COULER_LLM_*, [tool.couler.llm]).
+    costs. What all answers are likely to take is told before the first is asked for. Budgets hold
+    for the whole evaluation, one that is gone on with included. The endpoint is that of the
+    settings (COULER_LLM_*, [tool.couler.llm]).
 
     Exit code 4: the budget or the endpoint ended it early; --resume goes on.
     """
@@ -137,6 +140,9 @@ def main(
     box.isolation().require()
     judge = Judge("--no-run was given" if no_run else running_problem())
     keys = [key for _, key in plan.asked()]
+
+    unasked = [key.mode for key in keys if key not in records.samples]
+    session.info(_expected(unasked, found.settings))
 
     def tell(sample: Sample) -> None:
         count = sum(key in records.samples for key in keys)
@@ -161,6 +167,18 @@ def main(
     if result.stopped is not None:
         result.stopped.add_note(_how_to_go_on(result.missing, file))
         raise result.stopped
+
+
+def _expected(modes: t.Sequence[str], settings: LlmSettings) -> str:
+    """Return in a line what answers are likely to take."""
+    prompts, answers = (sum(TYPICAL_TOKENS[mode][part] for mode in modes) for part in (0, 1))
+    price = settings.price
+    cost = "price not known" if price is None else f"{price.cost(prompts, answers):.2f}"
+    currency = "" if price is None else f" {settings.currency}"
+    return (
+        f"asks for {counted(len(modes), 'answer')}: about {prompts:,} tokens of prompts and "
+        f"{answers:,} of answers, {cost}{currency}"
+    )
 
 
 def _less_spent(found: FoundSettings, records: Records) -> FoundSettings:

@@ -23,6 +23,15 @@ MODES: Mapping[str, GenerateOptions | None] = {
 """By name: a single plain prompt; the first answer; with repairs; Algorithm 1 of the paper."""
 
 
+TYPICAL_TOKENS: Mapping[str, tuple[int, int]] = {
+    "plain": (150, 450),
+    "one-shot": (3_300, 550),
+    "code": (3_500, 600),
+    "modules": (24_000, 4_000),
+}
+"""By mode: tokens of the prompts and answers of a workflow, as a strong model took them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked for, and how."""
