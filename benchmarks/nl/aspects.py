@@ -315,4 +315,8 @@ def aspects_for(
     stated = stated.union(*(facts(one, "parameter.") for one in reference.parameters))
     if any_kind:
         also, ignore = (*also, "any kind"), (*ignore, "commands", "sources", "action.image")
-    return Aspects(((ALWAYS | stated) - ON_REQUEST | {*also}) - {*ignore})
+    return Aspects(
+        name
+        for name in (ALWAYS | stated) - ON_REQUEST | {*also}
+        if not {name, name.partition(".")[0]} & {*ignore}
+    )

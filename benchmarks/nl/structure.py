@@ -211,8 +211,11 @@ def _keeps_names(one: Structure, other: Structure, way: Mapping[int, int]) -> bo
 def _keeps_calls(one: Structure, other: Structure, way: Mapping[int, int]) -> bool:
     """Return whether functions that both define stand for themselves, and no call for two."""
     shared = {name for name, _ in one.calls.values()} & {name for name, _ in other.calls.values()}
-    pairs = {(call, other.calls[way[node]]) for node, call in one.calls.items()
-             if way[node] in other.calls}  # fmt: skip
+    pairs = {
+        (call, other.calls[way[node]])
+        for node, call in one.calls.items()
+        if way[node] in other.calls
+    }
     return len(pairs) == len({theirs for _, theirs in pairs}) and all(
         mine == theirs or not {mine, theirs} <= shared for (mine, _), (theirs, _) in pairs
     )

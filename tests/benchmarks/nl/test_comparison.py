@@ -159,6 +159,12 @@ def test_bounds_of_maps():
     assert differences(made(bounded(None)), made(bounded(2))) == ()
 
 
+def test_a_field_that_is_ignored_is_ignored_with_all_in_it():
+    one, other = (made(lambda wf, n=n: run("a", "x", memory=n)) for n in ("1Gi", "2Gi"))
+    assert differences(one, other)
+    assert differences(one, other, aspects_for(one, ignore=["resources"])) == ()
+
+
 def test_a_policy_that_differs_is_named():
     one, other = (made(lambda wf, n=n: run("a", "x", retry=n, memory="1Gi")) for n in (2, 3))
     (reason,) = differences(one, other)
