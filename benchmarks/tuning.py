@@ -1,69 +1,76 @@
 """Hyperparameters by defaults, random search, Optuna and a language model, at equal trainings.
 
-Two models (gradient boosting, a small neural network) on four sets of scikit-learn. Each method
-has the same number of real trainings, each a cross validation with fixed folds, and its best by
-these is trained once more on all of those rows and judged on rows that no method has seen. The
-default setting is the first training of every method.
+Two models (gradient boosting, a small neural network) on four sets of scikit-learn, and kernel
+ridge regression on generated rows whose best setting is known. Each method has the same number of
+real trainings, each a cross validation with fixed folds; its best by these is trained once more on
+all of those rows and judged on rows that no method has seen. The default setting is the first
+training of every method.
 
-    python benchmarks/tuning.py [--json OUT] [--seed N] [--quick] [--seeds N] [--trainings N]
-                                [--jobs N] [--scripted]
+    python benchmarks/tuning.py [--tasks DATA/MODEL,...] [--seed N] [--seeds N] [--trainings N]
+                                [--rounds N] [--folds N] [--jobs N]
+                                [--record FILE | --replay FILE] [--json OUT]
 
 `default` is the default alone, one training. `random` draws from the space. `optuna` is the TPE of
-Optuna, a third of whose trainings are random (by default it would draw ten before it models). `llm`
-is Algorithm 4 of the Couler paper: logs are predicted for candidates that the model proposes in two
-rounds, and the best by these logs are trained; the data card tells only of the rows trained on. If
-fewer have a log than may be trained, random candidates fill up, so that trainings are equal; how
-many is in the column `filled`. It asks the endpoint of the settings
-(`COULER_LLM_*`, `[tool.couler.llm]`); without one the row is left out, and says so. Budgets of
-tokens and money hold for each data set, model and seed. A method that ends with an error on a task
-has no row there, and the reason is told; all others go on.
+Optuna, a third of whose trainings are random (by default it would draw ten before it models).
+
+`llm` is `couler tune --validate` with its joint ranking: `--rounds` requests, each with the real
+scores of the settings trained before. `llm logs` is Algorithm 4 of the Couler paper: one request
+proposes settings, one more for each predicts its training log, and the best by these logs are
+trained; with one round for each training, `llm` takes about as many tokens. `anonymous` is the same
+without the names of data, columns and classes. All see only the rows trained on. If fewer settings
+are proposed than may be trained, random ones fill up, so that trainings are equal; the column
+`filled` counts them. They call the endpoint of the settings (`COULER_LLM_*`, `[tool.couler.llm]`);
+without one their rows are left out. `--record` writes all requests and answers to a file,
+`--replay` answers from it. A method that ends with an error on a task has no row there, and the
+reason is printed.
 
 Defaults are those of scikit-learn. The network has its inputs scaled, and for diabetes its target
 as well, by the rows trained on: for every method, the default too.
 
-`--scripted` has a server on this machine answer in place of an endpoint: it predicts that a setting
-is the better, the nearer it is to the default. That is no language model. The row is called
-`llm (scripted)` wherever it is printed or written, and says nothing but that all of it runs.
+The generated rows are drawn from a Gaussian process with a Gaussian kernel and noise; kernel ridge
+regression with that kernel and with the variance of the noise as alpha is its best predictor. The
+row `optimum` is that setting. Their names say nothing, so `anonymous` would send the same requests
+there: equal requests of a task are sent once, and count for each method.
 
-The columns: the score on the rows held out (accuracy, or R squared for diabetes), mean and standard
-deviation over seeds; the mean score in cross validation; the mean rank among methods, over data,
-models and seeds; for `llm`, Spearman's correlation of what was predicted and real. It is over the
-candidates that were trained, which are those predicted best: of a whole space it tells nothing.
+The columns: the score on the rows held out (accuracy, or R squared for regression), mean and
+standard deviation over seeds; the mean score in cross validation; calls and tokens of a task. Then
+the mean rank among methods over data, models and seeds, and Spearman's correlation of predicted and
+real scores over the settings that were trained, which are those predicted best: of a whole space it
+tells nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import json
 import math
 import os
-import random
 import statistics
 import sys
 import typing as t
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from workloads.tuning_tasks import DATA, MODELS, Task
+from workloads.tuning_tasks import TASKS, Task, draw
 
 from couler.cli.language_model import LlmFlags, found_settings
 from couler.cli.session import Session
-from couler.errors import ConfigurationError, CoulerError
-from couler.llm import LlmSettings, open_model
-from couler.tuning.algorithm4 import TuneOptions, tune
-from couler.tuning.cards import as_data
-from couler.tuning.outcome import ranked
-from couler.tuning.ranks import spearman
-from couler.tuning.space import Parameter, Setting, key_of
-from tests.fakes.llm import ScriptedServer
+from couler.errors import ConfigurationError, CoulerError, ModelAnswerError
+from couler.llm import Answer, LanguageModel, LlmSettings, Parsed, Prompt, Usage, open_model
+from couler.llm.dialogue import M
+from couler.tuning.space import Parameter, key_of
+from couler.tuning.tuner import TuneOptions, Tuner
 
-SCHEMA_VERSION = 1
-DEFAULT, RANDOM, OPTUNA, LLM = "default", "random", "optuna", "llm"
-SCRIPTED = "llm (scripted)"
-ROUNDS = 2
+SCHEMA_VERSION = 2
+OPTIONS = ("seed", "seeds", "trainings", "rounds", "folds")
+DEFAULT, OPTUNA, OPTIMUM = "default", "optuna", "optimum"
+EXTRA_CANDIDATES = 2
+"""Settings of a request beyond those that may be trained, so that there is a choice."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +85,14 @@ class Row:
     validation: float
     test: float
     correlation: float | None = None
-    scripted: bool = False
     filled: int = 0
-    """How many of the trainings were of random candidates, for want of others."""
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedMethod:
     """A method that ended with an error on a task."""
 
     data: str
@@ -94,11 +102,40 @@ class Failure:
     reason: str
 
 
-@dataclass(frozen=True)
-class Options:
-    trainings: int
-    folds: int
-    methods: tuple[str, ...]
+class SharedModel:
+    """A language model that sends equal requests once, and counts them for each method."""
+
+    def __init__(self, model: LanguageModel, answers: dict[t.Any, t.Any]) -> None:
+        self._model = model
+        self._answers = answers
+        self.usage = Usage()
+
+    def ask_for(
+        self,
+        prompt: Prompt,
+        schema: type[M],
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+    ) -> Parsed[M]:
+        key = (prompt, schema)
+        if key not in self._answers:
+            try:
+                self._answers[key] = self._model.ask_for(
+                    prompt, schema, temperature=temperature, seed=seed
+                )
+            except ModelAnswerError as error:
+                if error.answer is not None:
+                    self.usage += error.answer.usage
+                raise
+        found: Parsed[M] = self._answers[key]
+        self.usage += found.answer.usage
+        return found
+
+    def ask(
+        self, prompt: Prompt, *, temperature: float | None = None, seed: int | None = None
+    ) -> Answer:
+        return self._model.ask(prompt, temperature=temperature, seed=seed)
 
 
 class Found(t.NamedTuple):
@@ -107,6 +144,10 @@ class Found(t.NamedTuple):
     tried: list[dict[str, t.Any]]
     correlation: float | None = None
     filled: int = 0
+    usage: Usage = Usage()
+
+
+Method: t.TypeAlias = Callable[[Task, int], Found]
 
 
 def by_default(task: Task, trainings: int) -> Found:
@@ -115,18 +156,20 @@ def by_default(task: Task, trainings: int) -> Found:
 
 def by_chance(task: Task, trainings: int) -> Found:
     first = _default(task)
-    drawn = task.space.draw(trainings - 1, random.Random(task.seed), {key_of(first)})
-    return Found([first, *drawn])
+    return Found([first, *draw(task.space, trainings - 1, task.seed, {key_of(first)})])
 
 
 def by_optuna(task: Task, trainings: int) -> Found:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    space, tried = task.space.parameters, []
+    space, tried = task.space, []
 
     def objective(trial: t.Any) -> float:
-        setting = {name: _suggested(trial, name, one) for name, one in space.items()}
+        setting: dict[str, t.Any] = {}
+        for name, one in space.parameters.items():
+            if space.is_there(one, setting):
+                setting[name] = _suggested(trial, name, one)
         tried.append(setting)
         return task.train(setting)
 
@@ -135,7 +178,7 @@ def by_optuna(task: Task, trainings: int) -> Found:
     )
     study = optuna.create_study(direction="maximize", sampler=sampler)
     first = {
-        name: value if space[name].values is None else _place(space[name], value)
+        name: value if (listed := space.parameters[name].values) is None else listed.index(value)
         for name, value in _default(task).items()
     }
     study.enqueue_trial(first)
@@ -151,80 +194,30 @@ def _suggested(trial: t.Any, name: str, one: Parameter) -> t.Any:
     return trial.suggest_float(name, one.low, one.high, log=one.log)
 
 
-def _place(one: Parameter, value: t.Any) -> int:
-    return list(one.values or ()).index(value)
-
-
-def by_model(task: Task, trainings: int) -> Found:
-    """Ask the endpoint of the settings."""
-    settings = found_settings(Session(), LlmFlags()).settings
-    return _predicted(
-        task,
-        trainings,
-        settings,
-        TuneOptions(rounds=ROUNDS, candidates=trainings, seed=task.seed, source="proposed"),
+def by_model(
+    task: Task,
+    trainings: int,
+    model: SharedModel,
+    rounds: int,
+    *,
+    logs: bool = False,
+    anonymous: bool = False,
+) -> Found:
+    data, card = task.cards()
+    options = TuneOptions(
+        candidates=trainings - 1 + EXTRA_CANDIDATES,
+        trainings=trainings,
+        rounds=1 if logs else rounds,
+        predict_logs=logs,
+        anonymous=anonymous,
+        seed=task.seed,
     )
-
-
-def by_script(task: Task, trainings: int) -> Found:
-    """Ask a server that answers by a fixed rule: the nearer to the default, the better."""
-    options = TuneOptions(candidates=ROUNDS * trainings, seed=task.seed, source="random")
-    first = _default(task)
-    drawn = task.space.draw(options.candidates, random.Random(task.seed), {key_of(first)})
-    rules = [_rule(task, setting) for setting in (first, *drawn)]
-    with ScriptedServer(rules) as server:
-        settings = LlmSettings(base_url=server.base_url, model="scripted", api_key="none")
-        return _predicted(task, trainings, settings, options)
-
-
-def _predicted(task: Task, trainings: int, settings: LlmSettings, options: TuneOptions) -> Found:
-    data, model = task.cards()
-    with open_model(settings) as language_model:
-        outcome = tune(data, model, task.space, language_model, options)
-    best = ranked(outcome.candidates, outcome.metric)
-    others = [one for one in best if one.origin != "default"][: trainings - 1]
-    tried = [_default(task), *(dict(one.parameters) for one in others)]
-    predicted = [-outcome.metric.rank(one.predicted or 0.0) for one in others]
-    real = [task.train(one.parameters) for one in others]
+    outcome = Tuner(data, card, task.space, model, options, train=task.train_all).run()
+    tried = [dict(one.parameters) for one in outcome.candidates if one.real is not None]
     known = {key_of(one) for one in tried}
-    filling = task.space.draw(trainings - len(tried), random.Random(task.seed), known)
-    correlation = spearman(predicted, real) if len(others) > 2 else None
-    return Found(tried + filling, correlation, len(filling))
-
-
-def _rule(task: Task, setting: Setting) -> dict[str, t.Any]:
-    """Return the answer to a setting: a log that ends at 0.95 less half of its distance."""
-    default, space = _default(task), task.space.parameters
-    distances = [_distance(space[name], value, default[name]) for name, value in setting.items()]
-    end = 0.95 - 0.5 * sum(distances) / len(distances)
-    points = [
-        {
-            "step": step,
-            "train_loss": 1.0 / step,
-            "validation_loss": 1.1 / step,
-            "train_metric": end * (1 - 0.5 / step),
-            "validation_metric": end if step == 5 else end * (1 - 0.5 / step),
-        }
-        for step in range(1, 6)
-    ]
-    log = {
-        "reason": "A fixed rule of this benchmark: the nearer to the default, the better.",
-        "metric": task.metric,
-        "loss": "squared_error" if task.is_regression else "log_loss",
-        "unit": "epoch",
-        "points": points,
-    }
-    last = f"<hyperparameters>{as_data(setting)}</hyperparameters>"
-    return {"when": {"prompt": "tune-log", "last": last}, "reply": {"json": log}}
-
-
-def _distance(one: Parameter, value: t.Any, default: t.Any) -> float:
-    """Return how far a value is from the default, from 0 to 1."""
-    if one.values is not None:
-        return float(value != default)
-    low, high = one.low or 0.0, one.high or 0.0
-    scale: Callable[[float], float] = math.log if one.log else float
-    return abs(scale(value) - scale(default)) / (scale(high) - scale(low))
+    filling = draw(task.space, trainings - len(tried), task.seed, known)
+    correlation, _ = outcome.rank_correlation
+    return Found([*tried, *filling], correlation, len(filling), model.usage)
 
 
 def _default(task: Task) -> dict[str, t.Any]:
@@ -233,53 +226,60 @@ def _default(task: Task) -> dict[str, t.Any]:
     return found
 
 
-METHODS: dict[str, Callable[[Task, int], Found]] = {
-    DEFAULT: by_default,
-    RANDOM: by_chance,
-    OPTUNA: by_optuna,
-    LLM: by_model,
-    SCRIPTED: by_script,
+MODES = {
+    "llm": by_model,
+    "llm anonymous": functools.partial(by_model, anonymous=True),
+    "llm logs": functools.partial(by_model, logs=True),
+    "llm logs anonymous": functools.partial(by_model, logs=True, anonymous=True),
 }
 
 
-def measure(place: tuple[str, str, int], options: Options) -> tuple[list[Row], list[Failure]]:
+def has_optuna() -> bool:
+    return importlib.util.find_spec("optuna") is not None
+
+
+def methods_of(model: LanguageModel | None, rounds: int = 2) -> dict[str, Method]:
+    """Return the methods for one task; they share the answers of the language model."""
+    methods: dict[str, Method] = {DEFAULT: by_default, "random": by_chance, OPTUNA: by_optuna}
+    if not has_optuna():
+        del methods[OPTUNA]
+    if model is not None:
+        answers: dict[t.Any, t.Any] = {}
+        for name, mode in MODES.items():
+            shared = SharedModel(model, answers)
+            methods[name] = functools.partial(mode, model=shared, rounds=rounds)
+    return methods
+
+
+def measure(
+    task: Task, trainings: int, methods: dict[str, Method]
+) -> tuple[list[Row], list[FailedMethod]]:
     """Return what each method comes to on one task, and which ended with an error."""
-    data, model, seed = place
-    task = Task(data, model, seed, options.folds)
+    place = (task.data, task.model, task.seed)
     rows, failures = [], []
-    for method in options.methods:
+    for method, find in methods.items():
         try:
-            tried, correlation, filled = METHODS[method](task, options.trainings)
+            found = find(task, trainings)
         except CoulerError as error:  # of an endpoint or its answers
-            reason = " ".join(str(error).split())[:500]
-            failures.append(Failure(data, model, seed, method, reason))
+            failures.append(FailedMethod(*place, method, " ".join(str(error).split())[:500]))
             continue
-        wanted = 1 if method == DEFAULT else options.trainings
-        if len(tried) != wanted:
-            raise RuntimeError(f"{method} has {len(tried)} trainings, not {wanted}")
-        best = max(tried, key=task.train)
-        rows.append(
-            Row(
-                data,
-                model,
-                seed,
-                method,
-                len(tried),
-                task.train(best),
-                task.judge(best),
-                correlation,
-                method == SCRIPTED,
-                filled,
-            )
-        )
+        wanted = 1 if method == DEFAULT else trainings
+        if len(found.tried) != wanted:
+            raise RuntimeError(f"{method} has {len(found.tried)} trainings, not {wanted}")
+        best, usage = max(found.tried, key=task.train), found.usage
+        scores = task.train(best), task.judge(best)
+        used = usage.calls, usage.prompt_tokens, usage.completion_tokens
+        rows.append(Row(*place, method, wanted, *scores, found.correlation, found.filled, *used))
+    if (optimum := task.optimum) is not None:
+        rows.append(Row(*place, OPTIMUM, 1, task.train(optimum), task.judge(optimum)))
     return rows, failures
 
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Return the lines of the tables."""
-    lines = [
-        f"{'data':14}{'model':10}{'method':16}{'trainings':>10}{'filled':>8}{'test':>9}{'+-':>8}{'cv':>9}"
-    ]
+    used = f"{'calls':>7}{'tokens':>9}"
+    head = f"{'data':14}{'model':10}{'method':20}{'trainings':>10}{'filled':>8}{'test':>9}{'+-':>8}"
+    lines = [f"{head}{'cv':>9}{used}"]
     methods = list(dict.fromkeys(row.method for row in rows))
     for data, model in dict.fromkeys((row.data, row.model) for row in rows):
         for method in methods:
@@ -291,30 +291,28 @@ def table(rows: Sequence[Row]) -> list[str]:
             test = [row.test for row in mine]
             spread = f"{statistics.stdev(test):.4f}" if len(test) > 1 else "-"
             lines.append(
-                f"{data:14}{model:10}{method:16}{mine[0].trainings:>10}"
-                f"{sum(row.filled for row in mine) / len(mine):>8.3g}"
+                f"{data:14}{model:10}{method:20}{mine[0].trainings:>10}"
+                f"{statistics.mean(row.filled for row in mine):>8.3g}"
                 f"{statistics.mean(test):>9.4f}{spread:>8}"
-                f"{statistics.mean(row.validation for row in mine):>9.4f}"
+                f"{statistics.mean(row.validation for row in mine):>9.4f}{_used(mine)}"
             )
-    lines += ["", f"{'method':16}{'mean rank, test':>16}{'mean rank, cv':>15}"]
-    for method in methods:
-        ranks = [_mean_rank(rows, method, key) for key in ("test", "validation")]
-        lines.append(f"{method:16}{ranks[0]:>16.2f}{ranks[1]:>15.2f}")
-    for method in (LLM, SCRIPTED):
-        known = [row for row in rows if row.method == method and row.correlation is not None]
-        if known:
-            counts = [row.trainings - 1 - row.filled for row in known]
-            of = (
-                f"{min(counts)}"
-                if min(counts) == max(counts)
-                else f"{min(counts)} to {max(counts)}"
-            )
-            lines.append(
-                f"{method}: Spearman of predicted and real, over the candidates predicted best, "
-                f"{statistics.mean(row.correlation or 0.0 for row in known):.2f}, n = {of} each, "
-                f"mean of {len(known)}"
-            )
+    head = f"{'method':20}{'mean rank, test':>16}{'mean rank, cv':>15}"
+    lines += ["", f"{head}{used}{'Spearman':>10}"]
+    ranked = [row for row in rows if row.method != OPTIMUM]
+    for method in (one for one in methods if one != OPTIMUM):
+        mine = [row for row in ranked if row.method == method]
+        ranks = [_mean_rank(ranked, method, key) for key in ("test", "validation")]
+        known = [row.correlation for row in mine if row.correlation is not None]
+        correlation = f"{statistics.mean(known):.2f}" if known else "-"
+        lines.append(f"{method:20}{ranks[0]:>16.2f}{ranks[1]:>15.2f}{_used(mine)}{correlation:>10}")
     return lines
+
+
+def _used(rows: Sequence[Row]) -> str:
+    """Return the mean calls and tokens of a task."""
+    calls = statistics.mean(row.calls for row in rows)
+    tokens = statistics.mean(row.prompt_tokens + row.completion_tokens for row in rows)
+    return f"{calls:>7.3g}{tokens:>9,.0f}"
 
 
 def _mean_rank(rows: Sequence[Row], method: str, key: str) -> float:
@@ -332,72 +330,73 @@ def _mean_rank(rows: Sequence[Row], method: str, key: str) -> float:
     return statistics.mean(ranks)
 
 
-def chosen_methods(is_scripted: bool) -> tuple[list[str], list[str]]:
-    """Return the methods that can run here, and why others cannot."""
-    methods, left_out = [DEFAULT, RANDOM], []
-    if importlib.util.find_spec("optuna") is None:
-        left_out.append("optuna is left out: it is not installed (pip install 'couler[bench]')")
-    else:
-        methods.append(OPTUNA)
-    if is_scripted:
-        methods.append(SCRIPTED)
-        return methods, left_out
+def opened(stack: ExitStack, flags: LlmFlags) -> LanguageModel | None:
+    """Return the language model of the settings or of a recording; None says why."""
     try:
-        with open_model(found_settings(Session(), LlmFlags()).settings):
-            methods.append(LLM)
+        settings = (
+            LlmSettings() if flags.replay is not None else found_settings(Session(), flags).settings
+        )
+        return stack.enter_context(open_model(settings, record=flags.record, replay=flags.replay))
     except ConfigurationError as error:
-        left_out.append(f"llm is left out: {error}")
-    return methods, left_out
+        if flags.record is not None or flags.replay is not None:
+            raise
+        print(f"llm is left out: {error}")
+        return None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write all rows there")
+    names = {"/".join(one): one for one in TASKS}
+    parser.add_argument("--tasks", default=",".join(names), help="default %(default)s")
     parser.add_argument("--seed", type=int, default=1, help="the first; default %(default)s")
     parser.add_argument("--seeds", type=int, default=3, help="how many; default %(default)s")
-    parser.add_argument("--trainings", type=int, default=8, help="of each; default %(default)s")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
-    parser.add_argument("--quick", action="store_true", help="2 sets, 2 seeds, 3 trainings")
-    parser.add_argument("--scripted", action="store_true", help="a script in place of a model")
+    parser.add_argument("--trainings", type=int, default=5, help="of each; default %(default)s")
+    parser.add_argument("--rounds", type=int, default=2, help="of llm; default %(default)s")
+    parser.add_argument("--folds", type=int, default=3, help="of a training; default %(default)s")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="tasks at a time")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write all answers there")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from such a file")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write all rows there")
     asked = parser.parse_args(arguments)
-    data, seeds, trainings, folds = DATA, asked.seeds, asked.trainings, 3
-    if asked.quick:
-        data, seeds, trainings, folds = ("diabetes", "wine"), 2, 3, 2
-    methods, left_out = chosen_methods(asked.scripted)
-    for one in left_out:
-        print(one)
-    if asked.scripted:
-        print(f'"{SCRIPTED}" is a fixed rule of this benchmark and no language model.')
-    options = Options(trainings, folds, tuple(methods))
-    places = [
-        (name, model, asked.seed + number)
-        for name in data
-        for model in MODELS
-        for number in range(seeds)
+    chosen = asked.tasks.split(",")
+    if unknown := set(chosen) - set(names):
+        parser.error(
+            f"--tasks: there is no {', '.join(sorted(unknown))}; there are {', '.join(names)}"
+        )
+    for name, least in (("seeds", 1), ("trainings", 2), ("rounds", 1), ("folds", 2), ("jobs", 1)):
+        if getattr(asked, name) < least:
+            parser.error(f"--{name} is at least {least}")
+    tasks = [
+        Task(*names[one], asked.seed + number, asked.folds)
+        for one in chosen
+        for number in range(asked.seeds)
     ]
-    print(f"{trainings} trainings each, {folds} folds, {seeds} seeds from {asked.seed}\n")
-    with ProcessPoolExecutor(asked.jobs) as pool:
-        rows: list[Row] = []
-        failures: list[Failure] = []
-        for place, found in zip(
-            places, pool.map(measure, places, [options] * len(places)), strict=True
-        ):
+    if not has_optuna():
+        print("optuna is left out: it is not installed (pip install 'couler[bench]')")
+    rows: list[Row] = []
+    failures: list[FailedMethod] = []
+    with ExitStack() as stack:
+        model = opened(stack, LlmFlags(record=asked.record, replay=asked.replay))
+
+        def run(task: Task) -> tuple[list[Row], list[FailedMethod]]:
+            found = measure(task, asked.trainings, methods_of(model, asked.rounds))
+            print(f"{task.data} {task.model} {task.seed}: done", file=sys.stderr)
+            return found
+
+        for found in stack.enter_context(ThreadPoolExecutor(asked.jobs)).map(run, tasks):
             rows += found[0]
             failures += found[1]
-            print(f"{' '.join(map(str, place))}: done", file=sys.stderr)
+    print(f"{asked.trainings} trainings each, {asked.folds} folds, {asked.seeds} seeds\n")
     print("\n".join(table(rows)))
     for one in failures:
         print(f"{one.method} has no row of {one.data} {one.model} {one.seed}: {one.reason}")
     if asked.json is not None:
         whole = {
             "schema_version": SCHEMA_VERSION,
-            "seed": asked.seed,
-            "seeds": seeds,
-            "trainings": trainings,
-            "folds": folds,
-            "left_out": left_out,
+            **{name: getattr(asked, name) for name in OPTIONS},
+            "tasks": chosen,
             "failures": [asdict(one) for one in failures],
             "rows": [asdict(row) for row in rows],
         }

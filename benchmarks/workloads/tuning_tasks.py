@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
+import random
 import typing as t
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from couler.tuning.cards import DataCard, ModelCard, Training
+from couler.tuning.cards import DataCard, ModelCard
 from couler.tuning.drawing import draw_array_card
-from couler.tuning.space import SearchSpace, Setting, key_of, parse_space
+from couler.tuning.estimators import draw_model_card, estimator_class
+from couler.tuning.outcome import RealTraining
+from couler.tuning.space import Parameter, SearchSpace, Setting, key_of, parse_space
 
-DATA = ("breast_cancer", "diabetes", "digits", "wine")
-MODELS = ("boosting", "network")
+TASKS = (
+    *(
+        (data, model)
+        for data in ("breast_cancer", "diabetes", "digits", "wine")
+        for model in ("boosting", "network")
+    ),
+    ("generated", "kernel"),
+)
 
 SPACES = {
     "boosting": """
@@ -31,23 +41,44 @@ parameters:
   batch_size: {values: [auto, 32, 64], default: auto}
   activation: {values: [relu, tanh], default: relu}
 """,
+    "kernel": """
+parameters:
+  kernel: {values: [linear, rbf, laplacian], default: linear}
+  alpha: {low: 0.0001, high: 100.0, log: true, default: 1.0}
+  gamma: {low: 0.001, high: 1000.0, log: true, when: {kernel: [rbf, laplacian]}}
+""",
 }
 """The defaults are those of scikit-learn 1.6 and later, and so is all that is not searched for."""
 
-_NAMES = {"boosting": "GradientBoosting", "network": "MLP"}
-_STRUCTURES = {
-    "boosting": "gradient boosting of decision trees",
-    "network": "a small neural network with fully connected layers, trained by Adam",
-}
-_SCALED = "Inputs are brought to mean 0 and variance 1 by the rows trained on"
-"""Of the network; and for regression its target as well, of every method, the default too."""
+_NAMES = {"boosting": "GradientBoosting", "network": "MLP", "kernel": "KernelRidge"}
+_STANDARDIZED = (
+    "The target is standardized by the rows trained on, and predictions are scaled back."
+)
+"""Of the network for regression, for every method, the default too."""
 
 _TEST_FRACTION = 0.25
+
+# A Gaussian process with the kernel exp(-GAMMA |x - x'|^2) and variance 1, seen with noise. Kernel
+# ridge regression with this kernel and alpha = NOISE is its posterior mean, which no predictor has
+# a smaller expected error than (Rasmussen and Williams 2006, equation 2.25).
+GAMMA, NOISE = 6.0, 0.3
+_GENERATED_ROWS, _GENERATED_TEST_ROWS, _GENERATED_COLUMNS = 200, 500, 3
+
+
+class Rows(t.NamedTuple):
+    """The rows of a task; those of the test judge once at the end."""
+
+    x: t.Any
+    test_x: t.Any
+    y: t.Any
+    test_y: t.Any
+    names: list[str]
+    classes: list[str]
 
 
 @dataclass
 class Task:
-    """A model on rows of a set of scikit-learn, a part of which only judges at the end.
+    """A model on rows of a set of scikit-learn or of a generated one.
 
     What one method has had trained is known to the next, which pays a training for it all the same.
     """
@@ -56,31 +87,27 @@ class Task:
     model: str
     seed: int
     folds: int
-    known: dict[str, float] = field(default_factory=dict)
+    known: dict[str, RealTraining] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
+        self.is_regression = self.data in ("diabetes", "generated")
+        self.rows = _generated(self.seed) if self.data == "generated" else self._loaded()
+        self.estimator_class = estimator_class(self.estimator)
+
+    def _loaded(self) -> Rows:
+        from sklearn import datasets
         from sklearn.model_selection import train_test_split
 
-        loaders: dict[str, t.Any] = {
-            "breast_cancer": load_breast_cancer,
-            "diabetes": load_diabetes,
-            "digits": load_digits,
-            "wine": load_wine,
-        }
-        x, y = loaders[self.data](return_X_y=True)
-        self.is_regression = self.data == "diabetes"
-        self.rows = train_test_split(
-            x,
-            y,
+        bunch = getattr(datasets, f"load_{self.data}")()
+        parts = train_test_split(
+            bunch.data,
+            bunch.target,
             test_size=_TEST_FRACTION,
             random_state=self.seed,
-            stratify=None if self.is_regression else y,
+            stratify=None if self.is_regression else bunch.target,
         )
-
-    @property
-    def metric(self) -> str:
-        return "r2" if self.is_regression else "accuracy"
+        classes = [] if self.is_regression else [str(one) for one in bunch.target_names]
+        return Rows(*parts, [str(one) for one in bunch.feature_names], classes)
 
     @property
     def space(self) -> SearchSpace:
@@ -88,60 +115,125 @@ class Task:
 
     @property
     def estimator(self) -> str:
+        if self.model == "kernel":
+            return _NAMES[self.model]
         return _NAMES[self.model] + ("Regressor" if self.is_regression else "Classifier")
 
+    @property
+    def optimum(self) -> dict[str, t.Any] | None:
+        """The best of all settings, where it is known."""
+        if self.data != "generated":
+            return None
+        return {"kernel": "rbf", "alpha": NOISE, "gamma": GAMMA}
+
     def cards(self) -> tuple[DataCard, ModelCard]:
-        x, _, y, _ = self.rows  # nothing of the rows held out is told
-        data = draw_array_card(x, y, name=self.data, metric=self.metric)
-        target = ", and the target as well" if self.is_regression else ""
-        model = ModelCard(
-            name=self.estimator,
-            structure=_STRUCTURES[self.model],
-            description=f"{_SCALED}{target}." if self.model == "network" else "",
-            loss="squared_error" if self.is_regression else "log_loss",
-            training=Training(estimator=self.estimator, scale=self.model == "network"),
+        rows = self.rows  # nothing of the rows held out is told
+        labels = rows.y if self.is_regression else _named(rows)
+        name = "data" if self.data == "generated" else self.data
+        metric = "r2" if self.is_regression else "accuracy"
+        data = draw_array_card(rows.x, labels, name=name, names=rows.names, metric=metric)
+        kind = "" if self.is_regression else "stratified "
+        scoring = (
+            f"{metric}: the mean over {kind}{self.folds}-fold cross-validation of the rows, by the "
+            "model as it is when training ends"
         )
-        return data, model
+        model = draw_model_card(self.estimator)
+        standardizes = self.model == "network" and self.is_regression
+        return (
+            data.model_copy(update={"scoring": scoring}),
+            model.model_copy(update={"description": _STANDARDIZED if standardizes else ""}),
+        )
 
     def train(self, setting: Setting) -> float:
-        """Return the mean score of a setting over folds of the rows that are not held out.
+        """Return the mean score over folds; one whose training fails has a score below all."""
+        found = self.training(setting).mean
+        return -math.inf if found is None else found
 
-        One whose training fails has a score below all.
-        """
+    def train_all(self, settings: Mapping[str, Setting]) -> dict[str, RealTraining]:
+        return {name: self.training(setting) for name, setting in settings.items()}
+
+    def training(self, setting: Setting) -> RealTraining:
+        """Return the scores of a setting over folds of the rows that are not held out."""
         from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
         key = key_of(setting)
         if key not in self.known:
             kind: t.Any = KFold if self.is_regression else StratifiedKFold
             folds = kind(self.folds, shuffle=True, random_state=self.seed)
-            x, _, y, _ = self.rows
+            rows, made = self.rows, self._made(setting)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of trainings that have not converged
                 try:
-                    found = cross_val_score(self._made(setting), x, y, cv=folds).mean()
-                except ValueError:  # it fails on all folds, or gives no number
-                    found = math.nan
-            self.known[key] = float(found) if math.isfinite(found) else -math.inf
+                    scores = cross_val_score(made, rows.x, rows.y, cv=folds, error_score="raise")
+                    self.known[key] = RealTraining(scores=tuple(map(float, scores)))
+                except ValueError as error:
+                    self.known[key] = RealTraining(problem=f"{error}"[:500])
         return self.known[key]
 
     def judge(self, setting: Setting) -> float:
         """Return the score of a setting on the rows held out, trained on all others."""
-        x, test_x, y, test_y = self.rows
+        rows = self.rows
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return float(self._made(setting).fit(x, y).score(test_x, test_y))
+            return float(self._made(setting).fit(rows.x, rows.y).score(rows.test_x, rows.test_y))
 
     def _made(self, setting: Setting) -> t.Any:
         """Return the estimator, with its own scaling."""
         from sklearn.compose import TransformedTargetRegressor
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
-        from sklearn.utils import all_estimators
 
-        made = dict(all_estimators())[self.estimator](**setting, random_state=self.seed)
+        seed = {} if self.model == "kernel" else {"random_state": self.seed}
+        made = self.estimator_class(**setting, **seed)
         if self.model != "network":
             return made
         scaled = make_pipeline(StandardScaler(), made)
         if not self.is_regression:
             return scaled
         return TransformedTargetRegressor(scaled, transformer=StandardScaler())
+
+
+def _named(rows: Rows) -> t.Any:
+    import numpy as np
+
+    return np.array(rows.classes)[rows.y]
+
+
+def _generated(seed: int) -> Rows:
+    """Return rows of a Gaussian process over a cube, with noise."""
+    import numpy as np
+
+    chance = np.random.default_rng(seed)
+    count = _GENERATED_ROWS + _GENERATED_TEST_ROWS
+    x = chance.uniform(size=(count, _GENERATED_COLUMNS))
+    distances = ((x[:, None] - x[None]) ** 2).sum(axis=2)
+    factor = np.linalg.cholesky(np.exp(-GAMMA * distances) + 1e-8 * np.eye(count))
+    y = factor @ chance.normal(size=count) + math.sqrt(NOISE) * chance.normal(size=count)
+    names = [f"x{number + 1}" for number in range(_GENERATED_COLUMNS)]
+    rows = _GENERATED_ROWS
+    return Rows(x[:rows], x[rows:], y[:rows], y[rows:], names, [])
+
+
+def draw(space: SearchSpace, count: int, seed: int, known: set[str]) -> list[dict[str, t.Any]]:
+    """Return new settings that are drawn, ranges perhaps evenly in the logarithm."""
+    chance = random.Random(seed)
+    found: dict[str, dict[str, t.Any]] = {}
+    while len(found) < count:
+        setting: dict[str, t.Any] = {}
+        for name, one in space.parameters.items():
+            if space.is_there(one, setting):
+                setting[name] = _drawn(one, chance)
+        if (key := key_of(setting)) not in known:
+            found.setdefault(key, setting)
+    return [*found.values()]
+
+
+def _drawn(one: Parameter, chance: random.Random) -> t.Any:
+    if one.values is not None:
+        return chance.choice(one.values)
+    low, high = one.low or 0.0, one.high or 0.0
+    if one.log:
+        value = math.exp(chance.uniform(math.log(low), math.log(high)))
+    else:
+        value = chance.uniform(low, high)
+    return round(value) if one.type == "int" else min(max(float(f"{value:.6g}"), low), high)

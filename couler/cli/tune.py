@@ -1,9 +1,8 @@
-"""`couler tune`: hyperparameters from cards, by predicted logs, and by real training if asked."""
+"""`couler tune`: hyperparameters from cards, by a language model, and by real training if asked."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import typing as t
 from pathlib import Path
@@ -22,14 +21,12 @@ from couler.cli.session import (
     session_options,
     writing,
 )
-from couler.errors import CoulerError, LanguageModelError
+from couler.errors import LanguageModelError
+from couler.hidden import clean
 
 if t.TYPE_CHECKING:
     from couler.tuning.cards import DataCard, ModelCard
     from couler.tuning.outcome import Candidate, Outcome
-    from couler.tuning.validation import ValidateOptions
-
-SOURCES = ("given", "grid", "random", "proposed")
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -51,34 +48,41 @@ class _DataFile(click.Path):
 
 
 @click.group(invoke_without_command=True)
-@click.option("--data-card", type=_file, metavar="FILE", help="What is known of the data.")
-@click.option("--model-card", type=_file, metavar="FILE", help="What is known of the model.")
-@click.option("--space", type=_file, metavar="FILE", help="The hyperparameters and their values.")
-@click.option(
-    "--rounds",
-    type=click.IntRange(1, 20),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Rounds of candidates; later ones see the logs of earlier ones.",
-)
+@click.option("--data-card", type=_file, metavar="FILE", help="Data card.")
+@click.option("--model-card", type=_file, metavar="FILE", help="Model card.")
+@click.option("--space", type=_file, metavar="FILE", help="Search space.")
 @click.option(
     "--candidates",
     type=click.IntRange(1, 100),
     default=6,
     show_default=True,
     metavar="N",
-    help="New candidates of a round, besides the default; of a list or grid all are taken.",
+    help="Number of new settings per request.",
 )
 @click.option(
-    "--source", type=click.Choice(SOURCES), help="Where candidates come from; as the space says."
+    "--predict-logs",
+    is_flag=True,
+    help="Rank settings by predicted training logs, with one more request per setting.",
+)
+@click.option(
+    "--anonymous",
+    is_flag=True,
+    help="Hide the names of the data, columns and classes from the language model.",
 )
 @click.option(
     "--validate",
-    "top",
-    type=click.IntRange(min=1),
+    "trainings",
+    type=click.IntRange(min=2),
     metavar="K",
-    help="Train the best K and the default on this machine, and choose by that.",
+    help="Train K settings on this machine, the default first, and choose the best.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 20),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="With --validate: number of requests; each has the scores so far.",
 )
 @click.option(
     "--splits",
@@ -86,23 +90,23 @@ class _DataFile(click.Path):
     default=5,
     show_default=True,
     metavar="N",
-    help="Divisions of the rows that each of them is trained on.",
+    help="With --validate: number of train/test splits per setting.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn."
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
 )
 @click.option(
     "--temperature",
     type=FiniteRange(0, 2),
     metavar="T",
-    help="Of the language model; as its settings say.",
+    help="Sampling temperature of the language model (default: from its settings).",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="OUT",
-    help="Write the outcome, as YAML or as .json; the pass tune and -p @OUT read it.",
+    help="Write the tuning result (YAML, or JSON if OUT ends in .json).",
 )
 @llm_options
 @format_option
@@ -114,10 +118,11 @@ def command(
     data_card: Path | None,
     model_card: Path | None,
     space: Path | None,
-    rounds: int,
     candidates: int,
-    source: t.Any,
-    top: int | None,
+    predict_logs: bool,
+    anonymous: bool,
+    trainings: int | None,
+    rounds: int,
     splits: int,
     seed: int,
     temperature: float | None,
@@ -128,66 +133,78 @@ def command(
 ) -> None:
     """Choose hyperparameters from a data card, a model card and a search space.
 
-    A language model predicts a training log for each candidate, and the best by its log is chosen.
-    With --validate the best are really trained, and what that comes to decides.
+    A language model proposes and ranks settings; Couler chooses the best by that ranking. With
+    --validate, Couler trains settings, sends their scores with the next request, and chooses the
+    best by its real score.
     """
     if context.invoked_subcommand is not None:
         return
     if data_card is None or model_card is None or space is None:
         raise click.UsageError("--data-card, --model-card and --space are needed")
     session = context.ensure_object(Session)
-    from couler.tuning.algorithm4 import TuneOptions, TuningInterrupted, tune
+    from couler.backends.base import RunOptions
     from couler.tuning.cards import read_data_card, read_model_card
     from couler.tuning.space import read_space
+    from couler.tuning.trainer import Trainer, left_out_columns
+    from couler.tuning.tuner import TuneOptions, Tuner
 
-    if top is None and _is_given(context, "splits"):
-        raise click.UsageError("--splits says how candidates are trained: give --validate K, too")
+    for name in ("rounds", "splits"):
+        if trainings is None and _is_given(context, name):
+            raise click.UsageError(f"--{name} requires --validate K")
     if output is not None:
         check_place(output)
     data, model = read_data_card(data_card), read_model_card(model_card)
     read = read_space(space)
     told_format = session.settings.choose("format", format_, FORMATS)
-    trials = None if top is None else _trials(session, top, splits, seed, home)
+
+    def tell_event(event: t.Any) -> None:
+        if event.kind == "finished":
+            session.detail(f"  {event.path} {event.status}")
+
+    trainer = Trainer(
+        data=data,
+        model=model,
+        splits=splits,
+        seed=seed,
+        run=RunOptions(home=chosen_home(session, home)),
+        on_event=tell_event,
+    )
+    if trainings is not None:
+        trainer.check(read)
+        if left_out := left_out_columns(data):
+            session.info(f"columns without numbers are not used: {one_line(', '.join(left_out))}")
+    if trainings is not None or (model.training is not None and not data.scoring):
+        data = data.model_copy(update={"scoring": trainer.scoring})
     options = TuneOptions(
-        rounds=rounds,
         candidates=candidates,
-        source=source,
+        trainings=trainings or 1,
+        rounds=rounds,
+        predict_logs=predict_logs,
+        anonymous=anonymous,
         seed=seed,
         temperature=temperature,
     )
-
-    def tell(text: str) -> None:
-        session.info(one_line(text))
-
-    interrupted: BaseException | None = None
     with opened_model(session, llm, "tune", home=home) as language_model:
-        if trials is not None:  # found out before the first prediction is paid
-            from couler.tuning.validation import check_trainable
-
-            session.info("training once, to find out whether that works")
-            check_trainable(data, model, read, trials)
+        tuner = Tuner(
+            data,
+            model,
+            read,
+            language_model,
+            options,
+            train=None if trainings is None else trainer,
+            tell=lambda text: session.info(one_line(text)),
+        )
         try:
             with heeding_requests_to_end():
-                outcome = tune(data, model, read, language_model, options, tell=tell)
-        except TuningInterrupted as error:
-            outcome, interrupted = error.outcome, error.__cause__
-    _write(session, outcome, output)  # what is paid is kept, whatever comes of training
-    if trials is not None and not outcome.missing:
-        try:
-            outcome = _validated(session, outcome, data, model, trials)
-        except (CoulerError, KeyboardInterrupt) as error:
-            show_outcome(outcome, told_format)
-            if isinstance(error, KeyboardInterrupt):
-                add_notes(error, outcome, output, llm)
+                tuner.run()
+        except (LanguageModelError, KeyboardInterrupt) as error:
+            if tuner.outcome is not None:
+                add_notes(error, output, llm)
             raise
-        _write(session, outcome, output)
-    show_outcome(outcome, told_format)
-    if interrupted is not None:
-        add_notes(interrupted, outcome, output, llm)
-        raise interrupted
-    if outcome.missing:
-        left = ", and nothing was trained" if trials is not None else ""
-        raise LanguageModelError(f"the outcome is not whole{left}: {one_line(outcome.missing)}")
+        finally:
+            if (outcome := tuner.outcome) is not None:  # also what an error left
+                _write(session, outcome, output)
+                show_outcome(outcome, told_format)
 
 
 def _is_given(context: click.Context, name: str) -> bool:
@@ -210,40 +227,10 @@ def _write(session: Session, outcome: Outcome, output: Path | None) -> None:
     session.info(f"wrote {output}")
 
 
-def _trials(
-    session: Session, top: int, splits: int, seed: int, home: Path | None
-) -> ValidateOptions:
-    from couler.backends.base import RunOptions
-    from couler.tuning.validation import ValidateOptions
-
-    return ValidateOptions(
-        top=top, splits=splits, seed=seed, run=RunOptions(home=chosen_home(session, home))
-    )
-
-
-def _validated(
-    session: Session,
-    outcome: Outcome,
-    data: DataCard,
-    model: ModelCard,
-    trials: ValidateOptions,
-) -> Outcome:
-    from couler.tuning.validation import trials_of, validate
-
-    names = [one.name for one in trials_of(outcome, trials.top)]
-    session.info(f"training {', '.join(names)} on {trials.splits} divisions of the rows each")
-
-    def tell(event: t.Any) -> None:
-        if event.kind == "finished":
-            session.detail(f"  {event.path} {event.status}")
-
-    return validate(outcome, data, model, trials, on_event=tell)
-
-
 @command.group()
 @session_options
 def card() -> None:
-    """Draw cards from what is there: data, READMEs, steps of the zoo."""
+    """Draw data cards and model cards."""
 
 
 _card_output = click.option(
@@ -251,7 +238,7 @@ _card_output = click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="OUT",
-    help="The file to write; standard output by default.",
+    help="File to write (default: standard output).",
 )
 
 
@@ -262,11 +249,17 @@ _card_output = click.option(
     metavar="[FILE]",
     required=False,
 )
-@click.option("--set", "set_", metavar="NAME", help="A set of scikit-learn, such as digits.")
-@click.option("--label", metavar="COLUMN", help="The column of the labels; the last by default.")
-@click.option("--name", metavar="NAME", help="What the data are called; as the file by default.")
-@click.option("--metric", metavar="NAME", help="What models are judged by.")
-@click.option("--delimiter", metavar="CHAR", help="Between the columns of CSV.")
+@click.option("--set", "set_", metavar="NAME", help="Data set of scikit-learn, for example digits.")
+@click.option("--label", metavar="COLUMN", help="Label column (default: the last).")
+@click.option("--name", metavar="NAME", help="Name of the data (default: the file name).")
+@click.option(
+    "--metric", metavar="NAME", help="Metric, for example f1_macro (default: accuracy or r2)."
+)
+@click.option(
+    "--delimiter",
+    metavar="CHAR",
+    help="Column delimiter of the CSV file (default: from its first line).",
+)
 @_card_output
 @session_options
 @pass_session
@@ -282,22 +275,15 @@ def draw_data(
 ) -> None:
     """Draw a data card.
 
-    FILE is a CSV file with a header, an npz file with the arrays X and y, or a README with YAML
-    front matter, as Hugging Face has it. Nothing in it is run.
+    FILE is a CSV file with a header, or an npz file with the arrays X and y.
     """
     from couler.tuning.drawing import draw_data_card, draw_set_card
-    from couler.tuning.readme import data_card_of_readme
 
     if (file is None) == (set_ is None):
         raise click.UsageError("give FILE or --set NAME")
     if set_ is not None:
         _refuse_options("a set of scikit-learn", label=label, name=name, delimiter=delimiter)
         _put(session, draw_set_card(set_, metric=metric), output)
-    elif file is not None and file.suffix.lower() == ".md":
-        _refuse_options("a README", label=label, name=name, delimiter=delimiter)
-        drawn = data_card_of_readme(file, metric=metric)
-        _tell_unknown(session, drawn.unknown)
-        _put(session, drawn.card, output)
     elif file is not None:
         if file.suffix == ".npz":
             _refuse_options("an npz file", delimiter=delimiter)
@@ -306,35 +292,20 @@ def draw_data(
 
 
 @card.command("model")
-@click.argument("file", type=_file, metavar="[README]", required=False)
-@click.option("--step", default="sklearn.train", show_default=True, help="A step of the zoo.")
-@click.option("--estimator", metavar="NAME", help="What it trains, such as MLPClassifier.")
+@click.option(
+    "--estimator",
+    metavar="NAME",
+    required=True,
+    help="Estimator of scikit-learn, for example MLPClassifier.",
+)
 @_card_output
 @session_options
-@click.pass_context
-def draw_model(
-    context: click.Context, file: Path | None, step: str, estimator: str | None, output: Path | None
-) -> None:
-    """Draw a model card, from a README or of what a step of the zoo trains."""
+@pass_session
+def draw_model(session: Session, estimator: str, output: Path | None) -> None:
+    """Draw the model card of an estimator of scikit-learn."""
     from couler.tuning.estimators import draw_model_card
-    from couler.tuning.readme import model_card_of_readme
 
-    session = context.ensure_object(Session)
-    if (file is None) == (estimator is None):
-        raise click.UsageError("give README or --estimator NAME")
-    if file is not None and _is_given(context, "step"):
-        _refuse_options("a README", step=step)
-    if estimator is not None:
-        _put(session, draw_model_card(step, estimator), output)
-    elif file is not None:
-        drawn = model_card_of_readme(file)
-        _tell_unknown(session, drawn.unknown)
-        _put(session, drawn.card, output)
-
-
-def _tell_unknown(session: Session, unknown: tuple[str, ...]) -> None:
-    if unknown:
-        session.info(f"note: not in the card: {', '.join(unknown)}")
+    _put(session, draw_model_card(estimator), output)
 
 
 def _put(session: Session, made: DataCard | ModelCard, output: Path | None) -> None:
@@ -381,7 +352,7 @@ def _beside(output: Path) -> Path:
 
 def show_outcome(outcome: Outcome, format_: str) -> None:
     """Print an outcome."""
-    from couler.tuning.algorithm4 import as_text
+    from couler.tuning.tuner import as_text
 
     if format_ == "json":
         click.echo(outcome.to_json_text(), nl=False)
@@ -401,11 +372,8 @@ def show_outcome(outcome: Outcome, format_: str) -> None:
     ]
     for line in aligned((((*head, *more, "hyperparameters")), *rows)):
         click.echo(line)
-    if outcome.not_trained_on:
-        told = one_line(", ".join(outcome.not_trained_on))
-        click.echo(f"not trained on, as they hold no numbers: {told}")
-    if outcome.missing:
-        click.echo(f"missing: {one_line(outcome.missing)}")
+    if outcome.ended_early:
+        click.echo(f"ended early: {one_line(outcome.ended_early)}")
     for one in outcome.candidates:
         if one.problems:
             click.echo(f"{one.name} left out: {one_line('; '.join(one.problems))}")
@@ -417,20 +385,14 @@ def show_outcome(outcome: Outcome, format_: str) -> None:
         click.echo(f"rank correlation of predicted and real (Spearman): {told}, n = {count}")
 
 
-def add_notes(error: BaseException, outcome: Outcome, output: Path | None, flags: LlmFlags) -> None:
-    """Say beside an interrupt what there is, and how to go on with it."""
-    if outcome.missing:
-        error.add_note(f"the outcome is not whole: {one_line(outcome.missing)}")
-    else:
-        error.add_note("training has not ended: the choice is that of what was predicted")
+def add_notes(error: BaseException, output: Path | None, flags: LlmFlags) -> None:
+    """Add to an error where the outcome so far is, and how to continue."""
     if output is not None:
-        error.add_note(f"{output} has it, for -p @{output} and the pass tune")
+        error.add_note(f"{output} has the best setting so far, for -p @{output} and the pass tune")
     if flags.record is not None:
-        error.add_note(
-            f"--replay {flags.record}, in place of --record, answers from what is paid already"
-        )
+        error.add_note(f"--replay {flags.record} in place of --record reuses the recorded answers")
     elif flags.replay is None:
-        error.add_note("`couler llm log` has what was answered; the same command asks for it anew")
+        error.add_note("`couler llm log` shows the answers; the same command requests them again")
 
 
 def _predicted(one: Candidate) -> tuple[str, ...]:
@@ -447,4 +409,4 @@ def _real(one: Candidate) -> tuple[str, ...]:
 
 def one_line(text: str) -> str:
     """Return text of others in a line, without what could drive a terminal."""
-    return json.dumps(" ".join(text.split()), ensure_ascii=False)[1:-1][:500]
+    return clean(" ".join(text.split()))[:500]

@@ -1,4 +1,4 @@
-"""Hyperparameters from cards: what is known of data and model, predicted logs, real training."""
+"""Hyperparameters from cards: ranked by a language model, and really trained."""
 
 import typing as _t
 from importlib import import_module as _import_module
@@ -8,36 +8,34 @@ __all__ = [
     "ModelCard",
     "Outcome",
     "SearchSpace",
+    "Trainer",
     "TuneOptions",
-    "TuningInterrupted",
+    "Tuner",
     "read_data_card",
     "read_model_card",
     "read_outcome",
     "read_space",
-    "tune",
-    "validate",
 ]
 
 if _t.TYPE_CHECKING:
-    from couler.tuning.algorithm4 import TuneOptions, TuningInterrupted, tune
     from couler.tuning.cards import DataCard, ModelCard, read_data_card, read_model_card
     from couler.tuning.outcome import Outcome, read_outcome
     from couler.tuning.space import SearchSpace, read_space
-    from couler.tuning.validation import validate
+    from couler.tuning.trainer import Trainer
+    from couler.tuning.tuner import TuneOptions, Tuner
 
 _MODULES = {
     "DataCard": "cards",
     "ModelCard": "cards",
     "Outcome": "outcome",
     "SearchSpace": "space",
-    "TuneOptions": "algorithm4",
-    "TuningInterrupted": "algorithm4",
+    "Trainer": "trainer",
+    "TuneOptions": "tuner",
+    "Tuner": "tuner",
     "read_data_card": "cards",
     "read_model_card": "cards",
     "read_outcome": "outcome",
     "read_space": "space",
-    "tune": "algorithm4",
-    "validate": "validation",
 }
 
 

@@ -36,12 +36,18 @@ class Arrays(t.NamedTuple):
     y: t.Any
 
 
+def numpy() -> t.Any:
+    """Return numpy, which is an extra."""
+    try:
+        import numpy
+    except ImportError as error:
+        raise ConfigurationError("data cards need numpy: pip install 'couler[tuning]'") from error
+    return numpy
+
+
 def read_arrays(path: Path) -> Arrays:
     """Read an npz file."""
-    try:
-        import numpy as np
-    except ImportError as error:
-        raise ConfigurationError("npz files need numpy: pip install 'couler[tuning]'") from error
+    np = numpy()
     try:
         with zipfile.ZipFile(path) as archive:  # sizes first: a small file can stand for a huge one
             whole = sum(one.file_size for one in archive.infolist())

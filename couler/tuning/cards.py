@@ -1,4 +1,4 @@
-"""Data cards and model cards: what prompts tell of data and of a model."""
+"""Data cards and model cards: the data and the model that prompts describe."""
 # The Couler paper, IV-C: the data card has the name of the data, its type, its label space and the
 # default metric; the model card has the name of the model, its structure, its description and its
 # architecture's hyperparameters. T. Gebru et al.: Datasheets for Datasets (2021). M. Mitchell et
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import typing as t
+from collections.abc import Callable, Container
 from pathlib import Path
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
@@ -28,6 +30,8 @@ ShortText: t.TypeAlias = t.Annotated[str, Field(max_length=500)]
 LongText: t.TypeAlias = t.Annotated[str, Field(max_length=20_000)]
 Name: t.TypeAlias = t.Annotated[str, Field(min_length=1, max_length=200)]
 
+MAX_PROMPT_COLUMNS = 30
+
 
 class Column(Table):
     """A column of a table."""
@@ -39,6 +43,9 @@ class Column(Table):
     least: float | None = None
     most: float | None = None
     mean: float | None = None
+    std: float | None = None
+    association: float | None = None
+    """With the label: Pearson's correlation, or for classes the share of variance between them."""
 
 
 class LabelSpace(Table):
@@ -52,6 +59,7 @@ class LabelSpace(Table):
     least: float | None = None
     most: float | None = None
     mean: float | None = None
+    std: float | None = None
 
     @model_validator(mode="after")
     def _check(self) -> t.Self:
@@ -82,6 +90,7 @@ class DataCard(Table):
     label_space: LabelSpace
     metric: Metric
     description: LongText = ""
+    scoring: LongText = ""
     rows: PositiveInt | None = None
     features: PositiveInt | None = None
     missing: NonNegativeInt | None = None
@@ -89,8 +98,22 @@ class DataCard(Table):
     data: DataSource | None = None
 
     def for_prompt(self) -> str:
-        """Return what a prompt tells of it; see `as_data`."""
-        return as_data(self.model_dump(exclude={"data"}, exclude_defaults=True))
+        """Return the card as data of a prompt: columns as rows of a table, the telling ones."""
+        told = self.model_dump(exclude={"data", "scoring", "columns"}, exclude_defaults=True)
+        if self.columns:
+            strongest = sorted(self.columns, key=lambda one: -abs(one.association or 0))
+            is_number = self.label_space.kind == "number"
+            heading = "correlation_with_label" if is_number else "share_of_variance_between_classes"
+            fields = [one for one in Column.model_fields if any(getattr(c, one) for c in strongest)]
+            first, others = strongest[:MAX_PROMPT_COLUMNS], strongest[MAX_PROMPT_COLUMNS:]
+            told["columns"] = {
+                "fields": [heading if one == "association" else one for one in fields],
+                "rows": [[getattr(column, one) for one in fields] for column in first],
+            }
+            if others:
+                most = abs(others[0].association or 0)
+                told["columns"]["others"] = {"count": len(others), f"max_{heading}": most}
+        return as_data(told)
 
     def seen_from(self, folder: Path) -> t.Self:
         """Return the card with the path of its data as it starts at a folder."""
@@ -119,11 +142,16 @@ class ModelCard(Table):
     loss: ShortText = ""
     training: Training | None = None
 
-    def for_prompt(self) -> str:
-        """Return what a prompt tells of it; see `as_data`."""
-        fixed = {} if self.training is None else {"fixed": dict(self.training.fixed)}
+    def for_prompt(self, searched: Container[str] = ()) -> str:
+        """Return the card as data of a prompt, without defaults of what is searched for."""
         told = self.model_dump(exclude={"training"}, exclude_defaults=True)
-        return as_data({**told, **{key: one for key, one in fixed.items() if one}})
+        if (training := self.training) is not None:
+            fixed = {**self.hyperparameters, **training.fixed}
+            told |= {"estimator": training.estimator, "columns_are_standardized": training.scale}
+            told["hyperparameters"] = {
+                name: value for name, value in fixed.items() if name not in searched
+            }
+        return as_data(told)
 
     def seen_from(self, folder: Path) -> t.Self:
         """Return the card: it has no paths."""
@@ -136,6 +164,40 @@ def as_data(value: object) -> str:
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return text
+
+
+def anonymous(card: DataCard) -> tuple[DataCard, Callable[[str], str]]:
+    """Return a card with neutral names, and what replaces the names of the card in other texts."""
+    label = card.label_space
+    columns = [f"x{number}" for number, _ in enumerate(card.columns, 1)]
+    classes = [f"class {number}" for number, _ in enumerate(label.classes, 1)]
+    neutral = {
+        card.name: "data",
+        **({} if label.column is None else {label.column: "y"}),
+        **dict(zip(label.classes, classes, strict=True)),
+        **{one.name: name for one, name in zip(card.columns, columns, strict=True)},
+    }
+    # Short names and numbers are parts of other words, and nobody recognizes data by them.
+    lowered = {name.lower(): to for name, to in neutral.items() if re.search(r"[^\W\d_]{3}", name)}
+    longest_first = sorted(map(re.escape, lowered), key=len, reverse=True)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first) or '(?!)'})(?!\w)", re.I)
+
+    def hide(text: str) -> str:
+        return pattern.sub(lambda found: lowered.get(found[0].lower(), "name"), text)
+
+    update = {
+        "name": "data",
+        "description": "",
+        "scoring": hide(card.scoring),
+        "columns": tuple(
+            one.model_copy(update={"name": name})
+            for one, name in zip(card.columns, columns, strict=True)
+        ),
+        "label_space": label.model_copy(
+            update={"column": label.column and "y", "classes": tuple(classes)}
+        ),
+    }
+    return card.model_copy(update=update), hide
 
 
 def parse_data_card(text: str, *, where: str = "data card") -> DataCard:

@@ -1,4 +1,4 @@
-"""Data cards that are drawn from data: from CSV, npz, or a set that comes with scikit-learn."""
+"""Data cards that are drawn from data: CSV, npz, or a set that comes with scikit-learn."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ import csv
 import math
 import typing as t
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from couler.errors import ConfigurationError, TuningError
 from couler.ir.diagnostics import did_you_mean
 from couler.steps.dataset_check import NAMES as SETS
-from couler.tuning.arrays import ARRAY_LABEL, MOST_CELLS, read_arrays
+from couler.tuning.arrays import ARRAY_LABEL, MOST_CELLS, numpy, read_arrays
 from couler.tuning.cards import Column, DataCard, DataSource, LabelSpace
 from couler.tuning.metrics import Metric
 
 _MOST_COLUMNS = 10_000
 _MOST_ROWS = 1_000_000
-_COLUMNS_TOLD = 50
+_COLUMNS_TOLD = 200
 _CLASSES_TOLD = 100
 _MOST_WHOLE_CLASSES = 20
 """Whole numbers of at most so many kinds are classes, as the steps of the zoo take them."""
 
-_MOST_DISTINCT = 10_000
+_MOST_TEXT_CLASSES = 10_000
 _NAME_LENGTH = 200
 
-_SHIFT = 64
-"""Sums are kept divided by two to the power of it, so that none of 1,000,000 rows overflows."""
+Values: t.TypeAlias = Sequence[float | str | None]
+"""A column: numbers, texts that are none, None where a value is missing."""
 
 
 def draw_data_card(
@@ -40,21 +39,16 @@ def draw_data_card(
     delimiter: str | None = None,
 ) -> DataCard:
     """Return the card of the data in a file; nothing in it is run."""
-    if path.suffix == ".npz":
-        arrays = read_arrays(path)
-        columns = [_Seen(one, arrays.x[:, index]) for index, one in enumerate(arrays.names)]
-        columns.append(_Seen(ARRAY_LABEL, arrays.y))
-        source = DataSource(file=str(path))
-        return _card(columns, label or ARRAY_LABEL, name or path.stem, metric, source, str(path))
-    if path.suffix not in (".csv", ".tsv"):
+    if path.suffix not in (".csv", ".tsv", ".npz"):
         raise TuningError(f"{path} is neither .csv, .tsv nor .npz, of which cards are drawn")
-    found = _read_csv(path, delimiter)
-    columns = list(found.columns.values())
-    chosen = label or columns[-1].name
-    source = DataSource(
-        file=str(path), delimiter=found.delimiter if found.delimiter != "," else None
-    )
-    return _card(columns, chosen, name or path.stem, metric, source, str(path))
+    if path.suffix == ".npz":
+        delimiter = None
+        arrays = read_arrays(path)
+        columns = _columns_of_arrays(arrays.x, arrays.y, arrays.names, ARRAY_LABEL)
+    else:
+        columns, delimiter = _read_csv(path, delimiter)
+    source = DataSource(file=str(path), delimiter=delimiter if delimiter != "," else None)
+    return _card(columns, label, name or path.stem, metric, source, str(path))
 
 
 def draw_set_card(name: str, *, metric: str | None = None) -> DataCard:
@@ -71,146 +65,144 @@ def draw_set_card(name: str, *, metric: str | None = None) -> DataCard:
             "the sets of scikit-learn need it: pip install 'couler[tuning]'"
         ) from error
     bunch = getattr(datasets, f"load_{name}")()
-    names = getattr(bunch, "feature_names", None)
-    names = [f"x{index}" for index in range(bunch.data.shape[1])] if names is None else names
-    columns = [_Seen(str(one), bunch.data[:, index]) for index, one in enumerate(names)]
-    columns.append(_Seen("target", bunch.target))
-    return _card(columns, "target", name, metric, DataSource(name=name), name)
+    columns = _columns_of_arrays(bunch.data, bunch.target, bunch.feature_names, "target")
+    return _card(columns, None, name, metric, DataSource(name=name), name)
 
 
-def draw_array_card(x: t.Any, y: t.Any, *, name: str, metric: str | None = None) -> DataCard:
+def draw_array_card(
+    x: t.Any,
+    y: t.Any,
+    *,
+    name: str,
+    names: Sequence[str] | None = None,
+    metric: str | None = None,
+) -> DataCard:
     """Return the card of rows that are arrays; it does not say where the data are."""
-    columns = [_Seen(f"x{index}", x[:, index]) for index in range(x.shape[1])]
-    columns.append(_Seen(ARRAY_LABEL, y))
-    return _card(columns, ARRAY_LABEL, name, metric, None, name)
+    names = [f"x{index}" for index in range(x.shape[1])] if names is None else names
+    return _card(_columns_of_arrays(x, y, names, ARRAY_LABEL), None, name, metric, None, name)
 
 
-class _Seen:
-    """What is known of a column after all of its values were seen once."""
-
-    def __init__(self, name: str, values: Iterable[t.Any] = ()) -> None:
-        self.name = name[:_NAME_LENGTH]
-        self.rows = self.missing = self.texts = 0
-        self.is_whole = True
-        self.least, self.most, self.sum = math.inf, -math.inf, 0.0
-        self.counts: Counter[str] = Counter()
-        self.is_counted = True
-        for value in values:
-            self.add(value)
-
-    def add(self, value: t.Any) -> None:
-        """See one more value: a number, or a text that may be one."""
-        self.rows += 1
-        number = _number(value)
-        if value in ("", None) or (number is not None and math.isnan(number)):
-            self.missing += 1
-            return
-        if number is None or not math.isfinite(number):
-            self.texts += 1
-        else:
-            self.least, self.most = min(self.least, number), max(self.most, number)
-            self.sum += math.ldexp(number, -_SHIFT)
-            self.is_whole = self.is_whole and number.is_integer()
-        if self.is_counted:
-            is_number = number is not None and number.is_integer()
-            self.counts[str(int(number or 0)) if is_number else str(value)[:_NAME_LENGTH]] += 1
-            self.is_counted = len(self.counts) <= _MOST_DISTINCT
-
-    @property
-    def type(self) -> t.Literal["number", "text", "empty"]:
-        """What its values are."""
-        if self.missing == self.rows:
-            return "empty"
-        return "text" if self.texts else "number"
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether its values can be classes: texts, or few whole numbers."""
-        if self.type == "text":
-            return self.is_counted
-        return self.is_whole and self.is_counted and len(self.counts) <= _MOST_WHOLE_CLASSES
-
-    def as_column(self) -> Column:
-        """Return what a card tells of it."""
-        told: dict[str, t.Any] = {}
-        if self.type == "number":
-            known = self.rows - self.missing
-            mean = math.ldexp(self.sum / known, _SHIFT)
-            figures = {"least": self.least, "most": self.most, "mean": mean}
-            told = {what: float(f"{value:.6g}") for what, value in figures.items()}
-        elif self.type == "text" and self.is_counted:
-            told = {"distinct": len(self.counts)}
-        return Column(name=self.name, type=self.type, missing=self.missing, **told)
+def _columns_of_arrays(x: t.Any, y: t.Any, names: Iterable[str], label: str) -> dict[str, Values]:
+    columns = {str(one): x[:, index].tolist() for index, one in enumerate(names)}
+    return {one: [*map(_value, values)] for one, values in {**columns, label: y.tolist()}.items()}
 
 
-def _number(value: t.Any) -> float | None:
+def _value(given: t.Any) -> float | str | None:
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        number = float(given)
+    except ValueError:
+        return str(given)[:_NAME_LENGTH] or None
+    if math.isnan(number):
         return None
+    return number if math.isfinite(number) else str(given)
 
 
 def _card(
-    columns: Sequence[_Seen],
-    label: str,
+    columns: Mapping[str, Values],
+    label: str | None,
     name: str,
     metric: str | None,
     source: DataSource | None,
     where: str,
 ) -> DataCard:
-    found = next((one for one in columns if one.name == label), None)
-    if found is None:
-        known = [one.name for one in columns]
-        told = ", ".join(known[:20])
+    label = label or [*columns][-1]
+    if label not in columns:
+        told = ", ".join([*columns][:20])
         raise TuningError(
-            f'{where} has no column "{label}"; it has {told}.{did_you_mean(label, known)}'
+            f'{where} has no column "{label}"; it has {told}.{did_you_mean(label, columns)}'
         )
-    features = [one for one in columns if one is not found]
+    features = {one: values for one, values in columns.items() if one != label}
     if not features:
         raise TuningError(f'{where} has no column besides the label "{label}"')
-    if not found.rows:
+    labels = columns[label]
+    if not labels:
         raise TuningError(f"{where} has no rows")
-    if found.type == "empty":
+    if all(one is None for one in labels):
         raise TuningError(f'{where}: the label "{label}" has no value in any row')
-    space = _label_space(found)
+    space = _label_space(label, labels)
     chosen = metric or ("accuracy" if space.kind == "classes" else "r2")
     try:
         judged = Metric.model_validate(chosen)
     except ValueError as error:
         raise TuningError(f"{_first_line(error)}") from error
+    told_columns = [*features.items()][:_COLUMNS_TOLD]
     return DataCard(
         name=name[:_NAME_LENGTH],
         input_type="tabular",
         label_space=space,
         metric=judged,
-        rows=found.rows,
+        rows=len(labels),
         features=len(features),
-        missing=sum(one.missing for one in features),
-        columns=tuple(one.as_column() for one in features[:_COLUMNS_TOLD]),
+        missing=sum(one is None for values in features.values() for one in values),
+        columns=tuple(_column(one, values, labels, space) for one, values in told_columns),
         data=source,
     )
 
 
-def _label_space(label: _Seen) -> LabelSpace:
-    if not label.has_classes:
-        column = label.as_column()
-        if column.type != "number":
-            return LabelSpace(kind="other", column=label.name)
-        return LabelSpace(
-            kind="number",
-            column=label.name,
-            least=column.least,
-            most=column.most,
-            mean=column.mean,
-        )
-    is_number = label.type == "number"
-    ordered = sorted(label.counts, key=(lambda one: (float(one), one)) if is_number else None)
+def _column(name: str, values: Values, labels: Values, space: LabelSpace) -> Column:
+    missing = sum(one is None for one in values)
+    kind: t.Literal["number", "text", "empty"] = "number"
+    told: dict[str, t.Any] = {}
+    if missing == len(values):
+        kind = "empty"
+    elif any(isinstance(one, str) for one in values):
+        kind, told = "text", {"distinct": len({*values} - {None})}
+    else:
+        pairs = [pair for pair in zip(values, labels, strict=True) if None not in pair]
+        told = {**_figures(values), "association": _association(pairs, space)}
+    return Column(name=name[:_NAME_LENGTH], type=kind, missing=missing, **told)
+
+
+def _figures(values: Values) -> dict[str, t.Any]:
+    """Return the figures of numbers; those that no float can hold are left out."""
+    np = numpy()
+    known = np.array([one for one in values if one is not None], dtype=float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        figures = {
+            "least": known.min(),
+            "most": known.max(),
+            "mean": known.mean(),
+            "std": known.std(),
+        }
+    return {name: float(f"{value:.4g}") for name, value in figures.items() if np.isfinite(value)}
+
+
+def _association(pairs: Sequence[tuple[t.Any, t.Any]], space: LabelSpace) -> float | None:
+    """Return Pearson's correlation, or the share of variance that is between the classes."""
+    np = numpy()
+    if space.kind == "other" or not pairs:
+        return None
+    x = np.array([one for one, _ in pairs], dtype=float)
+    with np.errstate(all="ignore"):
+        if space.kind == "number":
+            found = np.corrcoef(x, np.array([one for _, one in pairs], dtype=float))[0, 1]
+        else:
+            _, codes = np.unique([str(one) for _, one in pairs], return_inverse=True)
+            counts = np.bincount(codes)
+            means = np.bincount(codes, x) / counts
+            found = (counts * (means - x.mean()) ** 2).sum() / ((x - x.mean()) ** 2).sum()
+    return float(f"{found:.3g}") if np.isfinite(found) else None
+
+
+def _label_space(name: str, values: Values) -> LabelSpace:
+    known = [one for one in values if one is not None]
+    name = name[:_NAME_LENGTH]
+    texts = any(isinstance(one, str) for one in known)
+    is_whole = not texts and all(float(one).is_integer() for one in known)
+    counts = Counter(
+        str(int(one)) if isinstance(one, float) and one.is_integer() else str(one) for one in known
+    )
+    if texts and len(counts) > _MOST_TEXT_CLASSES:
+        return LabelSpace(kind="other", column=name)
+    if not texts and not (is_whole and len(counts) <= _MOST_WHOLE_CLASSES):
+        return LabelSpace(kind="number", column=name, **_figures(known))
+    ordered = sorted(counts, key=None if texts else lambda one: (float(one), one))
     told = ordered[:_CLASSES_TOLD]
     return LabelSpace(
         kind="classes",
-        column=label.name,
+        column=name,
         classes=tuple(told),
-        counts=tuple(label.counts[one] for one in told),
+        counts=tuple(counts[one] for one in told),
         class_count=len(ordered),
     )
 
@@ -220,19 +212,13 @@ def _first_line(error: ValueError) -> str:
     return str(found()[0]["ctx"]["error"]) if found is not None else str(error)
 
 
-@dataclass
-class _Csv:
-    delimiter: str
-    columns: dict[str, _Seen] = field(default_factory=dict)
-
-
-def _read_csv(path: Path, delimiter: str | None) -> _Csv:
+def _read_csv(path: Path, delimiter: str | None) -> tuple[dict[str, Values], str]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             first = file.readline(1 << 20)
             file.seek(0)
             chosen = delimiter or next((one for one in (",", ";", "\t", "|") if one in first), ",")
-            return _seen(path, chosen, csv.reader(file, delimiter=chosen))
+            return _columns_of_lines(path, csv.reader(file, delimiter=chosen)), chosen
     except OSError as error:
         raise TuningError(f"the data {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -241,7 +227,7 @@ def _read_csv(path: Path, delimiter: str | None) -> _Csv:
         raise TuningError(f"{path} cannot be read as CSV: {error}") from error
 
 
-def _seen(path: Path, delimiter: str, lines: Iterator[list[str]]) -> _Csv:
+def _columns_of_lines(path: Path, lines: Iterator[list[str]]) -> dict[str, Values]:
     header = next((line for line in lines if line), None)
     if header is None:
         raise TuningError(f"{path} is empty")
@@ -250,8 +236,7 @@ def _seen(path: Path, delimiter: str, lines: Iterator[list[str]]) -> _Csv:
     twice = next((one for one, count in Counter(header).items() if count > 1), None)
     if twice is not None:
         raise TuningError(f'{path} has two columns "{twice:.60}"')
-    found = _Csv(delimiter, {one: _Seen(one) for one in header})
-    columns = list(found.columns.values())
+    columns: list[list[float | str | None]] = [[] for _ in header]
     most = min(_MOST_ROWS, MOST_CELLS // len(columns))
     for number, line in enumerate((one for one in lines if one), 1):
         if number > most:
@@ -264,5 +249,5 @@ def _seen(path: Path, delimiter: str, lines: Iterator[list[str]]) -> _Csv:
                 f"{path}, row {number}: {len(line)} values, but {len(columns)} columns"
             )
         for column, value in zip(columns, line, strict=True):
-            column.add(value)
-    return found
+            column.append(_value(value))
+    return dict(zip(header, columns, strict=True))

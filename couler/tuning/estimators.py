@@ -1,17 +1,17 @@
-"""Model cards of what a step of the zoo trains."""
+"""Model cards of the estimators of scikit-learn."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import typing as t
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from couler.errors import ConfigurationError, TuningError
+from couler.ir.base import FrozenDict
 from couler.ir.diagnostics import did_you_mean
 from couler.tuning.cards import ModelCard, Training
-
-STEP: t.Final = "sklearn.train"
 
 _WANTS_SCALE = ("MLP", "SVC", "SVR", "KNeighbors", "LogisticRegression", "SGD")
 """How estimators begin that go by distances or gradients over all columns."""
@@ -19,33 +19,39 @@ _WANTS_SCALE = ("MLP", "SVC", "SVR", "KNeighbors", "LogisticRegression", "SGD")
 _LOSSES = {"MLPClassifier": "log_loss", "MLPRegressor": "squared_error"}
 
 
-def draw_model_card(step: str, estimator: str) -> ModelCard:
-    """Return the card of an estimator that a step of the zoo trains."""
-    if step != STEP:
-        raise TuningError(
-            f'cards are drawn of what {STEP} trains, not "{step}". Write the card by hand'
+def draw_model_card(estimator: str) -> ModelCard:
+    """Return the card of an estimator that the step `sklearn.train` trains."""
+    found = estimator_class(estimator)
+    card = with_defaults(
+        ModelCard(
+            name=estimator,
+            structure=(inspect.getdoc(found) or "").partition("\n")[0],
+            training=Training(estimator=estimator, scale=estimator.startswith(_WANTS_SCALE)),
         )
-    found = _found(estimator)
+    )
+    loss = _LOSSES.get(estimator) or card.hyperparameters.get("loss")
+    return card.model_copy(update={"loss": loss if isinstance(loss, str) else ""})
+
+
+def with_defaults(card: ModelCard) -> ModelCard:
+    """Return a card with the defaults of its estimator, such as limits of training."""
+    training = card.training
+    if training is None or "." in training.estimator:
+        return card
     defaults = {
-        name: list(one.default) if isinstance(one.default, tuple) else one.default
-        for name, one in inspect.signature(found).parameters.items()
+        name: one.default
+        for name, one in inspect.signature(estimator_class(training.estimator)).parameters.items()
         if one.default is not one.empty and _is_plain(one.default)
     }
-    loss = _LOSSES.get(estimator) or defaults.get("loss")
-    return ModelCard(
-        name=estimator,
-        structure=(inspect.getdoc(found) or "").partition("\n")[0],
-        hyperparameters=defaults,
-        loss=loss if isinstance(loss, str) else "",
-        training=Training(estimator=estimator, scale=estimator.startswith(_WANTS_SCALE)),
-    )
+    merged = FrozenDict({**defaults, **card.hyperparameters})
+    return card.model_copy(update={"hyperparameters": merged})
 
 
 def refuse_unknown_parameters(estimator: str, names: Iterable[str]) -> None:
     """Refuse names that an estimator has no parameters of."""
     if "." in estimator:
         return
-    known = inspect.signature(_found(estimator)).parameters
+    known = inspect.signature(estimator_class(estimator)).parameters
     unknown = next((one for one in names if one not in known), None)
     if unknown is not None:
         raise TuningError(
@@ -53,20 +59,23 @@ def refuse_unknown_parameters(estimator: str, names: Iterable[str]) -> None:
         )
 
 
-def _found(estimator: str) -> t.Any:
-    """Return the class of an estimator."""
+def estimator_class(name: str) -> t.Any:
+    """Return the class of an estimator of scikit-learn."""
+    known = _estimators()
+    if name not in known:
+        raise TuningError(f'scikit-learn has no estimator "{name}".{did_you_mean(name, known)}')
+    return known[name]
+
+
+@functools.cache  # listing them imports all of scikit-learn, which two threads cannot do at once
+def _estimators() -> Mapping[str, t.Any]:
     try:
         from sklearn.utils import all_estimators
     except ImportError as error:
         raise ConfigurationError(
             "the estimators of scikit-learn need it: pip install 'couler[tuning]'"
         ) from error
-    known: dict[str, t.Any] = dict(all_estimators())
-    if estimator not in known:
-        raise TuningError(
-            f'scikit-learn has no estimator "{estimator}".{did_you_mean(estimator, known)}'
-        )
-    return known[estimator]
+    return dict(all_estimators())
 
 
 def _is_plain(value: object) -> bool:

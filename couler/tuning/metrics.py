@@ -43,6 +43,12 @@ class Metric(Table):
             raise ValueError(f"least ({self.least}) is not below most ({self.most})")
         return self
 
+    @property
+    def range(self) -> str:
+        """The range as the end of a phrase."""
+        bounds = (("at least", self.least), ("at most", self.most))
+        return "".join(f", {what} {bound:g}" for what, bound in bounds if bound is not None)
+
     def problem(self, value: float) -> str | None:
         """Return why a number cannot be a value of the metric, or None."""
         if not math.isfinite(value):

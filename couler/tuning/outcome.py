@@ -1,14 +1,15 @@
-"""What came of tuning: every candidate with its log, what was chosen, and why."""
+"""Outcomes of tuning: every candidate, which one was chosen, and why."""
 
 from __future__ import annotations
 
 import json
 import math
+import statistics
 import typing as t
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import BeforeValidator, Field, NonNegativeInt, model_validator
 
 from couler.config_files import Table
 from couler.errors import ParameterError, TuningError
@@ -17,20 +18,28 @@ from couler.ir.parameters import PlainText
 from couler.ir.yaml_writer import dump
 from couler.optimizers.base import TunedParameters
 from couler.tuning.metrics import Metric
-from couler.tuning.ranks import spearman
 from couler.tuning.reading import MOST_BYTES, make_sheet, parse_yaml, read_text
 
 KIND: t.Final = "tuning"
 
 SCHEMA_VERSION: t.Final = 1
 
+Origin: t.TypeAlias = t.Literal["default", "proposed"]
+
 _MOST_BYTES = 16 * MOST_BYTES
 
 
-class Point(Table):
-    """A line of a predicted log."""
+def _whole(value: object) -> object:
+    """Return 3 for 3.0, which JSON does not tell apart."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
-    step: PositiveInt
+
+class LogPoint(Table):
+    """Loss and metric after a step of training."""
+
+    step: t.Annotated[
+        int, BeforeValidator(_whole), Field(description="number of the epoch or iteration, from 1")
+    ]
     train_loss: float
     validation_loss: float
     train_metric: float
@@ -38,39 +47,38 @@ class Point(Table):
 
 
 class RealTraining(Table):
-    """What real training of a candidate came to."""
+    """The scores of a real training, one for each split of the rows."""
 
     scores: tuple[float, ...] = ()
     problem: str | None = None
 
     @property
     def mean(self) -> float | None:
-        """The mean over all divisions; None if one failed."""
-        return sum(self.scores) / len(self.scores) if self.scores else None
+        """The mean of all splits; None if training failed."""
+        return statistics.fmean(self.scores) if self.scores else None
 
 
 class Candidate(Table):
-    """A setting of hyperparameters, and what is known of it."""
+    """A setting of hyperparameters with its predicted and real score."""
 
     name: str
-    round: PositiveInt
-    origin: t.Literal["default", "given", "grid", "random", "proposed"]
+    round: NonNegativeInt
+    origin: Origin
     parameters: JsonMap
     predicted: float | None = None
     reason: str = ""
-    unit: str = ""
-    log: tuple[Point, ...] = ()
+    log: tuple[LogPoint, ...] = ()
     problems: tuple[str, ...] = ()
     real: RealTraining | None = None
 
     @property
     def real_mean(self) -> float | None:
-        """The mean of real training; None where there is none."""
+        """The mean score of real training; None without one."""
         return None if self.real is None else self.real.mean
 
 
-class Used(Table):
-    """What predictions took."""
+class ModelUse(Table):
+    """The language model and its cost."""
 
     model: str = ""
     prompts: t.Annotated[tuple[str, ...], Field(max_length=20)] = ()
@@ -81,13 +89,14 @@ class Used(Table):
 
 
 class Outcome(Table):
-    """What came of tuning."""
+    """The candidates of a tuning and the one that was chosen."""
 
     kind: t.Literal["tuning"] = KIND
     schema_version: t.Literal[1] = SCHEMA_VERSION
     data: str
     model: str
     metric: Metric
+    scoring: str = ""
     parameters: JsonMap
     chosen: str
     why: str
@@ -95,9 +104,8 @@ class Outcome(Table):
     conditions: dict[str, dict[str, tuple[Json, ...]]] = Field(default_factory=dict)
     candidates: tuple[Candidate, ...]
     refused: tuple[str, ...] = ()
-    used: Used = Used()
-    not_trained_on: tuple[str, ...] = ()
-    missing: str = ""
+    used: ModelUse = ModelUse()
+    ended_early: str = ""
 
     @model_validator(mode="after")
     def _check(self) -> t.Self:
@@ -115,14 +123,13 @@ class Outcome(Table):
 
     @property
     def rank_correlation(self) -> tuple[float | None, int]:
-        """Spearman's correlation of predicted and real values, and of how many candidates."""
+        """Spearman's correlation of predicted and real scores, and the number of candidates."""
         pairs = [
             (one.predicted, one.real_mean)
             for one in self.candidates
             if one.predicted is not None and one.real_mean is not None
         ]
-        predicted, real = [one for one, _ in pairs], [one for _, one in pairs]
-        return (spearman(predicted, real) if len(pairs) > 2 else None), len(pairs)
+        return spearman(pairs), len(pairs)
 
     def as_tuned(self) -> TunedParameters:
         """Return what the pass `tune` needs of it."""
@@ -149,7 +156,7 @@ class Outcome(Table):
 def ranked(
     candidates: Iterable[Candidate], metric: Metric, *, is_real: bool = False
 ) -> list[Candidate]:
-    """Return the candidates that have a value, the best first."""
+    """Return the candidates that have a score, the best first; of equals the default is first."""
 
     def place(one: Candidate, value: float) -> tuple[float, bool, float]:
         second = 0.0
@@ -160,6 +167,33 @@ def ranked(
     valued = [(one, one.real_mean if is_real else one.predicted) for one in candidates]
     placed = [(place(one, value), one) for one, value in valued if value is not None]
     return [one for _, one in sorted(placed, key=lambda pair: pair[0])]
+
+
+def choose(candidates: Sequence[Candidate], metric: Metric) -> tuple[Candidate, str] | None:
+    """Return the best candidate and the reason; None if none has a score."""
+    predicted, trained = ranked(candidates, metric), ranked(candidates, metric, is_real=True)
+    if trained:
+        best = trained[0]
+        why = f"best of {len(trained)} by real training, {metric.name} {best.real_mean:.4g}"
+        return best, why + ("" if best.predicted is None else f"; predicted {best.predicted:.4g}")
+    if not predicted or any(one.real is not None for one in candidates):
+        return None
+    best = predicted[0]
+    by = "by its predicted log" if best.log else "by the ranking of the language model"
+    why = f"best of {len(predicted)} {by}, {metric.name} {best.predicted:.4g}"
+    return best, f"{why}; nothing was trained"
+
+
+def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return Spearman's rank correlation; None for less than 3 pairs or a constant side."""
+
+    def ranks(values: Sequence[float]) -> list[float]:
+        return [sum(two < one for two in values) + values.count(one) / 2 for one in values]
+
+    sides = [ranks(side) for side in zip(*pairs, strict=True)]
+    if len(pairs) < 3 or any(len(set(side)) == 1 for side in sides):
+        return None
+    return statistics.correlation(*sides)
 
 
 def make_outcome(tree: object, where: str) -> Outcome:

@@ -10,15 +10,11 @@ from pydantic import BaseModel, ValidationError
 from couler.config_files import problems_of, read_yaml, shown
 from couler.errors import ConfigurationError, TuningError
 from couler.ir.wording import counted
-from couler.ir.yaml_loading import safe_loader
 
 M = t.TypeVar("M", bound=BaseModel)
 
 MOST_BYTES = 1 << 20
 """A larger file is no card and no search space."""
-
-_MOST_DEPTH = 100
-"""Deeper nesting is no card either, and would use up the stack."""
 
 
 def read_text(path: Path, what: str, most_bytes: int = MOST_BYTES) -> str:
@@ -38,30 +34,10 @@ def read_text(path: Path, what: str, most_bytes: int = MOST_BYTES) -> str:
 
 def parse_yaml(text: str, where: str, *, exact_keys: bool = False) -> t.Any:
     """Return what a text of YAML or JSON says."""
-    import yaml
-
-    depth = 0
-    try:
-        for event in yaml.parse(text, Loader=safe_loader()):
-            if isinstance(event, yaml.AliasEvent):
-                raise _refusal(where, event, f"aliases (*{event.anchor}) are not read here")
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            if depth > _MOST_DEPTH:
-                told = f"it nests lists and tables more than {_MOST_DEPTH} deep"
-                raise _refusal(where, event, told)
-    except yaml.YAMLError:
-        pass  # the next reader says where
     try:
         return read_yaml(text, where, exact_keys=exact_keys).tree
     except ConfigurationError as error:
         raise TuningError(str(error)) from error
-
-
-def _refusal(where: str, event: t.Any, problem: str) -> TuningError:
-    return TuningError(f"{where}:{event.start_mark.line + 1}: {problem}")
 
 
 def parse_sheet(model: type[M], text: str, where: str) -> M:

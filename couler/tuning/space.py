@@ -1,13 +1,11 @@
-"""Search spaces: which hyperparameters there are, and the values that each can have."""
+"""Search spaces: hyperparameters and the values that each can have."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import math
-import random
 import typing as t
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import Field, model_validator
@@ -19,16 +17,8 @@ from couler.ir.diagnostics import did_you_mean
 from couler.ir.values import is_same
 from couler.tuning.reading import parse_sheet, read_text
 
-Candidates: t.TypeAlias = t.Literal["given", "grid", "random", "proposed"]
-
-MOST_OF_A_GRID = 200
-"""A grid with more candidates is refused."""
-
 _LARGEST = 2**53
 """Every whole number up to it is one of JSON for all readers."""
-
-_DRAWS = 50
-"""How often is drawn for each new candidate before a space counts as used up."""
 
 Setting: t.TypeAlias = Mapping[str, t.Any]
 """A value for each hyperparameter that a candidate has."""
@@ -42,7 +32,6 @@ class Parameter(Table):
     low: float | None = None
     high: float | None = None
     log: bool = False
-    steps: t.Annotated[int, Field(ge=2, le=100)] = 3
     default: Json = None
     when: JsonMap = FrozenDict()
 
@@ -105,49 +94,16 @@ class Parameter(Table):
             return next(one for one in self.values if is_same(value, one))
         return int(value) if self.type == "int" else float(value)
 
-    def draw(self, chance: random.Random) -> t.Any:
-        """Return a value that is drawn evenly, of a range perhaps in the logarithm."""
-        if self.values is not None:
-            return chance.choice(self.values)
-        low, high = self._range()
-        if self.type == "int" and not self.log:
-            return chance.randint(int(low), int(high))
-        if not self.log:
-            return _rounded(chance.uniform(low, high), low, high)
-        return self._number(math.exp(chance.uniform(math.log(low), math.log(high))))
-
-    def grid(self) -> list[t.Any]:
-        """Return the values of a grid: all, or `steps` of a range."""
-        if self.values is not None:
-            return list(self.values)
-        low, high = self._range()
-        shares = [index / (self.steps - 1) for index in range(self.steps)]
-        if self.log:
-            made = [math.exp(math.log(low) + one * math.log(high / low)) for one in shares]
-        else:
-            made = [low + one * (high - low) for one in shares]
-        return list(dict.fromkeys(self._number(one) for one in made))
-
     def _range(self) -> tuple[float, float]:
         if self.low is None or self.high is None:
             raise TuningError("a parameter with values has no range")
         return self.low, self.high
 
-    def _number(self, value: float) -> float:
-        low, high = self._range()
-        return (
-            int(min(max(round(value), low), high))
-            if self.type == "int"
-            else _rounded(value, low, high)
-        )
-
 
 class SearchSpace(Table):
-    """Hyperparameters with their values, and how candidates are found."""
+    """Hyperparameters with their values."""
 
     parameters: dict[str, Parameter]
-    candidates: Candidates = "proposed"
-    given: t.Annotated[tuple[JsonMap, ...], Field(max_length=1000)] = ()
 
     @model_validator(mode="after")
     def _check(self) -> t.Self:
@@ -158,11 +114,6 @@ class SearchSpace(Table):
                 raise ValueError(f'parameters: "{name}" is no name of a parameter')
             for other, wanted in one.when.items():
                 self._check_condition(name, other, wanted)
-        if self.candidates == "given" and not self.given:
-            raise ValueError("candidates are given, but the list given is empty or missing")
-        for number, setting in enumerate(self.given, 1):
-            if problems := self.problems(setting):
-                raise ValueError(f"given, number {number}: {'; '.join(problems)}")
         return self
 
     def _check_condition(self, name: str, other: str, wanted: Sequence[object]) -> None:
@@ -181,7 +132,7 @@ class SearchSpace(Table):
         """The defaults of all that are there by default; None where one has none."""
         found: dict[str, t.Any] = {}
         for name, one in self.parameters.items():
-            if not self._is_there(one, found):
+            if not self.is_there(one, found):
                 continue
             if not one.has_default:
                 return None
@@ -197,7 +148,7 @@ class SearchSpace(Table):
         """Return why a candidate is none of the space, each in words; nothing if it is one."""
         found: list[str] = []
         for name, one in self.parameters.items():
-            is_there = self._is_there(one, setting)
+            is_there = self.is_there(one, setting)
             if name not in setting:
                 if is_there:
                     found.append(f"{name} is missing")
@@ -219,54 +170,17 @@ class SearchSpace(Table):
             if name in setting
         }
 
-    def grid(self) -> list[dict[str, t.Any]]:
-        """Return all combinations of the values of grids."""
-        found: dict[str, dict[str, t.Any]] = {}
-        for setting in self._combinations([*self.parameters.items()], {}):
-            found.setdefault(key_of(setting), setting)
-            if len(found) > MOST_OF_A_GRID:
-                raise TuningError(
-                    f"the grid has more than {MOST_OF_A_GRID} candidates. Give fewer values or "
-                    "steps, or take candidates: random"
-                )
-        return [*found.values()]
-
-    def _combinations(
-        self, rest: list[tuple[str, Parameter]], begun: dict[str, t.Any]
-    ) -> Iterator[dict[str, t.Any]]:
-        if not rest:
-            yield begun
-            return
-        (name, one), *others = rest
-        if not self._is_there(one, begun):
-            yield from self._combinations(others, begun)
-            return
-        for value in one.grid():
-            yield from self._combinations(others, {**begun, name: value})
-
-    def draw(self, count: int, chance: random.Random, known: set[str]) -> list[dict[str, t.Any]]:
-        """Return new candidates that are drawn; fewer where the space seems used up."""
-        found: dict[str, dict[str, t.Any]] = {}
-        for _ in range(count * _DRAWS):
-            if len(found) == count:
-                break
-            setting: dict[str, t.Any] = {}
-            for name, one in self.parameters.items():
-                if self._is_there(one, setting):
-                    setting[name] = one.draw(chance)
-            if (key := key_of(setting)) not in known:
-                found.setdefault(key, setting)
-        return [*found.values()]
-
     def for_prompt(self) -> dict[str, t.Any]:
         """Return what a prompt tells of the space."""
-        keep = {"values", "type", "low", "high", "log", "default", "when"}
+        keep = {"values", "type", "low", "high", "log", "when"}
         return {
             name: one.model_dump(include=keep, exclude_defaults=True)
+            | ({"default": one.default} if one.has_default else {})
             for name, one in self.parameters.items()
         }
 
-    def _is_there(self, one: Parameter, setting: Setting) -> bool:
+    def is_there(self, one: Parameter, setting: Setting) -> bool:
+        """Return whether a setting has a parameter, by the values of those above it."""
         return all(
             name in setting and any(is_same(setting[name], value) for value in wanted)
             for name, wanted in one.when.items()
@@ -311,11 +225,6 @@ def _canonical(value: t.Any) -> t.Any:
 
 def _condition(one: Parameter) -> str:
     return " and ".join(f"{name} is one of {_shown(values)}" for name, values in one.when.items())
-
-
-def _rounded(value: float, low: float, high: float) -> float:
-    """Return a number with 6 significant digits, within the range."""
-    return min(max(float(f"{value:.6g}"), low), high)
 
 
 def parse_space(text: str, *, where: str = "search space") -> SearchSpace:

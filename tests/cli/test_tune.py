@@ -16,13 +16,17 @@ from couler.llm import Prompt
 from couler.llm.client import OpenedModel
 from couler.tuning.outcome import read_outcome
 from tests.cli.conftest import Outcome, Serve
-from tests.tuning.conftest import DATA, MODEL, SPACE, log, predicts, proposes
+from tests.tuning.conftest import DATA, MODEL, SPACE, log, predicts, ranks
 
 Run = Callable[..., Outcome]
 
 DEFAULT = {"learning_rate_init": 0.001, "hidden_layer_sizes": [50]}
 GOOD = {"learning_rate_init": 0.01, "hidden_layer_sizes": [50]}
-RULES = [proposes(GOOD), predicts(DEFAULT, log(0.8)), predicts(GOOD, log(0.97))]
+RULES = [
+    ranks((GOOD, 0.97), (DEFAULT, 0.8)),
+    predicts(DEFAULT, log(0.8)),
+    predicts(GOOD, log(0.97)),
+]
 
 CARDS = ("--data-card", "data.yaml", "--model-card", "model.yaml", "--space", "space.yaml")
 ONE = (*CARDS, "--candidates", "1")
@@ -37,21 +41,18 @@ def cards(folder: Path) -> None:
 def test_what_a_model_says_does_not_drive_the_terminal(couler: Run, serve: Serve) -> None:
     bell = "\x1b]0;title\x07\nchosen: c99"
     far = {**GOOD, bell: 1}
-    odd = log(0.9, metric=bell)
     serve(
         [
-            proposes(far, GOOD),
+            ranks((far, 0.9), (GOOD, 0.9)),
             predicts(DEFAULT, log(0.8, reason=bell)),
-            predicts(GOOD, odd),
-            proposes(turn=2),
-            proposes(turn=3),
+            predicts(GOOD, log(0.5, points=1)),
         ]
     )
-    done = couler("tune", *CARDS, "--candidates", "2")
+    done = couler("tune", *CARDS, "--candidates", "2", "--predict-logs")
     assert done.code == 0
     assert "\x1b" not in done.out + done.err
-    assert "\\u001b]0;title" in done.out
-    assert "\\u001b]0;title" in done.err
+    assert "\ufffd]0;title" in done.out
+    assert "\ufffd]0;title" in done.err
     assert not [line for line in done.out.splitlines() if line.startswith("chosen: c99")]
 
 
@@ -85,7 +86,7 @@ def test_the_pass_takes_the_file(couler: Run, serve: Serve, folder: Path) -> Non
     done = couler("plan", "fit.py", "--pass", "tune{outcome=tuned.yaml}", "-v")
     assert done.code == 0
     assert "2 of 2 hyperparameters of fit are filled." in done.out
-    why = "learning_rate_init is 0.01: best of 2 by predicted accuracy 0.97."
+    why = "learning_rate_init is 0.01: best of 2 by the ranking of the language model, accuracy"
     assert why in json.dumps(
         couler(
             *("plan", "fit.py", "--pass", "tune{outcome=tuned.yaml}", "--format", "json"),
@@ -165,16 +166,25 @@ steps:
 
 
 @pytest.mark.slow
-def test_the_best_are_really_trained(couler: Run, serve: Serve, folder: Path) -> None:
-    serve(RULES)
-    done = couler("tune", *ONE, "--validate", "1", "--splits", "1", "--home", "home")
-    assert done.code == 0, done.err
-    assert "why: best of 2 by real training, accuracy " in done.out
-    assert "real accuracy" in done.out
-    assert done.out.endswith(
-        "rank correlation of predicted and real (Spearman): not defined, n = 2\n"
+def test_validate_trains_as_many_settings_as_it_says(
+    couler: Run, serve: Serve, folder: Path
+) -> None:
+    bad = {"learning_rate_init": 1.0, "hidden_layer_sizes": [10]}
+    server = serve([ranks((GOOD, 0.97), times=1), ranks((GOOD, 0.99), (bad, 0.9))])
+    done = couler(
+        *("tune", *CARDS, "--validate", "3", "--rounds", "2", "--splits", "1", "--home", "home"),
+        "--anonymous",
     )
+    assert done.code == 0, done.err
+    assert "why: best of 3 by real training, accuracy " in done.out
+    assert "real accuracy" in done.out
+    assert "rank correlation of predicted and real (Spearman): not defined, n = 2\n" in done.out
     assert (folder / "home" / "couler.db").exists()
+    first, second = (one.messages[-1][1] for one in server.requests)
+    assert "the mean over 1 random splits of the rows" in first
+    assert (first.count('"score"'), second.count('"score"')) == (1, 2)
+    assert ('"name": "data"' in first, "wine" in first) == (True, False)
+    assert "training c01" in done.err
 
 
 def test_what_cannot_be_trained_is_told_before_a_call_is_paid(
@@ -182,7 +192,7 @@ def test_what_cannot_be_trained_is_told_before_a_call_is_paid(
 ) -> None:
     server = serve(RULES)
     (folder / "data.yaml").write_text(DATA.replace("data: {name: wine}", ""))
-    done = couler("tune", *ONE, "--validate", "1")
+    done = couler("tune", *ONE, "--validate", "2")
     assert done.code == 1
     assert "does not say where the data are" in done.err
     assert server.requests == ()
@@ -194,9 +204,9 @@ def test_a_training_that_fails_is_told_before_a_call_is_paid(
 ) -> None:
     server = serve(RULES)
     (folder / "data.yaml").write_text(DATA.replace("metric: accuracy", "metric: roc_auc"))
-    done = couler("tune", *ONE, "--validate", "1", "-o", "tuned.yaml")
+    done = couler("tune", *ONE, "--validate", "2", "-o", "tuned.yaml")
     assert (done.code, done.err.count("error:")) == (1, 1)
-    assert "the default cannot be trained, so nothing was asked of the model: " in done.err
+    assert "the default cannot be trained, so no language model was asked: " in done.err
     assert server.requests == ()
     assert not (folder / "tuned.yaml").exists()
 
@@ -206,7 +216,6 @@ def test_what_was_predicted_is_kept_if_it_is_interrupted(
     couler: Run, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch, is_told_to_end: bool
 ) -> None:
     serve(RULES)
-    monkeypatch.setattr("couler.tuning.validation.check_trainable", lambda *_: None)
     ask_for, number = OpenedModel.ask_for, signal.SIGTERM if is_told_to_end else signal.SIGINT
 
     def interrupted(self: OpenedModel, prompt: Prompt, *rest: t.Any, **options: t.Any) -> t.Any:
@@ -215,53 +224,58 @@ def test_what_was_predicted_is_kept_if_it_is_interrupted(
         return ask_for(self, prompt, *rest, **options)
 
     monkeypatch.setattr(OpenedModel, "ask_for", interrupted)
-    done = couler("tune", *ONE, "-o", "tuned.yaml", "--record", "all.jsonl", "--validate", "1")
+    logs = ("tune", *ONE, "--predict-logs")
+    done = couler(*logs, "-o", "tuned.yaml", "--record", "all.jsonl")
     assert done.code == 128 + number, done.err
     assert done.err.count("error:") == 1
     assert "chosen: c01" in done.out
     lines = done.err.splitlines()
-    assert lines[-3:] == [
-        "the outcome is not whole: 1 candidate without a log: interrupted",
-        "tuned.yaml has it, for -p @tuned.yaml and the pass tune",
-        "--replay all.jsonl, in place of --record, answers from what is paid already",
+    assert lines[-2:] == [
+        "tuned.yaml has the best setting so far, for -p @tuned.yaml and the pass tune",
+        "--replay all.jsonl in place of --record reuses the recorded answers",
     ]
     monkeypatch.setattr(OpenedModel, "ask_for", ask_for)
-    again = couler("tune", *ONE, "--replay", "all.jsonl", "--format", "json")
+    again = couler(*logs, "--replay", "all.jsonl", "--format", "json")
     assert (again.code, again.json["chosen"]) == (4, "c01")
-    assert read_outcome(folder / "tuned.yaml").missing == "1 candidate without a log: interrupted"
+    assert read_outcome(folder / "tuned.yaml").ended_early == "interrupted"
 
 
 @pytest.mark.slow
-def test_what_was_predicted_stays_if_training_is_interrupted(
-    couler: Run, serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_trained_is_kept_if_training_is_interrupted(
+    couler: Run,
+    serve: Serve,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
 ) -> None:
-    serve(RULES)
-    monkeypatch.setattr("couler.tuning.validation.check_trainable", lambda *_: None)
+    serve([ranks((GOOD, 0.97))])
     run = Workflow.run
 
     def cancelled(self: Workflow, **options: t.Any) -> t.Any:
         told: list[str] = []
 
         def tell(event: t.Any) -> None:
-            if event.kind == "finished" and not told:  # a second one would end it at once
+            # A second signal would end it at once.
+            if event.kind == "finished" and "c02" in str(event.path) and not told:
                 told.append(event.kind)
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(number)
 
         return run(self, **{**options, "on_event": tell})
 
     monkeypatch.setattr(Workflow, "run", cancelled)
     done = couler(
-        *("tune", *ONE, "--validate", "1", "--splits", "2", "-o", "tuned.yaml", "--home", "home")
+        *("tune", *ONE, "--validate", "2", "--splits", "2", "-o", "tuned.yaml", "--home", "home")
     )
-    assert done.code == 130, done.err
-    assert "chosen: c02" in done.out
-    assert done.err.splitlines()[-4:] == [
-        "error: interrupted",
-        "training has not ended: the choice is that of what was predicted",
-        "tuned.yaml has it, for -p @tuned.yaml and the pass tune",
-        "`couler llm log` has what was answered; the same command asks for it anew",
+    assert done.code == 128 + number, done.err
+    assert "chosen: c01" in done.out
+    assert done.err.splitlines()[-3:] == [
+        "error: interrupted" if number == signal.SIGINT else "error: told to end (SIGTERM)",
+        "tuned.yaml has the best setting so far, for -p @tuned.yaml and the pass tune",
+        "`couler llm log` shows the answers; the same command requests them again",
     ]
-    assert all(one.real is None for one in read_outcome(folder / "tuned.yaml").candidates)
+    outcome = read_outcome(folder / "tuned.yaml")
+    assert [one.real is None for one in outcome.candidates] == [False, True]
 
 
 @pytest.mark.parametrize("place", ["/proc/tuned.yaml", "/dev/null"])
@@ -275,12 +289,12 @@ def test_a_place_that_cannot_be_written_is_told_before_a_call_is_paid(
 
 
 FAULTS: dict[str, tuple[list[dict[str, t.Any]], tuple[str, ...], int, str]] = {
-    "budget": ([proposes(GOOD)], ("--max-tokens-total", "1500"), 4, "budget"),
+    "budget": (RULES, ("--max-tokens-total", "1500"), 4, "budget"),
     "rubbish": (
-        [proposes(GOOD), {"when": {"prompt": "tune-log"}, "reply": {"text": "I can't."}}],
-        (),
+        [*RULES[:1], {"when": {"prompt": "tune-log"}, "reply": {"text": "I can't."}}],
+        ("--predict-logs",),
         1,
-        "none of 2 candidates has a predicted log",
+        "no setting has a score",
     ),
     "refused": ([{"status": 401, "message": "no such key"}], (), 4, "401"),
 }
@@ -318,20 +332,16 @@ def test_a_missing_key_and_a_dead_endpoint(
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        ((*CARDS, "--splits", "3"), 2, "give --validate K, too"),
+        ((*CARDS, "--splits", "3"), 2, "--splits requires --validate K"),
+        ((*CARDS, "--rounds", "3"), 2, "--rounds requires --validate K"),
         (("card", "data", "--set", "iris", "--label", "x"), 2, "--label: not of a set"),
-        (
-            ("card", "data", "R.md", "--name", "x", "--delimiter", ";"),
-            2,
-            "--name, --delimiter: not",
-        ),
+        (("card", "data", "R.md"), 1, "R.md is neither .csv, .tsv nor .npz"),
         (("card", "data", "r.npz", "--delimiter", ";"), 2, "--delimiter: not of an npz file"),
-        (("card", "model", "R.md", "--step", "sklearn.train"), 2, "--step: not of a README"),
         ((*CARDS, "--seed", "-1"), 2, "-1 is not in the range"),
         (("--data-card", "data.yaml"), 2, "--data-card, --model-card and --space are needed"),
         ((*CARDS, "-o", "nowhere/tuned.yaml"), 2, "there is no folder nowhere"),
         ((*CARDS[:-1], "model.yaml"), 1, 'there is no key "structure"'),
-        ((*CARDS, "--source", "given"), 1, "has no list `given` of candidates"),
+        ((*CARDS, "--validate", "1"), 2, "1 is not in the range x>=2"),
     ],
 )
 def test_wrong_calls(
@@ -339,7 +349,7 @@ def test_wrong_calls(
 ) -> None:
     serve([])
     for name in ("R.md", "r.npz"):
-        (folder / name).write_text("---\npretty_name: X\n---\n")
+        (folder / name).touch()
     done = couler("tune", *arguments)
     assert (done.code, told in done.err) == (code, True), done.err
 
@@ -354,9 +364,6 @@ def test_cards_are_drawn(couler: Run, folder: Path) -> None:
     assert yaml.safe_load(couler("tune", "card", "data", "--set", "iris").out)["rows"] == 150
     drawn = couler("tune", "card", "model", "--estimator", "SVC").out
     assert yaml.safe_load(drawn)["training"]["scale"] is True
-    (folder / "README.md").write_text("---\npretty_name: X\nlicense: mit\n---\nText\n")
-    done = couler("tune", "card", "data", "README.md", "--metric", "f1")
-    assert "note: not in the card: license" in done.err
     assert couler("tune", "card", "data").code == 2
     missing = couler("tune", "card", "data", "digits")
     assert missing.code == 2

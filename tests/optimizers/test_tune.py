@@ -201,7 +201,7 @@ def test_stages_read_the_outcome_from_its_file(tmp_path: Path) -> None:
     file.write_text(
         "{kind: tuning, schema_version: 1, data: d, model: m, metric: {name: accuracy, "
         "direction: maximize}, parameters: {rate: 0.05}, chosen: c01, why: best of 1, candidates: "
-        "[{name: c01, round: 1, origin: given, parameters: {rate: 0.05}, predicted: 0.9}]}"
+        "[{name: c01, round: 1, origin: proposed, parameters: {rate: 0.05}, predicted: 0.9}]}"
     )
     plan = stages.plan(flow(fit()), passes=[f"tune{{outcome={file}}}"])
     assert values(plan.workflow) == {"rate": 0.05}

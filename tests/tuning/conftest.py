@@ -1,4 +1,4 @@
-"""Cards, a space, and a scripted server that predicts logs, asked over the wire."""
+"""Cards, a space, and a scripted server that ranks settings, asked over the wire."""
 
 from __future__ import annotations
 
@@ -45,9 +45,6 @@ def log(end: float = 0.9, *, points: int = 3, **fields: t.Any) -> dict[str, t.An
     shares = [(number + 1) / points for number in range(points)]
     return {
         "reason": f"it ends at {end}",
-        "metric": "accuracy",
-        "loss": "log_loss",
-        "unit": "epoch",
         "points": [
             {
                 "step": 10 * (number + 1),
@@ -63,19 +60,28 @@ def log(end: float = 0.9, *, points: int = 3, **fields: t.Any) -> dict[str, t.An
 
 
 def predicts(setting: t.Mapping[str, t.Any], answer: t.Any, **fields: t.Any) -> dict[str, t.Any]:
-    """Return the rule that answers what is asked of a setting."""
+    """Return the rule that answers with the log of a setting."""
     reply = {"text": answer} if isinstance(answer, str) else {"json": answer}
     last = f"<hyperparameters>{as_data(setting)}</hyperparameters>"
     return {"when": {"prompt": "tune-log", "last": last}, "reply": reply, **fields}
 
 
-def proposes(*settings: t.Mapping[str, t.Any], turn: int = 1, **fields: t.Any) -> dict[str, t.Any]:
-    """Return the rule that answers with proposals."""
+def ranks(
+    *settings: tuple[t.Mapping[str, t.Any], float], turn: int = 1, **fields: t.Any
+) -> dict[str, t.Any]:
+    """Return the rule that answers with settings and their expected scores."""
     listed = [
-        {"parameters": [{"name": name, "value": value} for name, value in one.items()]}
-        for one in settings
+        {
+            "parameters": [
+                {"name": name, "value": list(value) if isinstance(value, tuple) else value}
+                for name, value in one.items()
+            ],
+            "reason": f"expected {score}",
+            "expected_score": score,
+        }
+        for one, score in settings
     ]
-    when = {"prompt": "tune-propose", "turn": turn}
+    when = {"prompt": "tune-settings", "turn": turn}
     return {"when": when, "reply": {"json": {"settings": listed}}, **fields}
 
 

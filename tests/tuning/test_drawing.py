@@ -1,8 +1,9 @@
-"""Cards drawn from data, READMEs and steps of the zoo."""
+"""Cards drawn from data and estimators."""
 
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import typing as t
 import zipfile
@@ -16,7 +17,6 @@ from couler.tuning import drawing
 from couler.tuning.cards import parse_data_card, write_card
 from couler.tuning.drawing import draw_data_card, draw_set_card
 from couler.tuning.estimators import draw_model_card
-from couler.tuning.readme import data_card_of_readme, model_card_of_readme
 
 FLOWERS = "a,b,color,kind\n1,2.5,red,rose\n3,,blue,tulip\n5,-1,red,rose\n"
 
@@ -68,9 +68,9 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(drawing, "_MOST_ROWS", 2)
     with pytest.raises(TuningError, match="more than 2 rows"):
         draw_data_card(written(tmp_path, FLOWERS))
-    wide = ",".join(f"c{number}" for number in range(60))
+    wide = ",".join(f"c{number}" for number in range(210))
     card = draw_data_card(written(tmp_path, f"{wide}\n{wide}\n"))
-    assert (card.features, len(card.columns)) == (59, 50)
+    assert (card.features, len(card.columns)) == (209, 200)
     with pytest.raises(TuningError, match="10,001 columns"):
         draw_data_card(written(tmp_path, ",".join(map(str, range(10_001))) + "\n"))
 
@@ -153,107 +153,20 @@ def test_an_unknown_set_names_the_nearest() -> None:
         draw_set_card("digit")
 
 
-def test_what_a_step_of_the_zoo_trains() -> None:
-    card = draw_model_card("sklearn.train", "MLPClassifier")
+def test_cards_of_estimators_have_the_limits_of_training() -> None:
+    card = draw_model_card("MLPClassifier")
     assert card.hyperparameters["hidden_layer_sizes"] == (100,)
     assert card.loss == "log_loss"
+    assert (card.hyperparameters["max_iter"], card.hyperparameters["early_stopping"]) == (
+        200,
+        False,
+    )
     assert card.training is not None
     assert card.training.scale
-    trees = draw_model_card("sklearn.train", "GradientBoostingRegressor")
+    trees = draw_model_card("GradientBoostingRegressor")
     assert (trees.loss, trees.hyperparameters["learning_rate"]) == ("squared_error", 0.1)
     with pytest.raises(TuningError, match=r'no estimator "MLPClasifier"\. Did you mean "MLPCl'):
-        draw_model_card("sklearn.train", "MLPClasifier")
-    with pytest.raises(TuningError, match="Write the card by hand"):
-        draw_model_card("pytorch.train", "MLPClassifier")
-
-
-DATASET = """---
-pretty_name: Movie Reviews
-license: mit
-task_categories: [text-classification]
-size_categories: [1K<n<10K]
-dataset_info:
-  features:
-  - {name: text, dtype: string}
-  - name: label
-    dtype: {class_label: {names: {'0': neg, '1': pos}}}
-  splits:
-  - {name: train, num_examples: 4000}
-  - {name: test, num_examples: 1000}
-train_on: me
----
-# Movie Reviews
-
-<!-- a comment -->
-Sentences of reviews. ![](x.png)
-"""
-
-MODEL = """---
-library_name: transformers
-pipeline_tag: text-classification
-base_model: [bert-base-uncased]
-license: mit
----
-# Small BERT
-
-Fine-tuned on reviews.
-"""
-
-
-def test_a_readme_of_a_data_set(tmp_path: Path) -> None:
-    card, unknown = data_card_of_readme(written(tmp_path, DATASET, "README.md"))
-    assert card == parse_data_card("""
-    name: Movie Reviews
-    input_type: text
-    label_space: {kind: classes, column: label, classes: [neg, pos], class_count: 2}
-    metric: accuracy
-    description: Sentences of reviews.
-    rows: 5000
-    features: 1
-    """)
-    assert unknown == ("license", "size_categories", "train_on")
-
-
-def test_a_readme_of_a_model(tmp_path: Path) -> None:
-    card, unknown = model_card_of_readme(written(tmp_path, MODEL, "README.md"))
-    assert (card.name, card.description) == ("Small BERT", "Fine-tuned on reviews.")
-    assert card.structure == (  # type: ignore[union-attr]  # a model card
-        "for text-classification; of the library transformers; trained on from bert-base-uncased"
-    )
-    assert unknown == ("license",)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("# Title\n", "has no front matter"),
-        ("---\n- a\n---\n", "no table of keys"),
-        ("---\na: [\n---\n", "no YAML"),
-        ("\n---\na: 1\na: 2\n---\n", "README.md:4: .* first in line 3"),
-        ("---\npretty_name: X\n---\n", "Give --metric NAME"),
-    ],
-)
-def test_a_readme_that_tells_too_little(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(TuningError, match=problem):
-        data_card_of_readme(written(tmp_path, text, "README.md"))
-
-
-HOSTILE_FRONT = """---
-pretty_name: {a: 1}
-task_categories: {x: y}
-tags: 3
-metrics: [{type: x}, bogus]
-dataset_info: [{features: [3, {name: l, dtype: {class_label: {names: []}}}], splits: nonsense}]
----
-"""
-
-
-def test_a_readme_of_another_shape_is_no_defect(tmp_path: Path) -> None:
-    path = written(tmp_path, HOSTILE_FRONT, "README.md")
-    with pytest.raises(TuningError, match="Give --metric"):
-        data_card_of_readme(path)
-    card, _ = data_card_of_readme(path, metric="accuracy")
-    assert card.input_type == "other"  # type: ignore[union-attr]  # a data card
+        draw_model_card("MLPClasifier")
 
 
 def damaged(path: Path, kind: str) -> None:
@@ -294,3 +207,42 @@ def test_labels_without_a_value_are_told(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,k\n1,\n2,\n")
     with pytest.raises(TuningError, match='the label "k" has no value in any row'):
         draw_data_card(tmp_path / "rows.csv")
+
+
+def test_columns_have_their_spread_and_association_with_classes(tmp_path: Path) -> None:
+    rows = "a,b,c,text,kind\n0,1,7,p,x\n1,,7,q,x\n10,1,7,p,y\n11,3,7,q,y\n"
+    a, b, c, text = draw_data_card(written(tmp_path, rows)).columns
+    assert (a.mean, a.std) == (5.5, 5.025)
+    assert a.association == 0.99  # 100 of 101: the classes are 10 apart, the rows in each 1
+    assert (b.missing, b.association) == (1, 0.25)  # of 1; 1 and 3
+    assert (c.std, c.association) == (0, None)
+    assert (text.distinct, text.std, text.association) == (2, None, None)
+
+
+def test_columns_have_their_correlation_with_a_number(tmp_path: Path) -> None:
+    rows = "a,b,y\n" + "".join(f"{n},{(n % 3) - n},{2.5 * n}\n" for n in range(30))
+    card = draw_data_card(written(tmp_path, rows))
+    assert (card.label_space.kind, card.label_space.std) == ("number", 21.64)
+    assert card.columns[0].association == 1
+    assert card.columns[1].association == -0.996
+
+
+def test_numbers_whose_sum_no_float_can_hold_have_no_mean(tmp_path: Path) -> None:
+    (a,) = draw_data_card(written(tmp_path, "a,y\n1e308,u\n1.2e308,v\n1e308,v\n")).columns
+    assert (a.least, a.most, a.mean, a.std) == (1e308, 1.2e308, None, None)
+
+
+def test_prompts_have_the_columns_that_tell_most(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(40)]
+    chance = np.random.default_rng(0)
+    y = chance.normal(size=50)
+    x = chance.normal(size=(50, 40))
+    x[:, 39] = y
+    lines = [",".join(map(str, (*row, label))) for row, label in zip(x, y, strict=True)]
+    card = draw_data_card(written(tmp_path, "\n".join((",".join((*names, "y")), *lines)) + "\n"))
+    told = json.loads(card.for_prompt())["columns"]
+    assert len(card.columns) == 40
+    assert (len(told["rows"]), told["others"]["count"]) == (30, 10)
+    assert told["fields"][-1] == "correlation_with_label"
+    assert (told["rows"][0][0], told["rows"][0][-1]) == ("c39", 1)
+    assert abs(told["rows"][29][-1]) >= told["others"]["max_correlation_with_label"]

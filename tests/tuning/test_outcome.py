@@ -9,17 +9,23 @@ import pytest
 from hypothesis import given, strategies as st
 
 from couler.errors import TuningError
-from couler.tuning.choosing import best_of
 from couler.tuning.metrics import Metric
-from couler.tuning.outcome import Candidate, Outcome, Point, RealTraining, read_outcome
-from couler.tuning.ranks import spearman
+from couler.tuning.outcome import (
+    Candidate,
+    LogPoint,
+    Outcome,
+    RealTraining,
+    choose,
+    read_outcome,
+    spearman,
+)
 
 
 def candidate(name: str, predicted: float | None, *real: float, **fields: t.Any) -> Candidate:
     return Candidate(
         name=name,
         round=1,
-        origin="default" if name == "c01" else "random",
+        origin="default" if name == "c01" else "proposed",
         parameters={"depth": int(name[1:]), "leaf": None, "sizes": [1, 2]},
         predicted=predicted,
         real=RealTraining(scores=real) if real else None,
@@ -28,25 +34,26 @@ def candidate(name: str, predicted: float | None, *real: float, **fields: t.Any)
 
 
 def outcome(*candidates: Candidate, metric: str = "accuracy") -> Outcome:
-    return best_of(
-        Outcome(
-            data="d",
-            model="m",
-            metric=Metric.model_validate(metric),
-            parameters=candidates[0].parameters,
-            chosen=candidates[0].name,
-            why="",
-            candidates=candidates,
-        )
+    judged = Metric.model_validate(metric)
+    chosen = choose(candidates, judged)
+    assert chosen is not None
+    return Outcome(
+        data="d",
+        model="m",
+        metric=judged,
+        parameters=chosen[0].parameters,
+        chosen=chosen[0].name,
+        why=chosen[1],
+        candidates=candidates,
     )
 
 
 def test_an_outcome_reads_back_equal(tmp_path: Path) -> None:
-    point = Point(
+    point = LogPoint(
         step=1, train_loss=0.5, validation_loss=1e-9, train_metric=0.1, validation_metric=0.2
     )
     made = outcome(
-        candidate("c01", 0.2, 0.5, 0.7, log=(point,), reason="because: of {this}", unit="epoch"),
+        candidate("c01", 0.2, 0.5, 0.7, log=(point,), reason="because: of {this}"),
         candidate("c02", None, problems=("it has 0 points",)),
     )
     for name, text in (("o.yaml", made.to_yaml()), ("o.json", made.to_yaml())):
@@ -95,7 +102,7 @@ PAIRS = st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=3, 
 def test_spearman_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats")
     one, other = [a for a, _ in pairs], [b for _, b in pairs]
-    found = spearman(one, other)
+    found = spearman(pairs)
     if len(set(one)) == 1 or len(set(other)) == 1:
         assert found is None
     else:

@@ -17,16 +17,9 @@ from couler.errors import TuningError
 from couler.tuning.cards import DataCard, DataSource, ModelCard, Training, parse_data_card
 from couler.tuning.drawing import draw_data_card
 from couler.tuning.metrics import Metric
-from couler.tuning.outcome import Candidate, Outcome
+from couler.tuning.outcome import RealTraining
 from couler.tuning.space import SearchSpace, parse_space
-from couler.tuning.validation import (
-    ValidateOptions,
-    check_trainable,
-    rows_of,
-    train_for_real,
-    trials_of,
-    validate,
-)
+from couler.tuning.trainer import Trainer, left_out_columns
 
 LEAF = parse_space("parameters: {min_samples_leaf: {values: [1, 2], default: 1}}")
 
@@ -38,68 +31,20 @@ def trees() -> ModelCard:
     )
 
 
-def options(folder: Path, **told: int) -> ValidateOptions:
-    return ValidateOptions(**{"splits": 1, **told}, run=RunOptions(home=folder))  # type: ignore[arg-type]  # all are ints
-
-
-def test_the_default_and_the_best_are_trained(
-    tmp_path: Path, data: DataCard, trees: ModelCard
-) -> None:
-    def candidate(name: str, predicted: float | None, leaf: int) -> Candidate:
-        origin = "default" if name == "c01" else "random"
-        parameters = {"min_samples_leaf": leaf}
-        return Candidate(
-            name=name, round=1, origin=origin, parameters=parameters, predicted=predicted
-        )
-
-    found = Outcome(
-        data="wine",
-        model="tree",
-        metric=data.metric,
-        parameters={"min_samples_leaf": 70},
-        chosen="c02",
-        why="",
-        candidates=(
-            candidate("c01", 0.5, 1),
-            candidate("c02", 0.99, 70),
-            candidate("c03", 0.7, 2),
-            candidate("c04", None, 3),
-        ),
-    )
-    assert [one.name for one in trials_of(found, 1)] == ["c02", "c01"]
-    made = validate(found, data, trees, options(tmp_path, top=1))
-    assert made.not_trained_on == ()
-    assert [one.name for one in made.candidates if one.real is not None] == ["c01", "c02"]
-    assert made.chosen == "c01"  # what was predicted best is really worse
-    assert made.why.startswith("best of 2 by real training, accuracy ")
-    c01, c02 = made.candidates[:2]
-    assert (c01.real_mean or 0) > (c02.real_mean or 0) + 0.1
-
-
-@pytest.mark.slow
-def test_trials_are_cached_steps_with_fixed_divisions(
-    tmp_path: Path, data: DataCard, trees: ModelCard
-) -> None:
-    ended: list[tuple[str, str]] = []
-
-    def train(leaf: int) -> tuple[float, ...]:
-        found = train_for_real(
-            {"c01": {"min_samples_leaf": leaf}},
-            data,
-            trees,
-            options(tmp_path),
-            on_event=lambda event: ended.append((str(event.path), event.status or event.kind)),
-        )
-        return found["c01"].scores
-
-    first = train(1)
-    assert ("c01-0", "succeeded") in ended
-    ended.clear()
-    assert train(1) == first
-    assert {status for _, status in ended} == {"cached"}
-    ended.clear()
-    train(5)
-    assert "cached" not in {status for _, status in ended}
+def train(
+    settings: dict[str, dict[str, t.Any]],
+    data: DataCard,
+    model: ModelCard,
+    home: Path,
+    *,
+    splits: int = 1,
+    seed: int = 0,
+    on_event: t.Any = None,
+) -> dict[str, RealTraining]:
+    options = RunOptions(home=home)
+    return Trainer(
+        data=data, model=model, splits=splits, seed=seed, run=options, on_event=on_event
+    )(settings)
 
 
 @pytest.mark.slow
@@ -114,9 +59,7 @@ def test_real_training_is_that_of_plain_scikit_learn(tmp_path: Path, data: DataC
             fixed={"n_neighbors": 1, "weights": "distance", "p": 1},
         ),
     )
-    found = train_for_real(
-        {"c": {"n_neighbors": 9}}, data, model, options(tmp_path, splits=2, seed=5)
-    )
+    found = train({"c": {"n_neighbors": 9}}, data, model, tmp_path, splits=2, seed=5)
 
     def plain(seed: int, *steps: t.Any, **parameters: t.Any) -> float:
         order = np.random.default_rng(seed).permutation(len(y))
@@ -139,7 +82,7 @@ def test_a_training_that_fails_has_its_reason_and_stops_no_other(
     tmp_path: Path, data: DataCard, trees: ModelCard
 ) -> None:
     settings = {"bad": {"min_samples_leaf": -1}, "odd": {"leaf": 1}, "good": {}}
-    found = train_for_real(settings, data, trees, options(tmp_path, splits=1))
+    found = train(settings, data, trees, tmp_path)
     assert "min_samples_leaf" in (found["bad"].problem or "")
     assert found["odd"].problem == "DecisionTreeClassifier has no parameter 'leaf'"
     assert found["good"].mean is not None
@@ -156,23 +99,24 @@ def test_files_are_trained_on_and_other_content_is_no_hit(tmp_path: Path, trees:
     )
     card = draw_data_card(rows)
     assert card.columns[0].type == "text"
-    assert rows_of(card, tmp_path / "home").left_out == ("name",)
-    home = options(tmp_path / "home", splits=1)
+    assert left_out_columns(card) == ["name"]
+    scoring = Trainer(data=card, model=trees).scoring
+    assert scoring.endswith("Columns that hold no numbers (1) are left out.")
     ended: list[str] = []
 
-    def train() -> float | None:
+    def trained() -> float | None:
         ended.clear()
-        found = train_for_real(
-            *({"c": {}}, card, trees, home),
+        found = train(
+            *({"c": {}}, card, trees, tmp_path / "home"),
             on_event=lambda event: ended.append(event.status) if event.status else None,
         )
         return found["c"].mean
 
-    first = train()
+    first = trained()
     assert first == pytest.approx(1, abs=0.1)
-    assert (train(), ended) == (first, ["cached"])
+    assert (trained(), ended) == (first, ["cached"])
     rows.write_text(rows.read_text().replace(",up", ",down", 10))
-    assert train() is not None
+    assert trained() is not None
     assert ended == ["succeeded"]
 
 
@@ -183,7 +127,7 @@ def test_an_error_is_told_as_it_is_and_not_negated(tmp_path: Path) -> None:
         "data: {name: diabetes}}"
     )
     model = ModelCard(name="ridge", training=Training(estimator="Ridge", scale=True))
-    found = train_for_real({"c": {"alpha": 1.0}}, card, model, options(tmp_path, splits=1))
+    found = train({"c": {"alpha": 1.0}}, card, model, tmp_path)
     assert 40 < (found["c"].mean or 0) < 80
 
 
@@ -202,15 +146,15 @@ def test_what_cannot_be_trained_is_told_before(
     data: DataCard, trees: ModelCard, update: dict[str, object], problem: str
 ) -> None:
     with pytest.raises(TuningError, match=problem):
-        check_trainable(data.model_copy(update=update), trees, LEAF)
+        Trainer(data=data.model_copy(update=update), model=trees).check(LEAF)
 
 
 def test_a_model_card_without_training_is_told(data: DataCard, trees: ModelCard) -> None:
     with pytest.raises(TuningError, match="does not say how the model is trained"):
-        check_trainable(data, trees.model_copy(update={"training": None}), LEAF)
+        Trainer(data=data, model=trees.model_copy(update={"training": None})).check(LEAF)
     other = data.label_space.model_copy(update={"kind": "other"})
     with pytest.raises(TuningError, match="neither classes nor numbers"):
-        check_trainable(data.model_copy(update={"label_space": other}), trees, LEAF)
+        Trainer(data=data.model_copy(update={"label_space": other}), model=trees).check(LEAF)
 
 
 @pytest.mark.parametrize(
@@ -219,22 +163,10 @@ def test_a_model_card_without_training_is_told(data: DataCard, trees: ModelCard)
         ({"estimator": "DecisionTreClassifier"}, LEAF, 'Did you mean "DecisionTreeClassifier"'),
         ({"fixed": {"max_dept": 2}}, LEAF, 'no parameter "max_dept". Did you mean "max_depth"'),
         ({}, parse_space("parameters: {leaf: {values: [1]}}"), 'has no parameter "leaf"'),
-        (
-            {},
-            parse_space("parameters: {min_samples_leaf: {values: [-1], default: -1}}"),
-            "the default cannot be trained, so nothing was asked of the model: .*min_samples_leaf",
-        ),
-        pytest.param(
-            {},
-            parse_space("parameters: {min_samples_leaf: {values: [-1, -2]}}"),
-            "none of 2 candidates can be trained",
-            marks=pytest.mark.slow,
-        ),
     ],
 )
 def test_a_training_that_cannot_work_is_told_before(
     *,
-    tmp_path: Path,
     data: DataCard,
     trees: ModelCard,
     update: dict[str, object],
@@ -244,21 +176,13 @@ def test_a_training_that_cannot_work_is_told_before(
     assert trees.training is not None
     model = trees.model_copy(update={"training": trees.training.model_copy(update=update)})
     with pytest.raises(TuningError, match=problem):
-        check_trainable(data, model, space, options(tmp_path))
+        Trainer(data=data, model=model).check(space)
 
 
-@pytest.mark.slow
-def test_a_score_that_the_data_do_not_have_is_told_before(
-    tmp_path: Path, data: DataCard, trees: ModelCard
-) -> None:
-    card = data.model_copy(update={"metric": Metric.model_validate("roc_auc")})
-    with pytest.raises(TuningError, match="cannot be trained"):
-        check_trainable(card, trees, LEAF, options(tmp_path))
-
-
-def test_a_seed_is_not_below_0() -> None:
-    with pytest.raises(ValueError, match="seed is -1"):
-        ValidateOptions(seed=-1)
+@pytest.mark.parametrize("limit", [{"seed": -1}, {"splits": 0}])
+def test_limits_are_checked(data: DataCard, trees: ModelCard, limit: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=rf"{next(iter(limit))} is "):
+        Trainer(data=data, model=trees, **limit)  # type: ignore[arg-type]  # both are ints
 
 
 @pytest.mark.slow
@@ -268,7 +192,7 @@ def test_labels_of_npz_files_can_be_any_text(tmp_path: Path, trees: ModelCard) -
     np.savez(tmp_path / "rows.npz", X=x, y=labels)
     card = draw_data_card(tmp_path / "rows.npz")
     assert card.label_space.classes == ('a,"b"', "c\nd")
-    found = train_for_real({"c": {}}, card, trees, options(tmp_path / "home", splits=1))
+    found = train({"c": {}}, card, trees, tmp_path / "home")
     assert found["c"].mean == pytest.approx(1, abs=0.1)
 
 
@@ -279,5 +203,5 @@ def test_the_label_of_an_npz_file_is_that_of_the_card(tmp_path: Path, trees: Mod
     x = np.column_stack([kind, kind * 5.0 + chance.normal(size=80)])
     np.savez(tmp_path / "rows.npz", X=x, y=chance.integers(0, 2, size=80))  # y tells nothing
     card = draw_data_card(tmp_path / "rows.npz", label="x0")
-    found = train_for_real({"c": {}}, card, trees, options(tmp_path / "home", splits=1))
+    found = train({"c": {}}, card, trees, tmp_path / "home")
     assert found["c"].mean == pytest.approx(1, abs=0.1)
