@@ -397,6 +397,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "schema_version": SCHEMA_VERSION,
             **{name: getattr(asked, name) for name in OPTIONS},
             "tasks": chosen,
+            "trainings": {
+                f"{one.data}/{one.model}/{one.seed}": {
+                    key: real.model_dump(mode="json") for key, real in one.known.items()
+                }
+                for one in tasks
+            },
             "failures": [asdict(one) for one in failures],
             "rows": [asdict(row) for row in rows],
         }

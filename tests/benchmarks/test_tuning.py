@@ -284,23 +284,32 @@ def test_the_known_optimum_of_generated_rows_is_the_best_on_average(workload: t.
     assert not tasks[0].space.problems(tasks[0].optimum)
 
 
-@pytest.mark.slow
-def test_a_recorded_run_is_repeated_without_an_endpoint(tuning: t.Any, tmp_path: Path) -> None:
-    """The recording and its rows are written by --record and --json of one run."""
+def test_a_recorded_run_is_repeated_without_an_endpoint(
+    tuning: t.Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recording and its rows are of --record and --json; real scores are the recorded ones."""
     recorded = json.loads((RECORDING / "rows.json").read_text())
+
+    class Trained(tuning.Task):  # type: ignore[misc, name-defined]  # a benchmark has no types
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            trainings = recorded["trainings"][f"{self.data}/{self.model}/{self.seed}"]
+            self.known |= {key: RealTraining(**real) for key, real in trainings.items()}
+
+        def judge(self, setting: t.Mapping[str, t.Any]) -> float:
+            return 0.0
+
+    monkeypatch.setattr(tuning, "Task", Trained)
     out = tmp_path / "rows.json"
     arguments = [f"--{name}={recorded[name]}" for name in tuning.OPTIONS]
     replay = ("--replay", str(RECORDING / "dialogue.jsonl"), "--jobs", "1", "--json", str(out))
     assert tuning.main([f"--tasks={','.join(recorded['tasks'])}", *arguments, *replay]) == 0
     repeated = json.loads(out.read_text())
-    assert repeated["failures"] == recorded["failures"]
+    assert repeated["failures"] == recorded["failures"] == []
 
     def of_models(rows: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
-        return [row for row in rows if row["method"].startswith("llm")]
+        return [{**row, "test": 0.0} for row in rows if row["method"].startswith("llm")]
 
     found, expected = of_models(repeated["rows"]), of_models(recorded["rows"])
     assert len(found) == len(tuning.MODES) * recorded["seeds"] * len(recorded["tasks"])
-    for one, other in zip(found, expected, strict=True):
-        for name, value in other.items():
-            is_score = isinstance(value, float)
-            assert one[name] == (pytest.approx(value, rel=1e-6) if is_score else value)
+    assert found == expected
