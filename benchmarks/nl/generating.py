@@ -24,12 +24,12 @@ MODES: Mapping[str, GenerateOptions | None] = {
 
 
 TYPICAL_TOKENS: Mapping[str, tuple[int, int]] = {
-    "plain": (150, 450),
-    "one-shot": (3_300, 550),
-    "code": (3_500, 600),
-    "modules": (24_000, 4_000),
+    "plain": (140, 290),
+    "one-shot": (3_100, 400),
+    "code": (3_300, 430),
+    "modules": (18_200, 1_560),
 }
-"""By mode: tokens of the prompts and answers of a workflow, as a strong model took them."""
+"""By mode: tokens of the prompts and answers of a workflow, as docs/evaluation.md has them."""
 
 
 @dataclass(frozen=True, slots=True)
