@@ -25,8 +25,8 @@ MODES: Mapping[str, GenerateOptions | None] = {
 
 TYPICAL_TOKENS: Mapping[str, tuple[int, int]] = {
     "plain": (140, 290),
-    "one-shot": (3_100, 400),
-    "code": (3_300, 430),
+    "one-shot": (3_280, 220),
+    "code": (3_400, 230),
     "modules": (18_200, 1_560),
 }
 """By mode: tokens of the prompts and answers of a workflow, as docs/evaluation.md has them."""
